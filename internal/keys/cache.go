@@ -1,0 +1,37 @@
+package keys
+
+import "sync"
+
+// maxCached is how many keys a Cache holds: far more than the wallets of a
+// server, little enough to forget about.
+const maxCached = 1024
+
+// Cache is Load that remembers, as checking a key and deriving its branch cost
+// more than an address of it. The zero value is ready; it is safe for concurrent
+// use.
+type Cache struct {
+	mu   sync.Mutex
+	keys map[string]Key
+}
+
+// Load is the key of a stored text, as the function Load reads it. Errors are
+// not remembered.
+func (c *Cache) Load(text string) (Key, error) {
+	c.mu.Lock()
+	key, ok := c.keys[text]
+	c.mu.Unlock()
+	if ok {
+		return key, nil
+	}
+	key, err := Load(text)
+	if err != nil {
+		return Key{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil || len(c.keys) >= maxCached {
+		c.keys = make(map[string]Key)
+	}
+	c.keys[text] = key
+	return key, nil
+}

@@ -1,0 +1,41 @@
+package keys_test
+
+import (
+	"sync"
+	"testing"
+
+	"chequer/internal/keys"
+)
+
+func TestCache(t *testing.T) {
+	t.Parallel()
+	var cache keys.Cache
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for _, wallet := range wallets {
+				want := mustParse(t, wallet)
+				got, err := cache.Load(want.String())
+				if err != nil || describe(got) != describe(want) {
+					t.Errorf("Load(%s) = %s, %v", want, got, err)
+				}
+			}
+			if _, err := cache.Load(xpub44); err == nil {
+				t.Error("Load() of what is not in the stored form succeeds")
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestCache_forgets(t *testing.T) {
+	t.Parallel()
+	var cache keys.Cache
+	for index := range uint32(1100) {
+		account := "btc:p2wpkh:" + descend(t, xpub44, index)
+		key, err := cache.Load(account)
+		if err != nil || key.String() != account {
+			t.Fatalf("Load(%s) = %s, %v", account, key, err)
+		}
+	}
+}

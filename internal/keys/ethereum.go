@@ -1,0 +1,65 @@
+package keys
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"golang.org/x/crypto/sha3"
+)
+
+// EthereumAddress is an account or a contract on any EVM network.
+type EthereumAddress [20]byte
+
+// ParseEthereumAddress reads 0x and 40 hex digits. All lower and all upper case
+// carry no checksum and are taken as they are; mixed case must be ERC-55's, since
+// a letter in the wrong case means a mistyped address. The error is ErrAddress.
+func ParseEthereumAddress(text string) (EthereumAddress, error) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	if !ok || len(digits) != 2*len(EthereumAddress{}) {
+		return EthereumAddress{}, fmt.Errorf("%w: an Ethereum address is 0x and 40 hex digits", ErrAddress)
+	}
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
+		return EthereumAddress{}, fmt.Errorf("%w: an Ethereum address is 0x and 40 hex digits", ErrAddress)
+	}
+	a := EthereumAddress(raw)
+	mixed := digits != strings.ToLower(digits) && digits != strings.ToUpper(digits)
+	if mixed && a.String() != text {
+		return EthereumAddress{}, fmt.Errorf("%w: its capital letters do not match, so a character is mistyped", ErrAddress)
+	}
+	return a, nil
+}
+
+// String is a with ERC-55's checksum in the case of its letters.
+func (a EthereumAddress) String() string {
+	text := []byte(hex.EncodeToString(a[:]))
+	hash := keccak256(text)
+	for i, c := range text {
+		nibble := hash[i/2] >> 4
+		if i%2 == 1 {
+			nibble = hash[i/2] & 0x0f
+		}
+		if c >= 'a' && nibble >= 8 {
+			text[i] = c - 'a' + 'A'
+		}
+	}
+	return "0x" + string(text)
+}
+
+func (a EthereumAddress) lower() string { return "0x" + hex.EncodeToString(a[:]) }
+
+// accountOf is the account of a public key: the last 20 bytes of the Keccak-256
+// of its coordinates. See the Ethereum yellow paper, appendix F.
+func accountOf(public *btcec.PublicKey) EthereumAddress {
+	hash := keccak256(public.SerializeUncompressed()[1:])
+	return EthereumAddress(hash[12:])
+}
+
+// keccak256 is SHA-3 as it was submitted, before NIST changed its padding.
+func keccak256(data []byte) []byte {
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write(data)
+	return hash.Sum(nil)
+}

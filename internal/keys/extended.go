@@ -1,0 +1,114 @@
+package keys
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcutil/base58"
+	"github.com/btcsuite/btcd/btcutil/hdkeychain"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+const (
+	payloadSize  = 78
+	checksumSize = 4
+	// maxText is more than any extended key has, so that base 58, whose cost
+	// grows with the square of the length, never sees a hostile text.
+	maxText = 128
+	// hardened is the first index that only a private key can derive.
+	hardened = hdkeychain.HardenedKeyStart
+)
+
+// extended is a sound extended public key as it was spelled.
+type extended struct {
+	version
+	depth     byte
+	parent    []byte // fingerprint
+	child     uint32
+	chainCode []byte
+	public    []byte
+}
+
+// parseExtended checks everything that BIP 32, "Serialization format", says of
+// a public key and that "Test vector 5" tries. hdkeychain.NewKeyFromString
+// looks neither at the version nor at the rules of depth 0.
+func parseExtended(text string) (extended, error) {
+	if len(text) > maxText {
+		return extended{}, malformed("it is too long")
+	}
+	raw := base58.Decode(text)
+	if len(raw) != payloadSize+checksumSize {
+		return extended{}, malformed("it is not 82 bytes in base 58")
+	}
+	payload, checksum := raw[:payloadSize], raw[payloadSize:]
+	if !bytes.Equal(chainhash.DoubleHashB(payload)[:checksumSize], checksum) {
+		return extended{}, malformed("its checksum is wrong, so a character is missing or mistyped")
+	}
+	v, ok := versions[binary.BigEndian.Uint32(payload)]
+	if !ok {
+		return extended{}, malformed("its first letters are unknown")
+	}
+	if v.refused != nil {
+		return extended{}, v.refused
+	}
+	x := extended{
+		version:   v,
+		depth:     payload[4],
+		parent:    payload[5:9],
+		child:     binary.BigEndian.Uint32(payload[9:13]),
+		chainCode: payload[13:45],
+		public:    payload[45:],
+	}
+	return x, x.check()
+}
+
+func (x extended) check() error {
+	if x.depth == 0 && binary.BigEndian.Uint32(x.parent) != 0 {
+		return malformed("it has depth 0 and yet a parent")
+	}
+	if x.depth == 0 && x.child != 0 {
+		return malformed("it has depth 0 and yet a number")
+	}
+	if x.public[0] != 0x02 && x.public[0] != 0x03 {
+		return malformed("it holds no compressed public key")
+	}
+	if _, err := btcec.ParsePubKey(x.public); err != nil {
+		return malformed("its public key is no point of the curve")
+	}
+	return nil
+}
+
+// decide is the script of a key's addresses: what its letters say, else what
+// the caller says, never a guess.
+func (x extended) decide(kind Kind, asked Script) (Script, error) {
+	if kind == ETH {
+		if asked != "" {
+			return "", fmt.Errorf("%w: an Ethereum key has no script type", ErrScript)
+		}
+		return "", nil
+	}
+	if x.script != "" && asked != "" && asked != x.script {
+		return "", fmt.Errorf("%w: %s… stands for %s, not for what --script says", ErrScript, x.name, x.script)
+	}
+	script := asked
+	if script == "" {
+		script = x.script
+	}
+	switch script {
+	case P2PKH, P2SHP2WPKH, P2WPKH, P2TR:
+		return script, nil
+	case "":
+		return "", fmt.Errorf("%w: %s… does not say which addresses the wallet shows, so add --script %s, %s, %s or %s",
+			ErrScript, x.name, P2PKH, P2SHP2WPKH, P2WPKH, P2TR)
+	}
+	return "", fmt.Errorf("%w: --script must be %s, %s, %s or %s", ErrScript, P2PKH, P2SHP2WPKH, P2WPKH, P2TR)
+}
+
+// key is x in hdkeychain's form, with the neutral version bytes.
+func (x extended) key() *hdkeychain.ExtendedKey {
+	return hdkeychain.NewExtendedKey(neutral(x.network), x.public, x.chainCode, x.parent, x.depth, x.child, false)
+}
+
+func malformed(why string) error { return fmt.Errorf("%w: %s", ErrMalformed, why) }

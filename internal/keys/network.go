@@ -1,0 +1,71 @@
+package keys
+
+import "slices"
+
+// Kind is the kind of wallet that a key belongs to.
+type Kind string
+
+// The kinds of wallets. One ETH wallet receives everything on every EVM network.
+const (
+	BTC Kind = "BTC"
+	LTC Kind = "LTC"
+	ETH Kind = "ETH"
+)
+
+// Network tells real money from play money.
+type Network string
+
+// The networks of a kind. All test networks of a coin spell addresses alike.
+const (
+	Main Network = "main"
+	Test Network = "test"
+)
+
+// Script is how an address locks its money: what people call its type.
+type Script string
+
+// The scripts of a single signer, in the order in which they came up. A key of
+// kind ETH has none.
+const (
+	P2PKH      Script = "p2pkh"       // 1…, see BIP 44
+	P2SHP2WPKH Script = "p2sh-p2wpkh" // 3…, see BIP 49
+	P2WPKH     Script = "p2wpkh"      // bc1q…, see BIP 84
+	P2TR       Script = "p2tr"        // bc1p…, see BIP 86
+)
+
+// Scripts are the scripts that a key can be read with: all of them for Bitcoin
+// and Litecoin, the empty one for Ethereum.
+func Scripts(kind Kind) []Script {
+	switch kind {
+	case BTC, LTC:
+		return []Script{P2PKH, P2SHP2WPKH, P2WPKH, P2TR}
+	case ETH:
+		return []Script{""}
+	}
+	return nil
+}
+
+// prefixes are what the addresses of a network begin with: the version bytes of
+// base 58 and the human-readable part of bech32.
+type prefixes struct {
+	p2pkh, p2sh byte
+	bech32      string
+}
+
+// prefixesOf are those of chainparams.cpp in Bitcoin Core and Litecoin Core.
+// Litecoin once shared Bitcoin's P2SH bytes; what it writes today is its own.
+func prefixesOf(kind Kind, network Network) prefixes {
+	switch {
+	case kind == BTC && network == Main:
+		return prefixes{p2pkh: 0x00, p2sh: 0x05, bech32: "bc"}
+	case kind == BTC && network == Test:
+		return prefixes{p2pkh: 0x6f, p2sh: 0xc4, bech32: "tb"}
+	case kind == LTC && network == Main:
+		return prefixes{p2pkh: 0x30, p2sh: 0x32, bech32: "ltc"}
+	case kind == LTC && network == Test:
+		return prefixes{p2pkh: 0x6f, p2sh: 0x3a, bech32: "tltc"}
+	}
+	panic("keys: no address prefixes for " + string(kind) + " " + string(network))
+}
+
+func (k Kind) known() bool { return slices.Contains([]Kind{BTC, LTC, ETH}, k) }

@@ -1,0 +1,48 @@
+package keys
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/btcsuite/btcd/btcutil/hdkeychain"
+	"github.com/btcsuite/btcd/chaincfg"
+)
+
+// NewTestKey makes the key of a test wallet from 32 bytes of chance: the account
+// m/84'/1'/0' for Bitcoin and Litecoin, m/44'/1'/0' for Ethereum. The private text
+// (tprv…) spends what is sent to it, by mistake perhaps, and is to be sealed at
+// once; importing it into a wallet brings the money back. See BIP 32, "Master key
+// generation", and SLIP-44 for coin 1.
+func NewTestKey(random io.Reader, kind Kind) (private string, key Key, err error) {
+	purpose, script := uint32(84), P2WPKH
+	if kind == ETH {
+		purpose, script = 44, ""
+	}
+	seed := make([]byte, hdkeychain.RecommendedSeedLen)
+	defer clear(seed)
+	if _, err := io.ReadFull(random, seed); err != nil {
+		return "", Key{}, fmt.Errorf("make test key: %w", err)
+	}
+	account, err := hdkeychain.NewMaster(seed, &chaincfg.TestNet3Params)
+	if err != nil {
+		return "", Key{}, fmt.Errorf("make test key: %w", err)
+	}
+	for _, step := range []uint32{purpose, 1, 0} {
+		parent := account
+		account, err = parent.Derive(hardened + step)
+		parent.Zero()
+		if err != nil {
+			return "", Key{}, fmt.Errorf("make test key: %w", err)
+		}
+	}
+	defer account.Zero()
+	public, err := account.Neuter()
+	if err != nil {
+		return "", Key{}, fmt.Errorf("make test key: %w", err)
+	}
+	key, err = Parse(public.String(), kind, Test, script)
+	if err != nil {
+		return "", Key{}, fmt.Errorf("make test key: %w", err)
+	}
+	return account.String(), key, nil
+}

@@ -1,0 +1,56 @@
+package keys
+
+import "slices"
+
+// version is what the first four bytes of an extended key tell.
+type version struct {
+	name    string // the letters that they become in base 58
+	network Network
+	script  Script // what the letters alone decide, often nothing
+	kinds   []Kind // whose wallets export it
+	refused error  // why it is never read
+}
+
+// versions are those of BIP 32, "Serialization format", and of SLIP-132,
+// "Registered HD version bytes". Litecoin Core itself uses Bitcoin's bytes, and
+// so do most of its wallets, so Litecoin comes in both spellings.
+var versions = map[uint32]version{
+	0x0488b21e: {name: "xpub", network: Main, kinds: []Kind{BTC, LTC, ETH}},
+	0x049d7cb2: {name: "ypub", network: Main, kinds: []Kind{BTC, LTC}, script: P2SHP2WPKH},
+	0x04b24746: {name: "zpub", network: Main, kinds: []Kind{BTC, LTC}, script: P2WPKH},
+	0x043587cf: {name: "tpub", network: Test, kinds: []Kind{BTC, LTC, ETH}},
+	0x044a5262: {name: "upub", network: Test, kinds: []Kind{BTC, LTC}, script: P2SHP2WPKH},
+	0x045f1cf6: {name: "vpub", network: Test, kinds: []Kind{BTC, LTC}, script: P2WPKH},
+	0x019da462: {name: "Ltub", network: Main, kinds: []Kind{LTC}},
+	0x01b26ef6: {name: "Mtub", network: Main, kinds: []Kind{LTC}, script: P2SHP2WPKH},
+	0x0436f6e1: {name: "ttub", network: Test, kinds: []Kind{LTC}},
+
+	0x0295b43f: {name: "Ypub", refused: ErrMultisig},
+	0x02aa7ed3: {name: "Zpub", refused: ErrMultisig},
+	0x024289ef: {name: "Upub", refused: ErrMultisig},
+	0x02575483: {name: "Vpub", refused: ErrMultisig},
+
+	0x0488ade4: {name: "xprv", refused: ErrPrivateKey},
+	0x049d7878: {name: "yprv", refused: ErrPrivateKey},
+	0x04b2430c: {name: "zprv", refused: ErrPrivateKey},
+	0x04358394: {name: "tprv", refused: ErrPrivateKey},
+	0x044a4e28: {name: "uprv", refused: ErrPrivateKey},
+	0x045f18bc: {name: "vprv", refused: ErrPrivateKey},
+	0x0295b005: {name: "Yprv", refused: ErrPrivateKey},
+	0x02aa7a99: {name: "Zprv", refused: ErrPrivateKey},
+	0x024285b5: {name: "Uprv", refused: ErrPrivateKey},
+	0x02575048: {name: "Vprv", refused: ErrPrivateKey},
+	0x019d9cfe: {name: "Ltpv", refused: ErrPrivateKey},
+	0x01b26792: {name: "Mtpv", refused: ErrPrivateKey},
+	0x0436ef7d: {name: "ttpv", refused: ErrPrivateKey},
+}
+
+// neutral are the version bytes that say nothing but the network: xpub or tpub.
+func neutral(network Network) []byte {
+	if network == Test {
+		return []byte{0x04, 0x35, 0x87, 0xcf}
+	}
+	return []byte{0x04, 0x88, 0xb2, 0x1e}
+}
+
+func (v version) isOf(kind Kind) bool { return slices.Contains(v.kinds, kind) }
