@@ -1,0 +1,55 @@
+// Package bitcoin offers Bitcoin and Litecoin, which differ in data only: what
+// can be paid with there and which addresses the money goes to.
+package bitcoin
+
+import (
+	"fmt"
+	"slices"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// Params are what one network of this family differs by.
+type Params struct {
+	Asset chain.Asset
+	// Keys is the network whose keys are taken here.
+	Keys keys.Network
+}
+
+// Network is one network of this family. It implements chain.Network.
+type Network struct {
+	params Params
+	keys   keys.Cache
+}
+
+// New is the network of some parameters, such as Mainnet.
+func New(params Params) *Network { return &Network{params: params} }
+
+// ID is "bitcoin" or "litecoin".
+func (n *Network) ID() chain.ID { return n.params.Asset.Network }
+
+// Assets is the network's one coin.
+func (n *Network) Assets() []chain.Asset {
+	asset := n.params.Asset
+	asset.Policy.Depth = slices.Clone(asset.Policy.Depth)
+	return []chain.Asset{asset}
+}
+
+// NewDestination makes the address at an index of a key as keys.Load reads it,
+// and its scriptPubKey in hex. A key of another network is keys.ErrNetwork.
+func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
+	key, err := n.keys.Load(request.Key)
+	if err != nil {
+		return chain.Destination{}, fmt.Errorf("load the key of a %s wallet: %w", n.params.Asset.Wallet, err)
+	}
+	if key.Kind() != keys.Kind(n.params.Asset.Wallet) || key.Network() != n.params.Keys {
+		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of %s %s: %w",
+			n.ID(), key.Kind(), key.Network(), keys.ErrNetwork)
+	}
+	address, script, err := key.Address(request.Index)
+	if err != nil {
+		return chain.Destination{}, fmt.Errorf("make destination %d on %s: %w", request.Index, n.ID(), err)
+	}
+	return chain.Destination{Address: address, Script: script}, nil
+}

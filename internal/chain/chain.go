@@ -1,0 +1,142 @@
+// Package chain is the small interface between invoices and the networks money
+// moves on: what a network can offer, where money must go, and what it shows.
+package chain
+
+import (
+	"context"
+	"time"
+
+	"chequer/internal/money"
+)
+
+// ID names a network: "bitcoin", "base", "simnet".
+type ID string
+
+// Network is one network that money moves on. All methods are safe for
+// concurrent use.
+type Network interface {
+	ID() ID
+	// Assets are what can be paid with here, most wanted first.
+	Assets() []Asset
+	// NewDestination makes the destination at an index of a wallet's key. It is
+	// pure: the same request gives the same destination, and no network is asked.
+	NewDestination(request Request) (Destination, error)
+}
+
+// Scanner is a Network that is watched. One without it can be offered only by
+// a merchant who looks for the money himself.
+type Scanner interface {
+	Network
+	// Scan reads what the network shows for watched destinations from the cursor
+	// on. A zero cursor means the tip: nothing older is of interest. An error
+	// concludes nothing.
+	Scan(ctx context.Context, from Cursor, watched Watched) (Snapshot, error)
+}
+
+// Waker is a Scanner that can say that a scan is worth while. A wake-up is a
+// hint: it may be missed or come for nothing.
+type Waker interface {
+	Wake() <-chan struct{}
+}
+
+// Request asks for the destination at an index of a wallet's public key.
+type Request struct {
+	Asset Asset
+	Key   string // the stored form of a public key, as keys.Load reads it
+	Index uint32
+}
+
+// Destination is where the money must go. Script is the form that transfers
+// are matched by: unique on its network, whatever the spelling of the address.
+type Destination struct {
+	Address string
+	Script  string
+}
+
+// Cursor is a place read up to on a network.
+type Cursor struct {
+	Height int64
+	Hash   string
+}
+
+// IsZero tells whether c is no place yet.
+func (c Cursor) IsZero() bool { return c.Hash == "" }
+
+// Block is a block of the best chain.
+type Block struct {
+	Height int64
+	Hash   string
+	Time   time.Time
+}
+
+// Cursor is the place of b.
+func (b Block) Cursor() Cursor { return Cursor{Height: b.Height, Hash: b.Hash} }
+
+// Watched answers "is this ours?" from memory.
+type Watched interface {
+	// Destination tells whether a script is the destination of an open invoice.
+	Destination(script string) bool
+	// Outpoint tells whether an output is spent by an unconfirmed transfer that
+	// is recorded, so that a conflicting spend of it matters.
+	Outpoint(outpoint string) bool
+}
+
+// Coverage is how much of the unconfirmed money a snapshot covers.
+type Coverage string
+
+const (
+	// Complete is a node's mempool: what is absent is gone.
+	Complete Coverage = "complete"
+	// Partial is a listener: absence concludes nothing.
+	Partial Coverage = "partial"
+	// None is a network without unconfirmed money.
+	None Coverage = "none"
+)
+
+// Snapshot is every transfer to watched destinations that the network shows
+// from a cursor on, with what it covers.
+type Snapshot struct {
+	Started time.Time // when the scan began; the network's scanned time
+	// From is the last block before the covered range: the asked cursor, or the
+	// fork point below it when the cursor's block left the best chain.
+	From Cursor
+	// Tip is the newest block of the covered range.
+	Tip Block
+	// Blocks are the hashes of the covered range by height, From and Tip
+	// included, as far as the network can tell them.
+	Blocks map[int64]string
+	// Next is the cursor to go on from: at least the network's deepest plausible
+	// reorganisation behind the tip.
+	Next Cursor
+	// Unconfirmed is the coverage of what is in no block.
+	Unconfirmed Coverage
+	// Continuous tells that first sightings are known without a gap since the
+	// snapshot before, as by a node of our own that remembers them.
+	Continuous bool
+	Transfers  []Transfer
+	// Conflicts are transactions seen to spend a watched outpoint.
+	Conflicts []Conflict
+}
+
+// Transfer is money to one destination that a network shows.
+type Transfer struct {
+	ID     string // "txid:vout", "txhash:log": stable and unique on the network
+	Tx     string
+	Asset  string // the asset's code
+	Script string
+	Amount money.Amount
+	Spends []string // the outpoints its transaction spends, on UTXO networks
+	// FirstSeen is the network's own first unconfirmed sighting, zero when it has
+	// none; who records a transfer keeps the first time told.
+	FirstSeen time.Time
+	Block     *Block // nil while unconfirmed
+	Coinbase  bool
+}
+
+// Conflict is a transaction that spends a watched outpoint.
+type Conflict struct {
+	Outpoint string
+	Tx       string
+	Seen     time.Time
+	Block    *Block
+}

@@ -1,0 +1,60 @@
+// Package ethereum offers the EVM networks, which differ in data only: what can
+// be paid with there and which addresses the money goes to.
+package ethereum
+
+import (
+	"fmt"
+	"slices"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// Params are what one EVM network differs by.
+type Params struct {
+	ID chain.ID
+	// Assets in the order in which they are offered, all of this network.
+	Assets []chain.Asset
+	// Keys is the network whose keys are taken here.
+	Keys keys.Network
+}
+
+// Network is one EVM network. It implements chain.Network.
+type Network struct {
+	params Params
+	keys   keys.Cache
+}
+
+// New is the network of some parameters, such as Mainnet.
+func New(params Params) *Network { return &Network{params: params} }
+
+// ID is "ethereum" or "base".
+func (n *Network) ID() chain.ID { return n.params.ID }
+
+// Assets are the network's own coin and the tokens on it.
+func (n *Network) Assets() []chain.Asset {
+	assets := slices.Clone(n.params.Assets)
+	for i := range assets {
+		assets[i].Policy.Depth = slices.Clone(assets[i].Policy.Depth)
+	}
+	return assets
+}
+
+// NewDestination makes the address at an index of a key as keys.Load reads it,
+// the same for every asset, with the checksum of ERC-55; its script is the
+// address in lower case. A key of another network is keys.ErrNetwork.
+func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
+	key, err := n.keys.Load(request.Key)
+	if err != nil {
+		return chain.Destination{}, fmt.Errorf("load the key of an ETH wallet: %w", err)
+	}
+	if key.Kind() != keys.ETH || key.Network() != n.params.Keys {
+		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of %s %s: %w",
+			n.ID(), key.Kind(), key.Network(), keys.ErrNetwork)
+	}
+	address, script, err := key.Address(request.Index)
+	if err != nil {
+		return chain.Destination{}, fmt.Errorf("make destination %d on %s: %w", request.Index, n.ID(), err)
+	}
+	return chain.Destination{Address: address, Script: script}, nil
+}

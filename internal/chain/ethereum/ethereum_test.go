@@ -1,0 +1,149 @@
+package ethereum_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/keys"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var _ chain.Network = (*ethereum.Network)(nil)
+
+// The account key m/44'/60'/0' of a published mnemonic: never put real money on it.
+const (
+	account = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"
+	ethKey  = "eth:" + account
+	tpub    = "tpubDC5FSnBiZDMmhiuCmWAYsLwgLYrrT9rAqvTySfuCCrgsWz8wxMXUS9Tb9iVMvcRbvFcAHGkMD5Kx8koh4GquNGNTfohfk7pgjhaPCdXpoba"
+)
+
+func TestNewDestination(t *testing.T) {
+	t.Parallel()
+	want := map[uint32]chain.Destination{
+		0:  {Address: "0x9858EfFD232B4033E47d90003D41EC34EcaEda94", Script: "0x9858effd232b4033e47d90003d41ec34ecaeda94"},
+		1:  {Address: "0x6Fac4D18c912343BF86fa7049364Dd4E424Ab9C0", Script: "0x6fac4d18c912343bf86fa7049364dd4e424ab9c0"},
+		20: {Address: "0x0f7479EC9cB833971eE60A4B09d7E048f689029B", Script: "0x0f7479ec9cb833971ee60a4b09d7e048f689029b"},
+	}
+	for _, params := range []ethereum.Params{ethereum.Mainnet, ethereum.Base} {
+		network := ethereum.New(params)
+		for _, asset := range network.Assets() {
+			got := map[uint32]chain.Destination{}
+			for index := range want {
+				destination, err := network.NewDestination(chain.Request{Asset: asset, Key: ethKey, Index: index})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[index] = destination
+			}
+			if diff := cmp.Diff(got, want); diff != "" {
+				t.Errorf("%s: NewDestination() differs (-got +want):\n%s", asset.Code, diff)
+			}
+		}
+	}
+}
+
+func TestNewDestination_refuses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		key   string
+		index uint32
+		want  error
+	}{
+		"no key":                 {"", 0, keys.ErrMalformed},
+		"a key as it was pasted": {account, 0, keys.ErrMalformed},
+		"a Bitcoin key":          {"btc:p2wpkh:" + account, 0, keys.ErrNetwork},
+		"a test key":             {"eth:" + tpub, 0, keys.ErrNetwork},
+		"an index too large":     {ethKey, 1 << 31, keys.ErrIndex},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ethereum.New(ethereum.Base).NewDestination(chain.Request{Key: test.key, Index: test.index})
+			if !errors.Is(err, test.want) || got != (chain.Destination{}) {
+				t.Errorf("NewDestination() = %+v, %v, want %v", got, err, test.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "pub") && !errors.Is(err, keys.ErrMalformed) {
+				t.Errorf("the error holds the key: %q", err)
+			}
+		})
+	}
+}
+
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Code, Symbol, Rate, Wallet, Contract string
+		Network                              chain.ID
+		ChainID                              uint64
+		Decimals                             int32
+		Volatile                             bool
+	}
+	tests := map[string]struct {
+		params ethereum.Params
+		want   []row
+		depths [3]int // below 500, 5,000 EUR and above
+	}{
+		"Ethereum": {ethereum.Mainnet, []row{
+			{"ETH", "ETH", "ETH", "ETH", "", "ethereum", 1, 18, true},
+			{"USDC", "USDC", "USDC", "ETH", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "ethereum", 1, 6, false},
+			{"EURC", "EURC", "EURC", "ETH", "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c", "ethereum", 1, 6, false},
+		}, [3]int{12, 32, 64}},
+		"Base": {ethereum.Base, []row{
+			{"EURC-BASE", "EURC", "EURC", "ETH", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", "base", 8453, 6, false},
+			{"USDC-BASE", "USDC", "USDC", "ETH", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "base", 8453, 6, false},
+			{"ETH-BASE", "ETH", "ETH", "ETH", "", "base", 8453, 18, true},
+		}, [3]int{30, 150, 900}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []row
+			network := ethereum.New(test.params)
+			for _, a := range network.Assets() {
+				got = append(got, row{a.Code, a.Symbol, a.Rate, a.Wallet, a.Contract, a.Network, a.ChainID, a.Currency.Decimals, a.Volatile})
+				if a.Network != network.ID() || a.Scheme != "ethereum" || !a.Dust.IsZero() || a.Dust.Currency() != a.Currency {
+					t.Errorf("%s: %+v is not of %s, or has dust", a.Code, a, network.ID())
+				}
+				if a.Policy.Mempool || a.Policy.BlockGrace != 3*time.Minute {
+					t.Errorf("%s: policy %+v, want no mempool and three minutes", a.Code, a.Policy)
+				}
+				for cents, want := range map[int64]int{
+					0: test.depths[0], 499_99: test.depths[0],
+					500_00: test.depths[1], 4_999_99: test.depths[1],
+					5_000_00: test.depths[2], 1 << 62: test.depths[2],
+				} {
+					if got := a.Policy.Confirmations(cents); got != want {
+						t.Errorf("%s: Confirmations(%d) = %d, want %d", a.Code, cents, got, want)
+					}
+				}
+			}
+			if diff := cmp.Diff(got, test.want); diff != "" {
+				t.Errorf("Assets() differs (-got +want):\n%s", diff)
+			}
+			network.Assets()[0].Policy.Depth[0].Confirmations = 99
+			if network.Assets()[0].Policy.Depth[0].Confirmations == 99 {
+				t.Error("Assets() gives away the network's own policy")
+			}
+		})
+	}
+}
+
+func TestAssets_contracts_have_right_checksums(t *testing.T) {
+	t.Parallel()
+	for _, params := range []ethereum.Params{ethereum.Mainnet, ethereum.Base} {
+		for _, asset := range params.Assets {
+			if asset.Contract == "" {
+				continue
+			}
+			address, err := keys.ParseEthereumAddress(asset.Contract)
+			if err != nil || address.String() != asset.Contract {
+				t.Errorf("%s: contract %s, %v, want %s", asset.Code, asset.Contract, err, address)
+			}
+		}
+	}
+}

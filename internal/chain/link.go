@@ -1,0 +1,96 @@
+package chain
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"chequer/internal/money"
+)
+
+// Link is how a wallet is told what to pay.
+type Link struct {
+	// URI is what a tap opens: address and amount.
+	URI string
+	// Code is what the QR code says. It means the same as URI; the scheme and a
+	// bech32 address are in upper case, which makes the code smaller (BIP 173).
+	Code string
+	// Bare is the address alone, for tokens: the code to show first there, since
+	// wallets exist that pay the first address of a URI, the contract.
+	Bare string
+}
+
+// Link makes the payment link for an amount to a destination. The label is the
+// name of the shop; EIP-681 has no room for it.
+func (a Asset) Link(address string, due money.Amount, label string) Link {
+	if a.Scheme == "ethereum" {
+		return a.ethereumLink(address, due)
+	}
+	return a.bitcoinLink(address, due, label)
+}
+
+// maxLabel keeps a code small enough to be scanned from a phone.
+const maxLabel = 32
+
+// bitcoinLink is BIP 21's grammar, which BIP 321 kept: decimal coins with a dot,
+// every other character percent-encoded as RFC 3986 has it, no plus for a space.
+func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link {
+	query := "?amount=" + due.String()
+	if runes := []rune(label); len(runes) > maxLabel {
+		label = string(runes[:maxLabel])
+	}
+	if label != "" {
+		query += "&label=" + percentEncode(label)
+	}
+	uri := a.Scheme + ":" + address + query
+	code := uri
+	if isBech32(address) {
+		code = strings.ToUpper(a.Scheme+":"+address) + query
+	}
+	return Link{URI: uri, Code: code}
+}
+
+// ethereumLink is ERC-681: value in wei for the network's own coin, a transfer
+// of the contract's smallest units for a token, the chain always named.
+func (a Asset) ethereumLink(address string, due money.Amount) Link {
+	chain := "@" + strconv.FormatUint(a.ChainID, 10)
+	units := new(big.Int).Set(due.Minor()).String()
+	if a.Contract == "" {
+		uri := "ethereum:" + address + chain + "?value=" + units
+		return Link{URI: uri, Code: uri}
+	}
+	uri := "ethereum:" + a.Contract + chain + "/transfer?address=" + address + "&uint256=" + units
+	return Link{URI: uri, Code: uri, Bare: address}
+}
+
+func isBech32(address string) bool {
+	prefix, data, ok := strings.Cut(address, "1")
+	if !ok || address != strings.ToLower(address) || len(data) < 8 {
+		return false
+	}
+	switch prefix {
+	case "bc", "tb", "bcrt", "ltc", "tltc", "rltc":
+		return true
+	}
+	return false
+}
+
+// percentEncode escapes everything but the unreserved characters of RFC 3986,
+// section 2.3. url.QueryEscape writes a plus for a space, which wallets show.
+func percentEncode(text string) string {
+	const hexDigits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			c == '-', c == '.', c == '_', c == '~':
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&15])
+		}
+	}
+	return b.String()
+}
