@@ -1,0 +1,24 @@
+package api
+
+// Event is the body of a callback: our own vocabulary, every field always
+// there, every amount a decimal string, so that it survives receivers that
+// parse and encode again before they hash: ASCII, compact, no slash, no empty
+// object, no text of a person.
+type Event struct {
+	ID             string    `json:"id"`
+	Type           string    `json:"type"`
+	Version        int64     `json:"version"`
+	CreatedAt      string    `json:"created_at"`
+	Mode           string    `json:"mode"`
+	ForeignID      string    `json:"foreign_id"`
+	OrderID        string    `json:"order_id"`
+	Status         string    `json:"status"`
+	Exceptions     []string  `json:"exceptions"`
+	ClientAmount   string    `json:"client_amount"`
+	ClientCurrency string    `json:"client_currency"`
+	PaidAmount     string    `json:"paid_amount"`
+	DueAmount      string    `json:"due_amount"`
+	OverpaidAmount string    `json:"overpaid_amount"`
+	DisableConvert bool      `json:"disable_convert"`
+	Payments       []Payment `json:"payments"`
+}

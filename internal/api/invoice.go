@@ -1,0 +1,93 @@
+// Package api holds the words on the wire: the specification's names, and those
+// of our own resource, events and errors. Nothing else in the program uses them.
+package api
+
+import "encoding/json"
+
+// Paths of the service, below its base address.
+const (
+	PathInvoiceNew    = "/api/v2/invoice/new"
+	PathInvoiceStatus = "/api/v2/invoice/status"
+	PathInvoices      = "/api/v2/invoices"
+	PathTestInvoices  = "/api/v2/test/invoices"
+)
+
+// Headers of requests and answers.
+const (
+	HeaderKey            = "X-Processing-Key"
+	HeaderSignature      = "X-Processing-Signature"
+	HeaderTimestamp      = "X-Processing-Timestamp"
+	HeaderNonce          = "X-Processing-Nonce"
+	HeaderIdempotencyKey = "Idempotency-Key"
+	HeaderErrorCode      = "X-Error-Code"
+	HeaderPaidAt         = "X-Invoice-Paid-At"
+	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
+	HeaderPaidTx         = "X-Invoice-Paid-Tx"
+)
+
+// TimeLayout is ISO 8601 in UTC with exactly three fractional digits.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+// Words of a status.
+const (
+	StatusCreated  = "created"
+	StatusPending  = "pending"
+	StatusPaid     = "paid"
+	StatusExpired  = "expired"
+	StatusDeclined = "declined"
+)
+
+// Words of an exception, which stands beside a status.
+const (
+	ExceptionUnderpaid  = "underpaid"
+	ExceptionOverpaid   = "overpaid"
+	ExceptionLate       = "late"
+	ExceptionReplaced   = "replaced"
+	ExceptionReorged    = "reorged"
+	ExceptionWrongAsset = "wrong_asset"
+	ExceptionDelayed    = "delayed"
+)
+
+// InvoiceRequest is the body of invoice/new: the specification's fields, then
+// our own optional ones.
+type InvoiceRequest struct {
+	Amount           json.Number `json:"amount"`
+	FiatCurrency     string      `json:"fiat_currency"`
+	URLSuccess       string      `json:"url_success,omitempty"`
+	URLFailure       string      `json:"url_failure,omitempty"`
+	AllowPaidExpired bool        `json:"allow_paid_expired,omitempty"`
+	DisableConvert   bool        `json:"disable_convert,omitempty"`
+
+	OrderID        string            `json:"order_id,omitempty"`
+	Description    string            `json:"description,omitempty"`
+	Metadata       map[string]string `json:"metadata,omitempty"`
+	Language       string            `json:"language,omitempty"`
+	ExpiresIn      int               `json:"expires_in,omitempty"` // seconds
+	PaymentMethods []string          `json:"payment_methods,omitempty"`
+}
+
+// Invoice is the specification's answer: these six fields and no other, ever.
+type Invoice struct {
+	ForeignID      string      `json:"foreign_id"`
+	Status         string      `json:"status"`
+	ExpiredAt      string      `json:"expired_at"`
+	ClientAmount   json.Number `json:"client_amount"`
+	ClientCurrency string      `json:"client_currency"`
+	Addresses      []Address   `json:"addresses"`
+}
+
+// Address is one cryptocurrency's part of the specification's answer.
+type Address struct {
+	Address        string      `json:"address"`
+	ExpectedAmount json.Number `json:"expected_amount"`
+	CryptoCurrency string      `json:"crypto_currency"`
+	RateUSD        json.Number `json:"rate_usd"`
+	RateEUR        json.Number `json:"rate_eur"`
+}
+
+// Error is the body of every error on every path of the API.
+type Error struct {
+	StatusCode int    `json:"statusCode"`
+	Error      string `json:"error"`
+	Message    string `json:"message"`
+}

@@ -1,0 +1,117 @@
+package api
+
+// Resource is our own view of an invoice: what GET /api/v2/invoices/{id} tells.
+// Amounts are decimal strings, times are TimeLayout.
+type Resource struct {
+	ForeignID        string   `json:"foreign_id"`
+	OrderID          string   `json:"order_id"`
+	Mode             string   `json:"mode"` // live or test
+	Version          int64    `json:"version"`
+	Status           string   `json:"status"`
+	Exceptions       []string `json:"exceptions"`
+	CreatedAt        string   `json:"created_at"`
+	ExpiredAt        string   `json:"expired_at"` // end of the newest quote
+	PaidAt           string   `json:"paid_at"`    // empty until paid
+	PaidCurrency     string   `json:"paid_currency"`
+	PaidTx           string   `json:"paid_tx"`
+	ClientAmount     string   `json:"client_amount"`
+	ClientCurrency   string   `json:"client_currency"`
+	PaidAmount       string   `json:"paid_amount"`
+	DueAmount        string   `json:"due_amount"`
+	OverpaidAmount   string   `json:"overpaid_amount"`
+	AllowPaidExpired bool     `json:"allow_paid_expired"`
+	DisableConvert   bool     `json:"disable_convert"`
+
+	// SecondsLeft is how long the newest quote holds, by the server's clock; it
+	// moves without a new version. Zero or less once it has ended.
+	SecondsLeft int64 `json:"seconds_left"`
+
+	PaymentMethods []PaymentMethod   `json:"payment_methods"`
+	Payments       []Payment         `json:"payments"`
+	Quotes         []Quote           `json:"quotes"`
+	RateSource     string            `json:"rate_source"` // "fixed", "demo"
+	MerchantName   string            `json:"merchant_name"`
+	Description    string            `json:"description"`
+	Metadata       map[string]string `json:"metadata"`
+	Language       string            `json:"language"`
+	URLSuccess     string            `json:"url_success"`
+	URLFailure     string            `json:"url_failure"`
+	RefundAddress  string            `json:"refund_address"`
+	// WatchedUntil is until when late money is still looked for.
+	WatchedUntil string `json:"watched_until"`
+}
+
+// PaymentMethod is one way of paying what is still due.
+type PaymentMethod struct {
+	CryptoCurrency string `json:"crypto_currency"` // "EURC-BASE"
+	Symbol         string `json:"symbol"`          // "EURC"
+	Name           string `json:"name"`            // "Euro Coin"
+	Network        string `json:"network"`         // "base"
+	NetworkName    string `json:"network_name"`    // "Base"
+	Contract       string `json:"contract"`        // of a token, else empty
+	ChainID        string `json:"chain_id"`        // of an EVM network, else empty
+	Decimals       int32  `json:"decimals"`
+	Address        string `json:"address"`
+	ExpectedAmount string `json:"expected_amount"` // of the newest quote
+	DueAmount      string `json:"due_amount"`      // the rest
+	// SmallestAmount is the least the network carries: DueAmount is never below.
+	SmallestAmount string `json:"smallest_amount"`
+	RateEUR        string `json:"rate_eur"`
+	RateUSD        string `json:"rate_usd"`
+	PaymentURI     string `json:"payment_uri"`   // asks for DueAmount
+	PaymentCode    string `json:"payment_code"`  // the same, for a QR code
+	AddressCode    string `json:"address_code"`  // tokens: the QR code to show first
+	Confirmations  int    `json:"confirmations"` // asked for this amount
+	Watched        bool   `json:"watched"`       // false: nobody looks for this money
+}
+
+// Payment is a transfer counted, or not counted, to the invoice.
+type Payment struct {
+	ID             string `json:"id"`
+	CryptoCurrency string `json:"crypto_currency"`
+	Address        string `json:"address"`
+	Amount         string `json:"amount"`
+	FiatAmount     string `json:"fiat_amount"`
+	Tx             string `json:"tx"`
+	Confirmations  int    `json:"confirmations"`
+	Required       int    `json:"required"`
+	State          string `json:"state"` // seen, confirmed, late, replaced, reorged, dust
+	FirstSeenAt    string `json:"first_seen_at"`
+}
+
+// Quote is one frozen offer of prices.
+type Quote struct {
+	Number    int           `json:"number"`
+	From      string        `json:"from"`
+	Until     string        `json:"until"`
+	DueAmount string        `json:"due_amount"` // fiat
+	Prices    []QuotedPrice `json:"prices"`
+}
+
+// QuotedPrice is one method's part of a quote.
+type QuotedPrice struct {
+	CryptoCurrency string `json:"crypto_currency"`
+	ExpectedAmount string `json:"expected_amount"`
+	RateEUR        string `json:"rate_eur"`
+	RateUSD        string `json:"rate_usd"`
+}
+
+// SimulateRequest is the body of a simulation on a test invoice.
+type SimulateRequest struct {
+	Action        string `json:"action"`                   // one of the Simulate words
+	PaymentMethod string `json:"payment_method,omitempty"` // the first one when empty
+}
+
+// Words of a simulation.
+const (
+	SimulateExact      = "exact"
+	SimulateUnder      = "under"
+	SimulateOver       = "over"
+	SimulateLate       = "late"
+	SimulateConfirm    = "confirm"
+	SimulateReplace    = "replace"
+	SimulateReorganise = "reorganise"
+)
+
+// SimulateActions are all of them, in the order a person would try them.
+var SimulateActions = []string{SimulateExact, SimulateUnder, SimulateOver, SimulateConfirm, SimulateLate, SimulateReplace, SimulateReorganise}

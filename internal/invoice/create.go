@@ -1,0 +1,186 @@
+package invoice
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// CreateRequest asks for a new invoice.
+type CreateRequest struct {
+	MerchantID     string
+	Mode           Mode
+	Wallets        []Wallet
+	Terms          Terms
+	ExpiresIn      time.Duration
+	PaymentMethods []string // asset codes; empty = all
+	IdempotencyKey string
+	BodyHash       string
+}
+
+// Wallet is a public key of the merchant that destinations come from.
+type Wallet struct {
+	Asset   string // kind: BTC, LTC, ETH
+	Key     string // as keys reads it
+	Counter string // names the index counter: key fingerprint and branch
+}
+
+// volatileHold is the longest that a volatile asset's price is held.
+const volatileHold = time.Hour
+
+// offer is one method that can be priced and carries the amount.
+type offer struct {
+	network chain.Network
+	asset   chain.Asset
+	wallet  Wallet
+	price   Price
+	watched bool
+}
+
+// Create makes an invoice with everything that can be offered now. It asks no
+// network. The errors are ErrNoWallet, ErrUnwatched, ErrNoMethod, ErrTooLong, ErrNoRate,
+// *TooSmallError and ErrConflict. A known idempotency key returns the invoice
+// that was made with it.
+func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
+	offers, err := s.offers(r, r.Terms.Price)
+	if err != nil {
+		return nil, err
+	}
+	progress, err := s.storage.Progress(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("create invoice: %w", err)
+	}
+	id, now := s.id(), s.now()
+	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
+		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now,
+		Build: func(next NextIndex) (*Invoice, error) {
+			return s.build(id, now, r, offers, progress, next)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create invoice: %w", err)
+	}
+	if !replayed {
+		s.log.Info("invoice created", "invoice", inv.ID, "mode", inv.Mode, "methods", len(inv.Methods))
+	}
+	return inv, nil
+}
+
+// build makes the invoice inside the transaction that numbers its destinations.
+func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offer, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
+	inv := &Invoice{
+		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Terms: r.Terms,
+		Quotes: []Quote{{
+			Number: 1, From: now, Until: now.Add(r.ExpiresIn), Due: r.Terms.Price, Source: s.rates.Source(),
+		}},
+	}
+	indexes := map[string]uint32{}
+	for _, o := range offers {
+		index, used := indexes[o.wallet.Counter]
+		if !used {
+			var err error
+			if index, err = next(o.wallet.Counter); err != nil {
+				return nil, err
+			}
+			indexes[o.wallet.Counter] = index
+		}
+		destination, err := o.network.NewDestination(chain.Request{Asset: o.asset, Key: o.wallet.Key, Index: index})
+		if err != nil {
+			return nil, fmt.Errorf("destination for %s: %w", o.asset.Code, err)
+		}
+		inv.Methods = append(inv.Methods, Method{
+			Asset: o.asset, Destination: destination, Index: index,
+			Birth: progress[o.asset.Network].Tip, Watched: o.watched,
+		})
+		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
+	}
+	s.coverAll(inv, progress)
+	inv.Standing = inv.Judge()
+	inv.Events = []Event{s.event(inv, EventCreated, now)}
+	return inv, nil
+}
+
+// offers are the methods that can be priced now and carry the amount.
+func (s *Service) offers(r CreateRequest, due money.Amount) ([]offer, error) {
+	var found []offer
+	var wallets, watched, asked, short, rated bool
+	var smallest *big.Rat
+	for _, network := range s.networks[r.Mode] {
+		_, scanned := network.(chain.Scanner)
+		for _, asset := range network.Assets() {
+			i := slices.IndexFunc(r.Wallets, func(w Wallet) bool { return w.Asset == asset.Wallet })
+			if i < 0 {
+				continue
+			}
+			wallets = true
+			if !scanned && !s.unwatched {
+				continue
+			}
+			watched = true
+			if len(r.PaymentMethods) > 0 && !slices.Contains(r.PaymentMethods, asset.Code) {
+				continue
+			}
+			asked = true
+			if asset.Volatile && r.ExpiresIn > volatileHold {
+				continue
+			}
+			short = true
+			price, err := s.price(asset, due)
+			if err != nil {
+				continue
+			}
+			rated = true
+			if price.Expected.IsZero() || price.Expected.Cmp(asset.Dust) < 0 {
+				least := fiatRate(price, due).Value(asset.Dust)
+				if smallest == nil || least.Cmp(smallest) < 0 {
+					smallest = least
+				}
+				continue
+			}
+			found = append(found, offer{network: network, asset: asset, wallet: r.Wallets[i], price: price, watched: scanned})
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case !wallets:
+		return nil, ErrNoWallet
+	case !watched:
+		return nil, ErrUnwatched
+	case !asked:
+		return nil, ErrNoMethod
+	case !short:
+		return nil, ErrTooLong
+	case !rated:
+		return nil, ErrNoRate
+	}
+	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
+}
+
+// price is what an amount of fiat costs in an asset now.
+func (s *Service) price(asset chain.Asset, due money.Amount) (Price, error) {
+	eur, err := s.rates.Rate(asset.Rate, asset.Currency, money.EUR)
+	if err != nil {
+		return Price{}, err
+	}
+	usd, err := s.rates.Rate(asset.Rate, asset.Currency, money.USD)
+	if err != nil {
+		return Price{}, err
+	}
+	price := Price{Asset: asset.Code, EUR: eur, USD: usd}
+	price.Expected = fiatRate(price, due).Convert(due)
+	return price, nil
+}
+
+// fiatRate is the rate of a price in the currency of an amount.
+func fiatRate(p Price, due money.Amount) money.Rate {
+	if due.Currency() == money.USD {
+		return p.USD
+	}
+	return p.EUR
+}

@@ -1,0 +1,41 @@
+package invoice
+
+import (
+	"errors"
+	"fmt"
+
+	"chequer/internal/money"
+)
+
+var (
+	// ErrNotFound means that there is no such invoice.
+	ErrNotFound = errors.New("no such invoice")
+	// ErrNotModified means that nothing changed while Wait waited.
+	ErrNotModified = errors.New("not modified")
+	// ErrConflict means that an idempotency key was used with another request.
+	ErrConflict = errors.New("idempotency key was used with another request")
+	// ErrFenced means that another process leads this network now, or that the
+	// snapshot is older than what is saved.
+	ErrFenced = errors.New("not the leader any more")
+	// ErrNoRate means that no method can be priced now.
+	ErrNoRate = errors.New("no rate for any payment method")
+	// ErrNoWallet means that the merchant has no wallet for any method.
+	ErrNoWallet = errors.New("no wallet for any payment method")
+	// ErrUnwatched means that the merchant has wallets, but nobody looks at their
+	// networks, and offering them all the same is not switched on.
+	ErrUnwatched = errors.New("no payment method is watched")
+	// ErrNoMethod means that none of the asked payment methods is offered.
+	ErrNoMethod = errors.New("none of these payment methods is offered")
+	// ErrTooLong means that the price cannot be held that long by any method.
+	ErrTooLong = errors.New("no payment method holds its price that long")
+	// ErrState means that the invoice does not stand as the decision needs.
+	ErrState = errors.New("the invoice does not allow this now")
+)
+
+// TooSmallError means that no method carries so little; Smallest works.
+type TooSmallError struct{ Smallest money.Amount }
+
+// Error implements error.
+func (e *TooSmallError) Error() string {
+	return fmt.Sprintf("smallest amount is %s %s", e.Smallest, e.Smallest.Currency().Code)
+}

@@ -1,0 +1,101 @@
+package invoice
+
+import (
+	"time"
+)
+
+// EventType says what happened: noun, dot, participle.
+type EventType string
+
+// The events of an invoice.
+const (
+	EventCreated         EventType = "invoice.created"
+	EventPending         EventType = "invoice.pending"
+	EventPaid            EventType = "invoice.paid"
+	EventExpired         EventType = "invoice.expired"
+	EventDeclined        EventType = "invoice.declined"
+	EventRequoted        EventType = "invoice.requoted"
+	EventReverted        EventType = "invoice.reverted"
+	EventPaymentSeen     EventType = "payment.seen"
+	EventPaymentConfirm  EventType = "payment.confirmed"
+	EventPaymentReplaced EventType = "payment.replaced"
+	EventPaymentReorged  EventType = "payment.reorged"
+	EventException       EventType = "exception.raised"
+)
+
+// Event is something that happened to an invoice. It is written in the
+// transaction of the change, with the body that will be sent, so that every try
+// sends the same bytes.
+type Event struct {
+	ID        string
+	Type      EventType
+	Version   int64
+	CreatedAt time.Time
+	Body      []byte
+}
+
+// changes lists what happened between two states of an invoice.
+func changes(before, after *Invoice) []EventType {
+	var list []EventType
+	if len(after.Quotes) > len(before.Quotes) {
+		list = append(list, EventRequoted)
+	}
+	list = append(list, transferChanges(before, after)...)
+	list = append(list, statusChange(before.Standing.Status, after.Standing.Status)...)
+	for _, e := range after.Standing.Exceptions {
+		if !before.Standing.Has(e) {
+			list = append(list, EventException)
+			break
+		}
+	}
+	return list
+}
+
+// transferChanges lists what happened to transfers, each kind once: the body
+// tells of all of them.
+func transferChanges(before, after *Invoice) []EventType {
+	known := map[string]Transfer{}
+	for _, t := range before.Transfers {
+		known[t.ID] = t
+	}
+	lostBefore, lostAfter := losers(before.Transfers), losers(after.Transfers)
+	happened := map[EventType]bool{}
+	for _, t := range after.Transfers {
+		old, seen := known[t.ID]
+		gone := t.Presence == Replaced || lostAfter[t.Tx]
+		wasGone := seen && (old.Presence == Replaced || lostBefore[old.Tx])
+		lostBlock := seen && old.Block != nil && t.Block == nil
+		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !gone)
+		happened[EventPaymentConfirm] = happened[EventPaymentConfirm] || (t.Confirmed() && !(seen && old.Confirmed()))
+		happened[EventPaymentReplaced] = happened[EventPaymentReplaced] || (gone && seen && !wasGone)
+		happened[EventPaymentReorged] = happened[EventPaymentReorged] || (lostBlock && !gone) || (seen && old.Presence != Reorged && t.Presence == Reorged)
+	}
+	var list []EventType
+	for _, e := range []EventType{EventPaymentReorged, EventPaymentReplaced, EventPaymentSeen, EventPaymentConfirm} {
+		if happened[e] {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// statusChange is the event of going from one status to another.
+func statusChange(from, to Status) []EventType {
+	switch {
+	case from == to:
+		return nil
+	case to == Paid:
+		return []EventType{EventPaid}
+	case to == Expired:
+		return []EventType{EventExpired}
+	case to == Declined:
+		return []EventType{EventDeclined}
+	case to == Pending && from == Created:
+		return []EventType{EventPending}
+	case from == Paid || from == Pending:
+		return []EventType{EventReverted}
+	case to == Pending:
+		return []EventType{EventPending}
+	}
+	return nil // back to created by a requote, which has its own event
+}

@@ -1,0 +1,163 @@
+package invoice
+
+import (
+	"context"
+	"math/big"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Owner is whose destination a script is.
+type Owner struct {
+	InvoiceID  string
+	MerchantID string
+}
+
+// Owners finds the owner of a destination.
+type Owners func(script string) (Owner, bool)
+
+// facts sorts a snapshot by invoice, leaving out invoices for which it says
+// nothing new.
+func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners) (map[string]Observation, error) {
+	list, err := s.storage.RecordedTransfers(ctx, network, snapshot.From.Height)
+	if err != nil {
+		return nil, err
+	}
+	recorded := map[string]Recorded{}
+	for _, r := range list {
+		recorded[r.ID] = r
+	}
+	byInvoice := map[string][]chain.Transfer{}
+	touched := map[string]bool{}
+	shown := map[string]bool{}
+	for _, t := range snapshot.Transfers {
+		owner, ours := owners(t.Script)
+		if !ours {
+			continue
+		}
+		shown[t.ID] = true
+		byInvoice[owner.InvoiceID] = append(byInvoice[owner.InvoiceID], t)
+		if r, known := recorded[t.ID]; !known || news(r, t, snapshot.Tip) {
+			touched[owner.InvoiceID] = true
+		}
+	}
+	for _, r := range list {
+		if !shown[r.ID] {
+			touched[r.InvoiceID] = true
+		}
+	}
+	required, err := s.depths(ctx, snapshot, owners, recorded)
+	if err != nil {
+		return nil, err
+	}
+	facts := map[string]Observation{}
+	for id := range touched {
+		facts[id] = Observation{Network: network, Snapshot: snapshot, Transfers: byInvoice[id], Required: required}
+	}
+	return facts, nil
+}
+
+// news tells whether a transfer is shown elsewhere or deeper than recorded.
+func news(r Recorded, t chain.Transfer, tip chain.Block) bool {
+	if t.Block == nil {
+		return r.BlockHash != ""
+	}
+	depth := int(tip.Height-t.Block.Height) + 1
+	return r.BlockHash != t.Block.Hash || min(depth, max(r.Required, 1)) != r.Confirmations
+}
+
+// depths says how deep transfers in blocks must be, over the whole snapshot: a
+// hundred small invoices in one transaction or block reverse together, so depth
+// is asked from the value that it still leaves unfinal for one merchant.
+func (s *Service) depths(ctx context.Context, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
+	type claim struct {
+		transfer chain.Transfer
+		merchant string
+		method   Method
+		invoice  *big.Rat // value of the invoice and of the transfer, in euro cents
+		value    *big.Rat
+	}
+	var claims []claim
+	unfinal := map[string]*big.Rat{} // by merchant and transaction or block
+	add := func(key string, value *big.Rat) {
+		if unfinal[key] == nil {
+			unfinal[key] = new(big.Rat)
+		}
+		unfinal[key].Add(unfinal[key], value)
+	}
+	for _, t := range snapshot.Transfers {
+		owner, ours := owners(t.Script)
+		if r := recorded[t.ID]; !ours || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
+			continue
+		}
+		inv, err := s.storage.Invoice(ctx, owner.InvoiceID)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range inv.Methods {
+			price, ok := inv.Quote().Price(t.Asset)
+			if m.Asset.Code != t.Asset || !ok {
+				continue
+			}
+			c := claim{transfer: t, merchant: owner.MerchantID, method: m, invoice: euroCents(price, price.Expected), value: euroCents(price, t.Amount)}
+			claims = append(claims, c)
+			add(c.merchant+" "+t.Tx, c.value)
+			add(c.merchant+" "+t.Block.Hash, c.value)
+		}
+	}
+	required := map[string]int{}
+	for _, c := range claims {
+		most := c.invoice
+		for _, key := range []string{c.merchant + " " + c.transfer.Tx, c.merchant + " " + c.transfer.Block.Hash} {
+			if unfinal[key].Cmp(most) > 0 {
+				most = unfinal[key]
+			}
+		}
+		cents := new(big.Int).Quo(most.Num(), most.Denom())
+		if !cents.IsInt64() {
+			cents.SetInt64(1 << 62)
+		}
+		required[c.transfer.ID] = confirmations(c.method.Asset.Policy, cents.Int64(), c.transfer.Coinbase)
+	}
+	return required, nil
+}
+
+// euroCents is the value of an amount at a price, in euro cents.
+func euroCents(p Price, amount money.Amount) *big.Rat {
+	value := p.EUR.Value(amount)
+	return value.Mul(value, big.NewRat(100, 1))
+}
+
+// Confirmations is how deep money for the whole invoice must be by a method.
+func (inv *Invoice) Confirmations(m Method) int {
+	price, ok := inv.Quote().Price(m.Asset.Code)
+	if !ok {
+		return 0
+	}
+	cents := euroCents(price, price.Expected)
+	whole := new(big.Int).Quo(cents.Num(), cents.Denom())
+	if !whole.IsInt64() {
+		whole.SetInt64(1 << 62)
+	}
+	return m.Asset.Policy.Confirmations(whole.Int64())
+}
+
+// market values amounts of an invoice's methods at the rates of now.
+func (s *Service) market(inv *Invoice) func(asset string, amount money.Amount) *money.Amount {
+	fiat := inv.Terms.Price.Currency()
+	return func(asset string, amount money.Amount) *money.Amount {
+		for _, m := range inv.Methods {
+			if m.Asset.Code != asset {
+				continue
+			}
+			rate, err := s.rates.Rate(m.Asset.Rate, m.Asset.Currency, fiat)
+			if err != nil {
+				return nil
+			}
+			value := money.RoundDown(rate.Value(amount), fiat)
+			return &value
+		}
+		return nil
+	}
+}

@@ -1,0 +1,343 @@
+package invoice
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// entry is one transfer as it is counted. Values are fiat in smallest units, as
+// exact fractions.
+type entry struct {
+	transfer Transfer
+	value    *big.Rat // what counts; zero when nothing does
+	late     bool     // some of it came after its quote's end, and does not count
+	replaced bool     // another transaction took its inputs
+	ignored  bool     // dust, a wrong asset, or older than the invoice
+}
+
+// ledger is every transfer of an invoice, counted.
+type ledger struct {
+	entries    []entry
+	accepted   bool // a person's accept holds
+	late       bool // late money waits for a person, or came after a refusal
+	replaced   bool // money was taken back
+	reorged    bool // money lost its block
+	wrongAsset bool
+	// slack is how much of an overpayment is only the rounding of a rest.
+	slack *big.Rat
+}
+
+// portion is a part of a transfer with a first sighting of its own: a fee bump
+// inherits that of what it replaced, as far as that paid.
+type portion struct {
+	amount    *big.Int // smallest units of the asset
+	firstSeen time.Time
+}
+
+// ledger counts the transfers. The order of the facts does not matter.
+func (inv *Invoice) ledger() ledger {
+	transfers := slices.Clone(inv.Transfers)
+	slices.SortFunc(transfers, func(a, b Transfer) int { return cmp.Compare(a.ID, b.ID) })
+	losers := losers(transfers)
+	l := ledger{accepted: inv.acceptHolds(transfers), slack: new(big.Rat)}
+	counting := 0
+	for _, t := range transfers {
+		e := entry{transfer: t, value: new(big.Rat), replaced: losers[t.Tx] || t.Presence == Replaced}
+		method, known := inv.Method(t.Network, t.Asset)
+		switch {
+		case !known:
+			e.ignored = true
+			l.wrongAsset = l.wrongAsset || (t.Presence == Present && !t.Old)
+		case t.Old || t.Amount.Cmp(method.Asset.Dust) < 0 || t.Amount.IsZero():
+			e.ignored = true
+		case e.replaced:
+			l.replaced = l.replaced || !bumped(t, transfers, losers)
+		case t.Presence == Reorged:
+			l.reorged = true
+		default:
+			l.reorged = l.reorged || (t.Block == nil && !t.ConfirmedAt.IsZero())
+			inv.count(&e, method, transfers, losers, l.accepted)
+			l.late = l.late || e.late || (!l.accepted && !inv.DeclinedAt.IsZero() && t.FirstSeen.After(inv.DeclinedAt))
+		}
+		if e.value.Sign() > 0 {
+			counting++
+			if unit := inv.shownUnit(method); counting > 1 && unit.Cmp(l.slack) > 0 {
+				l.slack = unit
+			}
+		}
+		l.entries = append(l.entries, e)
+	}
+	if l.accepted {
+		inv.letStand(&l)
+	}
+	return l
+}
+
+// count values a present transfer of a known method, portion by portion.
+func (inv *Invoice) count(e *entry, m Method, all []Transfer, losers map[string]bool, accepted bool) {
+	t := e.transfer
+	for _, p := range portions(t, all, losers) {
+		value, late := inv.valueOf(t, m, p)
+		if late && !inv.lateCounts(t, p, value) {
+			e.late = true
+			continue
+		}
+		e.value.Add(e.value, value)
+	}
+	if accepted && slices.Contains(inv.Accepted, t.ID) {
+		e.late, e.value = false, new(big.Rat) // stands within the full price
+	}
+}
+
+// valueOf is what a portion is worth under its quote, and whether it is late.
+// It belongs to the newest quote begun by its first sighting; while an older
+// quote had not ended, to whichever gives it more.
+func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, late bool) {
+	best := new(big.Rat)
+	late = true
+	newest := true
+	for i := len(inv.Quotes) - 1; i >= 0; i-- {
+		q := inv.Quotes[i]
+		price, offered := q.Price(t.Asset)
+		begun := i == 0 || !p.firstSeen.Before(q.From)
+		if !offered || !begun || !(newest || !p.firstSeen.After(q.Until)) {
+			continue
+		}
+		share := new(big.Rat).SetFrac(p.amount, price.Expected.Minor())
+		worth := share.Mul(share, minor(q.Due))
+		if newest || worth.Cmp(best) > 0 {
+			best, late = worth, !inv.inTime(t, m, p, q)
+		}
+		newest = false
+	}
+	return best, late
+}
+
+// inTime tells whether a portion holds the price of a quote.
+func (inv *Invoice) inTime(t Transfer, m Method, p portion, q Quote) bool {
+	if !m.Asset.Policy.Mempool {
+		return !p.firstSeen.After(q.Until.Add(m.Asset.Policy.BlockGrace))
+	}
+	coverage := inv.Coverage[t.Network]
+	first := p.firstSeen
+	if t.Block != nil && t.Block.Time.Before(first) {
+		first = t.Block.Time
+	}
+	seen := !p.firstSeen.After(q.Until) ||
+		coverage.Broken && !first.After(q.Until.Add(inv.Terms.Rules.BlindWindow))
+	deadline := q.Until.Add(inv.Terms.Rules.ConfirmWindow)
+	if t.ConfirmedAt.IsZero() {
+		return seen && !coverage.Scanned.After(deadline)
+	}
+	return seen && !t.ConfirmedAt.After(deadline)
+}
+
+// lateCounts tells whether late money counts by itself: only where the merchant
+// allows it, and only if it was still worth what its share of the price is.
+func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
+	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() {
+		return false
+	}
+	if inv.Terms.Rules.LatePercent == 0 {
+		return true
+	}
+	if t.Market == nil {
+		return false
+	}
+	market := new(big.Rat).Mul(minor(*t.Market), new(big.Rat).SetFrac(p.amount, t.Amount.Minor()))
+	floor := new(big.Rat).Mul(value, big.NewRat(inv.Terms.Rules.LatePercent, 100))
+	return market.Cmp(floor) >= 0
+}
+
+// acceptHolds tells whether everything a person accepted is still there.
+func (inv *Invoice) acceptHolds(transfers []Transfer) bool {
+	if len(inv.Accepted) == 0 {
+		return false
+	}
+	for _, id := range inv.Accepted {
+		i := slices.IndexFunc(transfers, func(t Transfer) bool { return t.ID == id })
+		if i < 0 || transfers[i].Presence != Present {
+			return false
+		}
+	}
+	return true
+}
+
+// letStand gives the accepted transfers together the full price: on the last
+// of them to be confirmed, so that each still needs its confirmations.
+func (inv *Invoice) letStand(l *ledger) {
+	last := -1
+	for i, e := range l.entries {
+		if slices.Contains(inv.Accepted, e.transfer.ID) && (last < 0 || l.entries[last].transfer.Confirmed()) {
+			last = i
+		}
+	}
+	l.entries[last].value = minor(inv.Terms.Price)
+	l.late = false
+}
+
+// sum adds up what counts, of all transfers or only of the confirmed ones.
+func (l ledger) sum(confirmedOnly bool) *big.Rat {
+	total := new(big.Rat)
+	for _, e := range l.entries {
+		if !confirmedOnly || e.transfer.Confirmed() {
+			total.Add(total, e.value)
+		}
+	}
+	return total
+}
+
+// completing names the confirmed transfer that completed an amount.
+func (l ledger) completing(least *big.Rat) (tx, asset string) {
+	entries := slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool {
+		return !e.transfer.Confirmed() || e.value.Sign() == 0
+	})
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return a.transfer.ConfirmedAt.Compare(b.transfer.ConfirmedAt)
+	})
+	total := new(big.Rat)
+	for _, e := range entries {
+		if total.Add(total, e.value).Cmp(least) >= 0 {
+			return e.transfer.Tx, e.transfer.Asset
+		}
+	}
+	return "", ""
+}
+
+// shownUnit is what the last shown decimal of a method is worth.
+func (inv *Invoice) shownUnit(m Method) *big.Rat {
+	price, ok := inv.Quote().Price(m.Asset.Code)
+	if !ok {
+		return new(big.Rat)
+	}
+	unit := money.MustParse("0.00000001", money.Currency{Decimals: 8}).Rat()
+	if d := m.Asset.Currency.Decimals; d < 8 {
+		unit = money.FromCents(1, money.Currency{Decimals: d}).Rat()
+	}
+	share := unit.Quo(unit, price.Expected.Rat())
+	return share.Mul(share, minor(inv.Quote().Due))
+}
+
+// losers are the transactions that lost an input to another: of those that
+// spend the same outpoint exactly one counts, the confirmed one, else the one
+// seen last.
+func losers(transfers []Transfer) map[string]bool {
+	txs := map[string]Transfer{}
+	for _, t := range transfers {
+		if t.Presence == Present {
+			txs[t.Tx] = t
+		}
+	}
+	order := make([]Transfer, 0, len(txs))
+	for _, t := range txs {
+		order = append(order, t)
+	}
+	slices.SortFunc(order, func(a, b Transfer) int {
+		if a.Block != nil != (b.Block != nil) {
+			if a.Block != nil {
+				return -1
+			}
+			return 1
+		}
+		if c := b.FirstSeen.Compare(a.FirstSeen); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Tx, b.Tx)
+	})
+	taken, lost := map[string]bool{}, map[string]bool{}
+	for _, t := range order {
+		if slices.ContainsFunc(t.Spends, func(o string) bool { return taken[o] }) {
+			lost[t.Tx] = true
+			continue
+		}
+		for _, o := range t.Spends {
+			taken[o] = true
+		}
+	}
+	return lost
+}
+
+// bumped tells whether another transaction that counts took over t's inputs and
+// pays the same destination at least as much.
+func bumped(t Transfer, all []Transfer, losers map[string]bool) bool {
+	paid := money.Zero(t.Amount.Currency())
+	for _, o := range all {
+		if o.Tx != t.Tx && o.Presence == Present && !losers[o.Tx] && sameMoney(o, t) && conflict(o, t) {
+			paid = paid.Add(o.Amount)
+		}
+	}
+	return paid.Cmp(t.Amount) >= 0
+}
+
+// portions splits a transfer by what its transaction inherited: the earliest
+// first sighting of those it replaced, up to the amount they paid to the same
+// destination.
+func portions(t Transfer, all []Transfer, losers map[string]bool) []portion {
+	type step struct {
+		firstSeen time.Time
+		paid      *big.Int
+	}
+	before := map[string]*step{} // by replaced transaction
+	for _, o := range all {
+		gone := losers[o.Tx] || o.Presence == Replaced
+		if o.Tx == t.Tx || !gone || !sameMoney(o, t) || !conflict(o, t) || !o.FirstSeen.Before(t.FirstSeen) {
+			continue
+		}
+		if before[o.Tx] == nil {
+			before[o.Tx] = &step{firstSeen: o.FirstSeen, paid: new(big.Int)}
+		}
+		before[o.Tx].paid.Add(before[o.Tx].paid, o.Amount.Minor())
+	}
+	steps := make([]step, 0, len(before))
+	for _, s := range before {
+		steps = append(steps, *s)
+	}
+	slices.SortFunc(steps, func(a, b step) int { return a.firstSeen.Compare(b.firstSeen) })
+
+	// Outputs of one transaction to one destination share what it inherited, in
+	// the order of their IDs.
+	start := new(big.Int)
+	for _, o := range all {
+		if o.Tx == t.Tx && sameMoney(o, t) && o.ID < t.ID {
+			start.Add(start, o.Amount.Minor())
+		}
+	}
+	end := new(big.Int).Add(start, t.Amount.Minor())
+	var parts []portion
+	for _, s := range append(steps, step{firstSeen: t.FirstSeen, paid: end}) {
+		upTo := s.paid
+		if upTo.Cmp(end) > 0 {
+			upTo = end
+		}
+		if upTo.Cmp(start) > 0 {
+			parts = append(parts, portion{amount: new(big.Int).Sub(upTo, start), firstSeen: s.firstSeen})
+			start = upTo
+		}
+	}
+	return parts
+}
+
+// sameMoney tells whether two transfers are of one asset to one destination.
+func sameMoney(a, b Transfer) bool {
+	return a.Network == b.Network && a.Asset == b.Asset && a.Script == b.Script
+}
+
+// conflict tells whether two transfers spend a common outpoint.
+func conflict(a, b Transfer) bool {
+	return slices.ContainsFunc(a.Spends, func(o string) bool { return slices.Contains(b.Spends, o) })
+}
+
+// confirmations is the depth that a network's policy asks for a value in euro
+// cents, mined outputs deeper.
+func confirmations(p chain.Policy, cents int64, coinbase bool) int {
+	depth := p.Confirmations(cents)
+	if coinbase {
+		depth = max(depth, p.Coinbase)
+	}
+	return depth
+}

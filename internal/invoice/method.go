@@ -1,0 +1,68 @@
+package invoice
+
+import (
+	"math/big"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Method is one way of paying: an asset and where it must go.
+type Method struct {
+	Asset       chain.Asset
+	Destination chain.Destination
+	Index       uint32 // of the destination under its wallet's key
+	// Birth is the network's tip when the invoice was made: money in it or below
+	// is older than the invoice and never counts. Zero when no tip was known.
+	Birth chain.Cursor
+	// Watched is false when nobody looked for money here at creation.
+	Watched bool
+}
+
+// Quote is one frozen offer of prices for what was due when it was made.
+type Quote struct {
+	Number int
+	From   time.Time
+	Until  time.Time
+	Due    money.Amount // fiat
+	Prices []Price
+	Source string // where the rates came from
+}
+
+// Price is what one method costs under a quote.
+type Price struct {
+	Asset    string
+	Expected money.Amount
+	EUR      money.Rate
+	USD      money.Rate
+}
+
+// Price finds the price of an asset.
+func (q Quote) Price(asset string) (Price, bool) {
+	for _, p := range q.Prices {
+		if p.Asset == asset {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+// Rest is what is still to be sent by a method: its expected amount less the
+// share that is already counted, rounded up as the amount itself was, and never
+// below what the network carries. Zero when nothing is due.
+func (inv *Invoice) Rest(m Method) money.Amount {
+	price, offered := inv.Quote().Price(m.Asset.Code)
+	if !offered || inv.Standing.Due.IsZero() {
+		return money.Zero(m.Asset.Currency)
+	}
+	due := new(big.Rat).Sub(minor(inv.Terms.Price), inv.ledger().sum(false))
+	rest := price.Expected.Scale(due.Quo(due, minor(inv.Quote().Due)), shownDecimals)
+	if rest.Cmp(m.Asset.Dust) < 0 {
+		return m.Asset.Dust
+	}
+	return rest
+}
+
+// shownDecimals is how many decimals of a coin are offered at most.
+const shownDecimals = 8

@@ -1,0 +1,151 @@
+package invoice
+
+import (
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// listenerPatience is how long an unconfirmed transfer stays without a block or
+// a new announcement where absence concludes nothing.
+const listenerPatience = 14 * 24 * time.Hour
+
+// Observation is what a snapshot says to one invoice.
+type Observation struct {
+	Network  chain.ID
+	Snapshot chain.Snapshot
+	// Transfers are those of the snapshot that pay this invoice.
+	Transfers []chain.Transfer
+	// Required is the depth for transfers that may be confirmed for the first
+	// time, by ID, computed over the whole snapshot.
+	Required map[string]int
+	// Market values an amount now, in the invoice's currency: nil without a rate.
+	// It may be nil itself.
+	Market func(asset string, amount money.Amount) *money.Amount
+}
+
+// Observe records what a scan found. It changes the facts only; Judge says what
+// they amount to. Hearing the same again changes nothing.
+func (inv *Invoice) Observe(o Observation) {
+	inv.moveBirth(o)
+	shown := map[string]bool{}
+	for _, t := range o.Transfers {
+		if t.Amount.IsZero() {
+			continue
+		}
+		shown[t.ID] = true
+		i := slices.IndexFunc(inv.Transfers, func(known Transfer) bool {
+			return known.Network == o.Network && known.ID == t.ID
+		})
+		if i < 0 {
+			inv.Transfers = append(inv.Transfers, inv.firstSight(o, t))
+			i = len(inv.Transfers) - 1
+		}
+		inv.place(&inv.Transfers[i], o, t)
+	}
+	for i := range inv.Transfers {
+		t := &inv.Transfers[i]
+		if t.Network == o.Network && !shown[t.ID] && t.Presence == Present {
+			inv.missing(t, o)
+		}
+	}
+}
+
+// firstSight makes the record of a transfer that was not known.
+func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
+	record := Transfer{
+		ID: t.ID, Network: o.Network, Tx: t.Tx, Asset: t.Asset, Script: t.Script,
+		Amount: t.Amount, Spends: t.Spends, Coinbase: t.Coinbase,
+	}
+	switch {
+	case !t.FirstSeen.IsZero():
+		record.FirstSeen, record.Sighted = t.FirstSeen, true
+	case t.Block == nil:
+		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
+	default:
+		record.FirstSeen = t.Block.Time
+	}
+	record.FirstSeen = record.FirstSeen.Add(inv.Clock)
+	record.Old = record.Sighted && record.FirstSeen.Before(inv.CreatedAt)
+	if o.Market != nil && record.FirstSeen.After(inv.ExpiresAt()) {
+		record.Market = o.Market(t.Asset, t.Amount)
+	}
+	return record
+}
+
+// place brings a recorded transfer to where the network shows it now.
+func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
+	t.Presence = Present
+	if now.Block == nil {
+		t.Block, t.Confirmations = nil, 0
+		return
+	}
+	block := *now.Block
+	block.Time = block.Time.Add(inv.Clock)
+	if t.Block == nil || t.Block.Hash != block.Hash {
+		t.Block = &block
+	}
+	if t.ConfirmedAt.IsZero() {
+		t.ConfirmedAt = block.Time
+	}
+	if need := o.Required[t.ID]; t.Required == 0 || (need > t.Required && inv.Standing.Status != Paid && !t.Confirmed()) {
+		t.Required = max(need, 1)
+	}
+	if !t.Sighted {
+		t.Old = inv.olderThanInvoice(o.Network, t.Asset, block)
+	}
+	t.Confirmations = min(int(o.Snapshot.Tip.Height-block.Height)+1, t.Required)
+}
+
+// missing concludes from a recorded transfer not being shown, as far as the
+// snapshot's coverage allows.
+func (inv *Invoice) missing(t *Transfer, o Observation) {
+	if t.Block != nil {
+		if t.Block.Height > o.Snapshot.From.Height {
+			t.Presence, t.Block, t.Confirmations = Reorged, nil, 0
+		}
+		return
+	}
+	taken := slices.ContainsFunc(o.Snapshot.Conflicts, func(c chain.Conflict) bool {
+		return c.Tx != t.Tx && slices.Contains(t.Spends, c.Outpoint) &&
+			(c.Block != nil || c.Seen.Add(inv.Clock).After(t.FirstSeen))
+	})
+	patience := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > listenerPatience
+	if o.Snapshot.Unconfirmed == chain.Complete || taken || patience {
+		t.Presence = Replaced
+		if !t.ConfirmedAt.IsZero() {
+			t.Presence = Reorged
+		}
+	}
+}
+
+// olderThanInvoice tells whether a block is the invoice's birth block, one of
+// its ancestors or, with no birth block, clearly older by its time.
+func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Block) bool {
+	birth := chain.Cursor{}
+	for _, m := range inv.Methods {
+		if m.Asset.Network == network && (birth.IsZero() || m.Asset.Code == asset) {
+			birth = m.Birth
+		}
+	}
+	if birth.IsZero() {
+		return b.Time.Before(inv.CreatedAt.Add(-2 * time.Hour))
+	}
+	return b.Height <= birth.Height
+}
+
+// moveBirth lets the fork point take the place of a birth block that left the
+// chain.
+func (inv *Invoice) moveBirth(o Observation) {
+	for i, m := range inv.Methods {
+		if m.Asset.Network != o.Network || m.Birth.IsZero() || m.Birth.Height <= o.Snapshot.From.Height {
+			continue
+		}
+		hash, covered := o.Snapshot.Blocks[m.Birth.Height]
+		if covered && hash != m.Birth.Hash || m.Birth.Height > o.Snapshot.Tip.Height {
+			inv.Methods[i].Birth = o.Snapshot.From
+		}
+	}
+}

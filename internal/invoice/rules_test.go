@@ -1,0 +1,519 @@
+package invoice_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// The invoice of these tests: 100.00 EUR, in BTC or in EURC, from noon on.
+var (
+	noon  = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	until = noon.Add(15 * time.Minute)
+	eurc  = money.Currency{Code: "EURC", Decimals: 6}
+
+	coins = chain.Asset{
+		Code: "BTC", Network: "bitcoin", Currency: money.BTC, Dust: sats(546),
+		Policy: chain.Policy{Mempool: true, Depth: []chain.Depth{{BelowCents: 500_00, Confirmations: 1}, {Confirmations: 2}}},
+	}
+	tokens = chain.Asset{
+		Code: "EURC", Network: "base", Currency: eurc, Dust: money.Zero(eurc),
+		Policy: chain.Policy{BlockGrace: 3 * time.Minute, Depth: []chain.Depth{{Confirmations: 1}}},
+	}
+)
+
+const (
+	full = 125_000 // satoshis that 100.00 EUR cost at 80,000 EUR
+)
+
+func sats(n int64) money.Amount { return money.FromCents(n, money.BTC) }
+
+func fiat(text string) money.Amount { return money.MustParse(text, money.EUR) }
+
+func rate(t *testing.T, text string, coin, fiat money.Currency) money.Rate {
+	t.Helper()
+	r, err := money.ParseRate(text, coin, fiat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// fresh makes the invoice, scanned to a time by both its networks.
+func fresh(t *testing.T, scanned time.Time) *invoice.Invoice {
+	t.Helper()
+	inv := &invoice.Invoice{
+		ID: "inv", Mode: invoice.Live, Version: 1, CreatedAt: noon,
+		Terms: invoice.Terms{Price: fiat("100"), Rules: invoice.DefaultRules(money.EUR)},
+		Methods: []invoice.Method{
+			{Asset: coins, Destination: chain.Destination{Address: "bc1", Script: "s"}, Birth: chain.Cursor{Height: 100, Hash: "b100"}},
+			{Asset: tokens, Destination: chain.Destination{Address: "0x1", Script: "0x1"}, Birth: chain.Cursor{Height: 100, Hash: "e100"}},
+		},
+	}
+	inv.Quotes = []invoice.Quote{quote(t, 1, noon, "100", "80000")}
+	scan(inv, scanned)
+	inv.Standing = inv.Judge()
+	return inv
+}
+
+// quote makes a quote for what is due at a price of a bitcoin.
+func quote(t *testing.T, number int, from time.Time, due, bitcoin string) invoice.Quote {
+	t.Helper()
+	btc, euro := rate(t, bitcoin, money.BTC, money.EUR), rate(t, "1", eurc, money.EUR)
+	return invoice.Quote{
+		Number: number, From: from, Until: from.Add(15 * time.Minute), Due: fiat(due),
+		Prices: []invoice.Price{
+			{Asset: "BTC", Expected: btc.Convert(fiat(due)), EUR: btc, USD: btc},
+			{Asset: "EURC", Expected: euro.Convert(fiat(due)), EUR: euro, USD: euro},
+		},
+	}
+}
+
+func scan(inv *invoice.Invoice, to time.Time) {
+	inv.Cover("bitcoin", to, time.UnixMilli(0))
+	inv.Cover("base", to, time.UnixMilli(0))
+}
+
+// pay is an unconfirmed transfer of satoshis, seen some time after noon.
+func pay(id string, n int64, after time.Duration) chain.Transfer {
+	return chain.Transfer{
+		ID: id + ":0", Tx: id, Asset: "BTC", Script: "s", Amount: sats(n),
+		Spends: []string{"in-" + id}, FirstSeen: noon.Add(after),
+	}
+}
+
+// in puts a transfer into a block some time after noon.
+func in(t chain.Transfer, height int64, after time.Duration) chain.Transfer {
+	t.Block = &chain.Block{Height: height, Hash: fmt.Sprintf("b%d", height), Time: noon.Add(after)}
+	return t
+}
+
+// spending lets a transfer spend an outpoint.
+func spending(t chain.Transfer, outpoints ...string) chain.Transfer {
+	t.Spends = outpoints
+	return t
+}
+
+// observe shows the invoice its transfers on bitcoin, under complete coverage.
+func observe(inv *invoice.Invoice, tip int64, transfers ...chain.Transfer) {
+	see(inv, chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: tip}}, transfers...)
+}
+
+// see is observe with a snapshot of one's own; it covers all from block 90 on.
+func see(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
+	s.Transfers = transfers
+	if s.From.Height == 0 {
+		s.From = chain.Cursor{Height: 90, Hash: "b90"}
+	}
+	required := map[string]int{}
+	for _, t := range transfers {
+		required[t.ID] = 1
+	}
+	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: transfers, Required: required})
+	inv.Standing = inv.Judge()
+}
+
+// outcome is what the tests compare.
+type outcome struct {
+	Status     invoice.Status
+	Exceptions string
+	Paid       string
+	Due        string
+	Over       string
+}
+
+func stands(inv *invoice.Invoice) outcome {
+	s := inv.Judge()
+	list := ""
+	if len(s.Exceptions) > 0 {
+		list = fmt.Sprint(s.Exceptions)
+	}
+	return outcome{s.Status, list, s.Paid.String(), s.Due.String(), s.Overpaid.String()}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	soon, later, hours := until.Add(-time.Minute), until.Add(time.Minute), until.Add(26*time.Hour)
+	for _, tt := range []struct {
+		name  string
+		facts func(inv *invoice.Invoice)
+		want  outcome
+	}{
+		{"nothing seen is created", func(inv *invoice.Invoice) { scan(inv, soon) }, outcome{"created", "", "0", "100", "0"}},
+		{"exactly at its end it still stands", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
+		{"scanned past its end it expires", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
+		{"one network not scanned holds expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, time.UnixMilli(0)) }, outcome{"created", "", "0", "100", "0"}},
+		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
+		{"all confirmed is paid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
+		{"one satoshi short is underpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full-1, time.Minute), 101, 2*time.Minute)) }, outcome{"pending", "[underpaid]", "99.99", "0.01", "0"}},
+		{"one satoshi over is overpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full+1, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "[overpaid]", "100", "0", "0"}},
+		{"overpaid counts confirmed money only", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute), pay("b", full, 3*time.Minute))
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"two parts add up", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", 50_000, time.Minute), 101, 2*time.Minute), in(pay("b", 75_000, 3*time.Minute), 101, 4*time.Minute))
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"a part past the end is expired and underpaid", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", 50_000, time.Minute), 101, 2*time.Minute))
+			scan(inv, later)
+		}, outcome{"expired", "[underpaid]", "40", "60", "0"}},
+		{"seen in time and confirmed after the end is paid", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Hour))
+			scan(inv, later)
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"seen in the second of the end is in time", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, 15*time.Minute))
+			scan(inv, later)
+		}, outcome{"pending", "", "100", "0", "0"}},
+		{"seen one second after is late", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, 15*time.Minute+time.Second))
+			scan(inv, later)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"dropped from the mempool is replaced", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, time.Minute))
+			observe(inv, 101)
+		}, outcome{"created", "[replaced]", "0", "100", "0"}},
+		{"and ends expired, not pending for ever", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, time.Minute))
+			observe(inv, 101)
+			scan(inv, later)
+		}, outcome{"expired", "[replaced]", "0", "100", "0"}},
+		{"not confirmed within a day is late", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, time.Minute))
+			scan(inv, hours)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"confirmed after more than a day is late", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 25*time.Hour))
+			scan(inv, hours)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"money in the birth block never counts", func(inv *invoice.Invoice) {
+			old := in(pay("a", full, 0), 100, -time.Minute)
+			old.FirstSeen = time.Time{}
+			observe(inv, 101, old)
+		}, outcome{"created", "", "0", "100", "0"}},
+		{"money sighted before creation never counts", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, -time.Second), 101, time.Minute))
+		}, outcome{"created", "", "0", "100", "0"}},
+		{"dust changes nothing", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", 545, time.Minute), 101, time.Minute), pay("b", 1, time.Minute), pay("c", 0, time.Minute))
+		}, outcome{"created", "", "0", "100", "0"}},
+		{"money at the dust limit counts", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", 546, time.Minute)) }, outcome{"pending", "[underpaid]", "0.43", "99.57", "0"}},
+		{"another asset is wrong", func(inv *invoice.Invoice) {
+			wrong := pay("a", full, time.Minute)
+			wrong.Asset = "DOGE"
+			observe(inv, 100, wrong)
+		}, outcome{"created", "[wrong_asset]", "0", "100", "0"}},
+		{"a reorganised block takes paid back", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
+			observe(inv, 102, pay("a", full, time.Minute))
+		}, outcome{"pending", "[reorged]", "100", "0", "0"}},
+		{"reorganised away and nowhere", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
+			observe(inv, 102)
+		}, outcome{"created", "[reorged]", "0", "100", "0"}},
+		{"away and back is paid", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
+			observe(inv, 102)
+			observe(inv, 103, in(pay("a", full, time.Minute), 103, 5*time.Minute))
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"declined, and later money is late", func(inv *invoice.Invoice) {
+			inv.DeclinedAt = noon.Add(time.Minute)
+			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
+		}, outcome{"declined", "[late]", "100", "0", "0"}},
+		{"accepted late money pays", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full/2, time.Hour), 101, time.Hour))
+			scan(inv, later)
+			inv.Accepted = []string{"a:0"}
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"accepted, but not confirmed", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full/2, time.Hour))
+			scan(inv, later)
+			inv.Accepted = []string{"a:0"}
+		}, outcome{"pending", "", "100", "0", "0"}},
+		{"accepted and then gone", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full/2, time.Hour))
+			inv.Accepted = []string{"a:0"}
+			observe(inv, 101)
+			scan(inv, later)
+		}, outcome{"expired", "[replaced]", "0", "100", "0"}},
+		{"a tolerated shortfall is paid", func(inv *invoice.Invoice) {
+			inv.Terms.Rules.Tolerance = fiat("0.50")
+			observe(inv, 101, in(pay("a", full-600, time.Minute), 101, time.Minute))
+		}, outcome{"paid", "", "99.52", "0", "0"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, soon)
+			tt.facts(inv)
+			if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFeeBump(t *testing.T) {
+	t.Parallel()
+	first := spending(pay("a", 100_000, 14*time.Minute), "x")
+	for _, tt := range []struct {
+		name string
+		bump chain.Transfer
+		want outcome
+	}{
+		{"before the end is not counted twice", spending(pay("b", 100_000, 14*time.Minute+time.Second), "x"), outcome{"pending", "[underpaid]", "80", "20", "0"}},
+		{"after the end inherits the first sighting", spending(pay("b", 100_000, 20*time.Minute), "x"), outcome{"expired", "[underpaid]", "80", "20", "0"}},
+		{"that pays more inherits what was paid before", spending(pay("b", full, 20*time.Minute), "x"), outcome{"expired", "[underpaid late]", "80", "20", "0"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, noon)
+			observe(inv, 100, first)
+			observe(inv, 100, tt.bump)
+			if tt.bump.FirstSeen.After(until) {
+				scan(inv, until.Add(6*time.Minute))
+			}
+			if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConflictUnderAListener(t *testing.T) {
+	t.Parallel()
+	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
+	inv := fresh(t, noon)
+	see(inv, listener, pay("a", full, time.Minute))
+	see(inv, listener)
+	if got := stands(inv).Status; got != invoice.Pending {
+		t.Errorf("absence under a listener concluded %s", got)
+	}
+	listener.Conflicts = []chain.Conflict{{Outpoint: "in-a", Tx: "thief", Block: &chain.Block{Height: 101}}}
+	see(inv, listener)
+	if diff := cmp.Diff(outcome{"created", "[replaced]", "0", "100", "0"}, stands(inv)); diff != "" {
+		t.Errorf("after a confirmed double spend (-want +got):\n%s", diff)
+	}
+}
+
+func TestBlindWindow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		since time.Time // when our view of the mempool became continuous
+		after time.Duration
+		want  invoice.Status
+	}{
+		{"an honest shopper paid while we were down", noon.Add(20 * time.Minute), 30 * time.Minute, invoice.Paid},
+		{"a cheat waits for two hours", noon.Add(20 * time.Minute), 2*time.Hour + 16*time.Minute, invoice.Expired},
+		{"a cheat finds us watching", noon.Add(-time.Minute), 30 * time.Minute, invoice.Expired},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, noon)
+			scanned := noon.Add(3 * time.Hour)
+			inv.Cover("bitcoin", scanned, tt.since)
+			inv.Cover("base", scanned, tt.since)
+			paid := in(pay("a", full, tt.after), 101, tt.after)
+			paid.FirstSeen = time.Time{}
+			observe(inv, 101, paid)
+			if got := stands(inv).Status; got != tt.want {
+				t.Errorf("status = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		after time.Duration
+		want  invoice.Status
+	}{
+		{15 * time.Minute, invoice.Paid},
+		{18 * time.Minute, invoice.Paid},
+		{18*time.Minute + time.Second, invoice.Expired},
+	} {
+		inv := fresh(t, noon.Add(time.Hour))
+		inv.Observe(invoice.Observation{
+			Network: "base", Required: map[string]int{"h:1": 1},
+			Snapshot: chain.Snapshot{Unconfirmed: chain.None, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
+			Transfers: []chain.Transfer{{
+				ID: "h:1", Tx: "h", Asset: "EURC", Script: "0x1", Amount: money.MustParse("100", eurc),
+				Block: &chain.Block{Height: 101, Hash: "e101", Time: noon.Add(tt.after)},
+			}},
+		})
+		if got := inv.Judge().Status; got != tt.want {
+			t.Errorf("block %s after noon: status = %s, want %s", tt.after, got, tt.want)
+		}
+	}
+}
+
+func TestLateMoneyThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		market  string // "" = no rate
+		percent int64
+		want    outcome
+	}{
+		{"still worth it", "96", 95, outcome{"paid", "", "100", "0", "0"}},
+		{"just worth it", "95", 95, outcome{"paid", "", "100", "0", "0"}},
+		{"worth too little", "94.99", 95, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"no rate, so a person decides", "", 95, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"any value is allowed", "", 0, outcome{"paid", "", "100", "0", "0"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, until.Add(time.Hour))
+			inv.Terms.AllowPaidExpired = true
+			inv.Terms.Rules.LatePercent = tt.percent
+			late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
+			o := invoice.Observation{
+				Network: "bitcoin", Transfers: []chain.Transfer{late}, Required: map[string]int{late.ID: 1},
+				Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
+				Market: func(string, money.Amount) *money.Amount {
+					if tt.market == "" {
+						return nil
+					}
+					a := fiat(tt.market)
+					return &a
+				},
+			}
+			inv.Observe(o)
+			if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestQuotesValueEachPortionOnce(t *testing.T) {
+	t.Parallel()
+	// 40.00 paid under quote 1; quote 2 prices the other 60.00 at half the rate.
+	inv := fresh(t, noon)
+	observe(inv, 100, pay("a", 50_000, time.Minute))
+	inv.Quotes = append(inv.Quotes, quote(t, 2, noon.Add(20*time.Minute), "60", "40000"))
+	observe(inv, 100, pay("a", 50_000, time.Minute), pay("b", 150_000, 21*time.Minute))
+	if diff := cmp.Diff(outcome{"pending", "", "100", "0", "0"}, stands(inv)); diff != "" {
+		t.Errorf("a part under each quote (-want +got):\n%s", diff)
+	}
+	// While the older quote runs, its better price holds.
+	inv = fresh(t, noon)
+	inv.Quotes = append(inv.Quotes, quote(t, 2, noon.Add(5*time.Minute), "100", "40000"))
+	observe(inv, 100, pay("a", full, 6*time.Minute))
+	if diff := cmp.Diff(outcome{"pending", "", "100", "0", "0"}, stands(inv)); diff != "" {
+		t.Errorf("under the older quote (-want +got):\n%s", diff)
+	}
+}
+
+func TestRestIsRoundedUpAndNotAnOverpayment(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	observe(inv, 100, pay("a", 41_667, time.Minute))
+	inv.Standing = inv.Judge()
+	if got := inv.Rest(inv.Methods[0]).String(); got != "0.00083333" {
+		t.Errorf("rest in BTC = %s", got)
+	}
+	rest := inv.Rest(inv.Methods[1])
+	if rest.String() != "66.6664" {
+		t.Errorf("rest in EURC = %s", rest)
+	}
+	observe(inv, 101, in(pay("a", 41_667, time.Minute), 101, time.Minute))
+	inv.Observe(invoice.Observation{
+		Network: "base", Required: map[string]int{"h:1": 1},
+		Snapshot: chain.Snapshot{Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
+		Transfers: []chain.Transfer{{
+			ID: "h:1", Tx: "h", Asset: "EURC", Script: "0x1", Amount: rest,
+			Block: &chain.Block{Height: 101, Hash: "e101", Time: noon.Add(time.Minute)},
+		}},
+	})
+	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
+		t.Errorf("after the rest (-want +got):\n%s", diff)
+	}
+	small := fresh(t, noon)
+	observe(small, 100, pay("a", full-1, time.Minute))
+	if got := small.Rest(small.Methods[0]).String(); got != "0.00000546" {
+		t.Errorf("a rest below dust = %s", got)
+	}
+}
+
+func TestDepthIsKeptOncePaid(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	paid := in(pay("a", full, time.Minute), 101, time.Minute)
+	observe(inv, 101, paid)
+	inv.Observe(invoice.Observation{
+		Network: "bitcoin", Transfers: []chain.Transfer{paid}, Required: map[string]int{"a:0": 6},
+		Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
+	})
+	if got := stands(inv).Status; got != invoice.Paid {
+		t.Errorf("a deeper demand after paid: status = %s", got)
+	}
+}
+
+// TestOrderDoesNotMatter shows the same facts in any order, any repetition and
+// any split into snapshots: the answer is the same.
+func TestOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		facts := randomFacts(random)
+		want := replay(t, facts, nil)
+		for range 6 {
+			if diff := cmp.Diff(want, replay(t, facts, random)); diff != "" {
+				t.Fatalf("seed %d: another order (-want +got):\n%s\nfacts: %+v", seed, diff, facts)
+			}
+		}
+	}
+}
+
+// randomFacts are transfers that may conflict, before and after the end, in
+// blocks and not.
+func randomFacts(random *rand.Rand) []chain.Transfer {
+	var facts []chain.Transfer
+	taken := map[string]bool{}
+	for i := range 1 + random.IntN(6) {
+		t := pay(fmt.Sprintf("t%d", i), 20_000+random.Int64N(80_000), time.Duration(random.IntN(30))*time.Minute+time.Duration(i)*time.Second)
+		t.Spends = []string{fmt.Sprintf("o%d", random.IntN(4)), fmt.Sprintf("o%d", random.IntN(4))}
+		free := !taken[t.Spends[0]] && !taken[t.Spends[1]]
+		if free && random.IntN(2) == 0 { // no two blocks hold conflicting transactions
+			taken[t.Spends[0]], taken[t.Spends[1]] = true, true
+			t = in(t, 101+random.Int64N(5), t.FirstSeen.Sub(noon)+time.Hour)
+		}
+		facts = append(facts, t)
+	}
+	return facts
+}
+
+// replay shows facts in an order of its own, some of them several times, under
+// a listener's coverage, with scans in between.
+func replay(t *testing.T, facts []chain.Transfer, random *rand.Rand) outcome {
+	t.Helper()
+	inv := fresh(t, noon)
+	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 110}}
+	order := make([]int, len(facts))
+	for i := range order {
+		order[i] = i
+	}
+	if random != nil {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		order = append(order, order[random.IntN(len(order)):]...)
+	}
+	shown := []chain.Transfer{}
+	for _, i := range order {
+		if random != nil && random.IntN(3) == 0 {
+			scan(inv, noon.Add(time.Duration(random.IntN(120))*time.Minute))
+		}
+		shown = append(shown, facts[i])
+		see(inv, listener, shown...)
+	}
+	scan(inv, noon.Add(2*time.Hour))
+	return stands(inv)
+}

@@ -1,0 +1,283 @@
+package invoice
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Rates tells what coins cost, from memory.
+type Rates interface {
+	// Rate is the price of one coin, named by an asset's rate code, in fiat. An
+	// error means that there is no usable rate now.
+	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
+	// Source says in a word where rates come from.
+	Source() string
+}
+
+// Config is what a Service is made of.
+type Config struct {
+	Storage  Storage
+	Networks map[Mode][]chain.Network
+	Rates    Rates
+	// Unwatched lets networks without a scanner be offered; they count as
+	// scanned by the clock.
+	Unwatched bool
+	Now       func() time.Time
+	// NewID makes a random identifier of 32 letters and digits.
+	NewID func() string
+	// Encode makes the body of an event from the invoice as it stands then.
+	Encode func(*Invoice, Event) []byte
+	Log    *slog.Logger
+}
+
+// Service makes invoices and decides about them. It is safe for concurrent use.
+type Service struct {
+	storage   Storage
+	networks  map[Mode][]chain.Network
+	scanned   map[chain.ID]bool // networks with a scanner
+	rates     Rates
+	unwatched bool
+	now       func() time.Time
+	id        func() string
+	encode    func(*Invoice, Event) []byte
+	log       *slog.Logger
+	bell      bell
+}
+
+// NewService makes a Service.
+func NewService(c Config) *Service {
+	s := &Service{
+		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
+		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{},
+	}
+	for _, networks := range c.Networks {
+		for _, n := range networks {
+			if _, ok := n.(chain.Scanner); ok {
+				s.scanned[n.ID()] = true
+			}
+		}
+	}
+	return s
+}
+
+// Now is the service's clock, for who shows how much time is left.
+func (s *Service) Now() time.Time { return s.now() }
+
+// Invoice reads an invoice; ErrNotFound.
+func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
+	return s.storage.Invoice(ctx, id)
+}
+
+// Cancel declines an invoice that nothing, or only a part, was seen for; else
+// ErrState.
+func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		open := inv.Standing.Status == Created ||
+			inv.Standing.Status == Pending && inv.Standing.Has(Underpaid)
+		if !open {
+			return ErrState
+		}
+		inv.DeclinedAt = s.now().Add(inv.Clock)
+		return nil
+	})
+}
+
+// Accept lets the transfers present stand for the full price; ErrState when
+// there is none, or the invoice is paid already.
+func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		if inv.Standing.Status == Paid {
+			return ErrState
+		}
+		var ids []string
+		for _, t := range inv.Transfers {
+			if _, known := inv.Method(t.Network, t.Asset); known && t.Presence == Present && !t.Old {
+				ids = append(ids, t.ID)
+			}
+		}
+		if len(ids) == 0 {
+			return ErrState
+		}
+		inv.Accepted = ids
+		return nil
+	})
+}
+
+// SkipHold moves a test invoice's own clock past the end of its newest quote.
+// ErrState when it is not a test invoice.
+func (s *Service) SkipHold(ctx context.Context, id string) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		if inv.Mode != Test {
+			return ErrState
+		}
+		past := inv.ExpiresAt().Add(time.Minute)
+		if ahead := past.Sub(s.now()); ahead > inv.Clock {
+			inv.Clock = ahead
+		}
+		return nil
+	})
+}
+
+// update lets decide change the facts of an invoice, judges them, and makes the
+// result lasting together with the events that tell of it.
+func (s *Service) update(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error) {
+	progress, err := s.storage.Progress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var from, to Status
+	var version int64
+	inv, err := s.storage.UpdateInvoice(ctx, id, lease, func(inv *Invoice) error {
+		before := inv.clone()
+		if err := decide(inv); err != nil {
+			return err
+		}
+		s.settle(inv, before, progress)
+		from, to, version = before.Standing.Status, inv.Standing.Status, before.Version
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if from != to {
+		s.log.Info("invoice status changed", "invoice", inv.ID, "from", from, "to", to, "version", inv.Version)
+	}
+	if inv.Version != version {
+		s.bell.ring(inv.ID)
+	}
+	return inv, nil
+}
+
+// settle judges the changed facts and notes the events.
+func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
+	now := s.now()
+	s.coverAll(inv, progress)
+	inv.DelayedAt = delayedAt(inv, now.Add(inv.Clock))
+	standing := inv.Judge()
+	if standing.Status == Paid {
+		standing.PaidAt = inv.Standing.PaidAt
+		if standing.PaidAt.IsZero() {
+			standing.PaidAt = now.Add(inv.Clock)
+		}
+	}
+	if next := standing.NextCheck; !next.IsZero() && !next.After(now) {
+		standing.NextCheck = now.Add(patience(now.Sub(next)))
+	}
+	inv.Standing = standing
+	list := changes(before, inv)
+	if len(list) == 0 && !visible(before, inv) {
+		return
+	}
+	inv.Version++
+	for _, e := range list {
+		inv.Events = append(inv.Events, s.event(inv, e, now))
+	}
+}
+
+// visible tells whether something changed that no event tells, but a page does.
+func visible(before, after *Invoice) bool {
+	if before.Clock != after.Clock || len(before.Transfers) != len(after.Transfers) || before.Refund != after.Refund {
+		return true
+	}
+	for i, t := range after.Transfers {
+		if b := before.Transfers[i]; b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) {
+			return true
+		}
+	}
+	return len(before.Standing.Exceptions) != len(after.Standing.Exceptions)
+}
+
+// patience is when to look again at an invoice whose expiry waits for coverage:
+// the longer it waits, the later.
+func patience(overdue time.Duration) time.Duration {
+	return min(max(overdue/10, 2*time.Second), time.Minute)
+}
+
+// delayedAfter is how long after the end coverage may be missing before a
+// person is told.
+const delayedAfter = 2 * time.Hour
+
+// delayedAt is since when an invoice's expiry waits for coverage too long.
+func delayedAt(inv *Invoice, now time.Time) time.Time {
+	switch {
+	case inv.scannedPast(inv.ExpiresAt()) || now.Sub(inv.ExpiresAt()) < delayedAfter:
+		return time.Time{}
+	case inv.DelayedAt.IsZero():
+		return now
+	}
+	return inv.DelayedAt
+}
+
+// coverAll takes note of how far each of the invoice's networks was scanned. A
+// network without a scanner counts as scanned by the clock.
+func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
+	for _, m := range inv.Methods {
+		network := m.Asset.Network
+		if !s.scanned[network] {
+			inv.Cover(network, s.now(), time.Time{})
+			continue
+		}
+		if p, ok := progress[network]; ok {
+			inv.Cover(network, p.Scanned, p.ContinuousSince)
+		}
+	}
+}
+
+// event makes an event with its body.
+func (s *Service) event(inv *Invoice, t EventType, now time.Time) Event {
+	e := Event{ID: "evt_" + s.id(), Type: t, Version: inv.Version, CreatedAt: now}
+	e.Body = s.encode(inv, e)
+	return e
+}
+
+// Observe records what a scan of a network found, for the invoices it touches.
+// An error means that the scan must be done again from the old cursor; hearing
+// the same again is harmless.
+func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snapshot, owners Owners) error {
+	facts, err := s.facts(ctx, lease.Network, snapshot, owners)
+	if err != nil {
+		return fmt.Errorf("observe %s: %w", lease.Network, err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for id, o := range facts {
+		group.Go(func() error {
+			_, err := s.update(ctx, id, lease, func(inv *Invoice) error {
+				o.Market = s.market(inv)
+				inv.Observe(o)
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("observe %s: invoice %s: %w", lease.Network, id, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// writers is how many invoices of one scan are written at a time, so that
+// storage can write several in one commit.
+const writers = 32
+
+// Expire judges invoices that time alone may have changed, at most limit of
+// them, and tells how many it looked at.
+func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
+	ids, err := s.storage.DueInvoices(ctx, s.now(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire: %w", err)
+	}
+	for _, id := range ids {
+		if _, err := s.update(ctx, id, Lease{}, func(*Invoice) error { return nil }); err != nil {
+			return 0, fmt.Errorf("expire invoice %s: %w", id, err)
+		}
+	}
+	return len(ids), nil
+}

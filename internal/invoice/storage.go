@@ -1,0 +1,85 @@
+package invoice
+
+import (
+	"context"
+	"time"
+
+	"chequer/internal/chain"
+)
+
+// Storage makes invoices lasting. Every method is safe for concurrent use, and
+// what a method returned without an error survives a crash. The functions given
+// to it are pure: they may run more than once, each time on fresh data, and
+// must not call storage.
+type Storage interface {
+	// CreateInvoice runs a creation in one transaction: indexes, invoice,
+	// destinations and events are written together or not at all. When the
+	// idempotency key is known, the invoice made then is returned and replayed is
+	// true; ErrConflict means that it was used with another body.
+	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
+	// Invoice reads an invoice; ErrNotFound.
+	Invoice(ctx context.Context, id string) (*Invoice, error)
+	// UpdateInvoice locks an invoice, lets decide change it, and writes it with
+	// its Events. When decide leaves it without events, only its facts are
+	// written; an error of decide writes nothing. A lease that is not zero must
+	// still hold, and its snapshot be newer than the saved one: ErrFenced.
+	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
+	// DueInvoices lists invoices whose next check is not after a time, most
+	// overdue first.
+	DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error)
+	// RecordedTransfers lists the transfers on a network that a new scan may
+	// change: present ones that are unconfirmed, not deep enough, or in a block
+	// above the height.
+	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]Recorded, error)
+	// Progress tells how far each network was scanned.
+	Progress(ctx context.Context) (map[chain.ID]Progress, error)
+}
+
+// Creation is a new invoice to be written.
+type Creation struct {
+	MerchantID     string
+	IdempotencyKey string // "" = none
+	BodyHash       string // of the request the key was used with
+	At             time.Time
+	// Build makes the invoice. It takes the indexes it needs from next, which
+	// counts per wallet key; an error uses none of them up.
+	Build func(next NextIndex) (*Invoice, error)
+}
+
+// NextIndex hands out the next unused index of a wallet's key.
+type NextIndex func(counter string) (uint32, error)
+
+// Lease is the right of one process to record what a network shows, for one
+// snapshot. The zero lease is no claim: decisions of people and the clock.
+type Lease struct {
+	Network  chain.ID
+	Epoch    int64
+	Sequence int64 // of the snapshot being observed
+}
+
+// IsZero tells whether l claims nothing.
+func (l Lease) IsZero() bool { return l.Network == "" }
+
+// Progress is how far a network was scanned.
+type Progress struct {
+	Cursor chain.Cursor // to go on from
+	Tip    chain.Cursor // the newest block known
+	// Scanned is the start of the last scan that reached the tip.
+	Scanned time.Time
+	// ContinuousSince is since when unconfirmed money was watched without a gap.
+	ContinuousSince time.Time
+	Sequence        int64 // of the last saved snapshot
+}
+
+// Recorded is what is known of a transfer, as far as a scan needs it.
+type Recorded struct {
+	InvoiceID     string
+	ID            string
+	Tx            string
+	Script        string
+	Asset         string
+	Spends        []string
+	BlockHash     string // "" while unconfirmed
+	Confirmations int
+	Required      int
+}

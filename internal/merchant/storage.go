@@ -1,0 +1,31 @@
+package merchant
+
+import (
+	"context"
+	"time"
+)
+
+// Storage keeps merchants, keys and wallets. Secrets are sealed and rows carry
+// a MAC under the master key: a row that fails is ErrTampered.
+type Storage interface {
+	// CreateMerchant writes a merchant; ErrExists.
+	CreateMerchant(ctx context.Context, m Merchant) error
+	// Merchants lists all, oldest first.
+	Merchants(ctx context.Context) ([]Merchant, error)
+	// Merchant reads one; ErrNotFound.
+	Merchant(ctx context.Context, id string) (Merchant, error)
+	// CreateKey writes an API key; ErrExists.
+	CreateKey(ctx context.Context, k Key) error
+	// Key finds an API key by its public part, revoked ones too; ErrNotFound.
+	Key(ctx context.Context, key string) (Key, error)
+	// Keys lists a merchant's keys, oldest first.
+	Keys(ctx context.Context, merchantID string) ([]Key, error)
+	// RevokeKey ends a key by its public part; ErrNotFound.
+	RevokeKey(ctx context.Context, key string, at time.Time) error
+	// CreateWallet writes a wallet, which takes the place of the merchant's older
+	// one for the asset; ErrExists when it is the same key.
+	CreateWallet(ctx context.Context, w Wallet) error
+	// Wallets lists a merchant's wallets in force of a mode, one per asset, oldest
+	// first.
+	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
+}

@@ -1,0 +1,81 @@
+// Package rates holds the table of prices that invoices are quoted from.
+package rates
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"chequer/internal/money"
+)
+
+// ErrUnknown means that there is no rate for a pair.
+var ErrUnknown = errors.New("no rate")
+
+// Fixed is a table of prices that never move.
+type Fixed struct {
+	source string
+	prices map[string]string // "BTC-EUR" → price
+}
+
+// ParseFixed reads "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08": the price of
+// one of the first in the second. Source is the word that tells where these
+// prices come from. EUR-USD must be there, since every invoice shows both. An
+// EURC is a euro and a USDC a dollar unless the table says otherwise.
+func ParseFixed(text, source string) (*Fixed, error) {
+	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
+	given := map[string]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		pair, price, ok := strings.Cut(strings.TrimSpace(part), "=")
+		coin, fiat, dash := strings.Cut(pair, "-")
+		if _, known := money.Fiat(fiat); !ok || !dash || coin == "" || !known {
+			return nil, fmt.Errorf("fixed rate %q: want COIN-EUR=PRICE or COIN-USD=PRICE", part)
+		}
+		if given[pair] {
+			return nil, fmt.Errorf("fixed rate %s is given twice", pair)
+		}
+		if _, err := money.ParseRate(price, money.Currency{Code: coin, Decimals: 8}, money.EUR); err != nil {
+			return nil, fmt.Errorf("fixed rate %s: price %q is %w", pair, price, err)
+		}
+		given[pair] = true
+		f.prices[pair] = price
+	}
+	if !given["EUR-USD"] {
+		return nil, errors.New("fixed rates need EUR-USD")
+	}
+	return f, nil
+}
+
+// Source says where the rates come from.
+func (f *Fixed) Source() string { return f.source }
+
+// Rate is the price of one coin in fiat, directly or through EUR-USD;
+// ErrUnknown.
+func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
+	if price, ok := f.prices[code+"-"+fiat.Code]; ok {
+		return money.ParseRate(price, coin, fiat)
+	}
+	euroDollar, err := money.ParseRate(f.prices["EUR-USD"], money.EUR, money.USD)
+	if err != nil {
+		return money.Rate{}, err
+	}
+	if price, ok := f.prices[code+"-EUR"]; ok && fiat == money.USD {
+		return through(price, coin, money.EUR, euroDollar)
+	}
+	if price, ok := f.prices[code+"-USD"]; ok && fiat == money.EUR {
+		dollarEuro, err := euroDollar.Inverse()
+		if err != nil {
+			return money.Rate{}, err
+		}
+		return through(price, coin, money.USD, dollarEuro)
+	}
+	return money.Rate{}, fmt.Errorf("%w for %s-%s", ErrUnknown, code, fiat.Code)
+}
+
+func through(price string, coin, first money.Currency, exchange money.Rate) (money.Rate, error) {
+	r, err := money.ParseRate(price, coin, first)
+	if err != nil {
+		return money.Rate{}, err
+	}
+	return r.Via(exchange)
+}
