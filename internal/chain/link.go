@@ -29,18 +29,24 @@ func (a Asset) Link(address string, due money.Amount, label string) Link {
 	return a.bitcoinLink(address, due, label)
 }
 
-// maxLabel keeps a code small enough to be scanned from a phone.
-const maxLabel = 32
+// maxLabel is how many characters of an encoded label keep a code small enough to
+// be scanned from a phone.
+const maxLabel = 60
 
 // bitcoinLink is BIP 21's grammar, which BIP 321 kept: decimal coins with a dot,
 // every other character percent-encoded as RFC 3986 has it, no plus for a space.
 func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link {
 	query := "?amount=" + due.String()
-	if runes := []rune(label); len(runes) > maxLabel {
-		label = string(runes[:maxLabel])
+	encoded := ""
+	for _, r := range label {
+		next := percentEncode(string(r))
+		if len(encoded)+len(next) > maxLabel {
+			break
+		}
+		encoded += next
 	}
-	if label != "" {
-		query += "&label=" + percentEncode(label)
+	if encoded != "" {
+		query += "&label=" + encoded
 	}
 	uri := a.Scheme + ":" + address + query
 	code := uri

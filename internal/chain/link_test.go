@@ -52,8 +52,8 @@ func TestLink_label(t *testing.T) {
 		"another amount":        {"a=b&amount=9", "&label=a%3Db%26amount%3D9"},
 		"unreserved characters": {"A-Z_a.z~0", "&label=A-Z_a.z~0"},
 		"percent and newline":   {"100%\n", "&label=100%25%0A"},
-		"32 characters":         {strings.Repeat("é", 32), "&label=" + strings.Repeat("%C3%A9", 32)},
-		"more is cut off":       {strings.Repeat("é", 33), "&label=" + strings.Repeat("%C3%A9", 32)},
+		"60 encoded characters": {strings.Repeat("é", 10), "&label=" + strings.Repeat("%C3%A9", 10)},
+		"more is cut off":       {strings.Repeat("a", 57) + "é", "&label=" + strings.Repeat("a", 57)},
 		"none":                  {"", ""},
 	}
 	for name, test := range tests {
@@ -67,9 +67,8 @@ func TestLink_label(t *testing.T) {
 			if diff := cmp.Diff(link, want); diff != "" {
 				t.Errorf("Link() differs (-got +want):\n%s", diff)
 			}
-			label := string([]rune(test.label)[:min(len([]rune(test.label)), 32)])
-			if got := query(t, link.URI)["label"]; got != label {
-				t.Errorf("the label is read back as %q, want %q", got, label)
+			if got := query(t, link.URI)["label"]; !strings.HasPrefix(test.label, got) {
+				t.Errorf("the label is read back as %q, want %q or its beginning", got, test.label)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ type offer struct {
 // Create makes an invoice with everything that can be offered now. It asks no
 // network. The errors are ErrNoWallet, ErrUnwatched, ErrNoMethod, ErrTooLong, ErrNoRate,
 // *TooSmallError and ErrConflict. A known idempotency key returns the invoice
-// that was made with it.
+// that was made with it; ask Replay first, since nothing may be on offer now.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
 	offers, err := s.offers(r, r.Terms.Price)
 	if err != nil {
@@ -67,6 +67,16 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	if !replayed {
 		s.log.Info("invoice created", "invoice", inv.ID, "mode", inv.Mode, "methods", len(inv.Methods))
+	}
+	return inv, nil
+}
+
+// Replay finds the invoice that was made with an idempotency key: ErrNotFound,
+// or ErrConflict when it was used with another body.
+func (s *Service) Replay(ctx context.Context, merchantID, key, bodyHash string) (*Invoice, error) {
+	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, IdempotencyKey: key, BodyHash: bodyHash, At: s.now()})
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
 	}
 	return inv, nil
 }

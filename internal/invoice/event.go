@@ -84,6 +84,8 @@ func statusChange(from, to Status) []EventType {
 	switch {
 	case from == to:
 		return nil
+	case from == Paid && to != Pending:
+		return append([]EventType{EventReverted}, statusChange(Created, to)...)
 	case to == Paid:
 		return []EventType{EventPaid}
 	case to == Expired:

@@ -43,11 +43,15 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 		}
 	}
 	for _, r := range list {
-		if !shown[r.ID] {
+		// What is not looked for any more is not shown: nothing follows from that.
+		if _, ours := owners(r.Script); ours && !shown[r.ID] {
 			touched[r.InvoiceID] = true
 		}
 	}
-	required, err := s.depths(ctx, snapshot, owners, recorded)
+	if len(touched) == 0 {
+		return nil, nil
+	}
+	required, err := s.depths(ctx, network, snapshot, owners, recorded)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func news(r Recorded, t chain.Transfer, tip chain.Block) bool {
 // depths says how deep transfers in blocks must be, over the whole snapshot: a
 // hundred small invoices in one transaction or block reverse together, so depth
 // is asked from the value that it still leaves unfinal for one merchant.
-func (s *Service) depths(ctx context.Context, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
+func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
 	type claim struct {
 		transfer chain.Transfer
 		merchant string
@@ -95,16 +99,15 @@ func (s *Service) depths(ctx context.Context, snapshot chain.Snapshot, owners Ow
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range inv.Methods {
-			price, ok := inv.Quote().Price(t.Asset)
-			if m.Asset.Code != t.Asset || !ok {
-				continue
-			}
-			c := claim{transfer: t, merchant: owner.MerchantID, method: m, invoice: euroCents(price, price.Expected), value: euroCents(price, t.Amount)}
-			claims = append(claims, c)
-			add(c.merchant+" "+t.Tx, c.value)
-			add(c.merchant+" "+t.Block.Hash, c.value)
+		m, known := inv.Method(network, t.Asset)
+		price, priced := inv.firstPrice(t.Asset)
+		if !known || !priced {
+			continue
 		}
+		c := claim{transfer: t, merchant: owner.MerchantID, method: m, invoice: euroCents(price, price.Expected), value: euroCents(price, t.Amount)}
+		claims = append(claims, c)
+		add(c.merchant+" "+t.Tx, c.value)
+		add(c.merchant+" "+t.Block.Hash, c.value)
 	}
 	required := map[string]int{}
 	for _, c := range claims {
@@ -131,7 +134,7 @@ func euroCents(p Price, amount money.Amount) *big.Rat {
 
 // Confirmations is how deep money for the whole invoice must be by a method.
 func (inv *Invoice) Confirmations(m Method) int {
-	price, ok := inv.Quote().Price(m.Asset.Code)
+	price, ok := inv.firstPrice(m.Asset.Code)
 	if !ok {
 		return 0
 	}
@@ -141,6 +144,17 @@ func (inv *Invoice) Confirmations(m Method) int {
 		whole.SetInt64(1 << 62)
 	}
 	return m.Asset.Policy.Confirmations(whole.Int64())
+}
+
+// firstPrice is what an asset cost when it was first quoted: the value of the
+// whole invoice, or of as much of it as was due then.
+func (inv *Invoice) firstPrice(asset string) (Price, bool) {
+	for _, q := range inv.Quotes {
+		if p, ok := q.Price(asset); ok {
+			return p, true
+		}
+	}
+	return Price{}, false
 }
 
 // market values amounts of an invoice's methods at the rates of now.

@@ -45,7 +45,7 @@ func (inv *Invoice) ledger() ledger {
 	slices.SortFunc(transfers, func(a, b Transfer) int { return cmp.Compare(a.ID, b.ID) })
 	losers := losers(transfers)
 	l := ledger{accepted: inv.acceptHolds(transfers), slack: new(big.Rat)}
-	counting := 0
+	counting, largest := 0, new(big.Rat)
 	for _, t := range transfers {
 		e := entry{transfer: t, value: new(big.Rat), replaced: losers[t.Tx] || t.Presence == Replaced}
 		method, known := inv.Method(t.Network, t.Asset)
@@ -58,19 +58,22 @@ func (inv *Invoice) ledger() ledger {
 		case e.replaced:
 			l.replaced = l.replaced || !bumped(t, transfers, losers)
 		case t.Presence == Reorged:
-			l.reorged = true
+			l.reorged = l.reorged || !bumped(t, transfers, losers)
 		default:
 			l.reorged = l.reorged || (t.Block == nil && !t.ConfirmedAt.IsZero())
 			inv.count(&e, method, transfers, losers, l.accepted)
-			l.late = l.late || e.late || (!l.accepted && !inv.DeclinedAt.IsZero() && t.FirstSeen.After(inv.DeclinedAt))
+			l.late = l.late || e.late
 		}
 		if e.value.Sign() > 0 {
 			counting++
-			if unit := inv.shownUnit(method); counting > 1 && unit.Cmp(l.slack) > 0 {
-				l.slack = unit
+			if unit := inv.shownUnit(method); unit.Cmp(largest) > 0 {
+				largest = unit
 			}
 		}
 		l.entries = append(l.entries, e)
+	}
+	if counting > 1 {
+		l.slack = largest
 	}
 	if l.accepted {
 		inv.letStand(&l)
@@ -81,16 +84,17 @@ func (inv *Invoice) ledger() ledger {
 // count values a present transfer of a known method, portion by portion.
 func (inv *Invoice) count(e *entry, m Method, all []Transfer, losers map[string]bool, accepted bool) {
 	t := e.transfer
+	if accepted && slices.Contains(inv.Accepted, t.ID) {
+		return // it stands within the full price
+	}
 	for _, p := range portions(t, all, losers) {
+		refused := !accepted && !inv.DeclinedAt.IsZero() && p.firstSeen.After(inv.DeclinedAt)
 		value, late := inv.valueOf(t, m, p)
-		if late && !inv.lateCounts(t, p, value) {
+		if refused || late && !inv.lateCounts(t, p, value) {
 			e.late = true
 			continue
 		}
 		e.value.Add(e.value, value)
-	}
-	if accepted && slices.Contains(inv.Accepted, t.ID) {
-		e.late, e.value = false, new(big.Rat) // stands within the full price
 	}
 }
 
@@ -98,8 +102,7 @@ func (inv *Invoice) count(e *entry, m Method, all []Transfer, losers map[string]
 // It belongs to the newest quote begun by its first sighting; while an older
 // quote had not ended, to whichever gives it more.
 func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, late bool) {
-	best := new(big.Rat)
-	late = true
+	value, late = new(big.Rat), true
 	newest := true
 	for i := len(inv.Quotes) - 1; i >= 0; i-- {
 		q := inv.Quotes[i]
@@ -110,12 +113,13 @@ func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, la
 		}
 		share := new(big.Rat).SetFrac(p.amount, price.Expected.Minor())
 		worth := share.Mul(share, minor(q.Due))
-		if newest || worth.Cmp(best) > 0 {
-			best, late = worth, !inv.inTime(t, m, p, q)
+		inTime := inv.inTime(t, m, p, q)
+		if newest || inTime && late || inTime != late && worth.Cmp(value) > 0 {
+			value, late = worth, !inTime
 		}
 		newest = false
 	}
-	return best, late
+	return value, late
 }
 
 // inTime tells whether a portion holds the price of a quote.
@@ -143,7 +147,10 @@ func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() {
 		return false
 	}
-	if inv.Terms.Rules.LatePercent == 0 {
+	seenInTime := slices.ContainsFunc(inv.Quotes, func(q Quote) bool {
+		return !p.firstSeen.Before(q.From) && !p.firstSeen.After(q.Until)
+	})
+	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // late only by its confirmation: its price was the market's
 		return true
 	}
 	if t.Market == nil {
@@ -178,7 +185,18 @@ func (inv *Invoice) letStand(l *ledger) {
 		}
 	}
 	l.entries[last].value = minor(inv.Terms.Price)
-	l.late = false
+}
+
+// worthAccepting are the transfers that a person may let stand: present, of an
+// offered asset, and neither dust nor older than the invoice.
+func (inv *Invoice) worthAccepting() []Transfer {
+	var list []Transfer
+	for _, e := range inv.ledger().entries {
+		if !e.ignored && !e.replaced && e.transfer.Presence == Present {
+			list = append(list, e.transfer)
+		}
+	}
+	return list
 }
 
 // sum adds up what counts, of all transfers or only of the confirmed ones.
@@ -284,7 +302,7 @@ func portions(t Transfer, all []Transfer, losers map[string]bool) []portion {
 	}
 	before := map[string]*step{} // by replaced transaction
 	for _, o := range all {
-		gone := losers[o.Tx] || o.Presence == Replaced
+		gone := losers[o.Tx] || o.Presence != Present // its inputs are taken, by t
 		if o.Tx == t.Tx || !gone || !sameMoney(o, t) || !conflict(o, t) || !o.FirstSeen.Before(t.FirstSeen) {
 			continue
 		}

@@ -68,8 +68,7 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 		record.FirstSeen = t.Block.Time
 	}
 	record.FirstSeen = record.FirstSeen.Add(inv.Clock)
-	record.Old = record.Sighted && record.FirstSeen.Before(inv.CreatedAt)
-	if o.Market != nil && record.FirstSeen.After(inv.ExpiresAt()) {
+	if o.Market != nil && record.FirstSeen.After(inv.Quotes[0].Until) {
 		record.Market = o.Market(t.Asset, t.Amount)
 	}
 	return record
@@ -78,6 +77,7 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 // place brings a recorded transfer to where the network shows it now.
 func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	t.Presence = Present
+	t.Old = t.Sighted && t.FirstSeen.Before(inv.CreatedAt)
 	if now.Block == nil {
 		t.Block, t.Confirmations = nil, 0
 		return
@@ -93,9 +93,7 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	if need := o.Required[t.ID]; t.Required == 0 || (need > t.Required && inv.Standing.Status != Paid && !t.Confirmed()) {
 		t.Required = max(need, 1)
 	}
-	if !t.Sighted {
-		t.Old = inv.olderThanInvoice(o.Network, t.Asset, block)
-	}
+	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)
 	t.Confirmations = min(int(o.Snapshot.Tip.Height-block.Height)+1, t.Required)
 }
 
@@ -122,7 +120,7 @@ func (inv *Invoice) missing(t *Transfer, o Observation) {
 }
 
 // olderThanInvoice tells whether a block is the invoice's birth block, one of
-// its ancestors or, with no birth block, clearly older by its time.
+// its ancestors, or clearly older by its time.
 func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Block) bool {
 	birth := chain.Cursor{}
 	for _, m := range inv.Methods {
@@ -130,10 +128,10 @@ func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Blo
 			birth = m.Birth
 		}
 	}
-	if birth.IsZero() {
-		return b.Time.Before(inv.CreatedAt.Add(-2 * time.Hour))
+	if b.Time.Before(inv.CreatedAt.Add(-2 * time.Hour)) {
+		return true
 	}
-	return b.Height <= birth.Height
+	return !birth.IsZero() && b.Height <= birth.Height
 }
 
 // moveBirth lets the fork point take the place of a birth block that left the

@@ -226,7 +226,7 @@ func TestStatus(t *testing.T) {
 		{"declined, and later money is late", func(inv *invoice.Invoice) {
 			inv.DeclinedAt = noon.Add(time.Minute)
 			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
-		}, outcome{"declined", "[late]", "100", "0", "0"}},
+		}, outcome{"declined", "[late]", "0", "100", "0"}},
 		{"accepted late money pays", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full/2, time.Hour), 101, time.Hour))
 			scan(inv, later)

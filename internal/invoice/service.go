@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -97,10 +98,8 @@ func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {
 			return ErrState
 		}
 		var ids []string
-		for _, t := range inv.Transfers {
-			if _, known := inv.Method(t.Network, t.Asset); known && t.Presence == Present && !t.Old {
-				ids = append(ids, t.ID)
-			}
+		for _, t := range inv.worthAccepting() {
+			ids = append(ids, t.ID)
 		}
 		if len(ids) == 0 {
 			return ErrState
@@ -132,6 +131,11 @@ func (s *Service) update(ctx context.Context, id string, lease Lease, decide fun
 	if err != nil {
 		return nil, err
 	}
+	return s.updateAt(ctx, id, lease, progress, decide)
+}
+
+// updateAt is update with the networks scanned so far.
+func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress map[chain.ID]Progress, decide func(*Invoice) error) (*Invoice, error) {
 	var from, to Status
 	var version int64
 	inv, err := s.storage.UpdateInvoice(ctx, id, lease, func(inv *Invoice) error {
@@ -237,19 +241,24 @@ func (s *Service) event(inv *Invoice, t EventType, now time.Time) Event {
 	return e
 }
 
-// Observe records what a scan of a network found, for the invoices it touches.
-// An error means that the scan must be done again from the old cursor; hearing
-// the same again is harmless.
-func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snapshot, owners Owners) error {
+// Observe records what a scan of a network found, for the invoices it touches,
+// which are scanned as far as reached says by that. An error means that the scan
+// must be done again from the old cursor; hearing the same again is harmless.
+func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snapshot, reached Progress, owners Owners) error {
 	facts, err := s.facts(ctx, lease.Network, snapshot, owners)
 	if err != nil {
 		return fmt.Errorf("observe %s: %w", lease.Network, err)
 	}
+	progress, err := s.storage.Progress(ctx)
+	if err != nil {
+		return fmt.Errorf("observe %s: %w", lease.Network, err)
+	}
+	progress[lease.Network] = reached
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	for id, o := range facts {
 		group.Go(func() error {
-			_, err := s.update(ctx, id, lease, func(inv *Invoice) error {
+			_, err := s.updateAt(ctx, id, lease, progress, func(inv *Invoice) error {
 				o.Market = s.market(inv)
 				inv.Observe(o)
 				return nil
@@ -274,10 +283,11 @@ func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("expire: %w", err)
 	}
+	var faults []error
 	for _, id := range ids {
 		if _, err := s.update(ctx, id, Lease{}, func(*Invoice) error { return nil }); err != nil {
-			return 0, fmt.Errorf("expire invoice %s: %w", id, err)
+			faults = append(faults, fmt.Errorf("expire invoice %s: %w", id, err))
 		}
 	}
-	return len(ids), nil
+	return len(ids), errors.Join(faults...)
 }

@@ -17,6 +17,9 @@ type Storage interface {
 	// idempotency key is known, the invoice made then is returned and replayed is
 	// true; ErrConflict means that it was used with another body.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
+	// Replay finds the invoice that was made with the creation's idempotency key;
+	// ErrNotFound, ErrConflict.
+	Replay(ctx context.Context, c Creation) (*Invoice, error)
 	// Invoice reads an invoice; ErrNotFound.
 	Invoice(ctx context.Context, id string) (*Invoice, error)
 	// UpdateInvoice locks an invoice, lets decide change it, and writes it with

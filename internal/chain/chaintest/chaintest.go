@@ -1,0 +1,251 @@
+// Package chaintest is the suite that every watched network meets: what a scan
+// must show of money that waits, confirms, is replaced or reorganised.
+package chaintest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Output pays a script.
+type Output struct {
+	Script string
+	Amount money.Amount
+}
+
+// Lab is a network with hands on it: a node that the test started, or simnet.
+// Its methods fail the test themselves, and return when a scan can see what they
+// did.
+type Lab interface {
+	Network() chain.Scanner
+	// Asset is what the lab pays with.
+	Asset() chain.Asset
+	// NewScript makes a destination that nothing was paid to.
+	NewScript(t *testing.T) string
+	// Send puts a transaction into the mempool.
+	Send(t *testing.T, outputs ...Output) (tx string)
+	// Replace double-spends a waiting transaction.
+	Replace(t *testing.T, tx string, outputs ...Output) (replacement string)
+	// Mine makes a block with those of the transactions that wait.
+	Mine(t *testing.T, txs ...string)
+	// Reorganise takes the newest blocks off the chain for one more: what they
+	// held waits again.
+	Reorganise(t *testing.T, txs ...string)
+}
+
+// Watch is a set of scripts that are watched. It implements chain.Watched.
+type Watch map[string]bool
+
+// Destination implements chain.Watched.
+func (w Watch) Destination(script string) bool { return w[script] }
+
+// Outpoint implements chain.Watched.
+func (w Watch) Outpoint(string) bool { return false }
+
+// Run runs the suite, with a new lab for each test.
+func Run(t *testing.T, open func(t *testing.T) Lab) {
+	for _, tt := range []struct {
+		name string
+		run  func(t *testing.T, b *bench)
+	}{
+		{"unconfirmed_then_confirmed", unconfirmedThenConfirmed},
+		{"two_outputs_to_one_script_are_two_transfers", twoOutputs},
+		{"one_transaction_pays_three_scripts", threeScripts},
+		{"other_scripts_are_not_shown", otherScripts},
+		{"double_spend_is_gone", doubleSpend},
+		{"fee_bump_spends_the_same_outpoint", feeBump},
+		{"reorganised_away_and_back", reorganised},
+		{"missed_while_down_is_found", missed},
+		{"the_same_scan_twice_is_the_same", twice},
+		{"cursor_stays_behind_the_tip", cursorBehind},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lab := open(t)
+			tt.run(t, &bench{Lab: lab, watch: Watch{}})
+		})
+	}
+}
+
+// bench is a lab with its cursor and its watch.
+type bench struct {
+	Lab
+	watch Watch
+	from  chain.Cursor
+}
+
+// scan scans from the cursor, which stays where it is.
+func (b *bench) scan(t *testing.T) chain.Snapshot {
+	t.Helper()
+	s, err := b.Network().Scan(t.Context(), b.from, b.watch)
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return s
+}
+
+// script makes a watched destination.
+func (b *bench) script(t *testing.T) string {
+	t.Helper()
+	s := b.NewScript(t)
+	b.watch[s] = true
+	return s
+}
+
+func (b *bench) amount(text string) money.Amount {
+	return money.MustParse(text, b.Asset().Currency)
+}
+
+// shown is what the suite compares of a transfer.
+type shown struct {
+	Tx, Script, Amount string
+	Confirmed          bool
+}
+
+func summary(s chain.Snapshot) []shown {
+	list := []shown{}
+	for _, t := range s.Transfers {
+		list = append(list, shown{t.Tx, t.Script, t.Amount.String(), t.Block != nil})
+	}
+	return list
+}
+
+func (b *bench) want(t *testing.T, want ...shown) chain.Snapshot {
+	t.Helper()
+	s := b.scan(t)
+	if want == nil {
+		want = []shown{}
+	}
+	sorted := cmp.Transformer("set", func(list []shown) map[shown]int {
+		set := map[shown]int{}
+		for _, e := range list {
+			set[e]++
+		}
+		return set
+	})
+	if diff := cmp.Diff(want, summary(s), sorted); diff != "" {
+		t.Fatalf("transfers (-want +got):\n%s", diff)
+	}
+	return s
+}
+
+func unconfirmedThenConfirmed(t *testing.T, b *bench) {
+	script := b.script(t)
+	b.want(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	waiting := b.want(t, shown{tx, script, "0.5", false})
+	if waiting.Transfers[0].FirstSeen.IsZero() && waiting.Unconfirmed == chain.Complete {
+		t.Error("a complete mempool tells no first sighting")
+	}
+	b.Mine(t, tx)
+	s := b.want(t, shown{tx, script, "0.5", true})
+	if got := s.Transfers[0].Block; got.Height != s.Tip.Height || got.Hash != s.Tip.Hash {
+		t.Errorf("block = %+v, tip = %+v", got, s.Tip)
+	}
+	if s.Transfers[0].ID != waiting.Transfers[0].ID {
+		t.Errorf("the transfer's ID moved from %s to %s", waiting.Transfers[0].ID, s.Transfers[0].ID)
+	}
+}
+
+func twoOutputs(t *testing.T, b *bench) {
+	script := b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.1")}, Output{b.NewScript(t), b.amount("1")}, Output{script, b.amount("0.2")})
+	s := b.want(t, shown{tx, script, "0.1", false}, shown{tx, script, "0.2", false})
+	if s.Transfers[0].ID == s.Transfers[1].ID {
+		t.Errorf("two outputs share the ID %s", s.Transfers[0].ID)
+	}
+}
+
+func threeScripts(t *testing.T, b *bench) {
+	one, two, three := b.script(t), b.script(t), b.script(t)
+	tx := b.Send(t, Output{one, b.amount("0.1")}, Output{two, b.amount("0.2")}, Output{three, b.amount("0.3")})
+	b.Mine(t, tx)
+	b.want(t, shown{tx, one, "0.1", true}, shown{tx, two, "0.2", true}, shown{tx, three, "0.3", true})
+}
+
+func otherScripts(t *testing.T, b *bench) {
+	b.Mine(t, b.Send(t, Output{b.NewScript(t), b.amount("0.1")}))
+	b.want(t)
+}
+
+func doubleSpend(t *testing.T, b *bench) {
+	script := b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	b.want(t, shown{tx, script, "0.5", false})
+	thief := b.Replace(t, tx, Output{b.NewScript(t), b.amount("0.5")})
+	b.want(t)
+	b.Mine(t, thief)
+	b.want(t)
+}
+
+func feeBump(t *testing.T, b *bench) {
+	script := b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	before := b.want(t, shown{tx, script, "0.5", false})
+	bump := b.Replace(t, tx, Output{script, b.amount("0.5")})
+	after := b.want(t, shown{bump, script, "0.5", false})
+	if diff := cmp.Diff(before.Transfers[0].Spends, after.Transfers[0].Spends); diff != "" {
+		t.Errorf("outpoints (-before +after):\n%s", diff)
+	}
+}
+
+func reorganised(t *testing.T, b *bench) {
+	script := b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	b.Mine(t, tx)
+	before := b.want(t, shown{tx, script, "0.5", true})
+	b.from = before.Next
+	b.Reorganise(t, tx)
+	after := b.want(t, shown{tx, script, "0.5", false})
+	if after.From.Height >= before.Transfers[0].Block.Height {
+		t.Errorf("the scan after a reorganisation begins at %d, above the fork below %d", after.From.Height, before.Transfers[0].Block.Height)
+	}
+	if after.Blocks[before.Tip.Height] == before.Tip.Hash {
+		t.Error("the old tip is still shown as a block of the best chain")
+	}
+	b.Mine(t, tx)
+	b.want(t, shown{tx, script, "0.5", true})
+}
+
+func missed(t *testing.T, b *bench) {
+	one, two := b.script(t), b.script(t)
+	b.from = b.scan(t).Next
+	first := b.Send(t, Output{one, b.amount("0.1")})
+	b.Mine(t, first)
+	b.Mine(t)
+	second := b.Send(t, Output{two, b.amount("0.2")})
+	b.Mine(t, second)
+	b.Mine(t)
+	b.want(t, shown{first, one, "0.1", true}, shown{second, two, "0.2", true})
+}
+
+func twice(t *testing.T, b *bench) {
+	script := b.script(t)
+	b.Mine(t, b.Send(t, Output{script, b.amount("0.1")}))
+	b.Send(t, Output{script, b.amount("0.2")})
+	first, second := b.scan(t), b.scan(t)
+	second.Started = first.Started
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("two scans of the same chain (-first +second):\n%s", diff)
+	}
+}
+
+func cursorBehind(t *testing.T, b *bench) {
+	for range 30 {
+		b.Mine(t)
+	}
+	s := b.scan(t)
+	deepest := 0
+	for _, d := range b.Asset().Policy.Depth {
+		deepest = max(deepest, d.Confirmations)
+	}
+	if behind := s.Tip.Height - s.Next.Height; behind < int64(deepest) {
+		t.Errorf("the cursor is %d blocks behind the tip, less than the deepest confirmation count %d", behind, deepest)
+	}
+	if s.Blocks[s.Next.Height] != s.Next.Hash {
+		t.Error("the next cursor is no block of the best chain")
+	}
+}

@@ -1,0 +1,184 @@
+package simnet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Pay sends an amount to a script. The transaction waits in the mempool.
+func (n *Network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error) {
+	return n.Send(ctx, Tx{Outputs: []Output{Pays(asset, script, amount)}})
+}
+
+// Pays is an output that pays a script.
+func Pays(asset chain.Asset, script string, amount money.Amount) Output {
+	return Output{Asset: asset.Code, Script: script, Units: amount.Minor().String()}
+}
+
+// Send puts a transaction into the mempool and returns its identifier. Without
+// inputs it gets one of its own. What it conflicts with there is replaced; an
+// input that a block has spent already is ErrSpent.
+func (n *Network) Send(ctx context.Context, tx Tx) (string, error) {
+	tx.ID, tx.Height = randomHash(), waiting
+	if len(tx.Spends) == 0 {
+		tx.Spends = []string{randomHash() + ":0"}
+	}
+	err := n.update(ctx, func(c *Chain) error {
+		tx.Seen = n.now()
+		for i := range c.Txs {
+			other := &c.Txs[i]
+			if other.ReplacedBy != "" || !overlap(other.Spends, tx.Spends) {
+				continue
+			}
+			if other.Height >= 0 {
+				return fmt.Errorf("send: %w by %s", ErrSpent, other.ID)
+			}
+			other.ReplacedBy = tx.ID
+		}
+		c.Txs = append(c.Txs, tx)
+		return nil
+	})
+	return tx.ID, err
+}
+
+// Replace double-spends a waiting transaction to somebody else; ErrUnknownTx.
+func (n *Network) Replace(ctx context.Context, tx string) error {
+	return n.update(ctx, func(c *Chain) error {
+		i := c.index(tx)
+		if i < 0 || c.Txs[i].Height >= 0 || c.Txs[i].ReplacedBy != "" {
+			return ErrUnknownTx
+		}
+		other := Tx{ID: randomHash(), Height: waiting, Seen: n.now(), Spends: c.Txs[i].Spends}
+		for _, out := range c.Txs[i].Outputs {
+			other.Outputs = append(other.Outputs, Output{Asset: out.Asset, Script: elsewhere, Units: out.Units})
+		}
+		c.Txs[i].ReplacedBy = other.ID
+		c.Txs = append(c.Txs, other)
+		return nil
+	})
+}
+
+// Confirm mines one block with those of the transactions that wait, and with
+// every double spend of others.
+func (n *Network) Confirm(ctx context.Context, txs []string) error {
+	return n.update(ctx, func(c *Chain) error {
+		b := c.mine(n.now())
+		for i := range c.Txs {
+			t := &c.Txs[i]
+			wanted := slices.Contains(txs, t.ID) || t.elsewhere()
+			if wanted && t.Height < 0 && t.ReplacedBy == "" {
+				t.Height = b.Height
+			}
+		}
+		return nil
+	})
+}
+
+// Reorganise takes the blocks from the lowest one that holds one of the
+// transactions off the chain, and mines as many and one more in their place:
+// these transactions wait again, all others are in the new blocks as before.
+// ErrUnknownTx when none of them is in a block.
+func (n *Network) Reorganise(ctx context.Context, txs []string) error {
+	return n.update(ctx, func(c *Chain) error {
+		lowest := int64(-1)
+		for i := range c.Txs {
+			t := &c.Txs[i]
+			if !slices.Contains(txs, t.ID) || t.Height < 0 {
+				continue
+			}
+			if lowest < 0 || t.Height < lowest {
+				lowest = t.Height
+			}
+			t.Height = waiting
+		}
+		if lowest < 0 {
+			return ErrUnknownTx
+		}
+		for i := range c.Blocks {
+			if b := &c.Blocks[i]; b.Height >= lowest {
+				b.Hash = randomHash()
+				b.Parent = c.hash(b.Height - 1)
+			}
+		}
+		c.mine(n.now())
+		return nil
+	})
+}
+
+// Drop forgets a waiting transaction, as a mempool does that is full or lost;
+// ErrUnknownTx.
+func (n *Network) Drop(ctx context.Context, tx string) error {
+	return n.update(ctx, func(c *Chain) error {
+		i := c.index(tx)
+		if i < 0 || c.Txs[i].Height >= 0 {
+			return ErrUnknownTx
+		}
+		c.Txs[i].ReplacedBy = "nothing"
+		return nil
+	})
+}
+
+// waiting is the height of a transaction in the mempool.
+const waiting = -1
+
+// elsewhere is a script that is nobody's destination.
+const elsewhere = "elsewhere"
+
+// elsewhere tells whether a transaction pays nobody here.
+func (t Tx) elsewhere() bool {
+	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return o.Script != elsewhere })
+}
+
+// update changes the newest part of the chain and rings the bell.
+func (n *Network) update(ctx context.Context, change func(*Chain) error) error {
+	tip, err := n.storage.SimnetTip(ctx)
+	if err != nil {
+		return err
+	}
+	err = n.storage.UpdateSimnet(ctx, tip-depth-1, func(c *Chain) error {
+		if len(c.Blocks) == 0 {
+			c.Blocks = []Block{{Height: 0, Hash: randomHash(), Time: n.now()}}
+		}
+		return change(c)
+	})
+	if err != nil {
+		return fmt.Errorf("simnet: %w", err)
+	}
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// mine adds an empty block.
+func (c *Chain) mine(now time.Time) Block {
+	last := c.Blocks[len(c.Blocks)-1]
+	b := Block{Height: last.Height + 1, Hash: randomHash(), Parent: last.Hash, Time: now}
+	c.Blocks = append(c.Blocks, b)
+	return b
+}
+
+// index finds a transaction; −1 when it is not there.
+func (c *Chain) index(tx string) int {
+	return slices.IndexFunc(c.Txs, func(t Tx) bool { return t.ID == tx })
+}
+
+// hash is that of the block at a height, or "" below the part that is loaded.
+func (c *Chain) hash(height int64) string {
+	for _, b := range c.Blocks {
+		if b.Height == height {
+			return b.Hash
+		}
+	}
+	return ""
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(o string) bool { return slices.Contains(b, o) })
+}

@@ -1,0 +1,166 @@
+// Package simnet is a network made up by us, for the demo, test keys and tests:
+// one chain that every asset moves on. Its blocks and mempool are rows in
+// storage.
+package simnet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// ID is the name of the network.
+const ID chain.ID = "simnet"
+
+// depth is how far the cursor stays behind the tip: more than any reorganisation
+// here and than the largest confirmation count.
+const depth = 24
+
+var (
+	// ErrUnknownTx means that a transaction is not where it must be: waiting, or
+	// in a block.
+	ErrUnknownTx = errors.New("simnet has no such transaction there")
+	// ErrSpent means that an input was spent in a block.
+	ErrSpent = errors.New("input is spent")
+)
+
+// Network is the simnet. It is safe for concurrent use.
+type Network struct {
+	storage Storage
+	now     func() time.Time
+	wake    chan struct{}
+	keys    keys.Cache
+}
+
+var _ interface {
+	chain.Scanner
+	chain.Waker
+} = (*Network)(nil)
+
+// New opens the simnet kept in storage.
+func New(storage Storage, now func() time.Time) *Network {
+	return &Network{storage: storage, now: now, wake: make(chan struct{}, 1)}
+}
+
+// ID implements chain.Network.
+func (n *Network) ID() chain.ID { return ID }
+
+// Wake implements chain.Waker: it rings when this process changed the chain.
+func (n *Network) Wake() <-chan struct{} { return n.wake }
+
+// NewDestination implements chain.Network with test-network addresses.
+func (n *Network) NewDestination(r chain.Request) (chain.Destination, error) {
+	key, err := n.keys.Load(r.Key)
+	if err != nil {
+		return chain.Destination{}, err
+	}
+	address, script, err := key.Address(r.Index)
+	if err != nil {
+		return chain.Destination{}, err
+	}
+	return chain.Destination{Address: address, Script: script}, nil
+}
+
+// Scan implements chain.Scanner. The mempool is complete and remembers first
+// sightings, as a node of our own does.
+func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	started := n.now()
+	c, err := n.read(ctx, &from)
+	if err != nil {
+		return chain.Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
+	}
+	tip := c.Blocks[len(c.Blocks)-1]
+	s := chain.Snapshot{
+		Started: started, From: from, Tip: tip.chain(), Next: tip.chain().Cursor(),
+		Blocks: map[int64]string{}, Unconfirmed: chain.Complete, Continuous: true,
+	}
+	byHeight := map[int64]Block{}
+	for _, b := range c.Blocks {
+		s.Blocks[b.Height] = b.Hash
+		byHeight[b.Height] = b
+		if b.Height == max(tip.Height-depth, from.Height) {
+			s.Next = b.chain().Cursor()
+		}
+	}
+	for _, tx := range c.Txs {
+		b, confirmed := byHeight[tx.Height]
+		if tx.ReplacedBy != "" || (tx.Height >= 0 && !confirmed) || (confirmed && tx.Height <= from.Height && from.Height >= 0) {
+			continue
+		}
+		for i, out := range tx.Outputs {
+			if !watched.Destination(out.Script) {
+				continue
+			}
+			t, err := transfer(tx, i, out)
+			if err != nil {
+				return chain.Snapshot{}, err
+			}
+			if confirmed {
+				block := b.chain()
+				t.Block = &block
+			}
+			s.Transfers = append(s.Transfers, t)
+		}
+	}
+	return s, nil
+}
+
+// read loads the chain from the cursor's block on. When that block left the
+// chain, the cursor becomes the fork point below it; as no older hashes are
+// kept, that is depth blocks lower, which scans more than it must.
+func (n *Network) read(ctx context.Context, from *chain.Cursor) (Chain, error) {
+	tip, err := n.storage.SimnetTip(ctx)
+	if err != nil {
+		return Chain{}, err
+	}
+	if tip < 0 {
+		if err := n.update(ctx, func(*Chain) error { return nil }); err != nil {
+			return Chain{}, err
+		}
+		tip = 0
+	}
+	if from.IsZero() {
+		from.Height = max(tip-depth, 0)
+	}
+	for {
+		c, err := n.storage.SimnetChain(ctx, from.Height-1)
+		if err != nil {
+			return Chain{}, err
+		}
+		if len(c.Blocks) > 0 && c.Blocks[0].Height == from.Height && (from.Hash == "" || c.Blocks[0].Hash == from.Hash) {
+			from.Hash = c.Blocks[0].Hash
+			return c, nil
+		}
+		*from = chain.Cursor{Height: max(min(from.Height, tip)-depth, 0)}
+	}
+}
+
+// transfer makes the transfer of an output.
+func transfer(tx Tx, i int, out Output) (chain.Transfer, error) {
+	asset, ok := assetByCode(out.Asset)
+	units, whole := new(big.Int).SetString(out.Units, 10)
+	if !ok || !whole {
+		return chain.Transfer{}, fmt.Errorf("transaction %s pays %q of %q", tx.ID, out.Units, out.Asset)
+	}
+	return chain.Transfer{
+		ID: fmt.Sprintf("%s:%d", tx.ID, i), Tx: tx.ID, Asset: out.Asset, Script: out.Script,
+		Amount: money.FromMinor(units, asset.Currency), Spends: tx.Spends, FirstSeen: tx.Seen,
+	}, nil
+}
+
+func (b Block) chain() chain.Block { return chain.Block{Height: b.Height, Hash: b.Hash, Time: b.Time} }
+
+// randomHash makes an identifier of a block or transaction.
+func randomHash() string {
+	var b [32]byte
+	rand.Read(b[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,197 @@
+package invoice_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// The tests below each began as a fault that somebody found.
+
+func TestADroppedDestinationTakesNothingBack(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
+	s.wantStatus(inv, invoice.Paid)
+	s.pass(31 * 24 * time.Hour)
+	for range 3 { // the index drops the destination, and does not show the transfer any more
+		s.wantStatus(inv, invoice.Paid)
+		s.pass(2 * time.Hour)
+	}
+}
+
+func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, until.Add(time.Hour))
+	late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
+	observe(inv, 101, late)
+	inv.Accepted = []string{"a:0"}
+	observe(inv, 101, late, in(pay("z", full, 40*time.Minute), 101, 50*time.Minute))
+	if diff := cmp.Diff(outcome{"paid", "[late]", "100", "0", "0"}, stands(inv)); diff != "" {
+		t.Errorf("a second late payment (-want +got):\n%s", diff)
+	}
+
+	s := openShop(t, table)
+	open := s.create("40")
+	_, err := s.service.SkipHold(t.Context(), open.ID)
+	s.must(err)
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(open, "BTC", "0.0005")}))
+	s.pays(open, "BTC", "0.00000100")
+	s.step()
+	accepted, err := s.service.Accept(t.Context(), open.ID)
+	s.must(err)
+	if accepted.Standing.Status != invoice.Paid || len(accepted.Accepted) != 1 {
+		t.Errorf("accepted with dust beside: %s, %v", accepted.Standing.Status, accepted.Accepted)
+	}
+}
+
+func TestABumpAfterAReorganisationInherits(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	first := in(spending(pay("a", full, time.Minute), "x"), 101, 2*time.Minute)
+	bump := in(spending(pay("b", full, 20*time.Minute), "x"), 102, 21*time.Minute)
+	observe(inv, 101, first)
+	observe(inv, 102)
+	observe(inv, 102, bump)
+	scan(inv, until.Add(time.Hour))
+	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"01", "zz"} {
+		inv := fresh(t, noon)
+		inv.Quotes[0] = quote(t, 1, noon, "100", "86420")
+		token := chain.Transfer{
+			ID: "mm:1", Tx: "mm", Asset: "EURC", Script: "0x1", Amount: money.MustParse("60", eurc),
+			Block: &chain.Block{Height: 101, Hash: "e101", Time: noon.Add(time.Minute)},
+		}
+		inv.Observe(invoice.Observation{
+			Network: "base", Required: map[string]int{"mm:1": 1}, Transfers: []chain.Transfer{token},
+			Snapshot: chain.Snapshot{Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
+		})
+		inv.Standing = inv.Judge()
+		rest := pay(id, inv.Rest(inv.Methods[0]).Minor().Int64(), time.Minute)
+		observe(inv, 101, in(rest, 101, 2*time.Minute))
+		if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
+			t.Errorf("rest in transaction %s (-want +got):\n%s", id, diff)
+		}
+	}
+}
+
+func TestOldMoneyNeverPays(t *testing.T) {
+	t.Parallel()
+	sighted := in(pay("a", full, time.Second), 100, -time.Minute) // mined before, announced after
+	inv := fresh(t, noon)
+	observe(inv, 101, sighted)
+	if got := stands(inv).Status; got != invoice.Created {
+		t.Errorf("money of the birth block, sighted later: %s", got)
+	}
+	// The birth block leaves the chain: the fork point takes its place, and what
+	// is hours older than the invoice still never counts.
+	inv = fresh(t, noon)
+	old := in(pay("a", full, -200*time.Minute), 95, -200*time.Minute)
+	old.FirstSeen = time.Time{}
+	forked := chain.Snapshot{
+		Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101, Hash: "n101"}, From: chain.Cursor{Height: 90, Hash: "b90"},
+		Blocks: map[int64]string{100: "n100", 101: "n101"},
+	}
+	see(inv, forked, old)
+	if got := stands(inv).Status; got != invoice.Created {
+		t.Errorf("old money after a fork: %s", got)
+	}
+	young := in(pay("b", full, time.Minute), 100, 2*time.Minute)
+	young.FirstSeen = time.Time{}
+	see(inv, forked, old, young)
+	if got := stands(inv).Status; got != invoice.Paid {
+		t.Errorf("new money in a block that took the birth block's height: %s", got)
+	}
+}
+
+func TestRefusedMoneyIsNotCounted(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	inv.DeclinedAt = noon.Add(time.Minute)
+	observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
+	if diff := cmp.Diff(outcome{"declined", "[late]", "0", "100", "0"}, stands(inv)); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestAllowedLateMoneyMayConfirmSlowly(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	inv.Terms.AllowPaidExpired = true
+	observe(inv, 101, in(pay("a", full, time.Minute), 101, 26*time.Hour))
+	scan(inv, noon.Add(48*time.Hour))
+	if got := stands(inv).Status; got != invoice.Paid {
+		t.Errorf("seen in time, confirmed after a day, late money allowed: %s", got)
+	}
+}
+
+func TestPaidNoMoreIsTold(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	tx := s.pays(inv, "BTC", "0.0005")
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.wantStatus(inv, invoice.Paid)
+	s.pass(30 * time.Minute)
+	s.must(s.net.Reorganise(t.Context(), []string{tx}))
+	s.must(s.net.Replace(t.Context(), tx))
+	s.wantStatus(inv, invoice.Expired, invoice.WasReorged)
+	told := strings.Join(s.events(), "\n")
+	if !strings.Contains(told, "invoice.reverted expired") || !strings.Contains(told, "invoice.expired expired") {
+		t.Errorf("the shop was told\n%s", told)
+	}
+}
+
+func TestReplayAsksForNothingElse(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	r := s.request("40")
+	r.IdempotencyKey, r.BodyHash = "k", "one"
+	made, err := s.service.Create(t.Context(), r)
+	s.must(err)
+	again, err := s.service.Replay(t.Context(), "m", "k", "one")
+	if err != nil || again.ID != made.ID {
+		t.Errorf("replay: %v, %v", again, err)
+	}
+	if _, err := s.service.Replay(t.Context(), "m", "k", "two"); !errors.Is(err, invoice.ErrConflict) {
+		t.Errorf("another body: %v", err)
+	}
+	if _, err := s.service.Replay(t.Context(), "m", "other", "one"); !errors.Is(err, invoice.ErrNotFound) {
+		t.Errorf("another key: %v", err)
+	}
+	s.pass(25 * time.Hour)
+	if _, err := s.service.Replay(t.Context(), "m", "k", "one"); !errors.Is(err, invoice.ErrNotFound) {
+		t.Errorf("after a day: %v", err)
+	}
+}
+
+func TestDepthLooksAtTheFirstQuoteThatHasTheAsset(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("600")
+	m, _ := inv.Method(simnet.ID, "BTC")
+	if got := inv.Confirmations(m); got != 2 {
+		t.Errorf("600.00 EUR ask for %d confirmations", got)
+	}
+	inv.Quotes = append(inv.Quotes, invoice.Quote{Number: 2, From: inv.ExpiresAt(), Until: inv.ExpiresAt().Add(time.Hour), Due: fiat("1")})
+	if got := inv.Confirmations(m); got != 2 {
+		t.Errorf("after a quote without BTC: %d confirmations", got)
+	}
+}

@@ -1,0 +1,46 @@
+package invoicetest
+
+import (
+	"maps"
+	"slices"
+
+	"chequer/internal/invoice"
+)
+
+// Clone is a copy of an invoice that shares nothing with it.
+func Clone(inv *invoice.Invoice) *invoice.Invoice {
+	c := *inv
+	c.Terms.Metadata = maps.Clone(inv.Terms.Metadata)
+	c.Methods = slices.Clone(inv.Methods)
+	for i := range c.Methods {
+		c.Methods[i].Asset.Policy.Depth = slices.Clone(c.Methods[i].Asset.Policy.Depth)
+	}
+	c.Quotes = slices.Clone(inv.Quotes)
+	for i := range c.Quotes {
+		c.Quotes[i].Prices = slices.Clone(c.Quotes[i].Prices)
+	}
+	c.Transfers = slices.Clone(inv.Transfers)
+	for i := range c.Transfers {
+		cloneTransfer(&c.Transfers[i])
+	}
+	c.Coverage = maps.Clone(inv.Coverage)
+	c.Accepted = slices.Clone(inv.Accepted)
+	c.Standing.Exceptions = slices.Clone(inv.Standing.Exceptions)
+	c.Events = slices.Clone(inv.Events)
+	for i := range c.Events {
+		c.Events[i].Body = slices.Clone(c.Events[i].Body)
+	}
+	return &c
+}
+
+func cloneTransfer(t *invoice.Transfer) {
+	t.Spends = slices.Clone(t.Spends)
+	if t.Block != nil {
+		block := *t.Block
+		t.Block = &block
+	}
+	if t.Market != nil {
+		market := *t.Market
+		t.Market = &market
+	}
+}

@@ -1,0 +1,211 @@
+// Package invoicetest has an invoice.Storage in memory, for tests of what stands
+// on the invoice service.
+package invoicetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// Storage keeps invoices in memory. It is safe for concurrent use, and shares
+// nothing with its callers.
+type Storage struct {
+	mu       sync.Mutex
+	invoices map[string]*invoice.Invoice
+	keys     map[string]claim // by merchant and idempotency key
+	next     map[string]uint32
+	progress map[chain.ID]invoice.Progress
+	events   []invoice.Event
+}
+
+// claim is what an idempotency key was used for.
+type claim struct{ bodyHash, invoiceID string }
+
+var _ invoice.Storage = (*Storage)(nil)
+
+// New makes an empty Storage.
+func New() *Storage {
+	return &Storage{
+		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
+		next: map[string]uint32{}, progress: map[chain.ID]invoice.Progress{},
+	}
+}
+
+// Replay implements invoice.Storage.
+func (s *Storage) Replay(_ context.Context, c invoice.Creation) (*invoice.Invoice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replay(c)
+}
+
+func (s *Storage) replay(c invoice.Creation) (*invoice.Invoice, error) {
+	used, known := s.keys[c.MerchantID+" "+c.IdempotencyKey]
+	switch {
+	case !known || c.IdempotencyKey == "":
+		return nil, invoice.ErrNotFound
+	case used.bodyHash != c.BodyHash:
+		return nil, invoice.ErrConflict
+	}
+	return Clone(s.invoices[used.invoiceID]), nil
+}
+
+// CreateInvoice implements invoice.Storage.
+func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
+		return inv, err == nil, err
+	}
+	taken := map[string]uint32{}
+	inv, err = c.Build(func(counter string) (uint32, error) {
+		index := s.next[counter] + taken[counter]
+		taken[counter]++
+		return index, nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	for counter, n := range taken {
+		s.next[counter] += n
+	}
+	if c.IdempotencyKey != "" {
+		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
+	}
+	s.write(inv)
+	return Clone(s.invoices[inv.ID]), false, nil
+}
+
+// Invoice implements invoice.Storage.
+func (s *Storage) Invoice(_ context.Context, id string) (*invoice.Invoice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	inv, known := s.invoices[id]
+	if !known {
+		return nil, invoice.ErrNotFound
+	}
+	return Clone(inv), nil
+}
+
+// UpdateInvoice implements invoice.Storage. Of a lease it checks only that its
+// snapshot is newer than the saved one.
+func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !lease.IsZero() && lease.Sequence <= s.progress[lease.Network].Sequence {
+		return nil, invoice.ErrFenced
+	}
+	before, known := s.invoices[id]
+	if !known {
+		return nil, invoice.ErrNotFound
+	}
+	inv := Clone(before)
+	if err := decide(inv); err != nil {
+		return nil, err
+	}
+	s.write(inv)
+	return Clone(s.invoices[id]), nil
+}
+
+// DueInvoices implements invoice.Storage.
+func (s *Storage) DueInvoices(_ context.Context, at time.Time, limit int) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []*invoice.Invoice
+	for _, inv := range s.invoices {
+		if next := inv.Standing.NextCheck; !next.IsZero() && !next.After(at) {
+			due = append(due, inv)
+		}
+	}
+	slices.SortFunc(due, func(a, b *invoice.Invoice) int {
+		return cmp.Or(a.Standing.NextCheck.Compare(b.Standing.NextCheck), cmp.Compare(a.ID, b.ID))
+	})
+	var ids []string
+	for _, inv := range due[:min(limit, len(due))] {
+		ids = append(ids, inv.ID)
+	}
+	return ids, nil
+}
+
+// RecordedTransfers implements invoice.Storage.
+func (s *Storage) RecordedTransfers(_ context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []invoice.Recorded
+	for _, inv := range s.invoices {
+		for _, t := range inv.Transfers {
+			if t.Network != network || t.Presence != invoice.Present || t.Confirmed() && t.Block.Height <= above {
+				continue
+			}
+			r := invoice.Recorded{
+				InvoiceID: inv.ID, ID: t.ID, Tx: t.Tx, Script: t.Script, Asset: t.Asset, Spends: slices.Clone(t.Spends),
+				Confirmations: t.Confirmations, Required: t.Required,
+			}
+			if t.Block != nil {
+				r.BlockHash = t.Block.Hash
+			}
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// Progress implements invoice.Storage.
+func (s *Storage) Progress(context.Context) (map[chain.ID]invoice.Progress, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	progress := map[chain.ID]invoice.Progress{}
+	for id, p := range s.progress {
+		progress[id] = p
+	}
+	return progress, nil
+}
+
+// SaveProgress notes how far a network was scanned.
+func (s *Storage) SaveProgress(network chain.ID, p invoice.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress[network] = p
+}
+
+// Owner finds whose destination a script is.
+func (s *Storage) Owner(script string) (invoice.Owner, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, inv := range s.invoices {
+		for _, m := range inv.Methods {
+			if m.Destination.Script == script {
+				return invoice.Owner{InvoiceID: inv.ID, MerchantID: inv.MerchantID}, true
+			}
+		}
+	}
+	return invoice.Owner{}, false
+}
+
+// Count tells how many invoices there are.
+func (s *Storage) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.invoices)
+}
+
+// Events lists everything that happened, in order.
+func (s *Storage) Events() []invoice.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
+// write keeps a copy of an invoice, and its events apart.
+func (s *Storage) write(inv *invoice.Invoice) {
+	c := Clone(inv)
+	s.events = append(s.events, c.Events...)
+	c.Events = nil
+	s.invoices[c.ID] = c
+}

@@ -1,0 +1,468 @@
+package invoice_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/watcher"
+)
+
+// shop is the service with real storage and simnet, and a clock that the test
+// moves.
+type shop struct {
+	t       *testing.T
+	store   *storage.Storage
+	net     *simnet.Network
+	service *invoice.Service
+	watcher *watcher.Watcher
+	wallets []invoice.Wallet
+
+	mu  sync.Mutex
+	now time.Time
+	ids int
+}
+
+func openShop(t *testing.T, table string) *shop {
+	t.Helper()
+	s := &shop{t: t, store: storagetest.SQLite(t), now: noon}
+	s.net = simnet.New(s.store, s.clock)
+	fixed, err := rates.ParseFixed(table, "fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	s.service = invoice.NewService(invoice.Config{
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: fixed,
+		Now: s.clock, NewID: s.newID, Log: log,
+		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
+			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.Standing.Status)
+		},
+	})
+	s.watcher = watcher.New(watcher.Config{
+		Network: s.net, Storage: s.store, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock, Log: log,
+	})
+	if err := s.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+		_, key, err := keys.NewTestKey(rand.Reader, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.wallets = append(s.wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
+	}
+	s.step()
+	return s
+}
+
+func (s *shop) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *shop) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func (s *shop) newID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids++
+	return fmt.Sprintf("%032d", s.ids)
+}
+
+// step lets the watcher and the expirer look once.
+func (s *shop) step() {
+	s.t.Helper()
+	s.must(s.watcher.Step(s.t.Context()))
+	_, err := s.service.Expire(s.t.Context(), 100)
+	s.must(err)
+}
+
+func (s *shop) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// request asks for an amount of euro.
+func (s *shop) request(amount string, methods ...string) invoice.CreateRequest {
+	return invoice.CreateRequest{
+		MerchantID: "m", Mode: invoice.Test, Wallets: s.wallets, ExpiresIn: 15 * time.Minute, PaymentMethods: methods,
+		Terms: invoice.Terms{Price: fiat(amount), Rules: invoice.DefaultRules(money.EUR)},
+	}
+}
+
+func (s *shop) create(amount string, methods ...string) *invoice.Invoice {
+	s.t.Helper()
+	inv, err := s.service.Create(s.t.Context(), s.request(amount, methods...))
+	s.must(err)
+	return inv
+}
+
+func (s *shop) reload(inv *invoice.Invoice) *invoice.Invoice {
+	s.t.Helper()
+	again, err := s.service.Invoice(s.t.Context(), inv.ID)
+	s.must(err)
+	return again
+}
+
+// pays sends an amount by a method and returns the transaction.
+func (s *shop) pays(inv *invoice.Invoice, code, amount string) string {
+	s.t.Helper()
+	m, ok := inv.Method(simnet.ID, code)
+	if !ok {
+		s.t.Fatalf("no method %s", code)
+	}
+	tx, err := s.net.Pay(s.t.Context(), m.Asset, m.Destination.Script, money.MustParse(amount, m.Asset.Currency))
+	s.must(err)
+	return tx
+}
+
+func (s *shop) wantStatus(inv *invoice.Invoice, want invoice.Status, exceptions ...invoice.Exception) *invoice.Invoice {
+	s.t.Helper()
+	s.step()
+	inv = s.reload(inv)
+	got := inv.Standing
+	if got.Status != want || fmt.Sprint(got.Exceptions) != fmt.Sprint(exceptions) {
+		s.t.Fatalf("invoice is %s %v, want %s %v", got.Status, got.Exceptions, want, exceptions)
+	}
+	return inv
+}
+
+const table = "BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08"
+
+func TestInvoiceIsPaid(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	if got := inv.Quote().Prices[0].Expected.String(); got != "0.0005" {
+		t.Fatalf("40.00 EUR cost %s BTC", got)
+	}
+	s.wantStatus(inv, invoice.Created)
+	s.pass(time.Minute)
+	tx := s.pays(inv, "BTC", "0.0005")
+	s.wantStatus(inv, invoice.Pending)
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	paid := s.wantStatus(inv, invoice.Paid)
+	if paid.Standing.PaidTx != tx || paid.Standing.PaidAsset != "BTC" || !paid.Standing.PaidAt.Equal(s.clock()) {
+		t.Errorf("paid by %s %s at %s", paid.Standing.PaidAsset, paid.Standing.PaidTx, paid.Standing.PaidAt)
+	}
+	want := []string{
+		"1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
+		"3 payment.confirmed paid", "3 invoice.paid paid",
+	}
+	if diff := cmp.Diff(want, s.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	// Looking again tells nothing new.
+	s.pass(time.Hour)
+	s.step()
+	if got := s.reload(inv).Version; got != paid.Version {
+		t.Errorf("version moved from %d to %d", paid.Version, got)
+	}
+}
+
+// events are the bodies of the merchant's feed.
+func (s *shop) events() []string {
+	s.t.Helper()
+	list, err := s.store.Events(s.t.Context(), "m", 0, 1000)
+	s.must(err)
+	bodies := []string{}
+	for _, e := range list {
+		bodies = append(bodies, string(e.Body))
+	}
+	return bodies
+}
+
+func TestQuotedAmountHoldsWhateverTheRateDoes(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
+	s.wantStatus(inv, invoice.Paid)
+}
+
+func TestEverySeededAmountIsPaidExactly(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, "BTC-EUR=81867.3452,LTC-EUR=78.31,ETH-EUR=2650.17,EUR-USD=1.0833")
+	s.pass(time.Minute)
+	var made []*invoice.Invoice
+	var txs []string
+	for i := range 60 {
+		inv := s.create(fmt.Sprintf("%d.%02d", 10+i*7, (i*37)%100))
+		code := []string{"BTC", "USDC", "ETH"}[i%3]
+		price, _ := inv.Quote().Price(code)
+		txs = append(txs, s.pays(inv, code, price.Expected.String()))
+		made = append(made, inv)
+	}
+	s.must(s.net.Confirm(t.Context(), txs))
+	for range 12 {
+		s.must(s.net.Confirm(t.Context(), nil))
+	}
+	s.step()
+	for _, inv := range made {
+		if got := s.reload(inv); got.Standing.Status != invoice.Paid || got.Standing.Has(invoice.Overpaid) || !got.Standing.Due.IsZero() {
+			t.Errorf("%s EUR: %s %v, due %s", inv.Terms.Price, got.Standing.Status, got.Standing.Exceptions, got.Standing.Due)
+		}
+	}
+}
+
+func TestOneWeiDecides(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	for _, tt := range []struct {
+		wei        int64
+		want       invoice.Status
+		exceptions []invoice.Exception
+	}{
+		{-1, invoice.Pending, []invoice.Exception{invoice.Underpaid}},
+		{0, invoice.Paid, nil},
+		{1, invoice.Paid, []invoice.Exception{invoice.Overpaid}},
+	} {
+		inv := s.create("12.34", "ETH")
+		price, _ := inv.Quote().Price("ETH")
+		amount := money.FromMinor(new(big.Int).Add(price.Expected.Minor(), big.NewInt(tt.wei)), money.ETH)
+		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "ETH", amount.String())}))
+		s.wantStatus(inv, tt.want, tt.exceptions...)
+	}
+}
+
+func TestMethodsThatCannotCarryTheAmountAreLeftOut(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	first := s.create("10", "BTC")
+	for _, amount := range []string{"0.01", "0.10", "0.43"} {
+		_, err := s.service.Create(t.Context(), s.request(amount, "BTC"))
+		var small *invoice.TooSmallError
+		if !errors.As(err, &small) || small.Smallest.String() != "0.44" {
+			t.Errorf("%s EUR in BTC alone: %v", amount, err)
+		}
+		inv := s.create(amount, "BTC", "EURC")
+		if len(inv.Methods) != 1 || inv.Methods[0].Asset.Code != "EURC" {
+			t.Errorf("%s EUR is offered in %v", amount, inv.Methods)
+		}
+	}
+	next := s.create("0.44", "BTC")
+	if got := next.Methods[0].Index; got != first.Methods[0].Index+1 {
+		t.Errorf("refused amounts used up indexes: %d after %d", got, first.Methods[0].Index)
+	}
+}
+
+func TestWhatCannotBeOffered(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, "BTC-EUR=80000,EUR-USD=1.08")
+	for _, tt := range []struct {
+		name string
+		ask  func(r *invoice.CreateRequest)
+		want error
+	}{
+		{"no wallet", func(r *invoice.CreateRequest) { r.Wallets = nil }, invoice.ErrNoWallet},
+		{"a method that there is not", func(r *invoice.CreateRequest) { r.PaymentMethods = []string{"DOGE"} }, invoice.ErrNoMethod},
+		{"no rate", func(r *invoice.CreateRequest) { r.PaymentMethods = []string{"LTC"} }, invoice.ErrNoRate},
+		{"a volatile price held too long", func(r *invoice.CreateRequest) { r.PaymentMethods, r.ExpiresIn = []string{"BTC"}, 2*time.Hour }, invoice.ErrTooLong},
+	} {
+		r := s.request("10")
+		tt.ask(&r)
+		if _, err := s.service.Create(t.Context(), r); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestExpiryWaitsForCoverage(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("10")
+	s.pass(15*time.Minute + 30*time.Second)
+	_, err := s.service.Expire(t.Context(), 10) // nobody has looked since the end
+	s.must(err)
+	if got := s.reload(inv).Standing.Status; got != invoice.Created {
+		t.Fatalf("expired without coverage: %s", got)
+	}
+	s.pass(10 * time.Second)
+	s.wantStatus(inv, invoice.Expired)
+}
+
+func TestDelayedTellsThatNobodyLooks(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("10")
+	s.pass(15*time.Minute + 3*time.Hour)
+	_, err := s.service.Expire(t.Context(), 10)
+	s.must(err)
+	got := s.reload(inv)
+	if got.Standing.Status != invoice.Created || !got.Standing.Has(invoice.Delayed) {
+		t.Errorf("after three hours without coverage: %s %v", got.Standing.Status, got.Standing.Exceptions)
+	}
+	if list := s.events(); !strings.Contains(list[len(list)-1], "exception.raised") {
+		t.Errorf("the shop was told %v", list)
+	}
+	s.wantStatus(inv, invoice.Created, invoice.Delayed)
+	s.pass(time.Minute)
+	s.wantStatus(inv, invoice.Expired)
+}
+
+func TestReplacedAndReorganised(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	tx := s.pays(inv, "BTC", "0.0005")
+	s.wantStatus(inv, invoice.Pending)
+	s.must(s.net.Replace(t.Context(), tx))
+	s.wantStatus(inv, invoice.Created, invoice.WasReplaced)
+
+	tx = s.pays(inv, "BTC", "0.0005")
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.wantStatus(inv, invoice.Paid, invoice.WasReplaced)
+	s.must(s.net.Reorganise(t.Context(), []string{tx}))
+	s.wantStatus(inv, invoice.Pending, invoice.WasReplaced, invoice.WasReorged)
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.wantStatus(inv, invoice.Paid, invoice.WasReplaced)
+	want := []string{
+		"1 invoice.created created",
+		"2 payment.seen pending", "2 invoice.pending pending",
+		"3 payment.replaced created", "3 invoice.reverted created", "3 exception.raised created",
+		"4 payment.seen paid", "4 payment.confirmed paid", "4 invoice.paid paid",
+		"5 payment.reorged pending", "5 invoice.reverted pending", "5 exception.raised pending",
+		"6 payment.confirmed paid", "6 invoice.paid paid",
+	}
+	if diff := cmp.Diff(want, s.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestSkipHoldMovesOnlyThisInvoice(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv, other := s.create("40"), s.create("40")
+	_, err := s.service.SkipHold(t.Context(), inv.ID)
+	s.must(err)
+	s.wantStatus(inv, invoice.Expired)
+	s.wantStatus(other, invoice.Created)
+	s.pays(inv, "BTC", "0.0005")
+	s.wantStatus(inv, invoice.Expired, invoice.Late)
+	accepted, err := s.service.Accept(t.Context(), inv.ID)
+	s.must(err)
+	if accepted.Standing.Status != invoice.Pending {
+		t.Errorf("accepted and unconfirmed: %s", accepted.Standing.Status)
+	}
+}
+
+func TestCancelAndAcceptNeedTheRightState(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	if _, err := s.service.Accept(t.Context(), inv.ID); !errors.Is(err, invoice.ErrState) {
+		t.Errorf("accept without a transfer: %v", err)
+	}
+	_, err := s.service.Cancel(t.Context(), inv.ID)
+	s.must(err)
+	s.wantStatus(inv, invoice.Declined)
+	s.pass(time.Minute)
+	s.pays(inv, "BTC", "0.0005")
+	s.wantStatus(inv, invoice.Declined, invoice.Late)
+	if _, err := s.service.Cancel(t.Context(), inv.ID); !errors.Is(err, invoice.ErrState) {
+		t.Errorf("cancel twice: %v", err)
+	}
+}
+
+func TestDepthIsAskedFromWhatATransactionLeavesUnfinal(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	var outputs []simnet.Output
+	var made []*invoice.Invoice
+	for range 20 { // 20 × 40.00 EUR in one transaction are 800.00
+		inv := s.create("40")
+		m, _ := inv.Method(simnet.ID, "BTC")
+		outputs = append(outputs, simnet.Pays(m.Asset, m.Destination.Script, money.MustParse("0.0005", money.BTC)))
+		made = append(made, inv)
+	}
+	tx, err := s.net.Send(t.Context(), simnet.Tx{Outputs: outputs})
+	s.must(err)
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.step()
+	for _, inv := range made {
+		if got := s.reload(inv); got.Standing.Status != invoice.Pending || got.Transfers[0].Required != 2 {
+			t.Fatalf("one of 20: %s, %d confirmations asked", got.Standing.Status, got.Transfers[0].Required)
+		}
+	}
+	s.must(s.net.Confirm(t.Context(), nil))
+	s.step()
+	for _, inv := range made {
+		if got := s.reload(inv).Standing.Status; got != invoice.Paid {
+			t.Errorf("after two blocks: %s", got)
+		}
+	}
+}
+
+func TestAnotherLeaderFencesTheOld(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: 2}
+	s.pass(time.Minute)
+	_, err := s.store.AcquireLease(t.Context(), simnet.ID, "other", s.clock(), time.Minute)
+	s.must(err)
+	m, _ := inv.Method(simnet.ID, "BTC")
+	snapshot := chain.Snapshot{
+		Started: s.clock(), Unconfirmed: chain.Complete,
+		Transfers: []chain.Transfer{{ID: "x:0", Tx: "x", Asset: "BTC", Script: m.Destination.Script, Amount: money.MustParse("0.0005", money.BTC)}},
+	}
+	owners := func(string) (invoice.Owner, bool) { return invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}, true }
+	if err := s.service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: s.clock()}, owners); !errors.Is(err, invoice.ErrFenced) {
+		t.Errorf("the old leader recorded: %v", err)
+	}
+	if got := s.reload(inv); len(got.Transfers) != 0 {
+		t.Errorf("it left %v", got.Transfers)
+	}
+}
+
+func TestWaitReturnsWhenTheInvoiceMoves(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	if _, err := s.service.Wait(t.Context(), inv.ID, inv.Version, time.Millisecond); !errors.Is(err, invoice.ErrNotModified) {
+		t.Errorf("nothing happened: %v", err)
+	}
+	moved := make(chan *invoice.Invoice, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		got, err := s.service.Wait(ctx, inv.ID, inv.Version, time.Minute)
+		if err != nil {
+			t.Error(err)
+		}
+		moved <- got
+	}()
+	s.pays(inv, "BTC", "0.0005")
+	s.step()
+	if got := <-moved; got == nil || got.Standing.Status != invoice.Pending {
+		t.Errorf("woken with %+v", got)
+	}
+}
