@@ -1,0 +1,106 @@
+// Package seal keeps secrets in a database unreadable, and rows in it
+// unforgeable, for whoever does not have the master key.
+package seal
+
+import (
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// KeySize is how many bytes a master key has.
+const KeySize = 32
+
+// version begins a sealed text, so that another way of sealing can be told from
+// this one.
+const version = "v1."
+
+// Box seals and checks under one master key. It is safe for concurrent use.
+type Box struct {
+	aead   cipher.AEAD
+	macKey []byte
+}
+
+// New makes a Box of a master key; ErrKeySize.
+func New(master []byte) (*Box, error) {
+	if len(master) != KeySize {
+		return nil, ErrKeySize
+	}
+	sealKey, err := subkey(master, "chequer seal v1")
+	if err != nil {
+		return nil, err
+	}
+	macKey, err := subkey(master, "chequer mac v1")
+	if err != nil {
+		return nil, err
+	}
+	aead, err := chacha20poly1305.NewX(sealKey)
+	if err != nil {
+		return nil, fmt.Errorf("make cipher: %w", err)
+	}
+	return &Box{aead: aead, macKey: macKey}, nil
+}
+
+// Seal makes a plain secret unreadable. It opens only for the same purpose,
+// which should name the row: a sealed text moved to another row is worthless.
+func (b *Box) Seal(purpose string, plain []byte) string {
+	nonce := make([]byte, b.aead.NonceSize())
+	rand.Read(nonce) // never fails, see crypto/rand; 24 random bytes never repeat
+	return version + base64.RawURLEncoding.EncodeToString(b.aead.Seal(nonce, nonce, plain, []byte(purpose)))
+}
+
+// Open gives back what was sealed for a purpose; ErrSealed.
+func (b *Box) Open(purpose, sealed string) ([]byte, error) {
+	text, ours := strings.CutPrefix(sealed, version)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if !ours || err != nil || len(raw) < b.aead.NonceSize() {
+		return nil, ErrSealed
+	}
+	nonce, body := raw[:b.aead.NonceSize()], raw[b.aead.NonceSize():]
+	plain, err := b.aead.Open(nil, nonce, body, []byte(purpose))
+	if err != nil {
+		return nil, ErrSealed
+	}
+	return plain, nil
+}
+
+// MAC is a code over fields, for a purpose, that only the master key can make.
+func (b *Box) MAC(purpose string, fields ...string) string {
+	return base64.RawURLEncoding.EncodeToString(b.sum(purpose, fields))
+}
+
+// Check tells whether a code is that of these fields and this purpose.
+func (b *Box) Check(mac, purpose string, fields ...string) bool {
+	sum, err := base64.RawURLEncoding.Strict().DecodeString(mac)
+	return err == nil && hmac.Equal(sum, b.sum(purpose, fields))
+}
+
+// sum writes the length before each text, so that no two lists of fields are
+// written alike.
+func (b *Box) sum(purpose string, fields []string) []byte {
+	h := hmac.New(sha256.New, b.macKey)
+	for _, text := range append([]string{purpose}, fields...) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+		h.Write(size[:])
+		h.Write([]byte(text))
+	}
+	return h.Sum(nil)
+}
+
+// subkey derives a key for one use: RFC 5869 with the use as info.
+func subkey(master []byte, use string) ([]byte, error) {
+	key, err := hkdf.Key(sha256.New, master, nil, use, KeySize)
+	if err != nil {
+		return nil, fmt.Errorf("derive key for %s: %w", use, err)
+	}
+	return key, nil
+}

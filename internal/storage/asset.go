@@ -1,0 +1,82 @@
+package storage
+
+import (
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// assetRow is an asset as it is frozen with an invoice, so that reading one asks
+// no registry, whatever that offers by then.
+type assetRow struct {
+	Code        string    `json:"code"`
+	Symbol      string    `json:"sym,omitempty"`
+	Name        string    `json:"name,omitempty"`
+	Network     string    `json:"net"`
+	NetworkName string    `json:"netname,omitempty"`
+	Currency    string    `json:"cur"`
+	Decimals    int32     `json:"dec,omitempty"`
+	Wallet      string    `json:"wal,omitempty"`
+	Rate        string    `json:"rate,omitempty"`
+	Dust        string    `json:"dust,omitempty"`
+	Scheme      string    `json:"uri,omitempty"`
+	ChainID     uint64    `json:"cid,omitempty"`
+	Contract    string    `json:"con,omitempty"`
+	Volatile    bool      `json:"vol,omitempty"`
+	Policy      policyRow `json:"pol"`
+}
+
+// policyRow is a policy. A depth is a pair: below so many cents, so many
+// confirmations.
+type policyRow struct {
+	Depth      [][2]int64 `json:"depth,omitempty"`
+	Coinbase   int        `json:"cb,omitempty"`
+	Mempool    bool       `json:"mem,omitempty"`
+	BlockGrace int64      `json:"grace,omitempty"` // milliseconds
+}
+
+func assetToRow(a chain.Asset) assetRow {
+	return assetRow{
+		Code: a.Code, Symbol: a.Symbol, Name: a.Name,
+		Network: string(a.Network), NetworkName: a.NetworkName,
+		Currency: a.Currency.Code, Decimals: a.Currency.Decimals,
+		Wallet: a.Wallet, Rate: a.Rate, Dust: optional(a.Dust), Scheme: a.Scheme,
+		ChainID: a.ChainID, Contract: a.Contract, Volatile: a.Volatile,
+		Policy: policyToRow(a.Policy),
+	}
+}
+
+func (r assetRow) asset() (chain.Asset, error) {
+	currency := money.Currency{Code: r.Currency, Decimals: r.Decimals}
+	dust, err := parseOptional(r.Dust, currency)
+	if err != nil {
+		return chain.Asset{}, err
+	}
+	return chain.Asset{
+		Code: r.Code, Symbol: r.Symbol, Name: r.Name,
+		Network: chain.ID(r.Network), NetworkName: r.NetworkName,
+		Currency: currency, Wallet: r.Wallet, Rate: r.Rate, Dust: dust, Scheme: r.Scheme,
+		ChainID: r.ChainID, Contract: r.Contract, Volatile: r.Volatile,
+		Policy: r.Policy.policy(),
+	}, nil
+}
+
+func policyToRow(p chain.Policy) policyRow {
+	r := policyRow{Coinbase: p.Coinbase, Mempool: p.Mempool, BlockGrace: p.BlockGrace.Milliseconds()}
+	for _, d := range p.Depth {
+		r.Depth = append(r.Depth, [2]int64{d.BelowCents, int64(d.Confirmations)})
+	}
+	return r
+}
+
+func (r policyRow) policy() chain.Policy {
+	p := chain.Policy{
+		Coinbase: r.Coinbase, Mempool: r.Mempool,
+		BlockGrace: time.Duration(r.BlockGrace) * time.Millisecond,
+	}
+	for _, d := range r.Depth {
+		p.Depth = append(p.Depth, chain.Depth{BelowCents: d[0], Confirmations: int(d[1])})
+	}
+	return p
+}

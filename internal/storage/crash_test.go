@@ -1,0 +1,115 @@
+package storage_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/storage"
+)
+
+// childURL is where a child of this test binary finds the database to write to.
+const childURL = "CHEQUER_STORAGE_CHILD"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(childURL); url != "" {
+		createForEver(url, os.Getenv(childURL+"_NAME"))
+	}
+	os.Exit(m.Run())
+}
+
+// createForEver creates invoices until it is killed, eight at a time, and prints
+// the identifier of each once it is answered.
+func createForEver(url, name string) {
+	s, err := storage.Open(context.Background(), url, box(&testing.B{}, 1), storage.Options{})
+	if err != nil {
+		panic(err)
+	}
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for j := 0; ; j++ {
+				id := fmt.Sprintf("%s-%d-%d", name, i, j)
+				if _, _, err := s.CreateInvoice(context.Background(), creation(id, "shop")); err != nil {
+					panic(err)
+				}
+				fmt.Println(id)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestStorage_keeps_what_it_answered_when_it_is_killed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		answered := map[string]bool{}
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		for _, name := range []string{"one", "two"} {
+			group.Go(func() {
+				for _, id := range killedAfter(t, 150, url, name) {
+					mu.Lock()
+					answered[id] = true
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+
+		reopened := open(t, url)
+		for id := range answered {
+			if _, err := reopened.Invoice(t.Context(), id); err != nil {
+				t.Errorf("invoice %s was answered and is not there: %v", id, err)
+			}
+		}
+		last := create(t, reopened, creation("last", "shop"))
+		var want []string
+		for i := range last.Methods[0].Index + 1 {
+			want = append(want, strconv.Itoa(int(i)))
+		}
+		indexes := rows(t, url, "SELECT address_index FROM destinations WHERE network = 'bitcoin' ORDER BY address_index")
+		if diff := cmp.Diff(want, indexes); diff != "" {
+			t.Errorf("indexes (-want +got):\n%s", diff)
+		}
+		checkFeed(t, url, "shop")
+	})
+}
+
+// killedAfter runs a child until it printed so many lines, kills it at once, and
+// returns every line that it got to print.
+func killedAfter(t *testing.T, lines int, url, name string) []string {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), childURL+"="+url, childURL+"_NAME="+name)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	if err := child.Start(); err != nil {
+		t.Error(err)
+		return nil
+	}
+	var printed []string
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		printed = append(printed, scanner.Text())
+		if len(printed) == lines {
+			if err := child.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = child.Wait() // it was killed
+	if len(printed) < lines {
+		t.Errorf("%s ended by itself after %d invoices", name, len(printed))
+	}
+	return printed
+}

@@ -1,0 +1,93 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/watcher"
+)
+
+// saveDestinations writes the scripts that an invoice is paid to, one row for
+// all methods that share one, and until when they are watched. A script that is
+// another invoice's is an error.
+func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
+	until := inv.ExpiresAt().Add(invoice.Watch).UnixMilli()
+	for i, m := range inv.Methods {
+		network, script := m.Asset.Network, m.Destination.Script
+		written := slices.ContainsFunc(inv.Methods[:i], func(other invoice.Method) bool {
+			return other.Asset.Network == network && other.Destination.Script == script
+		})
+		if written {
+			continue
+		}
+		ours, err := exec(ctx, q, `
+			INSERT INTO destinations (network, script, invoice_id, merchant_id, address_index, position, watch_until)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
+			WHERE destinations.invoice_id = excluded.invoice_id`,
+			string(network), script, inv.ID, inv.MerchantID, int64(m.Index), position, until)
+		if err != nil {
+			return fmt.Errorf("write destination on %s: %w", network, err)
+		}
+		if ours == 0 {
+			return fmt.Errorf("write destination: script %s on %s belongs to another invoice", script, network)
+		}
+	}
+	return nil
+}
+
+// Destinations implements watcher.Storage. The marks are read first: whatever
+// has a position up to them is committed by then, since positions are handed out
+// in the order of commits. What comes in between is told now and once more.
+func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time) (added []watcher.Destination, marks watcher.Marks, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		added = nil
+		if marks, err = readMarks(ctx, q); err != nil {
+			return err
+		}
+		for merchantID, position := range marks {
+			if position <= since[merchantID] {
+				continue
+			}
+			more, err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned)
+			if err != nil {
+				return err
+			}
+			added = append(added, more...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("destinations on %s: %w", network, err)
+	}
+	return added, marks, nil
+}
+
+func readMarks(ctx context.Context, q querier) (watcher.Marks, error) {
+	marks := watcher.Marks{}
+	err := each(ctx, q, func(row scanner) error {
+		var merchantID string
+		var position int64
+		err := row.Scan(&merchantID, &position)
+		marks[merchantID] = position
+		return err
+	}, "SELECT merchant_id, position FROM feeds")
+	return marks, err
+}
+
+func readDestinations(ctx context.Context, q querier, network chain.ID, merchantID string, above int64, scanned time.Time) ([]watcher.Destination, error) {
+	return list(ctx, q, func(row scanner) (watcher.Destination, error) {
+		d := watcher.Destination{Owner: invoice.Owner{MerchantID: merchantID}}
+		var until int64
+		err := row.Scan(&d.Script, &d.InvoiceID, &until)
+		d.Until = utc(until)
+		return d, err
+	}, `
+		SELECT script, invoice_id, watch_until FROM destinations
+		WHERE network = $1 AND merchant_id = $2 AND position > $3 AND watch_until >= $4
+		ORDER BY position`, string(network), merchantID, above, scanned.UnixMilli())
+}

@@ -1,0 +1,42 @@
+package storage
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
+
+// dialect is all in which the SQL of the two engines differs.
+type dialect struct {
+	driver string
+	goose  goose.Dialect
+	// forUpdate at the end of a SELECT locks its rows; forShare locks them
+	// against change only. SQLite needs neither: who writes there has the whole
+	// database to himself.
+	forUpdate string
+	forShare  string
+}
+
+var (
+	sqliteDialect   = dialect{driver: "sqlite", goose: goose.DialectSQLite3}
+	postgresDialect = dialect{driver: "pgx", goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", forShare: " FOR SHARE"}
+)
+
+// parseURL tells which engine a database's URL is for. Of SQLite's, place is the
+// path of the file.
+func parseURL(url string) (d dialect, place string, err error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch {
+	case scheme == "postgres" || scheme == "postgresql":
+		return postgresDialect, url, nil
+	case scheme == "sqlite":
+		place = rest
+	case !strings.Contains(url, "://"):
+		place = url
+	}
+	if place == "" {
+		return dialect{}, "", errors.New("database URL: want sqlite:PATH or postgres://…")
+	}
+	return sqliteDialect, place, nil
+}

@@ -1,0 +1,72 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+)
+
+// engine runs work on one of the two databases. All methods are safe for
+// concurrent use.
+type engine interface {
+	// write runs work in a transaction of its own and returns once that is
+	// committed. An error of work, or a panic, undoes what it did. Work may run
+	// more than once.
+	write(ctx context.Context, w work) error
+	// read runs work whose statements need not agree with each other.
+	read(ctx context.Context, w work) error
+	// snapshot runs work whose statements all see the same state.
+	snapshot(ctx context.Context, w work) error
+	// close ends what is under way, then the connections.
+	close() error
+}
+
+// work is done with statements, in the order in which it runs them: it reads all
+// rows of one before it runs the next.
+type work func(ctx context.Context, q querier) error
+
+// querier runs statements, in a transaction or each alone.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// scanner is a row.
+type scanner interface {
+	Scan(into ...any) error
+}
+
+// exec runs a statement and tells how many rows it changed.
+func exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
+	result, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// each visits every row of a query.
+func each(ctx context.Context, q querier, visit func(scanner) error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := visit(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// list reads every row of a query.
+func list[T any](ctx context.Context, q querier, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	var all []T
+	err := each(ctx, q, func(row scanner) error {
+		value, err := read(row)
+		all = append(all, value)
+		return err
+	}, query, args...)
+	return all, err
+}

@@ -1,0 +1,285 @@
+package storage_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/storage"
+)
+
+func TestWrite_undoes_only_what_failed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		// The first holds the writer until all others wait, so that these are one
+		// batch where there are batches.
+		hold, held := make(chan struct{}), make(chan struct{})
+		first := creation("first", "bakery")
+		build := first.Build
+		first.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			close(held)
+			<-hold
+			return build(next)
+		}
+		var group sync.WaitGroup
+		group.Go(func() { create(t, s, first) })
+		<-held
+		for i := range 12 {
+			group.Go(func() {
+				c := creation(fmt.Sprintf("i%d", i), "shop")
+				build := c.Build
+				c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+					inv, err := build(next)
+					switch i % 3 {
+					case 1:
+						return nil, invoice.ErrNoRate
+					case 2:
+						panic("build broke")
+					}
+					return inv, err
+				}
+				defer func() {
+					if got := recover(); (got != nil) != (i%3 == 2) {
+						t.Errorf("creation %d: got panic %v", i, got)
+					}
+				}()
+				_, _, err := s.CreateInvoice(t.Context(), c)
+				if errors.Is(err, invoice.ErrNoRate) != (i%3 == 1) || i%3 == 0 && err != nil {
+					t.Errorf("creation %d: got error %v", i, err)
+				}
+			})
+		}
+		if strings.HasPrefix(url, "sqlite") {
+			waitFor(s, 12)
+		}
+		close(hold)
+		group.Wait()
+		if made := rows(t, url, "SELECT id FROM invoices"); len(made) != 5 {
+			t.Errorf("got invoices %q, want the first and four more", made)
+		}
+		if next := rows(t, url, "SELECT next FROM counters WHERE name = 'shop/BTC'"); len(next) != 1 || next[0] != "4" {
+			t.Errorf("counter: got %q, want 4", next)
+		}
+		if p := rows(t, url, "SELECT position FROM feeds WHERE merchant_id = 'shop'"); len(p) != 1 || p[0] != "4" {
+			t.Errorf("feed: got %q, want 4", p)
+		}
+	})
+}
+
+// waitFor returns when so many callers wait for the writer.
+func waitFor(s *storage.Storage, callers int) {
+	for s.Waiting() < callers {
+		runtime.Gosched()
+	}
+}
+
+func TestWrite_tells_everybody_when_a_commit_fails(t *testing.T) {
+	t.Parallel()
+	s := open(t, engines["sqlite"](t))
+	hold, held := make(chan struct{}), make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		err := s.Write(t.Context(), func(func(string, ...any) (sql.Result, error)) error {
+			close(held)
+			<-hold
+			return nil
+		})
+		if err != nil {
+			t.Errorf("the batch before: %v", err)
+		}
+	})
+	<-held
+	var failed atomic.Int64
+	for i := range 8 {
+		group.Go(func() {
+			err := s.Write(t.Context(), func(exec func(string, ...any) (sql.Result, error)) error {
+				if i > 0 {
+					_, err := exec("INSERT INTO merchants (id, name, created_at) VALUES ($1, '', 0)", i)
+					return err
+				}
+				_, err := exec("PRAGMA defer_foreign_keys = ON") // the fault shows at the commit
+				if err == nil {
+					_, err = exec("INSERT INTO wallets VALUES ('w', 'nobody', '', '', '', '', '', 0, NULL, '')")
+				}
+				return err
+			})
+			if err != nil {
+				failed.Add(1)
+			}
+		})
+	}
+	waitFor(s, 8)
+	close(hold)
+	group.Wait()
+	made, err := s.Merchants(t.Context())
+	if err != nil || failed.Load() != 8 || len(made) != 0 {
+		t.Errorf("%d of 8 were told, and %d are there, error %v; want all told and none there", failed.Load(), len(made), err)
+	}
+	addMerchants(t, s) // goes on as if nothing had been
+}
+
+func TestWrite_waits_for_another_process(t *testing.T) {
+	t.Parallel()
+	url := engines["sqlite"](t)
+	s := open(t, url)
+	addMerchants(t, s)
+	other, err := database(t, url).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Merchant(t.Context(), "shop"); err != nil {
+		t.Errorf("a reader must not wait: %v", err)
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		create(t, s, creation("a", "shop"))
+	}()
+	select {
+	case <-answered:
+		t.Error("wrote while another process was writing")
+	case <-time.After(100 * time.Millisecond):
+	}
+	if _, err := other.ExecContext(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	<-answered
+}
+
+func TestWrite_runs_again_after_a_deadlock(t *testing.T) {
+	t.Parallel()
+	url := engines["postgres"](t)
+	s := open(t, url)
+	addMerchants(t, s)
+	var both, group sync.WaitGroup
+	both.Add(2)
+	for i, counters := range [][2]string{{"x", "y"}, {"y", "x"}} {
+		var once sync.Once
+		group.Go(func() {
+			create(t, s, invoice.Creation{MerchantID: "shop", At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				if _, err := next(counters[0]); err != nil {
+					return nil, err
+				}
+				once.Do(both.Done) // each has its first counter and wants the other's
+				both.Wait()
+				_, err := next(counters[1])
+				return newInvoice(fmt.Sprint("i", i), "shop", uint32(i), uint32(i)), err
+			}})
+		})
+	}
+	group.Wait()
+	if next := rows(t, url, "SELECT next FROM counters"); !slices.Equal(next, []string{"2", "2"}) {
+		t.Errorf("counters: got %q, want 2 each", next)
+	}
+}
+
+func TestStorage_used_inside_its_own_transaction_fails_at_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		create(t, s, creation("a", "shop"))
+		keep := func(*invoice.Invoice) error { return nil }
+		_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(*invoice.Invoice) error {
+			_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, keep)
+			return err
+		})
+		if !errors.Is(err, storage.ErrNested) {
+			t.Errorf("write in a write: got %v, want %v", err, storage.ErrNested)
+		}
+		c := creation("b", "shop")
+		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return s.Invoice(ctx, "a") }
+		if _, _, err := s.CreateInvoice(ctx, c); !errors.Is(err, storage.ErrNested) {
+			t.Errorf("read in a write: got %v, want %v", err, storage.ErrNested)
+		}
+		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, keep); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		hold, held := make(chan struct{}), make(chan struct{})
+		var group sync.WaitGroup
+		group.Go(func() {
+			_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+				close(held)
+				<-hold
+				inv.Refund = "bc1qrefund"
+				return nil
+			})
+			if err != nil {
+				t.Errorf("update that was under way: %v", err)
+			}
+		})
+		<-held
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Refund = "bc1qother"
+			return nil
+		})
+		if err == nil || ctx.Err() == nil {
+			t.Errorf("update that waits: got error %v", err)
+		}
+		close(hold)
+		group.Wait()
+		inv, err := s.Invoice(t.Context(), "a")
+		if err != nil || inv.Refund != "bc1qrefund" {
+			t.Errorf("got refund %q, error %v, want that of the update under way", inv.Refund, err)
+		}
+		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("context that has ended: got error %v", err)
+		}
+	})
+}
+
+func TestClose_ends_what_is_under_way(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := fresh(t)
+			s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			addMerchants(t, s)
+			var mu sync.Mutex
+			made := 0
+			var group sync.WaitGroup
+			for i := range 32 {
+				group.Go(func() {
+					if _, _, err := s.CreateInvoice(context.Background(), creation(fmt.Sprintf("i%d", i), "shop")); err == nil {
+						mu.Lock()
+						defer mu.Unlock()
+						made++
+					}
+				})
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			_ = s.Close() // does no harm
+			group.Wait()
+			if _, err := s.Invoice(t.Context(), "i0"); err == nil {
+				t.Error("a closed storage still reads")
+			}
+			if ids := rows(t, url, "SELECT id FROM invoices"); len(ids) != made {
+				t.Errorf("%d creations were answered, %d are there", made, len(ids))
+			}
+		})
+	}
+}

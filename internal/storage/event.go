@@ -1,0 +1,58 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/invoice"
+)
+
+// appendEvents writes an invoice's events to its merchant's feed and returns the
+// last position taken. It comes last in a transaction: the feed is locked from
+// here to the commit, so that whoever sees a position has seen all before it.
+//
+// Without events one position is taken all the same: whoever asks for it has
+// something to place in the feed, and watchers load what lies above their marks.
+func appendEvents(ctx context.Context, q querier, inv *invoice.Invoice) (position int64, err error) {
+	count := int64(max(len(inv.Events), 1))
+	err = q.QueryRowContext(ctx, `
+		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
+		ON CONFLICT (merchant_id) DO UPDATE SET position = feeds.position + excluded.position
+		RETURNING position`, inv.MerchantID, count).Scan(&position)
+	if err != nil {
+		return 0, fmt.Errorf("lock feed: %w", err)
+	}
+	for i, e := range inv.Events {
+		_, err := q.ExecContext(ctx, `
+			INSERT INTO events (merchant_id, position, id, invoice_id, type, version, created_at, body)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			inv.MerchantID, position-count+1+int64(i), e.ID, inv.ID, string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
+		if err != nil {
+			return 0, fmt.Errorf("write event %s: %w", e.Type, err)
+		}
+	}
+	return position, nil
+}
+
+// Events reads a merchant's feed after a position, in the order of commits.
+func (s *Storage) Events(ctx context.Context, merchantID string, after int64, limit int) (events []invoice.Event, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		events, err = list(ctx, q, readEvent, `
+			SELECT id, type, version, created_at, body FROM events
+			WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`, merchantID, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events of %s: %w", merchantID, err)
+	}
+	return events, nil
+}
+
+func readEvent(row scanner) (invoice.Event, error) {
+	var kind, body string
+	var createdAt int64
+	var e invoice.Event
+	err := row.Scan(&e.ID, &kind, &e.Version, &createdAt, &body)
+	e.Type, e.CreatedAt, e.Body = invoice.EventType(kind), utc(createdAt), []byte(body)
+	return e, err
+}

@@ -1,0 +1,21 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Write lets tests run statements of their own in a transaction.
+func (s *Storage) Write(ctx context.Context, do func(exec func(query string, args ...any) (sql.Result, error)) error) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		return do(func(query string, args ...any) (sql.Result, error) { return q.ExecContext(ctx, query, args...) })
+	})
+}
+
+// Waiting is how many callers wait for SQLite's writer, and 0 on PostgreSQL.
+func (s *Storage) Waiting() int {
+	if e, ok := s.engine.(*sqliteEngine); ok {
+		return len(e.writer.queue)
+	}
+	return 0
+}

@@ -1,0 +1,69 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"chequer/internal/invoice"
+)
+
+// keptFor is how long an idempotency key leads to the invoice made with it.
+const keptFor = 24 * time.Hour
+
+// claimKey takes a creation's idempotency key, or returns the invoice that was
+// made with it; ErrConflict when that was with another body. A creation at the
+// same time with the same key is waited for.
+func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
+	if c.IdempotencyKey == "" {
+		return "", nil
+	}
+	claimed, err := exec(ctx, q, `
+		INSERT INTO idempotency (merchant_id, key, body_hash, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (merchant_id, key) DO UPDATE SET
+			body_hash = excluded.body_hash, invoice_id = NULL, created_at = excluded.created_at
+		WHERE idempotency.created_at <= $5`,
+		c.MerchantID, c.IdempotencyKey, c.BodyHash, c.At.UnixMilli(), c.At.Add(-keptFor).UnixMilli())
+	if err != nil {
+		return "", fmt.Errorf("claim idempotency key: %w", err)
+	}
+	if claimed > 0 {
+		return "", nil
+	}
+	return findKey(ctx, q, c)
+}
+
+// findKey returns the invoice that was made with a creation's idempotency key;
+// ErrNotFound, or ErrConflict when that was with another body.
+func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
+	var bodyHash string
+	var made sql.Null[string]
+	err = q.QueryRowContext(ctx, `
+		SELECT body_hash, invoice_id FROM idempotency
+		WHERE merchant_id = $1 AND key = $2 AND created_at > $3`,
+		c.MerchantID, c.IdempotencyKey, c.At.Add(-keptFor).UnixMilli()).Scan(&bodyHash, &made)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", invoice.ErrNotFound
+	case err != nil:
+		return "", fmt.Errorf("read idempotency key: %w", err)
+	case bodyHash != c.BodyHash:
+		return "", invoice.ErrConflict
+	}
+	return made.V, nil
+}
+
+// keepKey notes the invoice that was made with a claimed key.
+func keepKey(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
+	if c.IdempotencyKey == "" {
+		return nil
+	}
+	_, err := q.ExecContext(ctx, "UPDATE idempotency SET invoice_id = $3 WHERE merchant_id = $1 AND key = $2",
+		c.MerchantID, c.IdempotencyKey, invoiceID)
+	if err != nil {
+		return fmt.Errorf("keep idempotency key: %w", err)
+	}
+	return nil
+}

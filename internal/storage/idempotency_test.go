@@ -1,0 +1,178 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+	"chequer/internal/storage"
+)
+
+func keyed(id, key, bodyHash string) invoice.Creation {
+	c := creation(id, "shop")
+	c.IdempotencyKey, c.BodyHash = key, bodyHash
+	return c
+}
+
+func TestCreateInvoice_with_a_known_key(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		first := create(t, s, keyed("a", "key", "hash"))
+
+		again, replayed, err := s.CreateInvoice(t.Context(), keyed("b", "key", "hash"))
+		if err != nil || !replayed {
+			t.Errorf("same body: replayed %v, error %v", replayed, err)
+		}
+		if diff := cmp.Diff(first, again); diff != "" {
+			t.Errorf("same body (-first +again):\n%s", diff)
+		}
+		if _, _, err := s.CreateInvoice(t.Context(), keyed("c", "key", "other")); !errors.Is(err, invoice.ErrConflict) {
+			t.Errorf("other body: got error %v, want %v", err, invoice.ErrConflict)
+		}
+		elsewhere := keyed("d", "key", "hash")
+		elsewhere.MerchantID, elsewhere.Build = "bakery", creation("d", "bakery").Build
+		if _, replayed, err := s.CreateInvoice(t.Context(), elsewhere); err != nil || replayed {
+			t.Errorf("other merchant: replayed %v, error %v", replayed, err)
+		}
+		failed := keyed("e", "new key", "hash")
+		failed.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return nil, invoice.ErrNoRate }
+		if _, _, err := s.CreateInvoice(t.Context(), failed); !errors.Is(err, invoice.ErrNoRate) {
+			t.Errorf("failed creation: got error %v", err)
+		}
+		if _, replayed, err := s.CreateInvoice(t.Context(), keyed("f", "new key", "other")); err != nil || replayed {
+			t.Errorf("key of a failed creation: replayed %v, error %v", replayed, err)
+		}
+		if ids := rows(t, url, "SELECT id FROM invoices ORDER BY id"); len(ids) != 3 {
+			t.Errorf("got invoices %q, want a, d and f", ids)
+		}
+	})
+}
+
+func TestCreateInvoice_forgets_a_key_after_a_day(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, keyed("a", "key", "hash"))
+		for _, test := range []struct {
+			id       string
+			age      time.Duration
+			replayed bool
+		}{
+			{"b", 24*time.Hour - time.Millisecond, true},
+			{"c", 24 * time.Hour, false},
+			{"d", 25 * time.Hour, true}, // of c now
+		} {
+			c := keyed(test.id, "key", "hash")
+			c.At = noon.Add(test.age)
+			_, replayed, err := s.CreateInvoice(t.Context(), c)
+			if err != nil || replayed != test.replayed {
+				t.Errorf("after %s: replayed %v, error %v", test.age, replayed, err)
+			}
+		}
+	})
+}
+
+func TestCreateInvoice_with_one_key_at_once_makes_one(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		other := open(t, url) // as a second process has it
+		const callers = 32
+		var answers [callers]*invoice.Invoice
+		var fresh [callers]bool
+		var group sync.WaitGroup
+		for i := range callers {
+			group.Go(func() {
+				on := s
+				if i%2 == 1 {
+					on = other
+				}
+				inv, replayed, err := on.CreateInvoice(t.Context(), keyed(fmt.Sprintf("i%d", i), "key", "hash"))
+				if err != nil {
+					t.Errorf("caller %d: %v", i, err)
+				}
+				answers[i], fresh[i] = inv, !replayed
+			})
+		}
+		group.Wait()
+		made := 0
+		for i, inv := range answers {
+			if fresh[i] {
+				made++
+			}
+			if diff := cmp.Diff(answers[0], inv); diff != "" {
+				t.Errorf("caller %d is told something else (-first +got):\n%s", i, diff)
+			}
+		}
+		if made != 1 {
+			t.Errorf("%d callers made an invoice, want 1", made)
+		}
+		if next := rows(t, url, "SELECT next FROM counters"); len(next) != 2 || next[0] != "1" || next[1] != "1" {
+			t.Errorf("counters: got %q, want 1 each", next)
+		}
+	})
+}
+
+func TestUseNonce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		const ttl = 10 * time.Minute
+		for _, test := range []struct {
+			key, nonce string
+			after      time.Duration
+			want       bool
+		}{
+			{"key", "n1", 0, true},
+			{"key", "n1", 0, false},
+			{"key", "n2", 0, true},
+			{"other", "n1", 0, true},
+			{"key", "n1", ttl - time.Millisecond, false},
+			{"key", "n1", ttl, true},
+			{"key", "n1", ttl + time.Second, false},
+		} {
+			fresh, err := s.UseNonce(t.Context(), test.key, test.nonce, noon.Add(test.after), ttl)
+			if err != nil || fresh != test.want {
+				t.Errorf("UseNonce(%s, %s) after %s: got %v, %v, want %v", test.key, test.nonce, test.after, fresh, err, test.want)
+			}
+		}
+		create(t, s, keyed("a", "key", "hash"))
+		if _, err := s.UseNonce(t.Context(), "key", "late", noon.Add(25*time.Hour), ttl); err != nil {
+			t.Fatal(err)
+		}
+		if kept := rows(t, url, "SELECT nonce FROM nonces"); len(kept) != 1 || kept[0] != "late" {
+			t.Errorf("nonces kept: %q, want the late one alone", kept)
+		}
+		if kept := rows(t, url, "SELECT key FROM idempotency"); len(kept) != 0 {
+			t.Errorf("idempotency keys kept: %q, want none", kept)
+		}
+	})
+}
+
+func TestUseNonce_is_fresh_for_one_of_many_at_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		other := open(t, url)
+		var mu sync.Mutex
+		fresh := 0
+		var group sync.WaitGroup
+		for i := range 32 {
+			group.Go(func() {
+				on := s
+				if i%2 == 1 {
+					on = other
+				}
+				ok, err := on.UseNonce(t.Context(), "key", "nonce", noon, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					mu.Lock()
+					defer mu.Unlock()
+					fresh++
+				}
+			})
+		}
+		group.Wait()
+		if fresh != 1 {
+			t.Errorf("fresh for %d callers, want 1", fresh)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// invoiceRow is an invoice without its transfers, as columns keep it. Two rows
+// that are equal need not be written.
+type invoiceRow struct {
+	id, merchantID, mode           string
+	version                        int64
+	status, exceptions             string
+	price                          int64
+	currency                       string
+	decimals                       int64
+	paid, due                      int64
+	overpaid                       string
+	orderID                        string
+	createdAt, expiresAt           int64
+	nextCheckAt, paidAt            sql.Null[int64]
+	paidTx, paidAsset              string
+	declinedAt, delayedAt          sql.Null[int64]
+	accepted, refund               string
+	clock                          int64
+	terms, methods, quotes, covers string
+}
+
+func invoiceToRow(inv *invoice.Invoice) invoiceRow {
+	price, standing := inv.Terms.Price, inv.Standing
+	return invoiceRow{
+		id: inv.ID, merchantID: inv.MerchantID, mode: string(inv.Mode), version: inv.Version,
+		status: string(standing.Status), exceptions: listText(standing.Exceptions),
+		price: price.Cents(), currency: price.Currency().Code, decimals: int64(price.Currency().Decimals),
+		paid: standing.Paid.Cents(), due: standing.Due.Cents(), overpaid: standing.Overpaid.String(),
+		orderID: inv.Terms.OrderID, createdAt: inv.CreatedAt.UnixMilli(), expiresAt: inv.ExpiresAt().UnixMilli(),
+		nextCheckAt: millis(standing.NextCheck), paidAt: millis(standing.PaidAt),
+		paidTx: standing.PaidTx, paidAsset: standing.PaidAsset,
+		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
+		accepted: listText(inv.Accepted), refund: inv.Refund, clock: inv.Clock.Milliseconds(),
+		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
+		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage),
+	}
+}
+
+// invoice reads the row of an invoice.
+func (r invoiceRow) invoice() (*invoice.Invoice, error) {
+	fiat := r.fiat()
+	inv := &invoice.Invoice{
+		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version,
+		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
+		Refund: r.refund, Clock: time.Duration(r.clock) * time.Millisecond,
+	}
+	var err error
+	if inv.Terms, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID); err != nil {
+		return nil, err
+	}
+	if inv.Methods, err = parseMethods(r.methods); err != nil {
+		return nil, err
+	}
+	if inv.Quotes, err = parseQuotes(r.quotes, fiat, inv.Methods); err != nil {
+		return nil, err
+	}
+	if inv.Coverage, err = parseCoverage(r.covers); err != nil {
+		return nil, err
+	}
+	if inv.Accepted, err = parseList[string](r.accepted); err != nil {
+		return nil, fmt.Errorf("accepted: %w", err)
+	}
+	inv.Standing, err = r.standing(fiat)
+	return inv, err
+}
+
+// fiat is the currency of the price.
+func (r invoiceRow) fiat() money.Currency {
+	return money.Currency{Code: r.currency, Decimals: int32(r.decimals)}
+}
+
+func (r invoiceRow) standing(fiat money.Currency) (invoice.Standing, error) {
+	exceptions, err := parseList[invoice.Exception](r.exceptions)
+	if err != nil {
+		return invoice.Standing{}, fmt.Errorf("exceptions: %w", err)
+	}
+	overpaid, err := parseAmount(r.overpaid, fiat)
+	if err != nil {
+		return invoice.Standing{}, fmt.Errorf("overpaid: %w", err)
+	}
+	return invoice.Standing{
+		Status: invoice.Status(r.status), Exceptions: exceptions,
+		Paid: money.FromCents(r.paid, fiat), Due: money.FromCents(r.due, fiat), Overpaid: overpaid,
+		PaidAt: fromMillis(r.paidAt), PaidTx: r.paidTx, PaidAsset: r.paidAsset, NextCheck: fromMillis(r.nextCheckAt),
+	}, nil
+}
+
+// insert writes a new invoice.
+func (r invoiceRow) insert(ctx context.Context, q querier) error {
+	_, err := q.ExecContext(ctx, `
+		INSERT INTO invoices (
+			id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
+			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
+			accepted, refund, clock, terms, methods, quotes, coverage
+		) VALUES (
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+			$22, $23, $24, $25, $26, $27, $28
+		)`,
+		r.id, r.merchantID, r.mode, r.version, r.status, r.exceptions, r.price, r.currency, r.decimals, r.paid, r.due, r.overpaid,
+		r.orderID, r.createdAt, r.expiresAt, r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
+		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers)
+	return err
+}
+
+// update writes what may change of an invoice.
+func (r invoiceRow) update(ctx context.Context, q querier) error {
+	_, err := q.ExecContext(ctx, `
+		UPDATE invoices SET
+			version = $2, status = $3, exceptions = $4, paid = $5, due = $6, overpaid = $7, expires_at = $8,
+			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
+			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20
+		WHERE id = $1`,
+		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
+		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
+		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers)
+	return err
+}
+
+// readInvoiceRow reads an invoice's row; sql.ErrNoRows.
+func readInvoiceRow(ctx context.Context, q querier, id string) (r invoiceRow, err error) {
+	err = q.QueryRowContext(ctx, `
+		SELECT id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
+			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
+			accepted, refund, clock, terms, methods, quotes, coverage
+		FROM invoices WHERE id = $1`, id).Scan(
+		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
+		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
+		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers)
+	return r, err
+}

@@ -1,0 +1,317 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/storage"
+)
+
+func TestInvoice_reads_what_was_created(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		want := newInvoice("a", "shop", 0, 0)
+		want.Terms.AllowPaidExpired, want.Terms.DisableConvert = true, true
+		want.Terms.URLSuccess, want.Terms.URLFailure = "https://shop.example/ok?a=1&b=<2>", "https://shop.example/no"
+		want.Terms.OrderID, want.Terms.Description = "1042", "Zwei Brötchen \u202e und\u2028ein \"Kaffee\""
+		want.Terms.Metadata = map[string]string{"table": "7", "": "empty"}
+		want.Terms.Rules.Tolerance, want.Terms.Rules.LatePercent = money.FromCents(5, money.EUR), 0
+		want.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon}, "ethereum": {Broken: true}}
+		c := creation("a", "shop")
+		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return want, nil }
+
+		got, replayed, err := s.CreateInvoice(t.Context(), c)
+		if err != nil || replayed {
+			t.Fatalf("create: replayed %v, error %v", replayed, err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("created (-want +got):\n%s", diff)
+		}
+		got, err = s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+		events, err := s.Events(t.Context(), "shop", 0, 10)
+		if diff := cmp.Diff(want.Events, events); err != nil || diff != "" {
+			t.Errorf("events: error %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestInvoice_that_is_not_there_is_ErrNotFound(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for _, id := range []string{"nothing", "", "a\x00", "\xff"} {
+			if _, err := s.Invoice(t.Context(), id); !errors.Is(err, invoice.ErrNotFound) {
+				t.Errorf("Invoice(%q): got %v, want %v", id, err, invoice.ErrNotFound)
+			}
+		}
+		_, err := s.UpdateInvoice(t.Context(), "nothing", invoice.Lease{}, func(*invoice.Invoice) error { return nil })
+		if !errors.Is(err, invoice.ErrNotFound) {
+			t.Errorf("UpdateInvoice: got %v, want %v", err, invoice.ErrNotFound)
+		}
+	})
+}
+
+func TestCreateInvoice_numbers_without_gap_or_double(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		const invoices = 64
+		var group sync.WaitGroup
+		for i := range invoices {
+			group.Go(func() {
+				c := creation(fmt.Sprintf("i%d", i), "shop")
+				if i%4 == 3 { // a quarter fails after it took its indexes
+					build := c.Build
+					c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+						if _, err := build(next); err != nil {
+							return nil, err
+						}
+						return nil, invoice.ErrNoRate
+					}
+				}
+				_, _, err := s.CreateInvoice(t.Context(), c)
+				if want := i%4 == 3; errors.Is(err, invoice.ErrNoRate) != want || !want && err != nil {
+					t.Errorf("create %d: error %v", i, err)
+				}
+			})
+		}
+		group.Wait()
+		var want []string
+		for i := range invoices * 3 / 4 {
+			want = append(want, strconv.Itoa(i))
+		}
+		got := rows(t, url, "SELECT address_index FROM destinations WHERE network = 'bitcoin' ORDER BY address_index")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("indexes (-want +got):\n%s", diff)
+		}
+		if next := rows(t, url, "SELECT next FROM counters ORDER BY name"); !slices.Equal(next, []string{"48", "48"}) {
+			t.Errorf("counters: got %q, want 48 each", next)
+		}
+	})
+}
+
+func TestCreateInvoice_refuses_a_script_twice(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		c := creation("b", "bakery") // another merchant with the same key
+		c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			inv := newInvoice("b", "bakery", 0, 0)
+			inv.Methods[0].Destination.Script = "shop/BTC/0"
+			return inv, nil
+		}
+		_, _, err := s.CreateInvoice(t.Context(), c)
+		want := "write destination: script shop/BTC/0 on bitcoin belongs to another invoice"
+		if err == nil || err.Error() != want {
+			t.Errorf("got error %v, want %s", err, want)
+		}
+		if ids := rows(t, url, "SELECT id FROM invoices"); !slices.Equal(ids, []string{"a"}) {
+			t.Errorf("invoices: got %q, want a alone", ids)
+		}
+	})
+}
+
+func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		market := money.FromCents(5512, money.EUR)
+		var want *invoice.Invoice
+		decide := func(inv *invoice.Invoice) error {
+			inv.Version = 2
+			inv.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon.Add(time.Minute), Broken: true}}
+			inv.DeclinedAt, inv.DelayedAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
+			inv.Accepted, inv.Refund, inv.Clock = []string{"t1:0", "t2:1"}, "bc1qrefund", 90*time.Second
+			inv.Methods[0].Birth = chain.Cursor{Height: 799_990, Hash: "00aa"}
+			inv.Transfers = []invoice.Transfer{
+				{
+					ID: "t2:1", Network: "bitcoin", Tx: "t2", Asset: "BTC", Script: "shop/BTC/0",
+					Amount: money.MustParse("0.0006", money.BTC), Spends: []string{"t0:0", "t0:1"}, Coinbase: true,
+					Presence: invoice.Present, FirstSeen: noon.Add(time.Minute), Sighted: true,
+					Block:       &chain.Block{Height: 800_001, Hash: "00bb", Time: noon.Add(9 * time.Minute)},
+					ConfirmedAt: noon.Add(8 * time.Minute), Confirmations: 1, Required: 6, Market: &market,
+				},
+				{
+					ID: "t1:0", Network: "ethereum", Tx: "t1", Asset: "WBTC", Script: "shop/ETH/0",
+					Amount:   money.MustParse("123456789012345678901.000000000000000001", money.Currency{Code: "WBTC", Decimals: 18}),
+					Presence: invoice.Reorged, FirstSeen: noon, Old: true,
+				},
+			}
+			inv.Standing = invoice.Standing{
+				Status: invoice.Paid, Exceptions: []invoice.Exception{invoice.Overpaid, invoice.WrongAsset},
+				Paid: money.FromCents(5650, money.EUR), Due: money.Zero(money.EUR),
+				Overpaid: money.MustParse("99999999999999999999.01", money.EUR),
+				PaidAt:   noon.Add(10 * time.Minute), PaidTx: "t2", PaidAsset: "BTC",
+			}
+			want = inv
+			return nil
+		}
+		got, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, decide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("updated (-want +got):\n%s", diff)
+		}
+		if got, err = s.Invoice(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+
+		// What is there changes, one transfer comes, and all the rest stays.
+		want.Transfers[0].Confirmations = 2
+		want.Transfers[1].Presence, want.Transfers[1].Block = invoice.Present, &chain.Block{Height: 7, Hash: "07", Time: noon}
+		want.Transfers = append(want.Transfers, invoice.Transfer{
+			ID: "t3:0", Network: "bitcoin", Tx: "t3", Asset: "BTC", Script: "shop/BTC/0", Amount: money.MustParse("1", money.BTC),
+			Presence: invoice.Replaced, FirstSeen: noon,
+		})
+		_, err = s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Transfers = want.Transfers
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err = s.Invoice(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("read again (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestUpdateInvoice_writes_nothing_that_did_not_change(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		forbidWrites(t, url)
+		inv, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(*invoice.Invoice) error { return nil })
+		if err != nil || inv.ID != "a" {
+			t.Errorf("unchanged: got %v, error %v", inv, err)
+		}
+		_, err = s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Refund = "bc1qrefund"
+			return nil
+		})
+		if err == nil {
+			t.Error("a change was not written")
+		}
+	})
+}
+
+// forbidWrites makes every change of an invoice fail.
+func forbidWrites(t *testing.T, url string) {
+	t.Helper()
+	if url[:6] == "sqlite" {
+		change(t, url, "CREATE TRIGGER forbidden BEFORE UPDATE ON invoices BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+		return
+	}
+	change(t, url, "CREATE FUNCTION forbid() RETURNS trigger AS $$ BEGIN RAISE 'forbidden'; END $$ LANGUAGE plpgsql")
+	change(t, url, "CREATE TRIGGER forbidden BEFORE UPDATE ON invoices FOR EACH ROW EXECUTE FUNCTION forbid()")
+}
+
+func TestUpdateInvoice_writes_nothing_when_decide_fails(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		want := create(t, s, creation("a", "shop"))
+		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Version, inv.Refund = 2, "bc1qrefund"
+			inv.Events = []invoice.Event{newEvent("a", invoice.EventPaid, 2)}
+			return invoice.ErrState
+		})
+		if !errors.Is(err, invoice.ErrState) {
+			t.Errorf("got error %v, want %v", err, invoice.ErrState)
+		}
+		got, err := s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+		if events := rows(t, url, "SELECT id FROM events"); len(events) != 1 {
+			t.Errorf("events: got %q, want that of the creation alone", events)
+		}
+	})
+}
+
+func TestUpdateInvoice_loses_no_change_of_many_at_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		var group sync.WaitGroup
+		for range 32 {
+			group.Go(func() {
+				_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+					inv.Version++
+					inv.Transfers = append(inv.Transfers, invoice.Transfer{
+						ID: fmt.Sprintf("t%d:0", inv.Version), Network: "bitcoin", Tx: "t", Asset: "BTC", Script: "shop/BTC/0",
+						Amount: money.MustParse("1", money.BTC), Presence: invoice.Present, FirstSeen: noon,
+					})
+					inv.Events = []invoice.Event{newEvent("a", invoice.EventPaymentSeen, inv.Version)}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		inv, err := s.Invoice(t.Context(), "a")
+		if err != nil || inv.Version != 33 || len(inv.Transfers) != 32 {
+			t.Fatalf("got version %d and %d transfers, error %v; want 33 and 32", inv.Version, len(inv.Transfers), err)
+		}
+		versions := rows(t, url, "SELECT version FROM events WHERE merchant_id = 'shop' ORDER BY position")
+		for i, v := range versions {
+			if v != strconv.Itoa(i+1) {
+				t.Fatalf("events are out of order: %q", versions)
+			}
+		}
+		page, err := s.Events(t.Context(), "shop", 30, 2)
+		if err != nil || len(page) != 2 || page[0].Version != 31 || page[1].Version != 32 {
+			t.Errorf("events after 30, two at most: got %v, error %v", page, err)
+		}
+	})
+}
+
+func TestDueInvoices_lists_the_most_overdue_first(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		for i, id := range []string{"a", "b", "c", "d"} {
+			create(t, s, creation(id, "shop"))
+			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+				inv.Standing.NextCheck = noon.Add(-time.Duration(i) * time.Minute)
+				if id == "b" {
+					inv.Standing.NextCheck = time.Time{}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, test := range []struct {
+			at    time.Time
+			limit int
+			want  []string
+		}{
+			{noon, 10, []string{"d", "c", "a"}},
+			{noon, 2, []string{"d", "c"}},
+			{noon.Add(-time.Minute), 10, []string{"d", "c"}},
+			{noon.Add(-time.Hour), 10, nil},
+		} {
+			got, err := s.DueInvoices(t.Context(), test.at, test.limit)
+			if err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("DueInvoices(%s, %d): got %q, %v, want %q", test.at, test.limit, got, err, test.want)
+			}
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+
+	"chequer/internal/merchant"
+	"chequer/internal/seal"
+)
+
+// keyRow is an API key as columns keep it.
+type keyRow struct {
+	id, merchantID, key string
+	secret              string // sealed
+	mode, scopes        string
+	createdAt           int64
+	revokedAt           sql.Null[int64]
+	mac                 string
+}
+
+// sealKey makes the row of a key.
+func sealKey(box *seal.Box, k merchant.Key) keyRow {
+	r := keyRow{
+		id: k.ID, merchantID: k.MerchantID, key: k.Key,
+		secret: box.Seal(keySecret(k.ID), []byte(k.Secret)),
+		mode:   string(k.Mode), scopes: listText(k.Scopes),
+		createdAt: k.CreatedAt.UnixMilli(), revokedAt: millis(k.RevokedAt),
+	}
+	r.mac = box.MAC("api_keys", r.fields()...)
+	return r
+}
+
+// open checks the row and opens its secret; ErrTampered.
+func (r keyRow) open(box *seal.Box) (merchant.Key, error) {
+	if !box.Check(r.mac, "api_keys", r.fields()...) {
+		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, merchant.ErrTampered)
+	}
+	secret, err := box.Open(keySecret(r.id), r.secret)
+	if err != nil {
+		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, err)
+	}
+	scopes, err := parseList[merchant.Scope](r.scopes)
+	if err != nil {
+		return merchant.Key{}, fmt.Errorf("API key %s: scopes: %w", r.id, err)
+	}
+	return merchant.Key{
+		ID: r.id, MerchantID: r.merchantID, Key: r.key, Secret: string(secret), Mode: merchant.Mode(r.mode),
+		Scopes: scopes, CreatedAt: utc(r.createdAt), RevokedAt: fromMillis(r.revokedAt),
+	}, nil
+}
+
+// fields are what the row's code is over.
+func (r keyRow) fields() []string {
+	return []string{r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, strconv.FormatInt(r.createdAt, 10), nullText(r.revokedAt)}
+}
+
+// CreateKey implements merchant.Storage.
+func (s *Storage) CreateKey(ctx context.Context, k merchant.Key) error {
+	r := sealKey(s.box, k)
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		made, err := exec(ctx, q, `
+			INSERT INTO api_keys (id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+			r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, r.createdAt, r.revokedAt, r.mac)
+		if err != nil {
+			return fmt.Errorf("write API key: %w", err)
+		}
+		if made == 0 {
+			return merchant.ErrExists
+		}
+		return nil
+	})
+}
+
+// Key implements merchant.Storage.
+func (s *Storage) Key(ctx context.Context, key string) (k merchant.Key, err error) {
+	var r keyRow
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		r, err = readKeyRow(q.QueryRowContext(ctx, `
+			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
+			FROM api_keys WHERE key = $1`, key))
+		return err
+	})
+	if err != nil {
+		return merchant.Key{}, merchantNotFound(err, "read API key")
+	}
+	return r.open(s.box)
+}
+
+// Keys implements merchant.Storage.
+func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, error) {
+	var rows []keyRow
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		rows, err = list(ctx, q, readKeyRow, `
+			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
+			FROM api_keys WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read API keys: %w", err)
+	}
+	var all []merchant.Key
+	for _, r := range rows {
+		k, err := r.open(s.box)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// RevokeKey implements merchant.Storage. A key that was revoked before stays
+// revoked since then.
+func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		r, err := readKeyRow(q.QueryRowContext(ctx, `
+			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
+			FROM api_keys WHERE key = $1`+s.dialect.forUpdate, key))
+		if err != nil {
+			return merchantNotFound(err, "read API key")
+		}
+		k, err := r.open(s.box)
+		if err != nil || !k.RevokedAt.IsZero() {
+			return err
+		}
+		r.revokedAt = millis(at)
+		_, err = q.ExecContext(ctx, "UPDATE api_keys SET revoked_at = $2, mac = $3 WHERE id = $1",
+			r.id, r.revokedAt, s.box.MAC("api_keys", r.fields()...))
+		if err != nil {
+			return fmt.Errorf("revoke API key: %w", err)
+		}
+		return nil
+	})
+}
+
+func readKeyRow(row scanner) (r keyRow, err error) {
+	err = row.Scan(&r.id, &r.merchantID, &r.key, &r.secret, &r.mode, &r.scopes, &r.createdAt, &r.revokedAt, &r.mac)
+	return r, err
+}
+
+// keySecret is the purpose that a key's secret is sealed for.
+func keySecret(id string) string { return "api_keys secret " + id }
+
+// nullText is a column as a field of a code, "" when it is NULL.
+func nullText(ms sql.Null[int64]) string {
+	if !ms.Valid {
+		return ""
+	}
+	return strconv.FormatInt(ms.V, 10)
+}

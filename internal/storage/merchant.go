@@ -1,0 +1,68 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/merchant"
+)
+
+// CreateMerchant implements merchant.Storage.
+func (s *Storage) CreateMerchant(ctx context.Context, m merchant.Merchant) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		made, err := exec(ctx, q, "INSERT INTO merchants (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+			m.ID, m.Name, m.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write merchant %s: %w", m.ID, err)
+		}
+		if made == 0 {
+			return merchant.ErrExists
+		}
+		return nil
+	})
+}
+
+// Merchants implements merchant.Storage.
+func (s *Storage) Merchants(ctx context.Context) (all []merchant.Merchant, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		all, err = list(ctx, q, readMerchant, "SELECT id, name, created_at FROM merchants ORDER BY created_at, id")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read merchants: %w", err)
+	}
+	return all, nil
+}
+
+// Merchant implements merchant.Storage.
+func (s *Storage) Merchant(ctx context.Context, id string) (m merchant.Merchant, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		m, err = readMerchant(q.QueryRowContext(ctx, "SELECT id, name, created_at FROM merchants WHERE id = $1", id))
+		return err
+	})
+	return m, merchantNotFound(err, "read merchant")
+}
+
+// lockMerchant lets nobody else change what the merchant has; ErrNotFound.
+func (s *Storage) lockMerchant(ctx context.Context, q querier, id string) error {
+	err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
+	return merchantNotFound(err, "lock merchant")
+}
+
+func readMerchant(row scanner) (m merchant.Merchant, err error) {
+	var created int64
+	err = row.Scan(&m.ID, &m.Name, &created)
+	m.CreatedAt = utc(created)
+	return m, err
+}
+
+// merchantNotFound says what could not be read; ErrNotFound when there is none.
+func merchantNotFound(err error, doing string) error {
+	switch {
+	case err == nil:
+		return nil
+	case absent(err):
+		return merchant.ErrNotFound
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

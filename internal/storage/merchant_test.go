@@ -1,0 +1,221 @@
+package storage_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"chequer/internal/merchant"
+	"chequer/internal/storage"
+)
+
+func newKey(id string) merchant.Key {
+	return merchant.Key{
+		ID: id, MerchantID: "shop", Key: strings.Repeat(id, 16), Secret: strings.Repeat("s"+id, 10), Mode: merchant.Live,
+		Scopes: []merchant.Scope{merchant.ScopeCreate, merchant.ScopeRead}, CreatedAt: noon,
+	}
+}
+
+func newWallet(id, asset, key string, at time.Time) merchant.Wallet {
+	return merchant.Wallet{
+		ID: id, MerchantID: "shop", Mode: merchant.Live, Asset: asset, Key: key, Counter: "fp-" + key + "/0", CreatedAt: at,
+	}
+}
+
+func TestMerchants(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		first := merchant.Merchant{ID: "first", Name: "Kiosk \"Süd\"", CreatedAt: noon.Add(-time.Hour)}
+		if err := s.CreateMerchant(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CreateMerchant(t.Context(), first); !errors.Is(err, merchant.ErrExists) {
+			t.Errorf("create twice: got error %v, want %v", err, merchant.ErrExists)
+		}
+		if got, err := s.Merchant(t.Context(), "first"); err != nil || got != first {
+			t.Errorf("got %v, %v, want %v", got, err, first)
+		}
+		if _, err := s.Merchant(t.Context(), "nobody"); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("nobody: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		all, err := s.Merchants(t.Context())
+		if err != nil || len(all) != 3 || all[0] != first || all[1].ID != "bakery" {
+			t.Errorf("got %v, %v, want the first, then bakery and shop", all, err)
+		}
+	})
+}
+
+func TestKeys(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		one, two := newKey("k1"), newKey("k2")
+		two.CreatedAt, two.Mode, two.Scopes = noon.Add(time.Minute), merchant.Test, nil
+		for _, k := range []merchant.Key{two, one} {
+			if err := s.CreateKey(ctx, k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.CreateKey(ctx, one); !errors.Is(err, merchant.ErrExists) {
+			t.Errorf("create twice: got error %v, want %v", err, merchant.ErrExists)
+		}
+		if err := s.RevokeKey(ctx, two.Key, noon.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.RevokeKey(ctx, two.Key, noon.Add(2*time.Hour)); err != nil {
+			t.Errorf("revoke twice: %v", err)
+		}
+		two.RevokedAt = noon.Add(time.Hour)
+		if err := s.RevokeKey(ctx, "nothing", noon); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("revoke nothing: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		got, err := s.Keys(ctx, "shop")
+		if diff := cmp.Diff([]merchant.Key{one, two}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("keys: error %v (-want +got):\n%s", err, diff)
+		}
+		found, err := s.Key(ctx, two.Key)
+		if diff := cmp.Diff(two, found, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("key: error %v (-want +got):\n%s", err, diff)
+		}
+		for _, key := range []string{"nothing", "", "k\x00", "\xff"} {
+			if _, err := s.Key(ctx, key); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("Key(%q): got error %v, want %v", key, err, merchant.ErrNotFound)
+			}
+		}
+		for _, stored := range rows(t, url, "SELECT secret FROM api_keys") {
+			if strings.Contains(stored, one.Secret) || strings.Contains(stored, two.Secret) {
+				t.Errorf("a secret is readable: %q", stored)
+			}
+		}
+	})
+}
+
+func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		one, two := newKey("k1"), newKey("k2")
+		one.RevokedAt = noon
+		for _, k := range []merchant.Key{one, two} {
+			if err := s.CreateKey(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, statement := range []string{
+			`UPDATE api_keys SET scopes = '["admin"]' WHERE id = 'k1'`,
+			`UPDATE api_keys SET revoked_at = NULL WHERE id = 'k1'`,
+			`UPDATE api_keys SET mode = 'test' WHERE id = 'k1'`,
+			`UPDATE api_keys SET merchant_id = 'bakery' WHERE id = 'k1'`,
+			`UPDATE api_keys SET secret = (SELECT secret FROM api_keys WHERE id = 'k2'), mac = (SELECT mac FROM api_keys WHERE id = 'k2') WHERE id = 'k1'`,
+		} {
+			change(t, url, statement)
+			if _, err := s.Key(t.Context(), one.Key); !errors.Is(err, merchant.ErrTampered) {
+				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
+			}
+			change(t, url, "DELETE FROM api_keys WHERE id = 'k1'")
+			if err := s.CreateKey(t.Context(), one); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(t, url, "UPDATE api_keys SET mac = '' WHERE id = 'k2'")
+		if err := s.RevokeKey(t.Context(), two.Key, noon); !errors.Is(err, merchant.ErrTampered) {
+			t.Errorf("revoke: got error %v, want %v", err, merchant.ErrTampered)
+		}
+		if _, err := s.Keys(t.Context(), "shop"); !errors.Is(err, merchant.ErrTampered) {
+			t.Errorf("keys: got error %v, want %v", err, merchant.ErrTampered)
+		}
+	})
+}
+
+func TestWallets(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		first := newWallet("w1", "BTC", "zpub1", noon)
+		ether := newWallet("w2", "ETH", "xpub1", noon.Add(time.Minute))
+		second := newWallet("w3", "BTC", "zpub2", noon.Add(time.Hour))
+		trial := newWallet("w4", "BTC", "vpub1", noon)
+		trial.Mode, trial.Secret = merchant.Test, "vprv-not-readable"
+		for _, w := range []merchant.Wallet{first, ether, second, trial} {
+			if err := s.CreateWallet(ctx, w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for mode, want := range map[merchant.Mode][]merchant.Wallet{merchant.Live: {ether, second}, merchant.Test: {trial}} {
+			got, err := s.Wallets(ctx, "shop", mode)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s: error %v (-want +got):\n%s", mode, err, diff)
+			}
+		}
+		if err := s.CreateWallet(ctx, newWallet("w5", "BTC", "zpub2", noon)); !errors.Is(err, merchant.ErrExists) {
+			t.Errorf("same key: got error %v, want %v", err, merchant.ErrExists)
+		}
+		if err := s.CreateWallet(ctx, newWallet("w6", "BTC", "zpub1", noon)); err != nil {
+			t.Errorf("older key again: %v", err)
+		}
+		stranger := newWallet("w7", "BTC", "zpub3", noon)
+		stranger.MerchantID = "nobody"
+		if err := s.CreateWallet(ctx, stranger); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("nobody's: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		for _, stored := range rows(t, url, "SELECT secret FROM wallets") {
+			if strings.Contains(stored, trial.Secret) {
+				t.Errorf("a secret is readable: %q", stored)
+			}
+		}
+	})
+}
+
+func TestCreateWallet_leaves_one_in_force_of_many_at_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		var group sync.WaitGroup
+		for i := range 16 {
+			group.Go(func() {
+				id := string(rune('a' + i))
+				if err := s.CreateWallet(t.Context(), newWallet(id, "BTC", "zpub-"+id, noon)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if inForce, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(inForce) != 1 {
+			t.Errorf("got %d wallets in force, error %v, want 1", len(inForce), err)
+		}
+		if all := rows(t, url, "SELECT id FROM wallets"); len(all) != 16 {
+			t.Errorf("got wallets %q, want all 16 kept", all)
+		}
+	})
+}
+
+func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		for _, statement := range []string{
+			`UPDATE wallets SET key = 'zpub-of-a-thief'`,
+			`UPDATE wallets SET counter = 'another'`,
+			`UPDATE wallets SET asset = 'LTC'`,
+			`UPDATE wallets SET secret = 'v1.AAAA'`,
+			`UPDATE wallets SET created_at = created_at + 1`,
+		} {
+			if err := s.CreateWallet(ctx, newWallet("w1", "BTC", "zpub1", noon)); err != nil {
+				t.Fatal(err)
+			}
+			change(t, url, statement)
+			if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) {
+				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
+			}
+			change(t, url, "DELETE FROM wallets")
+		}
+		// An archived wallet cannot be put back in force.
+		for i, key := range []string{"zpub1", "zpub2"} {
+			if err := s.CreateWallet(ctx, newWallet("w"+key, "BTC", key, noon.Add(time.Duration(i)*time.Hour))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(t, url, "DELETE FROM wallets WHERE archived_at IS NULL")
+		change(t, url, "UPDATE wallets SET archived_at = NULL")
+		if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) {
+			t.Errorf("archived wallet in force: got error %v, want %v", err, merchant.ErrTampered)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// AcquireLease implements watcher.Storage.
+func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error) {
+	err = s.write(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRowContext(ctx, `
+			INSERT INTO networks (network, epoch, holder, lease_until, sequence, cursor_height, cursor_hash, tip_height, tip_hash)
+			VALUES ($1, 1, $2, $3, 0, 0, '', 0, '')
+			ON CONFLICT (network) DO UPDATE SET
+				epoch = CASE WHEN networks.holder = excluded.holder THEN networks.epoch ELSE networks.epoch + 1 END,
+				holder = excluded.holder, lease_until = excluded.lease_until
+			WHERE networks.holder = excluded.holder OR networks.lease_until <= $4
+			RETURNING epoch`,
+			string(network), holder, now.Add(ttl).UnixMilli(), now.UnixMilli()).Scan(&epoch)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, invoice.ErrFenced
+	}
+	if err != nil {
+		return 0, fmt.Errorf("acquire lease of %s: %w", network, err)
+	}
+	return epoch, nil
+}
+
+// SaveProgress implements watcher.Storage.
+func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
+	var saved int64
+	err := s.write(ctx, func(ctx context.Context, q querier) (err error) {
+		saved, err = exec(ctx, q, `
+			UPDATE networks SET
+				sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,
+				scanned_at = $8, continuous_since = $9
+			WHERE network = $1 AND epoch = $2 AND sequence < $3`,
+			string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
+			millis(p.Scanned), millis(p.ContinuousSince))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save progress of %s: %w", lease.Network, err)
+	}
+	if saved == 0 {
+		return invoice.ErrFenced
+	}
+	return nil
+}
+
+// Progress implements invoice.Storage and watcher.Storage. A network that was
+// never scanned is not in it.
+func (s *Storage) Progress(ctx context.Context) (progress map[chain.ID]invoice.Progress, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		progress, err = readProgress(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read progress: %w", err)
+	}
+	return progress, nil
+}
+
+func readProgress(ctx context.Context, q querier) (map[chain.ID]invoice.Progress, error) {
+	progress := map[chain.ID]invoice.Progress{}
+	err := each(ctx, q, func(row scanner) error {
+		var network string
+		var p invoice.Progress
+		var scanned, continuous sql.Null[int64]
+		err := row.Scan(&network, &p.Sequence, &p.Cursor.Height, &p.Cursor.Hash, &p.Tip.Height, &p.Tip.Hash, &scanned, &continuous)
+		p.Scanned, p.ContinuousSince = fromMillis(scanned), fromMillis(continuous)
+		progress[chain.ID(network)] = p
+		return err
+	}, `
+		SELECT network, sequence, cursor_height, cursor_hash, tip_height, tip_hash, scanned_at, continuous_since
+		FROM networks WHERE sequence > 0`)
+	return progress, err
+}
+
+// checkLease keeps everybody else from taking over or saving the cursor until
+// the transaction ends; ErrFenced when the lease holds no more or its snapshot is
+// not newer than the saved one.
+func (s *Storage) checkLease(ctx context.Context, q querier, lease invoice.Lease) error {
+	if lease.IsZero() {
+		return nil
+	}
+	var epoch int64
+	err := q.QueryRowContext(ctx, "SELECT epoch FROM networks WHERE network = $1 AND epoch = $2 AND sequence < $3"+s.dialect.forShare,
+		string(lease.Network), lease.Epoch, lease.Sequence).Scan(&epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return invoice.ErrFenced
+	}
+	if err != nil {
+		return fmt.Errorf("check lease of %s: %w", lease.Network, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/storage"
+)
+
+func TestAcquireLease(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		const ttl = 10 * time.Second
+		for _, test := range []struct {
+			network chain.ID
+			holder  string
+			after   time.Duration
+			epoch   int64 // 0 = fenced
+		}{
+			{"bitcoin", "one", 0, 1},
+			{"bitcoin", "two", 0, 0},
+			{"ethereum", "two", 0, 1},
+			{"bitcoin", "one", 9 * time.Second, 1}, // renewed
+			{"bitcoin", "two", 18 * time.Second, 0},
+			{"bitcoin", "two", 19 * time.Second, 2}, // taken over
+			{"bitcoin", "one", 20 * time.Second, 0},
+			{"bitcoin", "two", time.Hour, 2}, // run out, but nobody came
+			{"bitcoin", "one", 2 * time.Hour, 3},
+		} {
+			epoch, err := s.AcquireLease(t.Context(), test.network, test.holder, noon.Add(test.after), ttl)
+			if fenced := test.epoch == 0; epoch != test.epoch || fenced != errors.Is(err, invoice.ErrFenced) || !fenced && err != nil {
+				t.Errorf("%s of %s after %s: got epoch %d, error %v, want epoch %d", test.holder, test.network, test.after, epoch, err, test.epoch)
+			}
+		}
+	})
+}
+
+func TestAcquireLease_leads_one_of_many_at_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		other := open(t, url)
+		var mu sync.Mutex
+		leaders := 0
+		var group sync.WaitGroup
+		for i := range 16 {
+			group.Go(func() {
+				on := s
+				if i%2 == 1 {
+					on = other
+				}
+				_, err := on.AcquireLease(t.Context(), "bitcoin", fmt.Sprint("holder", i), noon, time.Minute)
+				if err != nil && !errors.Is(err, invoice.ErrFenced) {
+					t.Error(err)
+				}
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					leaders++
+				}
+			})
+		}
+		group.Wait()
+		if leaders != 1 {
+			t.Errorf("got %d leaders, want 1", leaders)
+		}
+	})
+}
+
+func TestProgress_is_what_was_saved(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		epoch := lead(t, s, "bitcoin", "one", noon)
+		if p, err := s.Progress(t.Context()); err != nil || len(p) != 0 {
+			t.Errorf("before the first scan: got %v, %v, want nothing", p, err)
+		}
+		want := invoice.Progress{
+			Cursor: chain.Cursor{Height: 800_000, Hash: "00aa"}, Tip: chain.Cursor{Height: 800_024, Hash: "00bb"},
+			Scanned: noon, ContinuousSince: time.UnixMilli(0).UTC(), Sequence: 7,
+		}
+		if err := s.SaveProgress(t.Context(), invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 7}, want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Progress(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[chain.ID]invoice.Progress{"bitcoin": want}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestLease_fences_who_must_not_write(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		old := lead(t, s, "bitcoin", "one", noon)
+		epoch := lead(t, s, "bitcoin", "two", noon.Add(time.Hour))
+		saved := invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 5}
+		if err := s.SaveProgress(t.Context(), saved, invoice.Progress{Scanned: noon}); err != nil {
+			t.Fatal(err)
+		}
+		for name, test := range map[string]struct {
+			lease invoice.Lease
+			want  error
+		}{
+			"none":             {invoice.Lease{}, nil},
+			"in_force":         {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 6}, nil},
+			"taken_over":       {invoice.Lease{Network: "bitcoin", Epoch: old, Sequence: 6}, invoice.ErrFenced},
+			"saved_snapshot":   {saved, invoice.ErrFenced},
+			"older_snapshot":   {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 4}, invoice.ErrFenced},
+			"unheard_of_epoch": {invoice.Lease{Network: "bitcoin", Epoch: epoch + 1, Sequence: 6}, invoice.ErrFenced},
+			"unled_network":    {invoice.Lease{Network: "ethereum", Epoch: 1, Sequence: 6}, invoice.ErrFenced},
+		} {
+			_, err := s.UpdateInvoice(t.Context(), "a", test.lease, func(inv *invoice.Invoice) error {
+				inv.Version++
+				return nil
+			})
+			if !errors.Is(err, test.want) {
+				t.Errorf("update with lease %s: got error %v, want %v", name, err, test.want)
+			}
+			if test.lease.IsZero() || test.want == nil {
+				continue
+			}
+			if err := s.SaveProgress(t.Context(), test.lease, invoice.Progress{}); !errors.Is(err, invoice.ErrFenced) {
+				t.Errorf("save with lease %s: got error %v, want %v", name, err, invoice.ErrFenced)
+			}
+		}
+		if inv, err := s.Invoice(t.Context(), "a"); err != nil || inv.Version != 3 {
+			t.Errorf("got version %d, error %v, want 3 after two changes", inv.Version, err)
+		}
+	})
+}
+
+// lead acquires a lease that must be free.
+func lead(t *testing.T, s *storage.Storage, network chain.ID, holder string, at time.Time) int64 {
+	t.Helper()
+	epoch, err := s.AcquireLease(t.Context(), network, holder, at, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return epoch
+}

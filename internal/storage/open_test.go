@@ -1,0 +1,110 @@
+package storage_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+)
+
+func TestOpen_refuses_another_master_key(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		_, err := storage.Open(t.Context(), url, box(t, 2), storage.Options{})
+		if !errors.Is(err, storage.ErrMasterKey) || !strings.Contains(err.Error(), "CHEQUER_MASTER_KEY") {
+			t.Errorf("got error %v, want one that names CHEQUER_MASTER_KEY", err)
+		}
+		open(t, url) // the right one is still welcome
+	})
+}
+
+func TestOpen_refuses_a_newer_schema(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		change(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
+		if !errors.Is(err, storage.ErrNewer) {
+			t.Errorf("got error %v, want %v", err, storage.ErrNewer)
+		}
+	})
+}
+
+func TestOpen_makes_a_new_database_once_for_many_at_once(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := fresh(t)
+			if name == "postgres" { // which comes with the schema
+				change(t, url, "DROP SCHEMA public CASCADE")
+				change(t, url, "CREATE SCHEMA public")
+			}
+			if used, err := storage.InUse(t.Context(), url); err != nil || used {
+				t.Errorf("before: in use %v, error %v", used, err)
+			}
+			var group sync.WaitGroup
+			for range 6 {
+				group.Go(func() { open(t, url) })
+			}
+			group.Wait()
+			if used, err := storage.InUse(t.Context(), url); err != nil || !used {
+				t.Errorf("afterwards: in use %v, error %v", used, err)
+			}
+			if versions := rows(t, url, "SELECT version_id FROM goose_db_version WHERE version_id > 0"); len(versions) != 1 {
+				t.Errorf("migrations applied: %q, want the first once", versions)
+			}
+		})
+	}
+}
+
+func TestOpen_takes_any_file_name(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a? b#c%d.db")
+	for _, url := range []string{path, "sqlite:" + path} {
+		open(t, url)
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := file.Mode().Perm(); mode != 0o600 {
+		t.Errorf("got mode %o, want 600", mode)
+	}
+}
+
+func TestOpen_says_what_is_wrong(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "no", "such", "directory.db")
+	for url, want := range map[string]string{
+		"":                       "sqlite:PATH",
+		"mysql://localhost/shop": "sqlite:PATH",
+		"sqlite:":                "sqlite:PATH",
+		missing:                  "no such file or directory",
+		"postgres://postgres:secret@127.0.0.1:1/x?connect_timeout=2": "refused",
+	} {
+		_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Open(%q): got error %v, want one with %q", url, err, want)
+		}
+	}
+}
+
+// BenchmarkOpen is what a start of the program pays for its database.
+func BenchmarkOpen(b *testing.B) {
+	for name, url := range map[string]string{"sqlite": filepath.Join(b.TempDir(), "chequer.db"), "postgres": storagetest.Postgres(b)} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s, err := storage.Open(b.Context(), url, box(b, 1), storage.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/invoice"
+)
+
+// record is everything that is kept of an invoice.
+type record struct {
+	row       invoiceRow
+	transfers []transferRow
+}
+
+func toRecord(inv *invoice.Invoice) record {
+	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv)}
+}
+
+// invoice reads the rows.
+func (r record) invoice() (*invoice.Invoice, error) {
+	inv, err := r.row.invoice()
+	if err != nil {
+		return nil, fmt.Errorf("invoice %s: %w", r.row.id, err)
+	}
+	for _, t := range r.transfers {
+		transfer, err := t.transfer(r.row.fiat())
+		if err != nil {
+			return nil, fmt.Errorf("invoice %s: transfer %s: %w", r.row.id, t.id, err)
+		}
+		inv.Transfers = append(inv.Transfers, transfer)
+	}
+	return inv, nil
+}
+
+// readRecord reads an invoice's rows; ErrNotFound.
+func readRecord(ctx context.Context, q querier, id string) (r record, err error) {
+	if r.row, err = readInvoiceRow(ctx, q, id); err != nil {
+		return r, notFound(err, "read invoice", id)
+	}
+	if r.transfers, err = readTransferRows(ctx, q, id); err != nil {
+		return r, fmt.Errorf("read transfers of %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// notFound says which invoice could not be read; ErrNotFound when there is none.
+func notFound(err error, doing, id string) error {
+	if absent(err) {
+		return invoice.ErrNotFound
+	}
+	return fmt.Errorf("%s %s: %w", doing, id, err)
+}

@@ -1,0 +1,140 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"runtime"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// leastReaders is how many connections read at least.
+const leastReaders = 4
+
+// sqliteEngine reads on a few connections and writes on one.
+type sqliteEngine struct {
+	writer  *writer
+	readers chan *prepared
+	closing chan struct{}
+	reading *sql.DB
+}
+
+// newSQLite makes the engine of an open database and its file.
+func newSQLite(ctx context.Context, db *sql.DB, path string, log *slog.Logger) (*sqliteEngine, error) {
+	reading, err := sql.Open("sqlite", sqliteReading(path))
+	if err != nil {
+		return nil, err
+	}
+	s := &sqliteEngine{
+		readers: make(chan *prepared, max(leastReaders, runtime.NumCPU())),
+		closing: make(chan struct{}), reading: reading,
+	}
+	for range cap(s.readers) {
+		r, err := newPrepared(ctx, reading)
+		if err != nil {
+			return nil, errors.Join(err, reading.Close())
+		}
+		s.readers <- r
+	}
+	if s.writer, err = newWriter(ctx, db, log); err != nil {
+		return nil, errors.Join(err, reading.Close())
+	}
+	return s, nil
+}
+
+// write implements engine.
+func (s *sqliteEngine) write(ctx context.Context, w work) error { return s.writer.write(ctx, w) }
+
+// read implements engine. Reads are short, so none is cut off in the middle.
+func (s *sqliteEngine) read(ctx context.Context, w work) error {
+	select {
+	case <-s.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case r := <-s.readers:
+		defer func() { s.readers <- r }()
+		return w(context.WithoutCancel(ctx), r)
+	case <-s.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// snapshot implements engine.
+func (s *sqliteEngine) snapshot(ctx context.Context, w work) error {
+	return s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		if _, err := q.ExecContext(ctx, "BEGIN"); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		defer func() {
+			_, ended := q.ExecContext(ctx, "ROLLBACK") // there is nothing to commit
+			err = errors.Join(err, ended)
+		}()
+		return w(ctx, q)
+	})
+}
+
+// close implements engine. The writer's connection is the last, so that it is
+// the one that puts the log back into the file.
+func (s *sqliteEngine) close() error {
+	if err := s.writer.drain(); err != nil {
+		return err
+	}
+	close(s.closing)
+	var err error
+	for range cap(s.readers) {
+		r := <-s.readers
+		err = errors.Join(err, r.close())
+	}
+	return errors.Join(err, s.reading.Close(), s.writer.close())
+}
+
+// makeFile makes a database's file, if it is not there, so that only its owner
+// can read it. A file that is there is not touched: closing it here would take
+// away the locks that SQLite holds on it in this process.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// sqliteWriting opens a file for the connection that writes: what is committed
+// is on disk, a lock of another process is waited for, and what savepoints may
+// have to undo is kept in memory.
+func sqliteWriting(path string) string {
+	return sqliteURL(path, url.Values{
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"},
+		"_txlock": {"immediate"},
+	})
+}
+
+// sqliteReading opens a file for connections that read.
+func sqliteReading(path string) string {
+	return sqliteURL(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}})
+}
+
+func sqliteURL(path string, options url.Values) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options.Encode()
+}
+
+// busy tells whether a statement failed only because another process holds a
+// lock.
+func busy(err error) bool {
+	var fault *sqlite.Error
+	return errors.As(err, &fault) && fault.Code()&0xff == sqlite3.SQLITE_BUSY
+}

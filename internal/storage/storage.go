@@ -1,0 +1,178 @@
+// Package storage keeps everything that lasts, in SQLite or PostgreSQL: one
+// schema, one SQL text.
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/seal"
+	"chequer/internal/watcher"
+)
+
+// Storage is an open database. It is safe for concurrent use.
+type Storage struct {
+	engine  engine
+	dialect dialect
+	box     *seal.Box
+	nesting nesting
+	pruned  atomic.Int64 // when, in Unix milliseconds
+}
+
+var _ interface {
+	invoice.Storage
+	merchant.Storage
+	simnet.Storage
+	watcher.Storage
+} = (*Storage)(nil)
+
+// Options are what need not be said to open a database.
+type Options struct {
+	// Connections is how many PostgreSQL is given at most; 0 = 8. SQLite has
+	// one that writes and a few that read.
+	Connections int
+	Log         *slog.Logger
+}
+
+// Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and
+// makes or upgrades its schema. The errors include ErrMasterKey and ErrNewer.
+func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, error) {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Storage{dialect: d, box: box}
+	db, err := connect(d, place)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := s.prepare(ctx, db, place, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+	}
+	return s, nil
+}
+
+// InUse tells whether there is a database already that was made with a master
+// key.
+func InUse(ctx context.Context, url string) (bool, error) {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return false, err
+	}
+	if d == sqliteDialect {
+		file, err := os.Stat(place)
+		return err == nil && file.Size() > 0, nil
+	}
+	db, err := connect(d, place)
+	if err != nil {
+		return false, fmt.Errorf("look at database: %w", err)
+	}
+	defer db.Close()
+	var tables, values int64
+	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'meta'").Scan(&tables)
+	if err == nil && tables > 0 {
+		err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM meta WHERE name = 'master_key'").Scan(&values)
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at database: %w", err)
+	}
+	return values > 0, nil
+}
+
+// Close ends what is under way and closes the database.
+func (s *Storage) Close() error { return s.engine.close() }
+
+// connect makes a pool for a database; of SQLite, of the one connection that
+// writes. Nothing is asked of the database yet.
+func connect(d dialect, place string) (*sql.DB, error) {
+	if d != sqliteDialect {
+		return sql.Open(d.driver, place)
+	}
+	if err := makeFile(place); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open(d.driver, sqliteWriting(place))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// prepare makes the schema, checks the master key and starts the engine.
+func (s *Storage) prepare(ctx context.Context, db *sql.DB, place string, o Options) error {
+	if err := migrate(ctx, db, s.dialect, o.Log); err != nil {
+		return err
+	}
+	if err := checkMasterKey(ctx, db, s.box); err != nil {
+		return err
+	}
+	if s.dialect == postgresDialect {
+		s.engine = newPostgres(db, o.Connections)
+		return nil
+	}
+	var err error
+	s.engine, err = newSQLite(ctx, db, place, o.Log)
+	return err
+}
+
+// checkMasterKey compares a value that only the master key can make with the one
+// written when the database was new.
+func checkMasterKey(ctx context.Context, q querier, box *seal.Box) error {
+	const purpose = "meta master_key"
+	value, err := masterKeyValue(ctx, q)
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err = q.ExecContext(ctx, "INSERT INTO meta (name, value) VALUES ('master_key', $1) ON CONFLICT (name) DO NOTHING", box.MAC(purpose))
+		if err != nil {
+			return fmt.Errorf("write check value: %w", err)
+		}
+		value, err = masterKeyValue(ctx, q)
+	}
+	if err != nil {
+		return fmt.Errorf("read check value: %w", err)
+	}
+	if !box.Check(value, purpose) {
+		return ErrMasterKey
+	}
+	return nil
+}
+
+func masterKeyValue(ctx context.Context, q querier) (value string, err error) {
+	err = q.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'master_key'").Scan(&value)
+	return value, err
+}
+
+// write runs work in a transaction; ErrNested from inside another one.
+func (s *Storage) write(ctx context.Context, w work) error {
+	if err := s.nesting.check(); err != nil {
+		return err
+	}
+	return s.engine.write(ctx, s.nesting.note(w))
+}
+
+// read runs work whose statements need not agree with each other; ErrNested.
+func (s *Storage) read(ctx context.Context, w work) error {
+	if err := s.nesting.check(); err != nil {
+		return err
+	}
+	return s.engine.read(ctx, w)
+}
+
+// snapshot runs work whose statements all see the same state; ErrNested.
+func (s *Storage) snapshot(ctx context.Context, w work) error {
+	if err := s.nesting.check(); err != nil {
+		return err
+	}
+	return s.engine.snapshot(ctx, w)
+}

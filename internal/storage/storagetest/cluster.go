@@ -1,0 +1,152 @@
+package storagetest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// cluster is a running PostgreSQL server.
+type cluster struct {
+	port int
+	// alive keeps the server running: it ends when this pipe does, and so with
+	// this process, however that ends.
+	alive *os.File
+}
+
+// patience is how long the server may take to start on a busy machine.
+const patience = time.Minute
+
+// settings are for tests: nothing needs to survive the machine.
+const settings = `
+listen_addresses = '127.0.0.1'
+port = %d
+unix_socket_directories = '%s'
+max_connections = 300
+shared_buffers = 64MB
+fsync = off
+full_page_writes = off
+deadlock_timeout = 50ms
+log_min_messages = fatal
+`
+
+// keeper runs the server until its input ends, then takes everything away.
+const keeper = `
+bin=$1; data=$2
+"$bin/postgres" -D "$data" >"$data/log" 2>&1 &
+cat >/dev/null
+"$bin/pg_ctl" -D "$data" -m immediate -W stop >/dev/null 2>&1
+wait
+rm -rf "$data"
+`
+
+// startCluster makes and starts a server in a new directory under the temporary
+// one, on a free port.
+func startCluster() (*cluster, error) {
+	data, err := os.MkdirTemp("", "chequer-pg-")
+	if err != nil {
+		return nil, err
+	}
+	if err := giveAway(data); err != nil {
+		return nil, err
+	}
+	initdb := asPostgres(filepath.Join(binaries(), "initdb"),
+		"-D", data, "-U", "postgres", "-A", "trust", "-N", "--no-instructions", "-E", "UTF8")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+	}
+	c := &cluster{}
+	if c.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	config, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer config.Close()
+	if _, err := fmt.Fprintf(config, settings, c.port, data); err != nil {
+		return nil, err
+	}
+	if err := c.run(data); err != nil {
+		return nil, err
+	}
+	return c, c.wait(data)
+}
+
+// run starts the keeper with the server.
+func (c *cluster) run(data string) error {
+	stdin, alive, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer stdin.Close()
+	c.alive = alive
+	shell := asPostgres("sh", "-c", keeper, "keeper", binaries(), data)
+	shell.Stdin = stdin
+	return shell.Start()
+}
+
+// wait returns when the server answers.
+func (c *cluster) wait(data string) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		err := run(c.url("postgres"), "SELECT 1")
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(data, "log"))
+			return fmt.Errorf("no answer: %w: %s", err, bytes.TrimSpace(log))
+		}
+	}
+}
+
+// asPostgres is a command that runs as an ordinary user: PostgreSQL refuses to
+// run as root, and then runs as the user its package made.
+func asPostgres(name string, args ...string) *exec.Cmd {
+	if os.Getuid() == 0 {
+		args = append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups", name}, args...)
+		name = "setpriv"
+	}
+	command := exec.Command(name, args...)
+	command.Dir = "/"
+	command.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what interrupts the tests is not meant for it
+	return command
+}
+
+// giveAway makes the user that asPostgres runs as own a directory.
+func giveAway(directory string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	owner, err := user.Lookup("postgres")
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(owner.Uid)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(owner.Gid)
+	if err != nil {
+		return err
+	}
+	return os.Chown(directory, uid, gid)
+}
+
+// freePort finds a port that nobody listens on.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,115 @@
+// Package storagetest gives tests fresh databases, of PostgreSQL with a server of
+// their own.
+package storagetest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+
+	"chequer/internal/seal"
+	"chequer/internal/storage"
+)
+
+// template is a database with our schema, which the others are copies of.
+const template = "chequer_template"
+
+var (
+	start   = sync.OnceValues(startCluster)
+	prepare = sync.OnceValue(prepareTemplate)
+	made    atomic.Int64
+)
+
+// Postgres returns the URL of a fresh database with our schema. The server is
+// started at the first call, serves the whole test binary, and ends with it.
+// Where PostgreSQL is not installed the test is skipped, but fails in CI.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	if binaries() == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("PostgreSQL is not installed")
+		}
+		t.Skip("PostgreSQL is not installed")
+	}
+	if err := prepare(); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test_%d", made.Add(1))
+	server, _ := start()
+	if err := run(server.url("postgres"), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+		t.Fatalf("make database: %v", err)
+	}
+	return server.url(name)
+}
+
+// url is where a database of the server is.
+func (c *cluster) url(database string) string {
+	u := url.URL{
+		Scheme: "postgres", User: url.User("postgres"), Host: fmt.Sprintf("127.0.0.1:%d", c.port),
+		Path: "/" + database, RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// prepareTemplate makes the database that the others are copies of. The check
+// value goes: every test has a master key of its own.
+func prepareTemplate() error {
+	server, err := start()
+	if err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := run(server.url("postgres"), "CREATE DATABASE "+template); err != nil {
+		return fmt.Errorf("make template: %w", err)
+	}
+	box, err := seal.New(make([]byte, seal.KeySize))
+	if err != nil {
+		return err
+	}
+	s, err := storage.Open(context.Background(), server.url(template), box, storage.Options{})
+	if err != nil {
+		return fmt.Errorf("make template: %w", err)
+	}
+	if err := s.Close(); err != nil {
+		return fmt.Errorf("make template: %w", err)
+	}
+	return run(server.url(template), "DELETE FROM meta WHERE name = 'master_key'")
+}
+
+// run runs a statement in a database.
+func run(database, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}
+
+// binaries is the directory of the newest PostgreSQL here, "" when there is none.
+func binaries() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		return ""
+	}
+	slices.SortFunc(found, func(a, b string) int { // by version: 9 comes before 15
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return filepath.Dir(found[len(found)-1])
+}

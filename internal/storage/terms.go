@@ -1,0 +1,71 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// termsRow is what an invoice's terms say beside price and order number, which
+// have columns of their own.
+type termsRow struct {
+	Merchant         string            `json:"shop,omitempty"`
+	AllowPaidExpired bool              `json:"late,omitempty"`
+	DisableConvert   bool              `json:"keep,omitempty"`
+	URLSuccess       string            `json:"ok,omitempty"`
+	URLFailure       string            `json:"fail,omitempty"`
+	Description      string            `json:"text,omitempty"`
+	Metadata         map[string]string `json:"meta,omitempty"`
+	Language         string            `json:"lang,omitempty"`
+	Rules            rulesRow          `json:"rules"`
+}
+
+// rulesRow are the rules; windows are in milliseconds.
+type rulesRow struct {
+	Tolerance     string `json:"tol,omitempty"`
+	BlindWindow   int64  `json:"blind,omitempty"`
+	ConfirmWindow int64  `json:"conf,omitempty"`
+	RequoteWindow int64  `json:"requote,omitempty"`
+	LatePercent   int64  `json:"late,omitempty"`
+}
+
+func termsToText(t invoice.Terms) string {
+	return jsonText(termsRow{
+		Merchant: t.Merchant, AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
+		URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, Description: t.Description,
+		Metadata: t.Metadata, Language: t.Language,
+		Rules: rulesRow{
+			Tolerance:     optional(t.Rules.Tolerance),
+			BlindWindow:   t.Rules.BlindWindow.Milliseconds(),
+			ConfirmWindow: t.Rules.ConfirmWindow.Milliseconds(),
+			RequoteWindow: t.Rules.RequoteWindow.Milliseconds(),
+			LatePercent:   t.Rules.LatePercent,
+		},
+	})
+}
+
+func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms, error) {
+	var r termsRow
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
+	}
+	tolerance, err := parseOptional(r.Rules.Tolerance, price.Currency())
+	if err != nil {
+		return invoice.Terms{}, fmt.Errorf("terms: tolerance: %w", err)
+	}
+	return invoice.Terms{
+		Price: price, Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired,
+		DisableConvert: r.DisableConvert, URLSuccess: r.URLSuccess, URLFailure: r.URLFailure,
+		OrderID: orderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
+		Rules: invoice.Rules{
+			Tolerance:     tolerance,
+			BlindWindow:   time.Duration(r.Rules.BlindWindow) * time.Millisecond,
+			ConfirmWindow: time.Duration(r.Rules.ConfirmWindow) * time.Millisecond,
+			RequoteWindow: time.Duration(r.Rules.RequoteWindow) * time.Millisecond,
+			LatePercent:   r.Rules.LatePercent,
+		},
+	}, nil
+}

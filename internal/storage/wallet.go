@@ -1,0 +1,148 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"chequer/internal/merchant"
+	"chequer/internal/seal"
+)
+
+// walletRow is a wallet as columns keep it.
+type walletRow struct {
+	id, merchantID, mode, asset, key, counter string
+
+	secret     string // sealed, "" when there is none
+	createdAt  int64
+	archivedAt sql.Null[int64]
+	mac        string
+}
+
+// sealWallet makes the row of a wallet.
+func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
+	r := walletRow{
+		id: w.ID, merchantID: w.MerchantID, mode: string(w.Mode), asset: w.Asset, key: w.Key, counter: w.Counter,
+		createdAt: w.CreatedAt.UnixMilli(),
+	}
+	if w.Secret != "" {
+		r.secret = box.Seal(walletSecret(w.ID), []byte(w.Secret))
+	}
+	r.mac = box.MAC("wallets", r.fields()...)
+	return r
+}
+
+// open checks the row and opens its secret; ErrTampered.
+func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
+	if !box.Check(r.mac, "wallets", r.fields()...) {
+		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, merchant.ErrTampered)
+	}
+	w := merchant.Wallet{
+		ID: r.id, MerchantID: r.merchantID, Mode: merchant.Mode(r.mode), Asset: r.asset, Key: r.key, Counter: r.counter,
+		CreatedAt: utc(r.createdAt),
+	}
+	if r.secret == "" {
+		return w, nil
+	}
+	secret, err := box.Open(walletSecret(r.id), r.secret)
+	if err != nil {
+		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, err)
+	}
+	w.Secret = string(secret)
+	return w, nil
+}
+
+// fields are what the row's code is over.
+func (r walletRow) fields() []string {
+	return []string{
+		r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret,
+		strconv.FormatInt(r.createdAt, 10), nullText(r.archivedAt),
+	}
+}
+
+// CreateWallet implements merchant.Storage.
+func (s *Storage) CreateWallet(ctx context.Context, w merchant.Wallet) error {
+	r := sealWallet(s.box, w)
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := s.lockMerchant(ctx, q, w.MerchantID); err != nil {
+			return err
+		}
+		if err := s.archiveWallet(ctx, q, w); err != nil {
+			return err
+		}
+		made, err := exec(ctx, q, `
+			INSERT INTO wallets (id, merchant_id, mode, asset, key, counter, secret, created_at, mac)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+			r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret, r.createdAt, r.mac)
+		if err != nil {
+			return fmt.Errorf("write wallet: %w", err)
+		}
+		if made == 0 {
+			return merchant.ErrExists
+		}
+		return nil
+	})
+}
+
+// archiveWallet takes the wallet out of force that another takes the place of,
+// if there is one; ErrExists when it has the same key. It is kept: its invoices
+// may be paid yet.
+func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wallet) error {
+	r, err := readWalletRow(q.QueryRowContext(ctx, `
+		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+		FROM wallets WHERE merchant_id = $1 AND mode = $2 AND asset = $3 AND archived_at IS NULL`,
+		by.MerchantID, string(by.Mode), by.Asset))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read wallet: %w", err)
+	}
+	if _, err := r.open(s.box); err != nil {
+		return err
+	}
+	if r.key == by.Key {
+		return merchant.ErrExists
+	}
+	r.archivedAt = millis(by.CreatedAt)
+	_, err = q.ExecContext(ctx, "UPDATE wallets SET archived_at = $2, mac = $3 WHERE id = $1",
+		r.id, r.archivedAt, s.box.MAC("wallets", r.fields()...))
+	if err != nil {
+		return fmt.Errorf("archive wallet: %w", err)
+	}
+	return nil
+}
+
+// Wallets implements merchant.Storage.
+func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
+	var rows []walletRow
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		rows, err = list(ctx, q, readWalletRow, `
+			SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+			FROM wallets WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL
+			ORDER BY created_at, id`, merchantID, string(mode))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read wallets: %w", err)
+	}
+	var all []merchant.Wallet
+	for _, r := range rows {
+		w, err := r.open(s.box)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func readWalletRow(row scanner) (r walletRow, err error) {
+	err = row.Scan(&r.id, &r.merchantID, &r.mode, &r.asset, &r.key, &r.counter, &r.secret, &r.createdAt, &r.archivedAt, &r.mac)
+	return r, err
+}
+
+// walletSecret is the purpose that a wallet's secret is sealed for.
+func walletSecret(id string) string { return "wallets secret " + id }

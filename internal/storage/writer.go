@@ -1,0 +1,187 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// maxBatch is how many transactions one commit holds at most.
+const maxBatch = 256
+
+// beginTries is how often the writer waits for another process to end its
+// transaction, each time for the busy timeout, before it gives up.
+const beginTries = 3
+
+// writer runs the transactions of all callers on one connection, one after the
+// other, and commits those that wait together at once: a commit waits for the
+// disk, and so many share one wait. Each has a savepoint of its own, so that an
+// error or a panic undoes it alone. Nobody is answered before the commit, and
+// when that fails everybody is told.
+//
+// No statement runs under a caller's context: an interrupt would hit the others
+// too. A caller whose context ends stops waiting, and does not learn whether
+// its work was committed.
+type writer struct {
+	db    *sql.DB
+	conn  *prepared
+	queue chan *job
+	ended chan struct{}
+	log   *slog.Logger
+
+	mu     sync.RWMutex // held to send to queue, and alone to close it
+	closed bool
+}
+
+// job is the work of one caller, and what came of it.
+type job struct {
+	work     work
+	gone     func() error  // an error when the caller stopped waiting
+	done     chan struct{} // closed when it is committed or has failed
+	err      error
+	panicked any
+}
+
+// newWriter starts a writer on the only connection of a database.
+func newWriter(ctx context.Context, db *sql.DB, log *slog.Logger) (*writer, error) {
+	conn, err := newPrepared(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{db: db, conn: conn, queue: make(chan *job, maxBatch), ended: make(chan struct{}), log: log}
+	go w.run()
+	return w, nil
+}
+
+// write does work in a transaction and returns when it is committed. A panic of
+// the work is one here.
+func (w *writer) write(ctx context.Context, do work) error {
+	j := &job{work: do, gone: ctx.Err, done: make(chan struct{})}
+	if err := w.enqueue(ctx, j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if j.panicked != nil {
+		panic(j.panicked)
+	}
+	return j.err
+}
+
+// drain refuses new work and returns when all that waits is done.
+func (w *writer) drain() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	w.closed = true
+	close(w.queue)
+	<-w.ended
+	return nil
+}
+
+// close closes the database after drain.
+func (w *writer) close() error {
+	if err := w.conn.close(); err != nil {
+		return err
+	}
+	return w.db.Close()
+}
+
+func (w *writer) enqueue(ctx context.Context, j *job) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return ErrClosed
+	}
+	select {
+	case w.queue <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run commits batch after batch until the queue is closed and empty. It waits
+// for nobody: what has come meanwhile is the next batch.
+func (w *writer) run() {
+	defer close(w.ended)
+	ctx := context.Background()
+	for j := range w.queue {
+		batch := []*job{j}
+		for range min(len(w.queue), maxBatch-1) {
+			batch = append(batch, <-w.queue)
+		}
+		err := w.commit(ctx, batch)
+		for _, j := range batch {
+			if err != nil {
+				j.err = err
+			}
+			close(j.done)
+		}
+	}
+}
+
+// commit does a batch in one transaction. An error undid all of it.
+func (w *writer) commit(ctx context.Context, batch []*job) error {
+	if err := w.begin(ctx); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	for _, j := range batch {
+		if err := w.do(ctx, j); err != nil {
+			w.rollback(ctx)
+			return err
+		}
+	}
+	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
+		w.rollback(ctx)
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) begin(ctx context.Context) error {
+	for try := 1; ; try++ {
+		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		if err == nil || !busy(err) || try == beginTries {
+			return err
+		}
+		w.log.Warn("another process keeps the database locked", "tries", try)
+	}
+}
+
+// do does one job within its savepoint. An error spoils the whole transaction;
+// those of the job's own are noted in it.
+func (w *writer) do(ctx context.Context, j *job) error {
+	if j.err = j.gone(); j.err != nil {
+		return nil
+	}
+	if _, err := w.conn.ExecContext(ctx, "SAVEPOINT job"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	j.attempt(ctx, w.conn)
+	if j.err != nil || j.panicked != nil {
+		if _, err := w.conn.ExecContext(ctx, "ROLLBACK TO job"); err != nil {
+			return fmt.Errorf("undo: %w", err)
+		}
+	}
+	if _, err := w.conn.ExecContext(ctx, "RELEASE job"); err != nil {
+		return fmt.Errorf("release savepoint: %w", err)
+	}
+	return nil
+}
+
+// rollback ends a transaction that failed. Some faults, such as a full disk,
+// have ended it already, and then it fails itself.
+func (w *writer) rollback(ctx context.Context) { _, _ = w.conn.ExecContext(ctx, "ROLLBACK") }
+
+func (j *job) attempt(ctx context.Context, q querier) {
+	defer func() { j.panicked = recover() }()
+	j.err = j.work(ctx, q)
+}
