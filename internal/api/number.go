@@ -1,0 +1,74 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// What is wrong with a number, as the end of a sentence.
+var (
+	ErrNotNumber = errors.New("must be a number")
+	ErrNegative  = errors.New("must not be negative")
+	ErrLong      = errors.New("must have at most 40 characters")
+	ErrExponent  = errors.New("must have an exponent from -18 to 18")
+)
+
+// Bounds of a number that is looked at, so that no decimal type ever sees a
+// hostile one.
+const (
+	maxNumber   = 40
+	maxExponent = 18
+)
+
+// jsonNumber is the grammar of RFC 8259, section 6: sign, whole part, fraction,
+// exponent.
+var jsonNumber = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
+
+// Plain writes a JSON number in plain digits, as text and without any loss:
+// "5.0E-4" becomes "0.0005", "20.0" becomes "20". The error is one of those
+// above.
+func Plain(n json.Number) (string, error) {
+	if len(n) > maxNumber {
+		return "", ErrLong
+	}
+	parts := jsonNumber.FindStringSubmatch(n.String())
+	if parts == nil {
+		return "", ErrNotNumber
+	}
+	sign, whole, fraction, power := parts[1], parts[2], parts[3], parts[4]
+	if sign != "" {
+		return "", ErrNegative
+	}
+	exponent := 0
+	if power != "" {
+		var err error
+		if exponent, err = strconv.Atoi(power); err != nil || exponent < -maxExponent || exponent > maxExponent {
+			return "", ErrExponent
+		}
+	}
+	return shift(whole, fraction, exponent), nil
+}
+
+// shift moves the dot to the right, or to the left when places is negative, and
+// drops zeros that say nothing.
+func shift(whole, fraction string, places int) string {
+	digits := whole + fraction
+	dot := len(whole) + places
+	if dot < 0 {
+		digits, dot = strings.Repeat("0", -dot)+digits, 0
+	}
+	if missing := dot - len(digits); missing > 0 {
+		digits += strings.Repeat("0", missing)
+	}
+	whole, fraction = strings.TrimLeft(digits[:dot], "0"), strings.TrimRight(digits[dot:], "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction == "" {
+		return whole
+	}
+	return whole + "." + fraction
+}

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"chequer/internal/api"
+)
+
+// CreateInvoice makes an invoice and returns its identifier. The same key and
+// request give the same invoice again; an empty key always makes a new one. It
+// is signed by the family's scheme, and fields of ours that are empty are not
+// sent, so that a service that knows only the specification understands it. A
+// refusal is an *Error.
+func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempotencyKey string) (id string, err error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("create invoice: %w", err)
+	}
+	header := map[string]string{"Content-Type": "application/json"}
+	if idempotencyKey != "" {
+		header[api.HeaderIdempotencyKey] = idempotencyKey
+	}
+	a, err := c.do(ctx, request{method: http.MethodPost, path: api.PathInvoiceNew, header: header, body: body})
+	if err != nil {
+		return "", fmt.Errorf("create invoice: %w", err)
+	}
+	var made api.Invoice
+	if a.status/100 != 2 || json.Unmarshal(a.body, &made) != nil || made.ForeignID == "" {
+		return "", fmt.Errorf("create invoice: %w", a.failure())
+	}
+	if !c.service.isOurs() {
+		c.memory.keep(c.now(), made, r, c.offset(a))
+	}
+	return made.ForeignID, nil
+}
+
+// Invoice reads an invoice; ErrNotFound. From a service that knows only the
+// specification it has what that tells, see plainResource.
+func (c *Client) Invoice(ctx context.Context, id string) (Snapshot, error) {
+	return c.WaitInvoice(ctx, id, "", 0)
+}
+
+// WaitInvoice reads an invoice once it differs from what an ETag was of; after a
+// wait, at most 30 seconds, it is ErrNotModified.
+func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
+	wait = min(wait, maxWait)
+	if !c.service.isPlain(c.now()) {
+		snapshot, err := c.readOwn(ctx, id, etag, wait)
+		if !errors.Is(err, errPlain) {
+			return snapshot, wrap("read invoice", err)
+		}
+		c.service.setPlain(c.now())
+	}
+	snapshot, err := c.pollPlain(ctx, id, etag, wait)
+	return snapshot, wrap("read invoice", err)
+}
+
+// maxWait is how long the service waits at most.
+const maxWait = 30 * time.Second
+
+// errPlain means that the service does not have what is only ours.
+var errPlain = errors.New("the service speaks only the specification")
+
+// readOwn reads our own resource; errPlain when the service has none.
+func (c *Client) readOwn(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
+	r := request{method: http.MethodGet, path: api.PathInvoices + "/" + url.PathEscape(id), own: true, header: map[string]string{}}
+	if etag != "" {
+		r.header["If-None-Match"] = etag
+	}
+	if seconds := int(wait / time.Second); seconds > 0 {
+		r.header["Prefer"], r.wait = "wait="+strconv.Itoa(seconds), wait
+	}
+	a, err := c.do(ctx, r)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	var resource api.Resource
+	switch {
+	case a.status == http.StatusNotModified:
+		return Snapshot{}, ErrNotModified
+	case a.shows(id, &resource):
+		c.service.setOurs()
+		c.memory.clear()
+		return Snapshot{Resource: resource, ETag: a.header.Get("ETag")}, nil
+	}
+	return Snapshot{}, c.refusal(a)
+}
+
+// Simulate does something to a test invoice on the made-up network. ErrNotFound,
+// or ErrUnsupported when the service has no such network.
+func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("simulate: %w", err)
+	}
+	a, err := c.do(ctx, request{
+		method: http.MethodPost, path: api.PathTestInvoices + "/" + url.PathEscape(id) + "/simulate",
+		header: map[string]string{"Content-Type": "application/json"}, body: body, own: true,
+	})
+	if err == nil && !a.shows(id, &api.Resource{}) {
+		err = c.refusal(a)
+	}
+	if errors.Is(err, errPlain) {
+		err = ErrUnsupported
+	}
+	return wrap("simulate", err)
+}
+
+// shows tells whether an answer is our own resource of an invoice, and reads it.
+func (a answer) shows(id string, r *api.Resource) bool {
+	return a.status == http.StatusOK && json.Unmarshal(a.body, r) == nil && r.ForeignID == id
+}
+
+// refusal is an answer to something that is only ours, as an error: errPlain
+// when it is from a service that never heard of it.
+func (c *Client) refusal(a answer) error {
+	switch {
+	case a.ours() && a.status == http.StatusNotFound:
+		return ErrNotFound
+	case !a.ours() && !a.passing() && !c.service.isOurs():
+		return errPlain
+	}
+	return a.failure()
+}
+
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

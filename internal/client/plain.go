@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"chequer/internal/api"
+)
+
+// pollEvery is how often a service that cannot wait is asked, while somebody
+// waits.
+const pollEvery = 5 * time.Second
+
+// pollPlain asks a service that knows only the specification until an invoice
+// differs from what an ETag was of.
+func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
+	end := time.NewTimer(wait)
+	defer end.Stop()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		snapshot, err := c.readPlain(ctx, id)
+		if err != nil || snapshot.ETag != etag {
+			return snapshot, err
+		}
+		select {
+		case <-ctx.Done():
+			return Snapshot{}, ctx.Err()
+		case <-end.C:
+			return Snapshot{}, ErrNotModified
+		case <-tick.C:
+		}
+	}
+}
+
+// readPlain reads an invoice by invoice/status; a service without that is
+// believed to show what it answered when the invoice was made.
+func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
+	a, err := c.do(ctx, request{method: http.MethodGet, path: api.PathInvoiceStatus + "?id=" + url.QueryEscape(id)})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	made, remembered := c.memory.find(c.now(), id)
+	var spec api.Invoice
+	switch {
+	case a.status == http.StatusOK && json.Unmarshal(a.body, &spec) == nil && spec.ForeignID == id:
+		made.invoice, made.offset = spec, c.offset(a)
+	case a.passing():
+		return Snapshot{}, a.failure()
+	case !remembered && a.status == http.StatusForbidden:
+		return Snapshot{}, a.failure()
+	case !remembered:
+		return Snapshot{}, ErrNotFound
+	}
+	resource := plainResource(made, a.header, c.now())
+	return Snapshot{Resource: resource, ETag: tag(resource)}, nil
+}
+
+// offset is how far the service's clock is ahead of ours, by its Date header.
+func (c *Client) offset(a answer) time.Duration {
+	date, err := http.ParseTime(a.header.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	return date.Sub(c.now()).Round(time.Second)
+}
+
+// plainResource is what the specification's answer tells, in the shape of our
+// own resource. What it does not tell is empty: above all payments and payment
+// links, as it does not say what a code stands for.
+func plainResource(made creation, header http.Header, now time.Time) api.Resource {
+	spec := made.invoice
+	price := digits(spec.ClientAmount)
+	r := api.Resource{
+		ForeignID: spec.ForeignID, OrderID: made.request.OrderID, Mode: "live", Status: spec.Status,
+		CreatedAt: made.createdAt, ExpiredAt: spec.ExpiredAt,
+		ClientAmount: price, ClientCurrency: spec.ClientCurrency,
+		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0",
+		AllowPaidExpired: made.request.AllowPaidExpired, DisableConvert: made.request.DisableConvert,
+		Description: made.request.Description, Language: made.request.Language,
+		URLSuccess: made.request.URLSuccess, URLFailure: made.request.URLFailure,
+		Exceptions: []string{}, PaymentMethods: []api.PaymentMethod{}, Payments: []api.Payment{},
+		Quotes: []api.Quote{}, Metadata: map[string]string{},
+	}
+	if end, err := time.Parse(time.RFC3339Nano, spec.ExpiredAt); err == nil {
+		r.ExpiredAt = end.UTC().Format(api.TimeLayout)
+		r.SecondsLeft = int64(end.Sub(now.Add(made.offset)) / time.Second)
+	}
+	if r.Status == api.StatusPaid {
+		r.PaidAmount, r.DueAmount = price, "0"
+		r.PaidAt, r.PaidTx = header.Get(api.HeaderPaidAt), header.Get(api.HeaderPaidTx)
+		r.PaidCurrency = header.Get(api.HeaderPaidCurrency)
+	}
+	for _, a := range spec.Addresses {
+		r.PaymentMethods = append(r.PaymentMethods, plainMethod(a))
+	}
+	return r
+}
+
+func plainMethod(a api.Address) api.PaymentMethod {
+	symbol, _, _ := strings.Cut(a.CryptoCurrency, "-")
+	expected := digits(a.ExpectedAmount)
+	return api.PaymentMethod{
+		CryptoCurrency: a.CryptoCurrency, Symbol: symbol, Name: symbol, Address: a.Address,
+		ExpectedAmount: expected, DueAmount: expected, SmallestAmount: "0",
+		RateEUR: digits(a.RateEUR), RateUSD: digits(a.RateUSD), Watched: true,
+	}
+}
+
+// digits writes a number in plain digits, or as it was sent when it is none that
+// we would read.
+func digits(n json.Number) string {
+	if plain, err := api.Plain(n); err == nil {
+		return plain
+	}
+	return n.String()
+}
+
+// tag is an ETag of what is shown, the time that is left apart.
+func tag(r api.Resource) string {
+	r.SecondsLeft = 0
+	body, _ := json.Marshal(r) // texts and numbers always encode
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/signature"
+)
+
+const (
+	maxBody = 64 << 10
+	// window is how far a timestamp may be from our clock, either way.
+	window = 300 * time.Second
+	// nonceLife is how long a nonce is remembered: as long as its timestamp can
+	// be inside the window.
+	nonceLife = 2 * window
+)
+
+var (
+	keyPattern       = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
+	timestampPattern = regexp.MustCompile(`^[0-9]{1,11}$`)
+	noncePattern     = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
+)
+
+// rule says who may make a call.
+type rule struct {
+	own    bool             // our own signature scheme is compulsory
+	scopes []merchant.Scope // the key needs one of these
+}
+
+// call is a request whose caller is known.
+type call struct {
+	key   merchant.Key
+	body  []byte
+	nonce string // "" when signed by the family's scheme
+}
+
+// signed lets a call in by CONTRACT's order of checks: size, key, signature,
+// timestamp and nonce, scope. Limits by address belong after the size, limits by
+// key after the scope.
+func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		body, err := readBody(c)
+		if err != nil {
+			return err
+		}
+		key, err := s.authenticate(c.Request())
+		if err != nil {
+			return err
+		}
+		nonce, err := s.verify(c.Request(), key.Secret, body, r.own)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(r.scopes, key.May) {
+			return errScope
+		}
+		return handle(c, call{key: key, body: body, nonce: nonce})
+	}
+}
+
+func readBody(c echo.Context) ([]byte, error) {
+	if c.Request().ContentLength > maxBody {
+		return nil, errTooLarge
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, c.Request().Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, errTooLarge
+	}
+	if err != nil {
+		return nil, errUnreadable
+	}
+	return body, nil
+}
+
+// authenticate finds the key of a request.
+func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
+	text, err := header(r, api.HeaderKey, errNoKey, errBadKey)
+	if err != nil {
+		return merchant.Key{}, err
+	}
+	if !keyPattern.MatchString(text) {
+		return merchant.Key{}, errBadKey
+	}
+	key, err := s.merchants.Authenticate(r.Context(), text)
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !key.RevokedAt.IsZero() {
+		return merchant.Key{}, errBadKey
+	}
+	if err != nil {
+		return merchant.Key{}, fmt.Errorf("authenticate: %w", err)
+	}
+	return key, nil
+}
+
+// verify checks the signature of a request. The family's scheme signs the body;
+// a timestamp or a nonce says that it is signed by our own, which is then the
+// only one that counts.
+func (s *server) verify(r *http.Request, secret string, body []byte, own bool) (nonce string, err error) {
+	given, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
+	if err != nil {
+		return "", err
+	}
+	if own || len(r.Header.Values(api.HeaderTimestamp)) > 0 || len(r.Header.Values(api.HeaderNonce)) > 0 {
+		return s.verifyOwn(r, secret, body, given)
+	}
+	if !signature.VerifyBody(secret, body, given) {
+		return "", errBadSignature
+	}
+	return "", nil
+}
+
+// verifyOwn checks a signature over the whole request. The nonce is noted later,
+// see useNonce.
+func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given string) (nonce string, err error) {
+	timestamp, err := header(r, api.HeaderTimestamp, errNoTimestamp, errBadTimestamp)
+	if err != nil {
+		return "", err
+	}
+	if nonce, err = header(r, api.HeaderNonce, errNoNonce, errBadNonce); err != nil {
+		return "", err
+	}
+	message := signature.Request{
+		Timestamp: timestamp, Nonce: nonce, Method: r.Method, Target: r.RequestURI,
+		IdempotencyKey: r.Header.Get(api.HeaderIdempotencyKey), Body: body,
+	}.Message()
+	if !signature.Verify(secret, message, given) {
+		return "", errBadSignature
+	}
+	if !s.timely(timestamp) {
+		return "", errBadTimestamp
+	}
+	if !noncePattern.MatchString(nonce) {
+		return "", errBadNonce
+	}
+	return nonce, nil
+}
+
+// timely tells whether a timestamp is inside the window.
+func (s *server) timely(timestamp string) bool {
+	if !timestampPattern.MatchString(timestamp) {
+		return false
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	return err == nil && s.now().Sub(time.Unix(seconds, 0)).Abs() <= window
+}
+
+// useNonce refuses a nonce that was used before. Requests signed by the family's
+// scheme have none.
+func (s *server) useNonce(ctx context.Context, k call) error {
+	if k.nonce == "" {
+		return nil
+	}
+	unused, err := s.nonces.UseNonce(ctx, k.key.ID, k.nonce, s.now(), nonceLife)
+	if err != nil {
+		return fmt.Errorf("use nonce: %w", err)
+	}
+	if !unused {
+		return errBadNonce
+	}
+	return nil
+}
+
+// requireJSON refuses a body of another media type, whatever its parameters.
+func requireJSON(c echo.Context) error {
+	kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
+	if kind != "application/json" || err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return errMediaType
+	}
+	return nil
+}
+
+// header is a header's one value. One that is there twice is bad: who reads the
+// first and who reads the last would not see the same.
+func header(r *http.Request, name string, missing, bad error) (string, error) {
+	values := r.Header.Values(name)
+	switch {
+	case len(values) == 0 || values[0] == "":
+		return "", missing
+	case len(values) > 1:
+		return "", bad
+	}
+	return values[0], nil
+}

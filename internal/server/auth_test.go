@@ -1,0 +1,410 @@
+package server_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/signature"
+)
+
+const fine = `{"amount":1,"fiat_currency":"EUR"}`
+
+func create(m message) message {
+	m.method, m.target = "POST", "/api/v2/invoice/new"
+	if m.body == "" {
+		m.body = fine
+	}
+	return m
+}
+
+func set(name, value string) http.Header { return http.Header{http.CanonicalHeaderKey(name): {value}} }
+
+func TestAuth_by_the_family_scheme(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	good := signature.Sign("secret of all", []byte(fine))
+	tests := map[string]struct {
+		change func(http.Header)
+		status int
+		code   string
+		text   string
+	}{
+		"signed":                     {func(http.Header) {}, 200, "", ""},
+		"in capitals":                {func(h http.Header) { h.Set(api.HeaderSignature, strings.ToUpper(good)) }, 200, "", ""},
+		"no key":                     {func(h http.Header) { h.Del(api.HeaderKey) }, 403, "no_key_header", "No key header"},
+		"empty key":                  {func(h http.Header) { h.Set(api.HeaderKey, "") }, 403, "no_key_header", "No key header"},
+		"neither key nor signature":  {func(h http.Header) { h.Del(api.HeaderKey); h.Del(api.HeaderSignature) }, 403, "no_key_header", "No key header"},
+		"unknown key":                {func(h http.Header) { h.Set(api.HeaderKey, publicKey("nobody")) }, 403, "bad_key_header", "Bad key header"},
+		"key of another shape":       {func(h http.Header) { h.Set(api.HeaderKey, "' OR 1=1 --") }, 403, "bad_key_header", "Bad key header"},
+		"revoked key":                {func(h http.Header) { h.Set(api.HeaderKey, publicKey("revoked")) }, 403, "bad_key_header", "Bad key header"},
+		"two keys":                   {func(h http.Header) { h.Add(api.HeaderKey, publicKey("all")) }, 403, "bad_key_header", "Bad key header"},
+		"no signature":               {func(h http.Header) { h.Del(api.HeaderSignature) }, 403, "no_signature_header", "No signature header"},
+		"empty signature":            {func(h http.Header) { h.Set(api.HeaderSignature, "") }, 403, "no_signature_header", "No signature header"},
+		"signature of other bytes":   {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret of all", []byte("{}"))) }, 403, "bad_signature_header", "Bad signature header"},
+		"signature by other secret":  {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret", []byte(fine))) }, 403, "bad_signature_header", "Bad signature header"},
+		"half a signature":           {func(h http.Header) { h.Set(api.HeaderSignature, good[:64]) }, 403, "bad_signature_header", "Bad signature header"},
+		"no hexadecimal":             {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
+		"two signatures":             {func(h http.Header) { h.Add(api.HeaderSignature, good) }, 403, "bad_signature_header", "Bad signature header"},
+		"a timestamp without nonce":  {func(h http.Header) { h.Set(api.HeaderTimestamp, "1795812932") }, 403, "no_nonce_header", "No nonce header"},
+		"a nonce without timestamp":  {func(h http.Header) { h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
+		"an empty timestamp, nonced": {func(h http.Header) { h.Set(api.HeaderTimestamp, ""); h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := l.request(create(message{key: "all"}))
+			test.change(r.Header)
+			response := l.serve(r)
+			if test.status == http.StatusOK {
+				if response.StatusCode != http.StatusOK {
+					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
+				}
+				return
+			}
+			if text := refused(t, response, test.status, test.code); text != test.text {
+				t.Errorf("message %q, want %q", text, test.text)
+			}
+		})
+	}
+}
+
+// The vector of the family's documentation, see VECTORS 1.
+func TestAuth_by_the_published_vector(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.merchants.keys[publicKey("vector")] = merchant.Key{ID: "vector", Key: publicKey("vector"), Secret: "AbCdEfG123456", Scopes: merchant.AllScopes}
+	r := l.request(create(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
+	r.Header.Set(api.HeaderKey, publicKey("vector"))
+	r.Header.Set(api.HeaderSignature, "03c25fcf7cd35e7d995e402cd5d51edd72d48e1471e865907967809a0c189ba55b90815f20e2bb10f82c7a9e9d865546fda58989c2ae9e8e2ff7bc29195fa1ec")
+	refused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is good, the fields are another call's
+}
+
+func TestAuth_by_our_own_scheme(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	now := noon.Unix()
+	type parts struct{ timestamp, nonce, method, target, idempotency, body string }
+	at := func(seconds int64) string { return strconv.FormatInt(now+seconds, 10) }
+	tests := map[string]struct {
+		sign func(*parts) // changes what is signed and sent
+		lie  func(*parts) // changes only what is signed
+		code string
+	}{
+		"signed":                  {nil, nil, ""},
+		"five minutes old":        {func(p *parts) { p.timestamp = at(-299) }, nil, ""},
+		"five minutes ahead":      {func(p *parts) { p.timestamp = at(300) }, nil, ""},
+		"older":                   {func(p *parts) { p.timestamp = at(-301) }, nil, "bad_timestamp_header"},
+		"further ahead":           {func(p *parts) { p.timestamp = at(302) }, nil, "bad_timestamp_header"},
+		"in milliseconds":         {func(p *parts) { p.timestamp = at(0) + "000" }, nil, "bad_timestamp_header"},
+		"a signed timestamp":      {func(p *parts) { p.timestamp = "+" + at(0) }, nil, "bad_timestamp_header"},
+		"a short nonce":           {func(p *parts) { p.nonce = "0123456789abcde" }, nil, "bad_nonce_header"},
+		"a long nonce":            {func(p *parts) { p.nonce = strings.Repeat("x", 65) }, nil, "bad_nonce_header"},
+		"a nonce of other signs":  {func(p *parts) { p.nonce = "0123456789-abcdef" }, nil, "bad_nonce_header"},
+		"another timestamp":       {nil, func(p *parts) { p.timestamp = at(1) }, "bad_signature_header"},
+		"another nonce":           {nil, func(p *parts) { p.nonce = "fedcba9876543210" }, "bad_signature_header"},
+		"another method":          {nil, func(p *parts) { p.method = "PUT" }, "bad_signature_header"},
+		"without the base path":   {nil, func(p *parts) { p.target = "/api/v2/invoice/new" }, "bad_signature_header"},
+		"another idempotency key": {nil, func(p *parts) { p.idempotency = "key" }, "bad_signature_header"},
+		"another body":            {nil, func(p *parts) { p.body = "{}" }, "bad_signature_header"},
+		"only the body":           {nil, func(p *parts) { p.timestamp = "" }, "bad_signature_header"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := parts{timestamp: at(0), nonce: "nonce" + strings.Map(letters, name) + "0123456789", method: "POST", target: "/shop/api/v2/invoice/new", body: fine}
+			if test.sign != nil {
+				test.sign(&p)
+			}
+			r := l.request(create(message{}))
+			r.Header.Set(api.HeaderKey, publicKey("all"))
+			r.Header.Set(api.HeaderTimestamp, p.timestamp)
+			r.Header.Set(api.HeaderNonce, p.nonce)
+			if test.lie != nil {
+				test.lie(&p)
+			}
+			signed := signature.Request{Timestamp: p.timestamp, Nonce: p.nonce, Method: p.method, Target: p.target, IdempotencyKey: p.idempotency, Body: []byte(p.body)}.Message()
+			if p.timestamp == "" {
+				signed = []byte(fine)
+			}
+			r.Header.Set(api.HeaderSignature, signature.Sign("secret of all", signed))
+			response := l.serve(r)
+			if test.code == "" {
+				if response.StatusCode != http.StatusOK {
+					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
+				}
+				return
+			}
+			refused(t, response, http.StatusForbidden, test.code)
+		})
+	}
+}
+
+func letters(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return r
+	}
+	return -1
+}
+
+func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	for _, target := range []string{"//api//v2/invoice/new", "/api/v2/invoice/new?x=%20", "/v2/invoice/new"} {
+		response := l.send(message{method: "POST", target: target, key: "all", body: fine, own: true})
+		if response.StatusCode != http.StatusOK {
+			t.Errorf("%s: answer %d: %s", target, response.StatusCode, read(t, response))
+		}
+	}
+}
+
+func TestAuth_nonce_is_used_once(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", fine)
+	m := create(message{key: "all", own: true, nonce: "0123456789abcdef"})
+	if response := l.send(m); response.StatusCode != http.StatusOK {
+		t.Fatalf("answer %d: %s", response.StatusCode, read(t, response))
+	}
+	refused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
+
+	m.nonce, m.header = "0123456789abcdeg", set(api.HeaderIdempotencyKey, "order-1")
+	first, second := read(t, l.send(m)), read(t, l.send(m))
+	if first != second || !strings.Contains(first, "foreign_id") {
+		t.Errorf("an honest retry is answered %s, want %s", second, first)
+	}
+	m.header = nil
+	refused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
+
+	look := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
+	for range 2 { // reading checks only the window
+		if response := l.send(look); response.StatusCode != http.StatusOK {
+			t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
+		}
+	}
+	act := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, nonce: "0123456789abcdei", body: `{"action":"under"}`}
+	if response := l.send(act); response.StatusCode != http.StatusOK {
+		t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
+	}
+	refused(t, l.send(act), http.StatusForbidden, "bad_nonce_header")
+	if acts := l.simnet.done(); len(acts) != 1 {
+		t.Errorf("acted %v, want once", acts)
+	}
+}
+
+func TestAuth_scopes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	test, live := l.create(t, "all", fine), l.create(t, "live", fine)
+	simulation := `{"action":"under"}`
+	tests := []struct {
+		name, key, method, target, body string
+		status                          int
+		code                            string
+	}{
+		{"create may create", "create", "POST", "/api/v2/invoice/new", fine, 200, ""},
+		{"read may not create", "read", "POST", "/api/v2/invoice/new", fine, 403, "key_may_not"},
+		{"page may not create", "page", "POST", "/api/v2/invoice/new", fine, 403, "key_may_not"},
+		{"read reads its own", "read", "GET", "/api/v2/invoices/" + test, "", 200, ""},
+		{"read does not read another mode", "read", "GET", "/api/v2/invoices/" + live, "", 404, "invoice_not_found"},
+		{"live does not read test", "liveread", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
+		{"read does not read another shop's", "other", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
+		{"page reads every test", "page", "GET", "/api/v2/invoices/" + test, "", 200, ""},
+		{"page reads every live", "page", "GET", "/api/v2/invoices/" + live, "", 200, ""},
+		{"page needs the exact id", "page", "GET", "/api/v2/invoices/" + test[:31], "", 404, "invoice_not_found"},
+		{"nobody reads what is no id", "page", "GET", "/api/v2/invoices/%00", "", 404, "invoice_not_found"},
+		{"create may not read", "create", "GET", "/api/v2/invoices/" + test, "", 403, "key_may_not"},
+		{"page simulates test", "page", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
+		{"page does not simulate live", "page", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
+		{"admin simulates its own", "admin", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
+		{"admin does not simulate another's", "other", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 404, "invoice_not_found"},
+		{"a live admin does not simulate test", "liveread", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 404, "invoice_not_found"},
+		{"a live admin does not simulate live", "liveread", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
+		{"read may not simulate", "read", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 403, "key_may_not"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			response := l.send(message{method: test.method, target: test.target, key: test.key, body: test.body, own: true})
+			if test.status == http.StatusOK {
+				if response.StatusCode != http.StatusOK {
+					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
+				}
+				return
+			}
+			text := refused(t, response, test.status, test.code)
+			if test.code == "key_may_not" && text != "Key may not do this" {
+				t.Errorf("message %q", text)
+			}
+		})
+	}
+}
+
+func TestAuth_own_resource_takes_only_our_own_scheme(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", fine)
+	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all"}), 403, "no_timestamp_header")
+	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"exact"}`}), 403, "no_timestamp_header")
+	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
+}
+
+// Each request has every fault from one on; the first is told.
+func TestAuth_order_of_checks(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	large := `{"x":"` + strings.Repeat("x", 64<<10) + `"}`
+	text := set("Content-Type", "text/plain")
+	tests := []struct {
+		name    string
+		message message
+		remove  []string
+		status  int
+		code    string
+	}{
+		{"404", message{method: "POST", target: "/api/v2/nothing", body: large, header: text}, nil, 404, "not_found"},
+		{"405", message{method: "PUT", target: "/api/v2/invoice/new", body: large, header: text}, nil, 405, "method_not_allowed"},
+		{"413", message{body: large, header: text}, nil, 413, "body_too_large"},
+		{"key", message{body: "x", key: "nobody", header: text}, []string{api.HeaderSignature}, 403, "bad_key_header"},
+		{"signature", message{body: "x", key: "read", signed: "y", header: text}, nil, 403, "bad_signature_header"},
+		{"timestamp", message{body: "x", key: "read", header: text}, nil, 403, "bad_timestamp_header"},
+		{"scope", message{body: "x", key: "read", header: text}, nil, 403, "key_may_not"},
+		{"415", message{body: "x", key: "all", header: text}, nil, 415, "unsupported_media_type"},
+		{"JSON", message{body: `{"amount":0}{`, key: "all", header: set(api.HeaderIdempotencyKey, "")}, nil, 400, "invalid_json"},
+		{"idempotency", message{key: "all", header: set(api.HeaderIdempotencyKey, "taken"), body: `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["EURC-BASE"]}`}, nil, 409, "idempotency_conflict"},
+		{"domain", message{key: "all", body: `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["BTC"]}`}, nil, 400, "invalid_amount"},
+	}
+	l.send(create(message{key: "all", header: set(api.HeaderIdempotencyKey, "taken")}))
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := test.message
+			if m.target == "" {
+				m = create(m)
+			}
+			r := l.request(m)
+			if test.name == "timestamp" {
+				signed := signature.Request{Timestamp: "1", Nonce: "0123456789abcdef", Method: "POST", Target: r.RequestURI, Body: []byte("x")}
+				r.Header.Set(api.HeaderTimestamp, signed.Timestamp)
+				r.Header.Set(api.HeaderNonce, signed.Nonce)
+				r.Header.Set(api.HeaderSignature, signature.Sign("secret of read", signed.Message()))
+			}
+			for _, name := range test.remove {
+				r.Header.Del(name)
+			}
+			refused(t, l.serve(r), test.status, test.code)
+		})
+	}
+}
+
+func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	tests := []struct {
+		method, target string
+		status         int
+		code           string
+		allow          string // methods that Allow must name
+	}{
+		{"GET", "/api/v2/", 404, "not_found", ""},
+		{"GET", "/api", 404, "not_found", ""},
+		{"GET", "/api/v1/invoice/status", 404, "not_found", ""},
+		{"GET", "/api/v2/invoice/status/", 404, "not_found", ""},
+		{"GET", "/v2/invoices/x", 404, "not_found", ""},
+		{"GET", "/api/v2/../v2/invoice/status", 404, "not_found", ""},
+		{"GET", "/api/v2/expired_at", 404, "not_found", ""},
+		{"GET", "/api/v2/invoice/new", 405, "method_not_allowed", "POST"},
+		{"DELETE", "/v2/invoice/new", 405, "method_not_allowed", "POST"},
+		{"POST", "/api/v2/invoice/status", 405, "method_not_allowed", "GET HEAD"},
+		{"POST", "/api/v2/invoices/x", 405, "method_not_allowed", "GET HEAD"},
+		{"GET", "/api/v2/test/invoices/x/simulate", 405, "method_not_allowed", "POST"},
+		{"GET", "/api/v2/invoice/status", 404, "invoice_not_found", ""},
+		{"GET", "/api/v2/invoice/status?id=", 404, "invoice_not_found", ""},
+		{"GET", "/api/v2/invoice/status?id=nobody", 404, "invoice_not_found", ""},
+		{"GET", "/api/v2/invoice/status?id=%00%zz;expired_at", 404, "invoice_not_found", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.method+" "+test.target, func(t *testing.T) {
+			t.Parallel()
+			response := l.send(message{method: test.method, target: test.target})
+			refused(t, response, test.status, test.code)
+			for _, method := range strings.Fields(test.allow) {
+				if !strings.Contains(response.Header.Get("Allow"), method) {
+					t.Errorf("Allow = %q, want %s in it", response.Header.Get("Allow"), method)
+				}
+			}
+		})
+	}
+}
+
+func TestServer_body_size(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	sized := func(size int) string {
+		head := `{"amount":1,"fiat_currency":"EUR"`
+		return head + strings.Repeat(" ", size-len(head)-1) + "}"
+	}
+	if response := l.send(create(message{key: "all", body: sized(64 << 10)})); response.StatusCode != http.StatusOK {
+		t.Errorf("64 KiB: answer %d: %s", response.StatusCode, read(t, response))
+	}
+	refused(t, l.send(create(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
+	r := l.request(create(message{key: "all", body: sized(64<<10 + 1)}))
+	r.ContentLength = -1 // chunked
+	refused(t, l.serve(r), 413, "body_too_large")
+	r = l.request(create(message{key: "all"}))
+	r.Body = failing{}
+	refused(t, l.serve(r), 400, "unreadable_body")
+}
+
+func TestServer_tells_nothing_of_its_own_faults(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.merchants.err = errors.New("dial tcp 10.0.0.7:5432: password of chequer is wrong")
+	if text := refused(t, l.send(create(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
+		t.Errorf("message %q", text)
+	}
+	if log := l.log.String(); !strings.Contains(log, "authenticate: dial tcp") || !strings.Contains(log, "route=/shop/api/v2/invoice/new") {
+		t.Errorf("log %q", log)
+	}
+}
+
+func TestServer_survives_a_panic(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	r := l.request(create(message{key: "all"}))
+	r.Body = panicking{}
+	refused(t, l.serve(r), 500, "internal_error")
+}
+
+// failing is a body that breaks off, panicking one that is worse.
+type (
+	failing   struct{}
+	panicking struct{}
+)
+
+func (failing) Read([]byte) (int, error)   { return 0, io.ErrUnexpectedEOF }
+func (failing) Close() error               { return nil }
+func (panicking) Read([]byte) (int, error) { panic("body") }
+func (panicking) Close() error             { return nil }
+
+func TestServer_answers_HEAD(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", fine)
+	server := httptest.NewServer(l.handler)
+	defer server.Close()
+	client := server.Client()
+	client.Timeout = 10 * time.Second
+	response, err := client.Head(server.URL + "/shop/api/v2/invoice/status?id=" + id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("ETag") != `"1"` {
+		t.Errorf("answer %d, ETag %q", response.StatusCode, response.Header.Get("ETag"))
+	}
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// defaultHold is how long a price is held when the request does not say.
+const defaultHold = 900 * time.Second
+
+// createInvoice is POST invoice/new.
+func (s *server) createInvoice(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	request, err := s.parseInvoice(k.body)
+	if err != nil {
+		return err
+	}
+	if request.IdempotencyKey, err = idempotencyKey(c.Request()); err != nil {
+		return err
+	}
+	inv, err := s.create(c.Request().Context(), k, request)
+	if err != nil {
+		return err
+	}
+	// The answer tells of the invoice as it was made, so that a repeated request
+	// has the same answer whatever happened since.
+	s.tag(c, inv, 1)
+	return writeJSON(c, http.StatusOK, specified(inv, inv.Quotes[0], invoice.Created))
+}
+
+// create makes an invoice once per idempotency key. What was answered once is
+// answered again before anything else is asked: an honest repetition has the
+// same nonce, and rates may be gone.
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest) (*invoice.Invoice, error) {
+	var err error
+	if r.BodyHash, err = bodyHash(k.body); err != nil {
+		return nil, err
+	}
+	r.MerchantID, r.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	if r.IdempotencyKey != "" { // a test never answers for real money
+		r.IdempotencyKey = string(r.Mode) + ":" + r.IdempotencyKey
+	}
+	done, err := s.running.begin(r.MerchantID, r.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if r.IdempotencyKey != "" {
+		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.IdempotencyKey, r.BodyHash)
+		if !errors.Is(err, invoice.ErrNotFound) {
+			return inv, err
+		}
+	}
+	if err := s.useNonce(ctx, k); err != nil {
+		return nil, err
+	}
+	if err := s.addMerchant(ctx, k.key, &r); err != nil {
+		return nil, err
+	}
+	return s.invoices.Create(ctx, r)
+}
+
+// addMerchant adds what is the merchant's own: the name that the shopper sees,
+// and the wallets.
+func (s *server) addMerchant(ctx context.Context, key merchant.Key, r *invoice.CreateRequest) error {
+	m, err := s.merchants.Merchant(ctx, key.MerchantID)
+	if err != nil {
+		return fmt.Errorf("merchant of key: %w", err)
+	}
+	wallets, err := s.merchants.Wallets(ctx, key.MerchantID, key.Mode)
+	if err != nil {
+		return fmt.Errorf("wallets of key: %w", err)
+	}
+	r.Terms.Merchant = m.Name
+	for _, w := range wallets {
+		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
+	}
+	return nil
+}
+
+// parseInvoice reads the body of invoice/new: first the shape of every field,
+// then the price.
+func (s *server) parseInvoice(body []byte) (invoice.CreateRequest, error) {
+	r := invoice.CreateRequest{ExpiresIn: defaultHold}
+	var digits, code string
+	err := decode(body, map[string]field{
+		"amount":             {required: true, set: amount(&digits)},
+		"fiat_currency":      {required: true, set: text(&code, 8)},
+		"url_success":        {set: returnURL(&r.Terms.URLSuccess)},
+		"url_failure":        {set: returnURL(&r.Terms.URLFailure)},
+		"allow_paid_expired": {set: yes(&r.Terms.AllowPaidExpired)},
+		"disable_convert":    {set: yes(&r.Terms.DisableConvert)},
+		"order_id":           {set: text(&r.Terms.OrderID, 128)},
+		"description":        {set: text(&r.Terms.Description, 512)},
+		"metadata":           {set: metadata(&r.Terms.Metadata)},
+		"language":           {set: language(&r.Terms.Language)},
+		"expires_in":         {set: hold(&r.ExpiresIn)},
+		"payment_methods":    {set: methods(&r.PaymentMethods)},
+	})
+	if err != nil {
+		return r, err
+	}
+	fiat, known := money.Fiat(code)
+	if !known {
+		return r, invalid("fiat_currency", "must be EUR or USD")
+	}
+	r.Terms.Rules = invoice.DefaultRules(fiat)
+	r.Terms.Price, err = price(digits, fiat, s.maximum)
+	return r, err
+}

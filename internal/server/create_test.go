@@ -1,0 +1,203 @@
+package server_test
+
+import (
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a body with a file of testdata, which holds it indented.
+func golden(t *testing.T, name, body string) {
+	t.Helper()
+	var indented strings.Builder
+	var any json.RawMessage = []byte(body)
+	encoder := json.NewEncoder(&indented)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(any); err != nil {
+		t.Fatalf("answer is not JSON: %v\n%s", err, body)
+	}
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(indented.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(indented.String(), string(want)); diff != "" {
+		t.Errorf("answer differs from %s (-got +want):\n%s", name, diff)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":56.50,"fiat_currency":"EUR"}`})
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("status = %d, want 200", response.StatusCode)
+	}
+	golden(t, "invoice_new.json", read(t, response))
+	got := map[string]string{}
+	for _, name := range []string{"Location", "Etag", "Content-Type", "Cache-Control", api.HeaderErrorCode} {
+		got[name] = response.Header.Get(name)
+	}
+	want := map[string]string{
+		"Location": "https://pay.example/shop/invoice/inv00000000000000000000000000001", "Etag": `"1"`,
+		"Content-Type": "application/json", "Cache-Control": "no-store", api.HeaderErrorCode: "",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("headers differ (-got +want):\n%s", diff)
+	}
+}
+
+func TestCreate_in_dollars(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	response := l.send(message{method: "POST", target: "/v2/invoice/new", key: "live", body: `{"amount":"20.0","fiat_currency":"USD"}`})
+	golden(t, "invoice_new_usd.json", read(t, response))
+}
+
+// The answers that public clients of the API family need.
+func TestCreate_quirks_of_public_clients(t *testing.T) {
+	t.Parallel()
+	compact := `{"amount":20.0,"fiat_currency":"EUR"}`
+	spaced := `{"amount": 20.0, "fiat_currency": "EUR"}`
+	tests := map[string]struct {
+		message message
+		want    string // client_amount
+	}{
+		"compact is signed and spaced is sent": {message{body: spaced, signed: compact}, "20"},
+		"an exponent":                          {message{body: `{"amount":2.05E1,"fiat_currency":"EUR"}`}, "20.5"},
+		"a small exponent":                     {message{body: `{"amount":5.0E-1,"fiat_currency":"EUR"}`}, "0.5"},
+		"a large exponent":                     {message{body: `{"amount":1.234567E5,"fiat_currency":"EUR"}`}, "123456.7"},
+		"a zero after the dot":                 {message{body: compact}, "20"},
+		"a leading slash twice":                {message{target: "//api/v2/invoice/new", body: compact}, "20"},
+		"slashes twice everywhere":             {message{target: "//api//v2///invoice//new", body: compact}, "20"},
+		"without api":                          {message{target: "/v2/invoice/new", body: compact}, "20"},
+		"a charset":                            {message{body: compact, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}}, "20"},
+		"a charset in capitals":                {message{body: compact, header: http.Header{"Content-Type": {"Application/JSON;charset=UTF-8"}}}, "20"},
+		"optional fields are null or empty":    {message{body: `{"amount":20,"fiat_currency":"EUR","url_success":null,"url_failure":"","allow_paid_expired":null}`}, "20"},
+	}
+	l := newLab(t, nil)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := test.message
+			m.method, m.key = "POST", "all"
+			if m.target == "" {
+				m.target = "/api/v2/invoice/new"
+			}
+			response := l.send(m)
+			body := read(t, response)
+			var got api.Invoice
+			strict := json.NewDecoder(strings.NewReader(body))
+			strict.DisallowUnknownFields()
+			if err := strict.Decode(&got); err != nil || response.StatusCode != http.StatusOK {
+				t.Fatalf("answer %d: %s (%v)", response.StatusCode, body, err)
+			}
+			if got.ClientAmount.String() != test.want || !strings.Contains(body, `"client_amount":`+test.want+`,`) {
+				t.Errorf("client_amount in %s, want %s", body, test.want)
+			}
+		})
+	}
+}
+
+func TestCreate_answers_with_exactly_the_specified_fields(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","order_id":"7"}`})
+	var got struct{ fields, address map[string]json.RawMessage }
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(body, &got.fields); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(got.fields["addresses"], &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.fields) != 6 || len(list) != 3 {
+		t.Errorf("answer has %d fields and %d addresses, want 6 and 3: %s", len(got.fields), len(list), body)
+	}
+	for _, a := range list {
+		if len(a) != 5 {
+			t.Errorf("address has %d fields, want 5: %v", len(a), a)
+		}
+	}
+}
+
+func TestCreate_keeps_our_own_fields(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":"10","fiat_currency":"EUR","url_success":"https://shop.example/ok?a=1&b=2","url_failure":"http://localhost:8080/no",
+		"allow_paid_expired":true,"disable_convert":true,"order_id":"Bestellung 7","description":"Zwei Tassen","metadata":{"a":"1"},
+		"language":"de-CH","expires_in":3600,"payment_methods":["EURC-BASE","BTC"]}`)
+	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})
+	golden(t, "resource_full.json", read(t, response))
+}
+
+func TestCreate_without_what_it_needs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change func(*lab)
+		body   string
+		key    string
+		status int
+		code   string
+	}{
+		"no rate":              {func(l *lab) { l.rates.gone.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no wallet":            {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
+		"an unknown method":    {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
+		"held for too long":    {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"a stable coin can":    {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
+		"less than is carried": {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
+		"what is carried":      {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
+		"with a stable coin":   {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil)
+			if test.change != nil {
+				test.change(l)
+			}
+			response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: test.key, body: test.body})
+			body := read(t, response)
+			if code := response.Header.Get(api.HeaderErrorCode); response.StatusCode != test.status || code != test.code {
+				t.Errorf("answer %d %q, want %d %q: %s", response.StatusCode, code, test.status, test.code, body)
+			}
+			if retry := response.Header.Get("Retry-After"); (test.status == 503) != (retry != "") {
+				t.Errorf("Retry-After = %q", retry)
+			}
+			if made := l.storage.Count(); (test.status == 200) != (made == 1) {
+				t.Errorf("%d invoices were made", made)
+			}
+		})
+	}
+}
+
+func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	body := read(t, l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "live", body: `{"amount":0.01,"fiat_currency":"EUR"}`}))
+	want := `{"statusCode":400,"error":"Bad Request","message":"amount must be at least 0.48 EUR for the payment methods offered"}`
+	if body != want {
+		t.Errorf("answer %s, want %s", body, want)
+	}
+}

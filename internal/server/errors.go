@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+// problem is an error as the caller is told of it.
+type problem struct {
+	status  int
+	code    string // for machines, in X-Error-Code
+	message string // one sentence
+	retry   int    // seconds in Retry-After; 0 = none
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.message }
+
+// What can be wrong with a call, whatever it is about.
+var (
+	errNotFound     = &problem{status: http.StatusNotFound, code: "not_found", message: "There is nothing at this address"}
+	errMethod       = &problem{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This address does not take this method"}
+	errTooLarge     = &problem{status: http.StatusRequestEntityTooLarge, code: "body_too_large", message: "The body is larger than 64 KiB"}
+	errUnreadable   = &problem{status: http.StatusBadRequest, code: "unreadable_body", message: "The body could not be read to its end"}
+	errNoKey        = &problem{status: http.StatusForbidden, code: "no_key_header", message: "No key header"}
+	errBadKey       = &problem{status: http.StatusForbidden, code: "bad_key_header", message: "Bad key header"}
+	errNoSignature  = &problem{status: http.StatusForbidden, code: "no_signature_header", message: "No signature header"}
+	errBadSignature = &problem{status: http.StatusForbidden, code: "bad_signature_header", message: "Bad signature header"}
+	errNoTimestamp  = &problem{status: http.StatusForbidden, code: "no_timestamp_header", message: "No timestamp header"}
+	errBadTimestamp = &problem{status: http.StatusForbidden, code: "bad_timestamp_header", message: "Bad timestamp header"}
+	errNoNonce      = &problem{status: http.StatusForbidden, code: "no_nonce_header", message: "No nonce header"}
+	errBadNonce     = &problem{status: http.StatusForbidden, code: "bad_nonce_header", message: "Bad nonce header"}
+	errScope        = &problem{status: http.StatusForbidden, code: "key_may_not", message: "Key may not do this"}
+	errMediaType    = &problem{status: http.StatusUnsupportedMediaType, code: "unsupported_media_type", message: "The body must be application/json"}
+	errNoInvoice    = &problem{status: http.StatusNotFound, code: "invoice_not_found", message: "There is no such invoice"}
+	errInternal     = &problem{status: http.StatusInternalServerError, code: "internal_error", message: "Internal error"}
+	errGone         = &problem{status: http.StatusServiceUnavailable, code: "interrupted", message: "The call was interrupted", retry: 1}
+)
+
+// known says how errors of the domain are told.
+var known = []struct {
+	err     error
+	problem *problem
+}{
+	{invoice.ErrNotFound, errNoInvoice},
+	{invoice.ErrConflict, &problem{status: http.StatusConflict, code: "idempotency_conflict", message: "The idempotency key was used with another request"}},
+	{invoice.ErrNoRate, &problem{status: http.StatusServiceUnavailable, code: "no_rate", message: "No payment method can be priced now", retry: 30}},
+	{invoice.ErrNoWallet, &problem{status: http.StatusServiceUnavailable, code: "no_wallet", message: "No payment method is set up yet", retry: 30}},
+	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "No payment method is looked after on this server", retry: 30}},
+	{invoice.ErrNoMethod, invalid("payment_methods", "names nothing that is offered")},
+	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},
+	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
+	{context.Canceled, errGone},
+	{context.DeadlineExceeded, errGone},
+}
+
+// invalid is a fault of one of our fields: "amount must be a number".
+func invalid(field, fault string) *problem {
+	return badRequest("invalid_"+field, field+" "+fault)
+}
+
+func badRequest(code, message string) *problem {
+	return &problem{status: http.StatusBadRequest, code: code, message: message}
+}
+
+// explain turns any error into what the caller is told.
+func explain(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
+		return invalid("amount", fmt.Sprintf("must be at least %s %s for the payment methods offered",
+			small.Smallest, small.Smallest.Currency().Code))
+	}
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			return k.problem
+		}
+	}
+	if routing, ok := errors.AsType[*echo.HTTPError](err); ok {
+		switch routing.Code {
+		case http.StatusNotFound:
+			return errNotFound
+		case http.StatusMethodNotAllowed:
+			return errMethod
+		}
+	}
+	return errInternal
+}
+
+// fail is the one place that turns errors into answers.
+func (s *server) fail(err error, c echo.Context) {
+	p := explain(err)
+	if p == errInternal {
+		s.log.Error("request failed", "route", c.Path(), "error", err)
+	}
+	if c.Response().Committed {
+		return
+	}
+	header := c.Response().Header()
+	header.Set(api.HeaderErrorCode, p.code)
+	if p.retry > 0 {
+		header.Set("Retry-After", strconv.Itoa(p.retry))
+	}
+	if err := writeJSON(c, p.status, p.body()); err != nil {
+		s.log.Debug("answer not written", "route", c.Path(), "error", err)
+	}
+}
+
+// forbidden never occurs in an error: one client tells success by these letters.
+const forbidden = "expired_at"
+
+func (p *problem) body() api.Error {
+	message := p.message
+	if strings.Contains(strings.ToLower(message), forbidden) {
+		message = http.StatusText(p.status)
+	}
+	return api.Error{StatusCode: p.status, Error: http.StatusText(p.status), Message: message}
+}
+
+// writeJSON answers with a value and nothing after it.
+func writeJSON(c echo.Context, status int, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return c.JSONBlob(status, body)
+}

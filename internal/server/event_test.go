@@ -1,0 +1,124 @@
+package server_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/server"
+)
+
+func decode(t *testing.T, body string, into any) {
+	t.Helper()
+	strict := json.NewDecoder(strings.NewReader(body))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(into); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+}
+
+func TestEvent_golden(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"1042","disable_convert":true}`)
+	l.act(t, id, `{"action":"exact"}`)
+	l.act(t, id, `{"action":"confirm"}`)
+	events := l.storage.Events()
+	golden(t, "event_created.json", string(events[0].Body))
+	golden(t, "event_paid.json", string(events[len(events)-1].Body))
+}
+
+func TestEvent_survives_receivers_that_encode_again(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"Zażółć / <7>","description":"a/b ☕","metadata":{"/":"é"},"url_success":"https://shop.example/ok"}`)
+	l.act(t, id, `{"action":"under"}`)
+	l.act(t, id, `{"action":"confirm"}`)
+	l.act(t, id, `{"action":"over","payment_method":"ETH"}`)
+	l.act(t, id, `{"action":"replace"}`)
+	for _, e := range l.storage.Events() {
+		body := string(e.Body)
+		if strings.ContainsAny(body, "/ \n\\") || strings.Contains(body, "{}") || strings.ContainsFunc(body, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+			t.Errorf("event is not plain: %s", body)
+		}
+		var event api.Event
+		decode(t, body, &event)
+		again, err := json.Marshal(event)
+		if err != nil || string(again) != body {
+			t.Errorf("event is not compact and complete: %s", body)
+		}
+		if event.OrderID != "" || event.ID != e.ID || event.Version != e.Version || event.ForeignID != id {
+			t.Errorf("event %s", body)
+		}
+	}
+}
+
+func TestEvent_tells_an_order_only_when_it_is_plain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	for order, want := range map[string]string{
+		"1042": "1042", "a.b_c~d-E": "a.b_c~d-E", "": "", "a b": "", "a/b": "", "ü": "", "1042\n": "", `"`: "", "a\\b": "",
+	} {
+		inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", fine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inv.Terms.OrderID = order
+		var event api.Event
+		decode(t, string(server.EncodeEvent(inv, invoice.Event{})), &event)
+		if event.OrderID != want {
+			t.Errorf("order_id %q is told as %q, want %q", order, event.OrderID, want)
+		}
+	}
+}
+
+func TestPayments_states(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transfer := func(change func(*invoice.Transfer)) invoice.Transfer {
+		x := invoice.Transfer{
+			ID: "x:0", Tx: "x", Network: "simnet", Asset: "BTC", Script: "xpub-script-0", Amount: money.MustParse("0.001", money.BTC),
+			Presence: invoice.Present, FirstSeen: noon, Sighted: true,
+		}
+		change(&x)
+		return x
+	}
+	block := &chain.Block{Height: 101, Hash: "b101", Time: noon}
+	tests := map[string]struct {
+		transfer    invoice.Transfer
+		state, fiat string
+		address     string
+		required    int
+	}{
+		"seen":        {transfer(func(*invoice.Transfer) {}), "seen", "86.41", "xpub-address-0", 1},
+		"confirmed":   {transfer(func(x *invoice.Transfer) { x.Block, x.Confirmations, x.Required, x.ConfirmedAt = block, 2, 2, noon }), "confirmed", "86.41", "xpub-address-0", 2},
+		"in a block":  {transfer(func(x *invoice.Transfer) { x.Block, x.Confirmations, x.Required, x.ConfirmedAt = block, 1, 2, noon }), "seen", "86.41", "xpub-address-0", 2},
+		"late":        {transfer(func(x *invoice.Transfer) { x.FirstSeen = inv.ExpiresAt().Add(1) }), "late", "0", "xpub-address-0", 1},
+		"replaced":    {transfer(func(x *invoice.Transfer) { x.Presence = invoice.Replaced }), "replaced", "0", "xpub-address-0", 1},
+		"reorged":     {transfer(func(x *invoice.Transfer) { x.Presence = invoice.Reorged }), "reorged", "0", "xpub-address-0", 1},
+		"dust":        {transfer(func(x *invoice.Transfer) { x.Amount = money.MustParse("0.00000545", money.BTC) }), "dust", "0", "xpub-address-0", 1},
+		"old":         {transfer(func(x *invoice.Transfer) { x.Old = true }), "old", "0", "xpub-address-0", 1},
+		"wrong asset": {transfer(func(x *invoice.Transfer) { x.Asset, x.Amount = "ETH", money.MustParse("1", money.ETH) }), "wrong_asset", "0", "xpub-address-0", 0},
+		"elsewhere":   {transfer(func(x *invoice.Transfer) { x.Asset, x.Script, x.Amount = "ETH", "?", money.MustParse("1", money.ETH) }), "wrong_asset", "0", "", 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			judged := *inv
+			judged.Transfers = []invoice.Transfer{test.transfer}
+			var event api.Event
+			decode(t, string(server.EncodeEvent(&judged, invoice.Event{})), &event)
+			p := event.Payments[0]
+			if p.State != test.state || p.FiatAmount != test.fiat || p.Address != test.address || p.Required != test.required {
+				t.Errorf("payment %+v, want %s of %s at %q by %d", p, test.state, test.fiat, test.address, test.required)
+			}
+		})
+	}
+}

@@ -1,0 +1,275 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/invoice/invoicetest"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+	"chequer/internal/server"
+	"chequer/internal/signature"
+)
+
+// noon is when the tests begin, unless they run on a clock of their own.
+var noon = time.Date(2026, 11, 27, 12, 0, 32, 782_400_500, time.UTC)
+
+// lab is a server on the real invoice service, with everything around it.
+type lab struct {
+	handler   http.Handler
+	invoices  *invoice.Service
+	storage   *invoicetest.Storage
+	merchants *merchants
+	rates     *prices
+	simnet    *network
+	log       *strings.Builder
+	now       func() time.Time
+}
+
+// newLab makes a lab; nil is a clock that stands at noon.
+func newLab(t testing.TB, now func() time.Time) *lab {
+	t.Helper()
+	if now == nil {
+		now = func() time.Time { return noon }
+	}
+	fixed, err := rates.ParseFixed("BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08", "fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
+	log := slog.New(slog.NewTextHandler(l.log, nil))
+	l.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, now: now}
+	var made atomic.Int64
+	l.invoices = invoice.NewService(invoice.Config{
+		Storage: l.storage,
+		Networks: map[invoice.Mode][]chain.Network{
+			invoice.Test: {l.simnet},
+			invoice.Live: {&network{id: "bitcoin", assets: []chain.Asset{bitcoin("bitcoin")}}},
+		},
+		Rates: l.rates, Now: now, Encode: server.EncodeEvent, Log: slog.New(slog.DiscardHandler),
+		NewID: func() string { return fmt.Sprintf("inv%029d", made.Add(1)) },
+	})
+	l.simnet.watch(l)
+	l.handler = server.New(server.Config{
+		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet,
+		BaseURL: "https://pay.example/shop/", BasePath: "/shop", MaxAmount: "1000000", Now: now, Log: log,
+	})
+	return l
+}
+
+// bitcoin, ether and euroCoin are what can be paid with.
+func bitcoin(network chain.ID) chain.Asset {
+	return chain.Asset{
+		Code: "BTC", Symbol: "BTC", Name: "Bitcoin", Network: network, NetworkName: "Bitcoin", Currency: money.BTC,
+		Wallet: "BTC", Rate: "BTC", Dust: money.MustParse("0.00000546", money.BTC), Scheme: "bitcoin",
+		Volatile: true, Policy: policy,
+	}
+}
+
+var (
+	policy = chain.Policy{Mempool: true, Depth: []chain.Depth{{BelowCents: 500_00, Confirmations: 1}, {Confirmations: 2}}}
+	ether  = chain.Asset{
+		Code: "ETH", Symbol: "ETH", Name: "Ether", Network: "simnet", NetworkName: "Sepolia", Currency: money.ETH,
+		Wallet: "ETH", Rate: "ETH", Dust: money.Zero(money.ETH), Scheme: "ethereum", ChainID: 11155111,
+		Volatile: true, Policy: policy,
+	}
+	eurc     = money.Currency{Code: "EURC", Decimals: 6}
+	euroCoin = chain.Asset{
+		Code: "EURC-BASE", Symbol: "EURC", Name: "Euro Coin", Network: "simnet", NetworkName: "Base Sepolia", Currency: eurc,
+		Wallet: "ETH", Rate: "EURC", Dust: money.Zero(eurc), Scheme: "ethereum", ChainID: 84532,
+		Contract: "0x808456652fdb597867f38412077A9182bf77359F", Policy: policy,
+	}
+)
+
+// prices are fixed rates that can be taken away.
+type prices struct {
+	*rates.Fixed
+	gone atomic.Bool
+}
+
+func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
+	if p.gone.Load() {
+		return money.Rate{}, rates.ErrUnknown
+	}
+	return p.Fixed.Rate(code, coin, fiat)
+}
+
+// merchants are two shops with keys for everything.
+type merchants struct {
+	keys    map[string]merchant.Key
+	wallets []merchant.Wallet
+	hold    chan struct{} // when not nil, looking for wallets waits for it
+	entered chan struct{}
+	err     error
+}
+
+func shops() *merchants {
+	m := &merchants{
+		keys: map[string]merchant.Key{},
+		wallets: []merchant.Wallet{
+			{Asset: "BTC", Key: "xpub", Counter: "btc"}, {Asset: "ETH", Key: "eth", Counter: "eth"},
+		},
+	}
+	for _, k := range []merchant.Key{
+		{ID: "all", MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes},
+		{ID: "live", MerchantID: "shop", Mode: merchant.Live, Scopes: merchant.AllScopes},
+		{ID: "create", MerchantID: "shop", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeCreate}},
+		{ID: "read", MerchantID: "shop", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeRead}},
+		{ID: "page", MerchantID: "operator", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopePage}},
+		{ID: "admin", MerchantID: "shop", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeAdmin}},
+		{ID: "other", MerchantID: "other", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeRead, merchant.ScopeCreate, merchant.ScopeAdmin}},
+		{ID: "liveread", MerchantID: "shop", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopeRead, merchant.ScopeAdmin}},
+		{ID: "revoked", MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes, RevokedAt: noon},
+	} {
+		k.Key, k.Secret = publicKey(k.ID), "secret of "+k.ID
+		m.keys[k.Key] = k
+	}
+	return m
+}
+
+// publicKey is the public part of the key with an ID: 32 letters and digits.
+func publicKey(id string) string { return id + strings.Repeat("0", 32-len(id)) }
+
+func (m *merchants) Authenticate(_ context.Context, key string) (merchant.Key, error) {
+	if m.err != nil {
+		return merchant.Key{}, m.err
+	}
+	k, known := m.keys[key]
+	if !known {
+		return merchant.Key{}, merchant.ErrNotFound
+	}
+	return k, nil
+}
+
+func (m *merchants) Merchant(_ context.Context, id string) (merchant.Merchant, error) {
+	return merchant.Merchant{ID: id, Name: "Atelier Nord"}, nil
+}
+
+func (m *merchants) Wallets(context.Context, string, merchant.Mode) ([]merchant.Wallet, error) {
+	if m.hold != nil {
+		m.entered <- struct{}{}
+		<-m.hold
+	}
+	return m.wallets, nil
+}
+
+// nonces remembers for ever.
+type nonces struct {
+	mu   sync.Mutex
+	used map[string]bool
+}
+
+func (n *nonces) UseNonce(_ context.Context, key, nonce string, _ time.Time, ttl time.Duration) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if ttl != 600*time.Second {
+		return false, errors.New("a nonce is kept 600 s")
+	}
+	if n.used == nil {
+		n.used = map[string]bool{}
+	}
+	used := n.used[key+nonce]
+	n.used[key+nonce] = true
+	return !used, nil
+}
+
+// message is a request to be sent by a key.
+type message struct {
+	method string
+	target string // below the base path
+	key    string // ID of the key; "" sends none
+	body   string
+	header http.Header // added, or "" to remove
+	own    bool        // our own scheme
+	signed string      // what is signed in place of the body
+	nonce  string
+}
+
+var nonceCount atomic.Int64
+
+// request signs a message as a client would.
+func (l *lab) request(m message) *http.Request {
+	target := "/shop" + m.target
+	r := httptest.NewRequest(m.method, target, strings.NewReader(m.body))
+	r.RequestURI = target
+	if u, err := url.ParseRequestURI(target); err == nil {
+		r.URL = u
+	}
+	if m.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range m.header {
+		r.Header[name] = values
+	}
+	if m.key == "" {
+		return r
+	}
+	r.Header.Set(api.HeaderKey, publicKey(m.key))
+	secret := l.merchants.keys[publicKey(m.key)].Secret
+	if !m.own {
+		if m.signed == "" {
+			m.signed = m.body
+		}
+		r.Header.Set(api.HeaderSignature, signature.Sign(secret, []byte(m.signed)))
+		return r
+	}
+	if m.nonce == "" {
+		m.nonce = fmt.Sprintf("nonce%016d", nonceCount.Add(1))
+	}
+	signed := signature.Request{
+		Timestamp: strconv.FormatInt(l.now().Unix(), 10), Nonce: m.nonce, Method: m.method, Target: target,
+		IdempotencyKey: r.Header.Get(api.HeaderIdempotencyKey), Body: []byte(m.body),
+	}
+	r.Header.Set(api.HeaderTimestamp, signed.Timestamp)
+	r.Header.Set(api.HeaderNonce, signed.Nonce)
+	r.Header.Set(api.HeaderSignature, signature.Sign(secret, signed.Message()))
+	return r
+}
+
+// send sends a message to the handler.
+func (l *lab) send(m message) *http.Response {
+	return l.serve(l.request(m))
+}
+
+func (l *lab) serve(r *http.Request) *http.Response {
+	w := httptest.NewRecorder()
+	l.handler.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// create makes an invoice and returns its identifier.
+func (l *lab) create(t testing.TB, key, body string) string {
+	t.Helper()
+	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: key, body: body})
+	text := read(t, response)
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("invoice/new answered %d: %s", response.StatusCode, text)
+	}
+	_, id, _ := strings.Cut(text, `"foreign_id":"`)
+	return id[:32]
+}
+
+func read(t testing.TB, r *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// network is a made-up network and its watcher in one: whatever is done on it is
+// observed at once.
+type network struct {
+	id     chain.ID
+	assets []chain.Asset
+	now    func() time.Time
+	lab    *lab
+
+	mu       sync.Mutex
+	asleep   bool // the watcher sees nothing
+	sequence int64
+	tip      int64
+	shown    []chain.Transfer
+	acts     []string
+}
+
+var _ chain.Scanner = (*network)(nil)
+
+func (n *network) ID() chain.ID          { return n.id }
+func (n *network) Assets() []chain.Asset { return n.assets }
+
+func (n *network) NewDestination(r chain.Request) (chain.Destination, error) {
+	return chain.Destination{
+		Address: fmt.Sprintf("%s-address-%d", r.Key, r.Index), Script: fmt.Sprintf("%s-script-%d", r.Key, r.Index),
+	}, nil
+}
+
+func (n *network) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snapshot, error) {
+	panic("the tests observe by themselves")
+}
+
+// watch begins with a tip at height 100.
+func (n *network) watch(l *lab) {
+	n.lab, n.tip = l, 100
+	l.storage.SaveProgress(n.id, invoice.Progress{
+		Tip: chain.Cursor{Height: 100, Hash: "b100"}, Scanned: n.now(), ContinuousSince: n.now().Add(-time.Hour),
+	})
+}
+
+func (n *network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	tx := fmt.Sprintf("tx%d", len(n.shown)+1)
+	n.acts = append(n.acts, fmt.Sprintf("pay %s %s to %s", amount, asset.Code, script))
+	n.shown = append(n.shown, chain.Transfer{
+		ID: tx + ":0", Tx: tx, Asset: asset.Code, Script: script, Amount: amount, Spends: []string{"in" + tx + ":0"},
+		FirstSeen: n.now(),
+	})
+	return tx, n.observe(ctx)
+}
+
+func (n *network) Confirm(ctx context.Context, txs []string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.acts = append(n.acts, fmt.Sprintf("confirm %v", txs))
+	n.tip++
+	for i := range n.shown {
+		if t := &n.shown[i]; slices.Contains(txs, t.Tx) && t.Block == nil {
+			t.Block = &chain.Block{Height: n.tip, Hash: fmt.Sprintf("b%d", n.tip), Time: n.now()}
+		}
+	}
+	return n.observe(ctx)
+}
+
+func (n *network) Replace(ctx context.Context, tx string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.acts = append(n.acts, "replace "+tx)
+	before := len(n.shown)
+	n.shown = slices.DeleteFunc(n.shown, func(t chain.Transfer) bool { return t.Tx == tx })
+	if len(n.shown) == before {
+		return simnet.ErrUnknownTx
+	}
+	return n.observe(ctx)
+}
+
+func (n *network) Reorganise(ctx context.Context, txs []string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.acts = append(n.acts, fmt.Sprintf("reorganise %v", txs))
+	for i := range n.shown {
+		if slices.Contains(txs, n.shown[i].Tx) {
+			n.shown[i].Block = nil
+		}
+	}
+	return n.observe(ctx)
+}
+
+// observe tells the service what the network shows now.
+func (n *network) observe(ctx context.Context) error {
+	if n.asleep {
+		return nil
+	}
+	n.sequence++
+	started := n.now()
+	snapshot := chain.Snapshot{
+		Started: started, From: chain.Cursor{Height: 90, Hash: "b90"},
+		Tip:         chain.Block{Height: n.tip, Hash: fmt.Sprintf("b%d", n.tip), Time: started},
+		Unconfirmed: chain.Complete, Continuous: true, Transfers: slices.Clone(n.shown),
+	}
+	lease := invoice.Lease{Network: n.id, Epoch: 1, Sequence: n.sequence}
+	reached := invoice.Progress{
+		Tip: snapshot.Tip.Cursor(), Scanned: started, ContinuousSince: noon.Add(-time.Hour), Sequence: n.sequence,
+	}
+	if err := n.lab.invoices.Observe(ctx, lease, snapshot, reached, n.lab.storage.Owner); err != nil {
+		return err
+	}
+	n.lab.storage.SaveProgress(n.id, reached)
+	return nil
+}
+
+// done lists what was done since the last call.
+func (n *network) done() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	acts := n.acts
+	n.acts = nil
+	return acts
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// field is what a member of a request's object does. What set returns is the end
+// of a sentence that begins with the field's name.
+type field struct {
+	required bool
+	set      func(value any) error
+}
+
+// maxDepth is how deep lists and objects may stand in a field.
+const maxDepth = 2
+
+// decode reads a body that is one JSON object, more strictly than encoding/json:
+// that one takes the last of two equal names, any case of a name, and turns what
+// is no text into U+FFFD, so that a signed price could be read as another.
+func decode(body []byte, fields map[string]field) error {
+	if !utf8.Valid(body) {
+		return badRequest("invalid_json", "The body is not valid UTF-8")
+	}
+	if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+		return badRequest("invalid_json", "The body is not one JSON object")
+	}
+	r := &reader{body: body, tokens: json.NewDecoder(bytes.NewReader(body))}
+	r.tokens.UseNumber()
+	if _, err := r.tokens.Token(); err != nil { // the brace
+		return badRequest("invalid_json", "The body is not one JSON object")
+	}
+	given := map[string]bool{}
+	for r.tokens.More() {
+		if err := r.member(fields, given); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if fields[name].required && !given[name] {
+			return invalid(name, "is required")
+		}
+	}
+	return nil
+}
+
+// reader reads the values of a body that is known to be valid JSON.
+type reader struct {
+	body   []byte
+	tokens *json.Decoder
+}
+
+// member reads a name and its value. Given tells of every name that came, and
+// whether it had a value: null is none.
+func (r *reader) member(fields map[string]field, given map[string]bool) error {
+	name, err := r.text()
+	if err != nil {
+		return badRequest("unknown_field", "The name of a field "+err.Error())
+	}
+	f, known := fields[name]
+	if !known {
+		return unknownField(name, fields)
+	}
+	if _, twice := given[name]; twice {
+		return badRequest("duplicate_field", quote(name)+" is given twice")
+	}
+	value, err := r.value(maxDepth)
+	given[name] = value != nil
+	if err == nil && value != nil {
+		err = f.set(value)
+	}
+	if err != nil {
+		return invalid(name, err.Error())
+	}
+	return nil
+}
+
+// unknownField names a field that we do not have, and the one that was meant.
+func unknownField(name string, fields map[string]field) error {
+	for ours := range fields {
+		if strings.EqualFold(name, ours) {
+			return badRequest("unknown_field", quote(name)+" must be written "+ours)
+		}
+	}
+	return badRequest("unknown_field", quote(name)+" is unknown")
+}
+
+// quote names a field that a caller wrote, unless its name is long or holds
+// letters that no error may.
+func quote(name string) string {
+	if utf8.RuneCountInString(name) > 64 || strings.Contains(strings.ToLower(name), forbidden) {
+		return "A field"
+	}
+	return "Field " + strconv.Quote(name)
+}
+
+// value reads a text, json.Number, bool, nil, []any or map[string]any.
+func (r *reader) value(depth int) (any, error) {
+	start := r.tokens.InputOffset()
+	token, err := r.tokens.Token()
+	if err != nil {
+		return nil, errors.New("is not valid JSON")
+	}
+	switch t := token.(type) {
+	case string:
+		return t, checkText(t, r.body[start:r.tokens.InputOffset()])
+	case json.Delim:
+		switch {
+		case depth == 0:
+			return nil, errors.New("is nested too deeply")
+		case t == '[':
+			return r.list(depth - 1)
+		}
+		return r.object(depth - 1)
+	}
+	return token, nil
+}
+
+func (r *reader) list(depth int) (any, error) {
+	list := []any{}
+	for r.tokens.More() {
+		v, err := r.value(depth)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := r.tokens.Token() // the bracket
+	return list, err
+}
+
+func (r *reader) object(depth int) (any, error) {
+	object := map[string]any{}
+	for r.tokens.More() {
+		name, err := r.text()
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := object[name]; twice {
+			return nil, errors.New("has a name twice")
+		}
+		if object[name], err = r.value(depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.tokens.Token() // the brace
+	return object, err
+}
+
+// text reads a name.
+func (r *reader) text() (string, error) {
+	v, err := r.value(maxDepth)
+	text, _ := v.(string)
+	return text, err
+}
+
+// checkText refuses what databases and other programs cannot hold: U+0000, and
+// half of a surrogate pair, which encoding/json would turn into U+FFFD. Literal
+// is the text as it was sent.
+func checkText(text string, literal []byte) error {
+	if strings.ContainsRune(text, 0) {
+		return errors.New("must not hold U+0000")
+	}
+	for rest := literal; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 {
+			return nil
+		}
+		rest = rest[i:]
+		first, ok := escaped(rest)
+		if !ok {
+			rest = rest[2:]
+			continue
+		}
+		rest = rest[6:]
+		if !utf16.IsSurrogate(first) {
+			continue
+		}
+		second, _ := escaped(rest)
+		if utf16.DecodeRune(first, second) == utf8.RuneError {
+			return errors.New("must not hold half of a surrogate pair")
+		}
+		rest = rest[6:]
+	}
+}
+
+// escaped reads an escape of four hexadecimal digits at the start of a literal.
+func escaped(literal []byte) (rune, bool) {
+	if len(literal) < 6 || literal[0] != '\\' || literal[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(literal[2:6]), 16, 32)
+	return rune(n), err == nil
+}

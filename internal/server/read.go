@@ -1,0 +1,109 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// readInvoice is GET invoices/{id}, and the waiting for a new version of it.
+func (s *server) readInvoice(c echo.Context, k call) error {
+	inv, err := s.find(c, k)
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set("Cache-Control", "private, no-cache")
+	if matches(c.Request().Header.Values("If-None-Match"), etag(inv.Version)) {
+		wait := preferredWait(c.Request().Header.Values("Prefer"))
+		if wait > 0 {
+			header.Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
+		}
+		inv, err = s.waitFor(c, inv, wait)
+		if errors.Is(err, invoice.ErrNotModified) {
+			header.Set("ETag", etag(inv.Version))
+			return c.NoContent(http.StatusNotModified)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.tag(c, inv, inv.Version)
+	return writeJSON(c, http.StatusOK, resource(inv, s.now()))
+}
+
+// waitFor waits until an invoice has another version than the one at hand, which
+// is returned with invoice.ErrNotModified when it has not.
+func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duration) (*invoice.Invoice, error) {
+	if wait == 0 {
+		return inv, invoice.ErrNotModified
+	}
+	newer, err := s.invoices.Wait(c.Request().Context(), inv.ID, inv.Version, wait)
+	if err != nil {
+		return inv, err
+	}
+	return newer, nil
+}
+
+// find reads the invoice that the path names, if the key may see it: the key of
+// the payment page sees every invoice by its exact identifier, others those of
+// their merchant and mode.
+func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
+	id := c.Param("id")
+	if !idPattern.MatchString(id) {
+		return nil, errNoInvoice
+	}
+	inv, err := s.invoices.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	own := inv.MerchantID == k.key.MerchantID && string(inv.Mode) == string(k.key.Mode)
+	if !own && !k.key.May(merchant.ScopePage) {
+		return nil, errNoInvoice
+	}
+	return inv, nil
+}
+
+// matches tells whether If-None-Match names a version. See RFC 9110, section
+// 13.1.2: the comparison is weak, and * is any.
+func matches(values []string, etag string) bool {
+	for _, value := range values {
+		for candidate := range strings.SplitSeq(value, ",") {
+			candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+			if candidate == etag || candidate == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxWait is how long a caller may wait for a new version.
+const maxWait = 30
+
+// preferredWait is the wait of a Prefer header (RFC 7240, section 4.3), at most
+// 30 seconds; zero when there is none that is understood.
+func preferredWait(values []string) time.Duration {
+	for _, value := range values {
+		for preference := range strings.SplitSeq(value, ",") {
+			name, text, _ := strings.Cut(preference, "=")
+			text, _, _ = strings.Cut(text, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(text), `"`), 10, 31)
+			if err != nil {
+				return 0
+			}
+			return time.Duration(min(seconds, maxWait)) * time.Second
+		}
+	}
+	return 0
+}

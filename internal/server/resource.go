@@ -1,0 +1,131 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+// resource is our own view of an invoice at a time.
+func resource(inv *invoice.Invoice, now time.Time) api.Resource {
+	t, stands := inv.Terms, inv.Standing
+	r := api.Resource{
+		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
+		Status: string(stands.Status), Exceptions: exceptions(inv),
+		CreatedAt: timestamp(inv.CreatedAt), ExpiredAt: timestamp(inv.ExpiresAt()),
+		PaidAt: timestamp(stands.PaidAt), PaidCurrency: stands.PaidAsset, PaidTx: stands.PaidTx,
+		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
+		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
+		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
+		SecondsLeft:    secondsLeft(inv.ExpiresAt().Sub(now.Add(inv.Clock))),
+		PaymentMethods: paymentMethods(inv), Payments: payments(inv), Quotes: quotes(inv),
+		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
+		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundAddress: inv.Refund,
+		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)),
+	}
+	if r.Metadata == nil {
+		r.Metadata = map[string]string{}
+	}
+	if stands.Status != invoice.Paid {
+		r.PaidCurrency, r.PaidTx = "", ""
+	}
+	return r
+}
+
+// secondsLeft is in whole seconds, at least one until the very end.
+func secondsLeft(left time.Duration) int64 {
+	if left > 0 {
+		left += time.Second - 1
+	}
+	return int64(left / time.Second)
+}
+
+func exceptions(inv *invoice.Invoice) []string {
+	list := []string{}
+	for _, e := range inv.Standing.Exceptions {
+		list = append(list, string(e))
+	}
+	return list
+}
+
+// paymentMethods are those of the newest quote: one that it could not price
+// cannot be paid by now.
+func paymentMethods(inv *invoice.Invoice) []api.PaymentMethod {
+	list := []api.PaymentMethod{}
+	for _, m := range inv.Methods {
+		if p, offered := inv.Quote().Price(m.Asset.Code); offered {
+			list = append(list, paymentMethod(inv, m, p))
+		}
+	}
+	return list
+}
+
+func paymentMethod(inv *invoice.Invoice, m invoice.Method, p invoice.Price) api.PaymentMethod {
+	a, due := m.Asset, inv.Rest(m)
+	ask := due
+	if ask.IsZero() { // nothing is due: the link still says what it was about
+		ask = p.Expected
+	}
+	link := a.Link(m.Destination.Address, ask, inv.Terms.Merchant)
+	method := api.PaymentMethod{
+		CryptoCurrency: a.Code, Symbol: a.Symbol, Name: a.Name, Network: string(a.Network), NetworkName: a.NetworkName,
+		Contract: a.Contract, Decimals: a.Currency.Decimals, Address: m.Destination.Address,
+		ExpectedAmount: p.Expected.String(), DueAmount: due.String(), SmallestAmount: a.Dust.String(),
+		RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+		PaymentURI: link.URI, PaymentCode: link.Code, AddressCode: link.Bare,
+		Confirmations: inv.Confirmations(m), Watched: m.Watched,
+	}
+	if a.ChainID != 0 {
+		method.ChainID = strconv.FormatUint(a.ChainID, 10)
+	}
+	return method
+}
+
+func payments(inv *invoice.Invoice) []api.Payment {
+	list := []api.Payment{}
+	for _, p := range inv.Payments() {
+		address, required := destination(inv, p.Transfer)
+		if p.Required > 0 {
+			required = p.Required
+		}
+		list = append(list, api.Payment{
+			ID: p.ID, CryptoCurrency: p.Asset, Address: address, Amount: p.Amount.String(), FiatAmount: p.Value.String(),
+			Tx: p.Tx, Confirmations: p.Confirmations, Required: required, State: string(p.State),
+			FirstSeenAt: timestamp(p.FirstSeen),
+		})
+	}
+	return list
+}
+
+// destination is the address that a transfer went to, and the depth that is
+// asked of money for the whole invoice there.
+func destination(inv *invoice.Invoice, t invoice.Transfer) (address string, confirmations int) {
+	if m, known := inv.Method(t.Network, t.Asset); known && m.Destination.Script == t.Script {
+		return m.Destination.Address, inv.Confirmations(m)
+	}
+	for _, m := range inv.Methods { // a wrong asset, to an address of ours
+		if m.Asset.Network == t.Network && m.Destination.Script == t.Script {
+			return m.Destination.Address, 0
+		}
+	}
+	return "", 0
+}
+
+func quotes(inv *invoice.Invoice) []api.Quote {
+	list := []api.Quote{}
+	for _, q := range inv.Quotes {
+		quote := api.Quote{
+			Number: q.Number, From: timestamp(q.From), Until: timestamp(q.Until), DueAmount: q.Due.String(),
+			Prices: []api.QuotedPrice{},
+		}
+		for _, p := range q.Prices {
+			quote.Prices = append(quote.Prices, api.QuotedPrice{
+				CryptoCurrency: p.Asset, ExpectedAmount: p.Expected.String(), RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+			})
+		}
+		list = append(list, quote)
+	}
+	return list
+}

@@ -1,0 +1,156 @@
+// Package server is the JSON edge of the service: it turns signed requests into
+// calls of the domain, and what comes back into the answers of the contract.
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// Merchants tells who calls and where his money goes. It is safe for concurrent
+// use.
+type Merchants interface {
+	// Authenticate finds an API key by its public part; merchant.ErrNotFound. A
+	// revoked key has its RevokedAt.
+	Authenticate(ctx context.Context, key string) (merchant.Key, error)
+	// Merchant reads a merchant.
+	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
+	// Wallets lists a merchant's wallets in force of a mode.
+	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+}
+
+// Nonces remembers what was used once. It is safe for concurrent use.
+type Nonces interface {
+	// UseNonce notes a key's nonce for a time and tells whether it was unused.
+	UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (unused bool, err error)
+}
+
+// Simnet is what a simulation does on the made-up network. It is safe for
+// concurrent use.
+type Simnet interface {
+	// Pay sends an amount to a script; the transaction is not confirmed.
+	Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error)
+	// Confirm makes one block with those of the transactions that wait.
+	Confirm(ctx context.Context, txs []string) error
+	// Replace spends the inputs of a waiting transaction otherwise.
+	Replace(ctx context.Context, tx string) error
+	// Reorganise takes the blocks of transactions off the chain.
+	Reorganise(ctx context.Context, txs []string) error
+}
+
+// Config is what a server is made of.
+type Config struct {
+	Invoices  *invoice.Service
+	Merchants Merchants
+	Nonces    Nonces
+	Simnet    Simnet
+	// BaseURL is the public address, which may hold a path; links start with it.
+	BaseURL string
+	// BasePath is what the paths of requests start with.
+	BasePath string
+	// MaxAmount is the largest price, in whole units of any currency.
+	MaxAmount string
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+type server struct {
+	invoices  *invoice.Service
+	merchants Merchants
+	nonces    Nonces
+	simnet    Simnet
+	baseURL   string
+	maximum   string
+	now       func() time.Time
+	log       *slog.Logger
+	running   running
+}
+
+// New makes the handler of every API path below the base path. It must not stand
+// behind something that redirects requests to a cleaned path, as http.ServeMux
+// does: a redirect turns a POST into a GET.
+func New(c Config) http.Handler {
+	s := &server{
+		invoices: c.Invoices, merchants: c.Merchants, nonces: c.Nonces, simnet: c.Simnet,
+		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
+	}
+	e := echo.New()
+	e.Logger.SetOutput(io.Discard)
+	e.HTTPErrorHandler = s.fail
+	e.Use(recovered, common)
+	s.routes(e.Group(strings.TrimRight(c.BasePath, "/")))
+	return withoutRepeatedSlashes(e)
+}
+
+// routes are all of them; who may make a call stands beside each.
+func (s *server) routes(g *echo.Group) {
+	reading := []string{http.MethodGet, http.MethodHead}
+	create := s.signed(rule{scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
+	for _, root := range []string{"/api", ""} { // one public client leaves /api out
+		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
+		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.status)
+	}
+	g.Match(reading, api.PathInvoices+"/:id", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead}}, s.readInvoice))
+	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
+}
+
+// recovered turns a panic into an internal error, so that it has an answer of
+// the same shape as every other.
+func recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch r := recover(); r {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(r)
+			default:
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
+
+// common sets what every answer carries.
+func common(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		return next(c)
+	}
+}
+
+var slashes = regexp.MustCompile(`//+`)
+
+// withoutRepeatedSlashes routes "//api//v2/…" as "/api/v2/…". The request target
+// as it was sent, which signatures cover, stays in RequestURI.
+func withoutRepeatedSlashes(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slashes.MatchString(r.URL.Path) || slashes.MatchString(r.URL.RawPath) {
+			clean := *r
+			clean.URL = new(url.URL)
+			*clean.URL = *r.URL
+			clean.URL.Path = slashes.ReplaceAllString(r.URL.Path, "/")
+			clean.URL.RawPath = slashes.ReplaceAllString(r.URL.RawPath, "/")
+			r = &clean
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// settleWait is how long a simulation waits for the watcher to see what it did.
+const settleWait = 2 * time.Second
+
+var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", message: "Only test invoices can be simulated"}
+
+// simulate is POST test/invoices/{id}/simulate: it does on the made-up network
+// what a shopper, a miner or a thief would do on a real one.
+func (s *server) simulate(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	request, err := parseSimulation(k.body)
+	if err != nil {
+		return err
+	}
+	inv, err := s.find(c, k)
+	if err != nil {
+		return err
+	}
+	if inv.Mode != invoice.Test {
+		return errLive
+	}
+	ctx := c.Request().Context()
+	if err := s.useNonce(ctx, k); err != nil {
+		return err
+	}
+	if inv, err = s.act(ctx, inv, request); err != nil {
+		return err
+	}
+	s.tag(c, inv, inv.Version)
+	return writeJSON(c, http.StatusOK, resource(inv, s.now()))
+}
+
+func parseSimulation(body []byte) (api.SimulateRequest, error) {
+	var r api.SimulateRequest
+	err := decode(body, map[string]field{
+		"action":         {required: true, set: text(&r.Action, 32)},
+		"payment_method": {set: text(&r.PaymentMethod, 32)},
+	})
+	if err == nil && !slices.Contains(api.SimulateActions, r.Action) {
+		err = invalid("action", "must be one of "+strings.Join(api.SimulateActions, ", "))
+	}
+	return r, err
+}
+
+// act does what is asked, and returns the invoice as it stands when the watcher
+// has seen it.
+func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRequest) (*invoice.Invoice, error) {
+	method, err := chosen(inv, r.PaymentMethod)
+	if err != nil {
+		return nil, err
+	}
+	if r.Action == api.SimulateLate {
+		if inv, err = s.invoices.SkipHold(ctx, inv.ID); err != nil {
+			return nil, fmt.Errorf("simulate late: %w", err)
+		}
+	}
+	err = s.perform(ctx, inv, method, r.Action)
+	if errors.Is(err, simnet.ErrUnknownTx) || errors.Is(err, simnet.ErrSpent) {
+		return nil, errNothing // it moved on since the watcher looked
+	}
+	if err != nil {
+		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
+	}
+	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, settleWait)
+	if errors.Is(err, invoice.ErrNotModified) {
+		return s.invoices.Invoice(ctx, inv.ID)
+	}
+	return newer, err
+}
+
+var errNothing = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment that this could be done to"}
+
+// perform acts on the network.
+func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Method, action string) error {
+	switch action {
+	case api.SimulateConfirm:
+		return s.confirm(ctx, inv)
+	case api.SimulateReplace:
+		if waiting := transactions(inv, isWaiting); len(waiting) > 0 {
+			return s.simnet.Replace(ctx, waiting[len(waiting)-1])
+		}
+		return errNothing
+	case api.SimulateReorganise:
+		if mined := transactions(inv, isMined); len(mined) > 0 {
+			return s.simnet.Reorganise(ctx, mined)
+		}
+		return errNothing
+	}
+	amount := simulated(inv, m, action)
+	if amount.IsZero() {
+		return errNothing
+	}
+	_, err := s.simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
+	return err
+}
+
+// confirm makes a block with the invoice's waiting transactions, or an empty one
+// on top of those that are not deep enough.
+func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
+	waiting := transactions(inv, isWaiting)
+	shallow := transactions(inv, func(p invoice.Payment) bool { return isMined(p) && !p.Confirmed() })
+	if len(waiting) == 0 && len(shallow) == 0 {
+		return errNothing
+	}
+	return s.simnet.Confirm(ctx, waiting)
+}
+
+// chosen finds the method to pay by among those of the newest quote; the first
+// one when none is named.
+func chosen(inv *invoice.Invoice, code string) (invoice.Method, error) {
+	var codes []string
+	for _, m := range inv.Methods {
+		if _, offered := inv.Quote().Price(m.Asset.Code); !offered {
+			continue
+		}
+		if code == "" || code == m.Asset.Code {
+			return m, nil
+		}
+		codes = append(codes, m.Asset.Code)
+	}
+	return invoice.Method{}, invalid("payment_method", "must be one of "+strings.Join(codes, ", "))
+}
+
+// shownDecimals is how many decimals of a coin a shopper is asked for at most.
+const shownDecimals = 8
+
+// simulated is how much is paid: what is due, or the whole price again when
+// nothing is, and less or more than that.
+func simulated(inv *invoice.Invoice, m invoice.Method, action string) money.Amount {
+	rest := inv.Rest(m)
+	if price, _ := inv.Quote().Price(m.Asset.Code); rest.IsZero() {
+		rest = price.Expected
+	}
+	switch action {
+	case api.SimulateUnder:
+		coin := m.Asset.Currency
+		shown := money.Currency{Code: coin.Code, Decimals: min(shownDecimals, coin.Decimals)}
+		part := money.RoundDown(new(big.Rat).Mul(rest.Rat(), big.NewRat(60, 100)), shown)
+		return money.RoundDown(part.Rat(), coin)
+	case api.SimulateOver:
+		return rest.Scale(big.NewRat(110, 100), shownDecimals)
+	}
+	return rest
+}
+
+// transactions are those of the invoice's payments that a rule picks, each once,
+// the newest last.
+func transactions(inv *invoice.Invoice, pick func(invoice.Payment) bool) []string {
+	var txs []string
+	for _, p := range inv.Payments() {
+		if pick(p) && !slices.Contains(txs, p.Tx) {
+			txs = append(txs, p.Tx)
+		}
+	}
+	return txs
+}
+
+func isWaiting(p invoice.Payment) bool {
+	return p.Presence == invoice.Present && p.Block == nil && p.State != invoice.PaymentReplaced
+}
+
+func isMined(p invoice.Payment) bool { return p.Presence == invoice.Present && p.Block != nil }

@@ -1,0 +1,198 @@
+package server_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+)
+
+// told is what a simulation's answer is looked at for.
+type told struct {
+	Status     string
+	Exceptions []string
+	Due        string
+	Payments   []string // amount, state
+}
+
+func tell(r api.Resource) told {
+	s := told{Status: r.Status, Exceptions: r.Exceptions, Due: r.DueAmount}
+	for _, p := range r.Payments {
+		s.Payments = append(s.Payments, p.Amount+" "+p.CryptoCurrency+" "+p.State)
+	}
+	return s
+}
+
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		body string
+		acts []string
+		want told
+	}
+	none := []string{}
+	tests := map[string][]step{
+		"exact, then again": {
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
+			{`{"action":"exact","payment_method":"EURC-BASE"}`, []string{"pay 100 EURC-BASE to eth-script-0"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed", "100 EURC-BASE seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx2]"}, told{"paid", []string{"overpaid"}, "0", []string{"0.00115714 BTC confirmed", "100 EURC-BASE confirmed"}}},
+		},
+		"under, then the rest in another coin": {
+			{`{"action":"under"}`, []string{"pay 0.00069428 BTC to xpub-script-0"}, told{"pending", []string{"underpaid"}, "40.01", []string{"0.00069428 BTC seen"}}},
+			{`{"action":"exact","payment_method":"ETH"}`, []string{"pay 0.01509391 ETH to eth-script-0"}, told{"pending", none, "0", []string{"0.00069428 BTC seen", "0.01509391 ETH seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1 tx2]"}, told{"paid", none, "0", []string{"0.00069428 BTC confirmed", "0.01509391 ETH confirmed"}}},
+		},
+		"under in a token is rounded to what is shown": {
+			{`{"action":"under","payment_method":"EURC-BASE"}`, []string{"pay 60 EURC-BASE to eth-script-0"}, told{"pending", []string{"underpaid"}, "40", []string{"60 EURC-BASE seen"}}},
+		},
+		"over": {
+			{`{"action":"over"}`, []string{"pay 0.00127286 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00127286 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", []string{"overpaid"}, "0", []string{"0.00127286 BTC confirmed"}}},
+		},
+		"late": {
+			{`{"action":"late"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
+		},
+		"replaced": {
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"replace"}`, []string{"replace tx1"}, told{"created", []string{"replaced"}, "100", []string{"0.00115714 BTC replaced"}}},
+		},
+		"reorganised": {
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
+			{`{"action":"reorganise"}`, []string{"reorganise [tx1]"}, told{"pending", []string{"reorged"}, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
+		},
+	}
+	for name, steps := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(t, time.Now)
+				id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR"}`)
+				for _, step := range steps {
+					time.Sleep(time.Second)
+					got := tell(l.act(t, id, step.body))
+					if diff := cmp.Diff(l.simnet.done(), step.acts); diff != "" {
+						t.Errorf("%s acted (-got +want):\n%s", step.body, diff)
+					}
+					if step.want.Status == "expired" { // a second scan is past the end
+						l.simnet.Confirm(t.Context(), nil)
+						l.simnet.done()
+						_, err := l.invoices.Expire(t.Context(), 10)
+						if err != nil {
+							t.Fatal(err)
+						}
+						got = tell(l.resource(t, id))
+					}
+					if diff := cmp.Diff(got, step.want); diff != "" {
+						t.Errorf("%s answered (-got +want):\n%s", step.body, diff)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestSimulate_confirms_until_it_is_deep_enough(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":600,"fiat_currency":"EUR"}`) // two confirmations
+	l.act(t, id, `{"action":"exact"}`)
+	for _, want := range []string{"pending", "paid"} {
+		if got := l.act(t, id, `{"action":"confirm"}`); got.Status != want {
+			t.Errorf("status %s, want %s", got.Status, want)
+		}
+	}
+	if diff := cmp.Diff(l.simnet.done()[1:], []string{"confirm [tx1]", "confirm []"}); diff != "" {
+		t.Errorf("acted (-got +want):\n%s", diff)
+	}
+	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"confirm"}`})
+	refused(t, response, 409, "nothing_to_do")
+}
+
+func TestSimulate_refuses(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC","ETH"]}`)
+	tests := map[string]struct {
+		body    string
+		status  int
+		code    string
+		message string
+	}{
+		"an unknown action":           {`{"action":"steal"}`, 400, "invalid_action", "action must be one of exact, under, over, confirm, late, replace, reorganise"},
+		"no action":                   {`{}`, 400, "invalid_action", "action is required"},
+		"an unknown method":           {`{"action":"exact","payment_method":"DOGE"}`, 400, "invalid_payment_method", "payment_method must be one of BTC, ETH"},
+		"a method not of the invoice": {`{"action":"exact","payment_method":"EURC-BASE"}`, 400, "invalid_payment_method", "payment_method must be one of BTC, ETH"},
+		"an unknown field":            {`{"action":"exact","amount":1}`, 400, "unknown_field", `Field "amount" is unknown`},
+		"to confirm nothing":          {`{"action":"confirm"}`, 409, "nothing_to_do", ""},
+		"to replace nothing":          {`{"action":"replace"}`, 409, "nothing_to_do", ""},
+		"to reorganise nothing":       {`{"action":"reorganise"}`, 409, "nothing_to_do", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
+			if message := refused(t, response, test.status, test.code); test.message != "" && message != test.message {
+				t.Errorf("message %q, want %q", message, test.message)
+			}
+		})
+	}
+	if acts := l.simnet.done(); len(acts) != 0 {
+		t.Errorf("acted %v", acts)
+	}
+	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
+	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
+}
+
+func TestSimulate_what_has_moved_on(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", fine)
+	l.act(t, id, `{"action":"exact"}`)
+	l.simnet.shown = nil // gone, and the watcher has not looked yet
+	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"replace"}`})
+	refused(t, response, 409, "nothing_to_do")
+}
+
+func TestSimulate_answers_when_nobody_looks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, time.Now)
+		id := l.create(t, "all", fine)
+		l.simnet.asleep = true
+		start := time.Now()
+		got := l.act(t, id, `{"action":"exact"}`)
+		if waited := time.Since(start); waited != 2*time.Second || got.Status != "created" {
+			t.Errorf("answered %s after %s, want created after 2s", got.Status, waited)
+		}
+	})
+}
+
+func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, time.Now)
+		id := l.create(t, "all", fine)
+		if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		got := tell(l.act(t, id, `{"action":"exact"}`))
+		want := told{"declined", []string{"late"}, "1", []string{"0.00001158 BTC late"}}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("answered (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// resource reads an invoice.
+func (l *lab) resource(t *testing.T, id string) api.Resource {
+	t.Helper()
+	var r api.Resource
+	decode(t, read(t, l.send(look(id, nil))), &r)
+	return r
+}

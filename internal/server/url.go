@@ -1,0 +1,71 @@
+package server
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const maxURL = 2048
+
+// returnURL takes an address that the shopper may be sent to. An empty text is
+// no address, as clients send it for a field that is not set.
+func returnURL(into *string) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if !ok {
+			return errors.New("must be a text")
+		}
+		if t != "" && !isReturnURL(t) {
+			return errors.New("must be an absolute https address with a host name, and nothing before the host")
+		}
+		*into = t
+		return nil
+	}
+}
+
+// isReturnURL tells whether every browser reads an address as a page of one
+// named host over https; http only where there is no https: on this machine, and
+// on onion services, which encrypt by themselves. Browsers turn a backslash into
+// a slash and drop tabs and line feeds, so these are not allowed at all.
+func isReturnURL(text string) bool {
+	if utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, notInURL) {
+		return false
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.User != nil || !isHost(u) {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	switch u.Scheme {
+	case "https":
+		return true
+	case "http":
+		return host == "localhost" || strings.HasSuffix(host, ".onion")
+	}
+	return false
+}
+
+func notInURL(r rune) bool {
+	return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r)
+}
+
+// hostPattern is a host name of ASCII labels (RFC 1123, section 2.1). Others are
+// written in Punycode, so that what is checked is what is visited.
+var hostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+
+func isHost(u *url.URL) bool {
+	name, port := u.Hostname(), u.Port()
+	if !hostPattern.MatchString(name) || len(name) > 253 {
+		return false
+	}
+	if u.Host == name {
+		return true
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
