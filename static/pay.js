@@ -1,0 +1,143 @@
+// Improves a page that works without it: countdown, copying, live updates.
+// Every word and number is the server's; nothing is loaded from elsewhere.
+(function () {
+"use strict";
+var d = document, live = d.getElementById("live"), say = d.getElementById("say");
+if (!live) return;
+d.documentElement.classList.remove("nojs");
+
+var stream, poll, tries = 0, deadline = 0, told = {}, leaving, chosen;
+var same = {createHTML: function (html) { return html; }};
+var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
+
+function all(selector, each) { Array.prototype.forEach.call(live.querySelectorAll(selector), each); }
+function tell(text) { say.textContent = ""; setTimeout(function () { say.textContent = text; }, 60); }
+
+// The server says how many seconds are left, never what time it is.
+function arm(clock) {
+  var end = clock ? Date.now() + clock.dataset.left * 1e3 : 0;
+  if (Math.abs(end - deadline) > 3e4) told = {};
+  deadline = end;
+}
+
+function tick() {
+  var clock = d.getElementById("clock");
+  if (!clock || !deadline) return;
+  var s = Math.max(0, Math.round((deadline - Date.now()) / 1e3));
+  clock.previousElementSibling.textContent = clock.dataset.held;
+  clock.firstElementChild.textContent = (s / 60 | 0) + ":" + ("0" + s % 60).slice(-2);
+  [300, 60].forEach(function (mark) {
+    if (s <= mark && s > mark - 30 && !told[mark]) { told[mark] = 1; tell(clock.dataset["say" + mark]); }
+  });
+  if (!s) { deadline = 0; refresh(); }
+}
+
+// Times of day are the shopper's own.
+function local() {
+  var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short"};
+  all("time[datetime]:not(#clock)", function (t) { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
+}
+
+// The chosen method stays through updates and, in the history, through a reload.
+function choose() { all("input[name=method]", function (radio) { if (radio.value === chosen) radio.checked = true; }); }
+
+// The server's fragment replaces the live region; what the shopper chose stays.
+function swap(html) {
+  var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
+  if (!next) return;
+  if (next.dataset.v === live.dataset.v) { arm(next.querySelector("#clock")); return; }
+  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
+  all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
+  clearInterval(leaving);
+  live.replaceWith(next);
+  live = next;
+  choose();
+  d.title = live.dataset.title;
+  arm(d.getElementById("clock"));
+  tick();
+  local();
+  if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
+  if (live.dataset.k !== kind) { if (live.dataset.say) tell(live.dataset.say); leave(); }
+  if (live.dataset.final) stop();
+}
+
+// Back to the shop after ten seconds that are seen, and can be stopped.
+function leave() {
+  var note = d.getElementById("auto"), to = d.getElementById("return"), s = 10;
+  if (!note || !to) return;
+  note.hidden = false;
+  leaving = setInterval(function () {
+    if (d.hidden) return;
+    note.querySelector("b").textContent = --s;
+    if (s < 1) { clearInterval(leaving); location.assign(to.href); }
+  }, 1e3);
+}
+
+function refresh() {
+  return fetch(live.dataset.self, {cache: "no-store"}).then(function (r) { if (r.ok) return r.text().then(swap); }).catch(function () {});
+}
+
+// The stream may be cut off by a proxy without a sound, so polling never stops:
+// it is rare while the stream is open or nobody looks.
+function again() {
+  clearTimeout(poll);
+  if (live.dataset.final) return;
+  var open = stream && stream.readyState === 1;
+  poll = setTimeout(function () { refresh().then(again); }, open || d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
+}
+
+function listen() {
+  if (live.dataset.final) return;
+  again();
+  if (stream || !window.EventSource) return;
+  stream = new EventSource(live.dataset.stream);
+  stream.onopen = again;
+  stream.addEventListener("page", function (e) { tries = 0; swap(e.data); });
+  stream.onerror = function () { if (stream && stream.readyState === 2) stream = null; again(); };
+}
+
+function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll); }
+
+// Coming back from the wallet app: the tab slept, so look now.
+function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
+d.addEventListener("visibilitychange", wake);
+addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
+
+d.addEventListener("click", function (e) {
+  if (e.target.closest("#stay")) { clearInterval(leaving); d.getElementById("auto").hidden = true; return; }
+  var button = e.target.closest("[data-copy]");
+  if (!button) return;
+  (navigator.clipboard ? navigator.clipboard.writeText(button.dataset.copy) : Promise.reject()).then(function () {
+    var label = button.firstElementChild, text = label.dataset.text || (label.dataset.text = label.textContent);
+    label.textContent = button.dataset.done;
+    tell(button.dataset.said);
+    setTimeout(function () { label.textContent = text; }, 2e3);
+  }, function () {
+    getSelection().selectAllChildren(button.parentNode.querySelector("code"));
+  });
+});
+
+d.addEventListener("change", function (e) {
+  if (e.target.name === "method") history.replaceState({m: chosen = e.target.value}, "");
+});
+
+// A simulation answers with the page as it is then; a refusal is shown in full.
+d.addEventListener("submit", function (e) {
+  var form = e.target;
+  if (form.id !== "simulate" || form.dataset.plain) return;
+  e.preventDefault();
+  fetch(form.getAttribute("action"), {method: "POST", body: new URLSearchParams(new FormData(form, e.submitter))}).then(function (r) {
+    if (!r.ok) throw r;
+    return r.text().then(swap);
+  }).catch(function () { form.dataset.plain = 1; form.requestSubmit(e.submitter); });
+});
+
+all("input:checked", function (radio) { chosen = radio.value; });
+if (history.state) chosen = history.state.m;
+choose();
+arm(d.getElementById("clock"));
+tick();
+local();
+setInterval(tick, 500);
+listen();
+})();

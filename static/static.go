@@ -1,0 +1,99 @@
+// Package static holds the style sheets, scripts and pictures of the pages,
+// each under a name that changes with its content.
+package static
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"path"
+	"strings"
+)
+
+//go:embed *.css *.js *.svg
+var sources embed.FS
+
+// bundles are the assets and the files they are joined from, so that a page
+// loads one style sheet.
+var bundles = map[string][]string{
+	"pay.css":   {"base.css", "pay.css"},
+	"store.css": {"base.css", "store.css"},
+	"pay.js":    {"pay.js"},
+	"icon.svg":  {"icon.svg"},
+}
+
+// contentTypes are fixed here: those of the system differ between machines.
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// Asset is a file as it is sent. Its content never changes under its path, so
+// it may be cached for ever.
+type Asset struct {
+	Path        string // "/static/pay.0f3a9b1c22d4.css"
+	ContentType string
+	Body        []byte
+	Gzip        []byte // the same, compressed
+}
+
+var byName, byPath = load()
+
+// Path is where an asset is found, by its plain name: "pay.css". An unknown
+// name is a bug of ours and panics.
+func Path(name string) string {
+	asset, ok := byName[name]
+	if !ok {
+		panic("static: no asset " + name)
+	}
+	return asset.Path
+}
+
+// Find is the asset at a path that Path gave.
+func Find(path string) (Asset, bool) {
+	asset, ok := byPath[path]
+	return asset, ok
+}
+
+func load() (names, paths map[string]Asset) {
+	names, paths = map[string]Asset{}, map[string]Asset{}
+	for name, files := range bundles {
+		asset := newAsset(name, files)
+		names[name], paths[asset.Path] = asset, asset
+	}
+	return names, paths
+}
+
+func newAsset(name string, files []string) Asset {
+	var body []byte
+	for _, file := range files {
+		part, err := sources.ReadFile(file)
+		if err != nil {
+			panic("static: " + err.Error())
+		}
+		body = append(body, part...)
+	}
+	extension := path.Ext(name)
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:6])
+	return Asset{
+		Path:        "/static/" + strings.TrimSuffix(name, extension) + "." + hash + extension,
+		ContentType: contentTypes[extension],
+		Body:        body,
+		Gzip:        compress(body),
+	}
+}
+
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic("static: " + err.Error())
+	}
+	w.Write(body) // a bytes.Buffer never fails
+	w.Close()
+	return b.Bytes()
+}

@@ -1,0 +1,84 @@
+package static_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"chequer/static"
+)
+
+func TestPath(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "icon.svg"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := static.Path(name)
+			if !regexp.MustCompile(`^/static/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)$`).MatchString(path) {
+				t.Errorf("Path(%q) = %q, want the name with a hash", name, path)
+			}
+			asset, ok := static.Find(path)
+			if !ok {
+				t.Fatalf("Find(%q) found nothing", path)
+			}
+			if asset.ContentType == "" {
+				t.Error("no content type")
+			}
+			if got := unzip(t, asset.Gzip); !bytes.Equal(got, asset.Body) {
+				t.Error("the compressed body is not the body")
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"", "/static/", "/static/pay.css", "/static/base.css", static.Path("pay.css") + "/"} {
+		if _, ok := static.Find(path); ok {
+			t.Errorf("Find(%q) found something", path)
+		}
+	}
+}
+
+// The content policy allows no style or script from elsewhere, and a sheet that
+// loads another blocks the page for longer.
+func TestAssetsLoadNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"pay.css", "store.css", "pay.js"} {
+		asset, _ := static.Find(static.Path(name))
+		for _, word := range []string{"@import", "url(", "http:", "https:", "eval(", "innerHTML"} {
+			if strings.Contains(string(asset.Body), word) {
+				t.Errorf("%s contains %q", name, word)
+			}
+		}
+	}
+}
+
+// One budget for the three files that a payment page waits for.
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	sum := 0
+	for _, name := range []string{"pay.css", "pay.js", "icon.svg"} {
+		asset, _ := static.Find(static.Path(name))
+		sum += len(asset.Gzip)
+	}
+	if sum > 8<<10 {
+		t.Errorf("assets of the payment page weigh %d bytes compressed, want at most 8 KiB", sum)
+	}
+}
+
+func unzip(t *testing.T, b []byte) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}

@@ -1,0 +1,38 @@
+// Package views is the pages as templ components, the structs of ready strings
+// that they take, and how money and time are written for people.
+package views
+
+// Page is what every page needs.
+type Page struct {
+	Title  string
+	Shop   string // the name on the page
+	Style  string // addresses of its assets
+	Script string // empty on pages without one
+	Icon   string
+	Home   string // where the storefront is; empty when there is none
+}
+
+// Link is a way to another page.
+type Link struct {
+	Text string
+	URL  string
+	Hint string // where it leads, when that is another site
+
+	Quiet bool // not what most should do now
+}
+
+// Error is a page that says what went wrong, in words.
+type Error struct {
+	Page
+	Heading string
+	Text    string
+	Action  Link
+}
+
+// initial stands in the tile of a shop without a logo.
+func (p Page) initial() string {
+	for _, r := range p.Shop {
+		return string(r)
+	}
+	return "?"
+}

@@ -1,0 +1,183 @@
+package views
+
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// Payment is the page of one invoice in one state. It has parts for every
+// state; those that do not belong to this one are empty.
+type Payment struct {
+	Page
+	Kind    string // the state, as the style sheet knows it
+	Key     string // changes when there is something new to announce
+	Version string // changes when anything on the page does
+	Self    string // address of this page
+	Stream  string // address of its updates
+	Say     string // announced once when the page becomes this
+	Final   bool   // nothing more will happen
+	Test    bool   // no real money
+
+	Back  Link
+	Label string // "Order 1042"
+	Due   Due
+
+	Heading string
+	Open    bool // still going on: a small heading with a pulse
+	Seal    bool
+	Clock   Clock
+	Depth   string // "1 of 2"
+	Steps   []Step
+	Meter   Meter
+	Lead    string
+	Notes   []Note
+	Methods []Method
+	Facts   []Fact
+	Return  Link // back to the shop
+	Leave   bool // goes there by itself
+	Again   Link // a new try
+	Check   Link // without a script: look again
+	Auto    Link // without a script: look again by itself
+	Help    []string
+
+	Summary  Summary
+	Simulate Simulate
+}
+
+// Due is the amount at the head of the page.
+type Due struct {
+	Label  string // "Amount due"
+	Amount string // "€56.50"
+	Line   string // below it, when it is the same for every method
+}
+
+// Clock is how long the price is held.
+type Clock struct {
+	Until   string // "15:42 UTC"
+	Machine string
+	Left    string // seconds
+}
+
+// Step is one of the three that every payment takes.
+type Step struct {
+	Text  string
+	State string // "done", "now" or empty
+}
+
+// Meter is how much of the price has come.
+type Meter struct {
+	Paid, Total string // "43.21", "56.50"
+	PaidText    string
+	TotalText   string
+}
+
+// Note is a paragraph that stands out: what to do, before why.
+type Note struct {
+	Kind   string // "warn", "bad", "ok" or empty
+	Alert  bool   // read out at once when it appears
+	Strong string
+	Text   string
+	Until  Moment // a time within the text, followed by Rest
+	Rest   string
+}
+
+// Fact is a row of a result.
+type Fact struct {
+	Label   string
+	Value   string
+	Machine string // of a time
+	Code    bool   // to be read letter by letter
+	Long    bool   // a line of its own
+}
+
+// Method is one way of paying. All of an invoice's stand in its page.
+type Method struct {
+	ID      string // "m1"
+	Code    string // "EURC-BASE"
+	Label   string // "EURC"
+	Network string // beneath it, where it matters: "Base"
+	Symbol  string
+	Chosen  bool
+	Line    string // amount and rate, for the head of the page
+	Notes   []Note
+
+	QR       Picture
+	Caption  string
+	Wallet   templ.SafeURL // opens a wallet; empty when no link is safe
+	Second   Picture       // the code with the amount, which some wallets misread
+	SecondTo templ.SafeURL
+
+	AmountLabel  string
+	Amount       string // what is copied: digits and a dot
+	AmountGroups []Group
+	Unit         string
+	AddressLabel string
+	Address      string
+	AddressParts []Group
+}
+
+// Picture is a QR code and what it says, for those who do not see it.
+type Picture struct {
+	ID    string
+	Title string
+	Code  QR
+}
+
+// Summary is what is being paid for.
+type Summary struct {
+	Heading string
+	Text    string
+	Total   string
+	Words   string
+}
+
+// Simulate is the tools of a test invoice; none when it has no actions.
+type Simulate struct {
+	Action  string // where the form is sent
+	Actions []Simulation
+	Method  string // when the page has no choice of methods
+}
+
+// Simulation is one thing that a network can be made to show.
+type Simulation struct {
+	Value string
+	Text  string
+}
+
+// schemes are those of wallets. Everything else that templ does not know stays
+// blanked: a link with a scheme can run a program.
+var schemes = []string{"bitcoin", "litecoin", "ethereum", "monero", "lightning"}
+
+// WalletURL is a payment URI as a link; empty when it is not one of a wallet's.
+func WalletURL(uri string) templ.SafeURL {
+	scheme, _, ok := strings.Cut(uri, ":")
+	if !ok {
+		return ""
+	}
+	for _, known := range schemes {
+		if strings.EqualFold(scheme, known) {
+			return templ.SafeURL(uri)
+		}
+	}
+	return ""
+}
+
+// switched tells whether the shopper has a choice.
+func (p Payment) switched() bool { return len(p.Methods) > 1 }
+
+// name is a method's, told apart from others of its kind: "USDC on Base".
+func (m Method) name() string {
+	if m.Network == "" {
+		return m.Label
+	}
+	return m.Label + " on " + m.Network
+}
+
+// class shows an element only while the method is chosen; a single one always.
+func (p Payment) class(m Method) string {
+	if !p.switched() {
+		return ""
+	}
+	return "way " + m.ID
+}

@@ -1,0 +1,86 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+)
+
+var small = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+
+var tens = strings.Fields("- - twenty thirty forty fifty sixty seventy eighty ninety")
+
+// units are the names of a currency's whole and hundredth parts.
+var units = map[string][2]string{
+	"EUR": {"euro", "cent"},
+	"USD": {"dollar", "cent"},
+}
+
+// Words is an amount as it stands on a cheque: "fifty-six euros and fifty
+// cents". It lets a shopper see at once what was made of "1,50". Empty for an
+// amount or currency without words.
+func Words(amount, code string) string {
+	unit, ok := units[code]
+	whole, fraction, _ := strings.Cut(amount, ".")
+	if !ok || len(fraction) > 2 {
+		return ""
+	}
+	n, err := strconv.Atoi(whole)
+	if err != nil || n < 0 || n >= 1e9 {
+		return ""
+	}
+	cents, err := strconv.Atoi((fraction + "00")[:2])
+	if err != nil {
+		return ""
+	}
+	if cents == 0 {
+		return spelled(n, unit[0])
+	}
+	if n == 0 {
+		return spelled(cents, unit[1])
+	}
+	return spelled(n, unit[0]) + " and " + spelled(cents, unit[1])
+}
+
+// Number is a number in words.
+func Number(n int) string {
+	switch {
+	case n < 20:
+		return small[n]
+	case n < 100:
+		return joined(tens[n/10], "-", n%10)
+	case n < 1e3:
+		return joined(small[n/100]+" hundred", " and ", n%100)
+	case n < 1e6:
+		return joined(Number(n/1e3)+" thousand", below100(n%1e3), n%1e3)
+	}
+	return joined(Number(n/1e6)+" million", below100(n%1e6), n%1e6)
+}
+
+// below100 joins a small rest with an "and": "two thousand and five".
+func below100(rest int) string {
+	if rest < 100 {
+		return " and "
+	}
+	return " "
+}
+
+func joined(head, join string, rest int) string {
+	if rest == 0 {
+		return head
+	}
+	return head + join + Number(rest)
+}
+
+func spelled(n int, unit string) string {
+	if n == 1 {
+		return "one " + unit
+	}
+	return Number(n) + " " + unit + "s"
+}
+
+func count(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return strconv.Itoa(n) + " " + unit + "s"
+}

@@ -1,0 +1,40 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/static"
+)
+
+// forever is for what never changes under its address.
+const forever = "public, max-age=31536000, immutable"
+
+func (h *Handler) asset(c echo.Context) error {
+	asset, ok := static.Find("/static/" + c.Param("*"))
+	if !ok {
+		return echo.ErrNotFound
+	}
+	header := c.Response().Header()
+	header.Set("Cache-Control", forever)
+	header.Set("Vary", "Accept-Encoding")
+	if !strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+		return c.Blob(http.StatusOK, asset.ContentType, asset.Body)
+	}
+	header.Set("Content-Encoding", "gzip")
+	return c.Blob(http.StatusOK, asset.ContentType, asset.Gzip)
+}
+
+// icon is for what asks for it unasked; pages name the one with the hash.
+func (h *Handler) icon(c echo.Context) error {
+	icon, _ := static.Find(static.Path("icon.svg"))
+	c.Response().Header().Set("Cache-Control", "public, max-age=86400")
+	return c.Blob(http.StatusOK, icon.ContentType, icon.Body)
+}
+
+func (h *Handler) robots(c echo.Context) error {
+	c.Response().Header().Set("Cache-Control", "public, max-age=86400")
+	return c.String(http.StatusOK, "User-agent: *\nDisallow: /\n")
+}

@@ -1,0 +1,217 @@
+package web_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/static"
+	"chequer/web"
+)
+
+func TestEveryAddressKeepsTheBasePath(t *testing.T) {
+	t.Parallel()
+	test := invoice("test")
+	test.Mode, test.URLFailure = "test", ""
+	expired := invoice("expired")
+	expired.Status, expired.URLFailure = api.StatusExpired, ""
+	h := pages(t, newService(test, expired), func(c *web.Config) { c.BasePath = "/pay" })
+	for _, page := range []string{"/pay", "/pay/", "/pay/invoice/test", "/pay/invoice/expired", "/pay/invoice/nosuch"} {
+		doc := document(t, get(t, h, page))
+		links := 0
+		for _, name := range []string{"href", "src", "action", "data-self", "data-stream"} {
+			doc.Find("[" + name + "]").Each(func(_ int, e *goquery.Selection) {
+				link := e.AttrOr(name, "")
+				if strings.HasPrefix(link, "#") || strings.Contains(link, ":") {
+					return // within the page, or a wallet or a shop
+				}
+				links++
+				if !strings.HasPrefix(link, "/pay/") {
+					t.Errorf("%s: %s=%q leaves the base path", page, name, link)
+				}
+				if name == "href" || name == "src" {
+					if got := get(t, h, link).StatusCode; got != 200 {
+						t.Errorf("%s: %q answers %d", page, link, got)
+					}
+				}
+			})
+		}
+		if links < 3 {
+			t.Errorf("%s has %d links", page, links)
+		}
+	}
+	if got := post(t, h, "/pay/", url.Values{"amount": {"1"}}, nil).Header.Get("Location"); got != "/pay/invoice/made1" {
+		t.Errorf("an order leads to %q", got)
+	}
+	if got := get(t, h, "/invoice/test").StatusCode; got != 404 {
+		t.Errorf("outside the base path: %d", got)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(invoice("abc")), nil)
+	want := map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types live",
+		"Permissions-Policy":         "clipboard-write=(self), camera=(), microphone=(), geolocation=(), payment=()",
+		"Referrer-Policy":            "no-referrer",
+		"X-Content-Type-Options":     "nosniff",
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"X-Robots-Tag":               "noindex",
+		"Set-Cookie":                 "",
+	}
+	for target, cache := range map[string]string{
+		"/":                       "private, no-cache",
+		"/invoice/abc":            "no-store",
+		"/invoice/nosuch":         "no-store",
+		"/nosuch":                 "no-store",
+		"/robots.txt":             "public, max-age=86400",
+		"/favicon.ico":            "public, max-age=86400",
+		static.Path("pay.css"):    "public, max-age=31536000, immutable",
+		"/static/pay.0000000.css": "no-store",
+	} {
+		header := get(t, h, target).Header
+		got := map[string]string{}
+		for name := range want {
+			got[name] = header.Get(name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", target, diff)
+		}
+		if got := header.Get("Cache-Control"); got != cache {
+			t.Errorf("%s: Cache-Control = %q, want %q", target, got, cache)
+		}
+	}
+}
+
+// C71: no request makes us send a browser elsewhere.
+func TestNothingRedirectsElsewhere(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(pages(t, newService(), nil))
+	t.Cleanup(server.Close)
+	for _, path := range []string{
+		"/%5Cevil.example", "/%5Cevil.example/", "//evil.example", "//evil.example/", "//evil.example/%2f..", "/%5C%5Cevil.example/",
+		"/static//evil.example%2f..", "/static/..//evil.example", "/static/../../etc/passwd", "///evil.example//", "/invoice//evil.example",
+		"/invoice/..%2f..%2fevil.example", "/login?next=//evil.example", "/.", "/static/", "/static", "/invoice",
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			answer := raw(t, server.Listener.Addr().String(), method, path)
+			if answer.StatusCode != 404 && answer.StatusCode != 405 {
+				t.Errorf("%s %s answers %d", method, path, answer.StatusCode)
+			}
+			if got := answer.Header.Get("Location"); got != "" {
+				t.Errorf("%s %s leads to %q", method, path, got)
+			}
+		}
+	}
+}
+
+// raw sends a path as it is: clients would clean it.
+func raw(t *testing.T, address, method, path string) *http.Response {
+	t.Helper()
+	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, method+" "+path+" HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return answer
+}
+
+func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		header map[string]string
+		want   int
+	}{
+		{"ours", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
+		{"no browser", nil, 303},
+		{"ours over plain http, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
+		{"ours behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
+		{"another site's", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403},
+		{"another site's without a name", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403},
+		{"another site's in an old browser", map[string]string{"Origin": "https://evil.example"}, 403},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := pages(t, newService(), func(c *web.Config) { c.BaseURL = "https://pay.example/shop" })
+			if got := post(t, h, "/", url.Values{"amount": {"1"}}, tt.header).StatusCode; got != tt.want {
+				t.Errorf("answer %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		form     url.Values
+		refusal  error
+		status   int
+		location string
+		asked    []api.SimulateRequest
+	}{
+		{"with the chosen method", url.Values{"action": {"exact"}, "method": {"BTC"}}, nil, 303, "/invoice/abc?m=BTC", []api.SimulateRequest{{Action: "exact", PaymentMethod: "BTC"}}},
+		{"without a method", url.Values{"action": {"confirm"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "confirm"}}},
+		{"a method is not a way out", url.Values{"action": {"exact"}, "method": {"//x&y"}}, nil, 303, "/invoice/abc?m=%2F%2Fx%26y", []api.SimulateRequest{{Action: "exact", PaymentMethod: "//x&y"}}},
+		{"an unknown action", url.Values{"action": {"rob"}}, nil, 422, "", nil},
+		{"no action", nil, nil, 422, "", nil},
+		{"refused", url.Values{"action": {"late"}}, &client.Error{Status: 409, Message: "The price is still held."}, 409, "", []api.SimulateRequest{{Action: "late"}}},
+		{"not a test invoice", url.Values{"action": {"late"}}, client.ErrNotFound, 404, "", []api.SimulateRequest{{Action: "late"}}},
+		{"not offered", url.Values{"action": {"late"}}, client.ErrUnsupported, 404, "", []api.SimulateRequest{{Action: "late"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(invoice("abc"))
+			s.refusal = tt.refusal
+			response := post(t, pages(t, s, nil), "/invoice/abc/simulate", tt.form, nil)
+			if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.location {
+				t.Errorf("answer %d to %q, want %d to %q", response.StatusCode, got, tt.status, tt.location)
+			}
+			if diff := cmp.Diff(tt.asked, s.simulated); diff != "" {
+				t.Errorf("asked of the service (-want +got):\n%s", diff)
+			}
+			if tt.status == 409 {
+				doc := document(t, response)
+				if doc.Find(`p:contains("The price is still held.")`).Length() != 1 || doc.Find(`a.btn[href="/invoice/abc"]`).Length() != 1 {
+					t.Errorf("the page says %q", doc.Find("main").Text())
+				}
+			}
+		})
+	}
+}
+
+func TestAssetsAreCompressed(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(invoice("abc")), nil)
+	for _, target := range []string{static.Path("pay.css"), "/invoice/abc"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		response := do(h, r)
+		if got := response.Header["Content-Encoding"]; !cmp.Equal(got, []string{"gzip"}) {
+			t.Errorf("%s: Content-Encoding = %q", target, got)
+		}
+		if got := response.Header.Get("Vary"); got != "Accept-Encoding" {
+			t.Errorf("%s: Vary = %q", target, got)
+		}
+	}
+}

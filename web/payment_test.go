@@ -1,0 +1,278 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/web"
+)
+
+// states is the invoice in every state that a page knows, and what it says then.
+var states = []struct {
+	name    string
+	change  func(*api.Resource)
+	title   string
+	heading string
+	head    string // label of the amount
+	amount  string
+	codes   int    // QR codes: none once nothing more should be sent
+	say     string // part of what is announced
+	words   string // somewhere on the page
+}{
+	{
+		"waiting", func(*api.Resource) {},
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "", "fifty-six euros and fifty cents",
+	},
+	{
+		"hold ended, still looking", func(r *api.Resource) { r.SecondsLeft = -5 },
+		"Price run out – Atelier Nord", "The held price has run out", "Amount due", "€56.50", 0, "still looking", "Do not send it again",
+	},
+	{
+		"delayed", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} },
+		"Price run out – Atelier Nord", "The held price has run out", "Amount due", "€56.50", 0, "still looking", "This takes longer than usual",
+	},
+	{
+		"partly paid", func(r *api.Resource) {
+			part := transfer("confirmed")
+			part.Amount, part.FiatAmount = "0.0005", "43.21"
+			r.Status, r.DueAmount, r.PaidAmount, r.Payments = api.StatusPending, "13.29", "43.21", []api.Payment{part}
+			r.Exceptions = []string{api.ExceptionUnderpaid}
+			r.PaymentMethods[0].DueAmount = "0.00015379"
+		},
+		"€13.29 still due – Atelier Nord", "Part of it arrived", "Still due", "€13.29", 3, "€13.29 still due. The QR code now shows the rest", "0.00015379 BTC",
+	},
+	{
+		"partly paid, hold ended", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.PaidAmount, r.SecondsLeft = api.StatusPending, "13.29", "43.21", 0
+		},
+		"€13.29 still due – Atelier Nord", "Part of it arrived", "Still due", "€13.29", 0, "has run out", "Do not send the rest now",
+	},
+	{
+		"seen", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.Payments = api.StatusPending, "0", []api.Payment{transfer("seen")}
+		},
+		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "One of two confirmations. You can close this page.", "1 of 2",
+	},
+	{
+		"paid", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.PaidAmount, r.PaidAt = api.StatusPaid, "0", "56.5", "2026-11-27T12:52:00.000Z"
+			r.PaidTx, r.Payments = transfer("").Tx, []api.Payment{transfer("confirmed")}
+		},
+		"Paid – Atelier Nord", "Paid. Thank you.", "Paid", "€56.50", 0, "Paid. Your order 1042 is confirmed.", "27 Nov 2026, 12:52 UTC",
+	},
+	{
+		"overpaid", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.OverpaidAmount, r.Exceptions = api.StatusPaid, "0", "6.91", []string{api.ExceptionOverpaid}
+		},
+		"Paid, with €6.91 extra – Atelier Nord", "Paid. You sent a little extra.", "Paid", "€56.50", 0, "€6.91 more than needed", "belongs to you",
+	},
+	{
+		"expired", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 },
+		"Price expired – Atelier Nord", "The held price has run out", "Amount due", "€56.50", 0, "No payment was seen", "27 Dec 2026, 12:14 UTC",
+	},
+	{
+		"expired with a part", func(r *api.Resource) {
+			r.Status, r.SecondsLeft, r.PaidAmount, r.DueAmount = api.StatusExpired, -900, "43.21", "13.29"
+		},
+		"Price expired – Atelier Nord", "Only part of it arrived in time", "Amount due", "€56.50", 0, "Only €43.21", "€13.29 is missing",
+	},
+	{
+		"late", func(r *api.Resource) {
+			short := transfer("late")
+			short.FiatAmount = "55.9"
+			r.Status, r.SecondsLeft, r.Exceptions, r.Payments = api.StatusExpired, -900, []string{api.ExceptionLate}, []api.Payment{short}
+		},
+		"Payment arrived late – Atelier Nord", "Your payment arrived late", "Received late", "€55.90", 0, "after the price expired", "It came in 21 minutes after",
+	},
+	{
+		"declined", func(r *api.Resource) { r.Status = api.StatusDeclined },
+		"Cancelled – Atelier Nord", "This payment was cancelled", "Cancelled", "€56.50", 0, "Do not send anything", "cancelled",
+	},
+	{
+		"replaced", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} },
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "", "Nothing was taken",
+	},
+	{
+		"reorganised", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{transfer("seen")}
+		},
+		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "Payment seen", "The network took a confirmation back",
+	},
+	{
+		"wrong asset", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "", "Another currency arrived",
+	},
+}
+
+func TestPaymentStates(t *testing.T) {
+	t.Parallel()
+	for _, tt := range states {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := invoice("abc")
+			tt.change(&r)
+			response := get(t, pages(t, newService(r), nil), "/invoice/abc")
+			doc := document(t, response)
+			live := doc.Find("#live")
+			for _, check := range []struct{ what, got, want string }{
+				{"title", doc.Find("head title").Text(), tt.title},
+				{"title of the fragment", live.AttrOr("data-title", ""), tt.title},
+				{"heading", doc.Find("h2#st").Text(), tt.heading},
+				{"label of the amount", doc.Find(".due .k").Text(), tt.head},
+				{"amount", doc.Find(".due .v").Text(), tt.amount},
+			} {
+				if check.got != check.want {
+					t.Errorf("%s = %q, want %q", check.what, check.got, check.want)
+				}
+			}
+			if got := doc.Find(".qr svg").Length(); got != tt.codes {
+				t.Errorf("%d QR codes, want %d", got, tt.codes)
+			}
+			if got := live.AttrOr("data-say", ""); !strings.Contains(got, tt.say) || (tt.say == "") != (got == "") {
+				t.Errorf("announced %q, want %q in it", got, tt.say)
+			}
+			if got := strings.Join(strings.Fields(doc.Find("body").Text()), " "); !strings.Contains(got, tt.words) {
+				t.Errorf("%q is not on the page: %s", tt.words, got)
+			}
+			if got := doc.Find("h1").Length(); got != 1 {
+				t.Errorf("%d headings of the first order", got)
+			}
+			if got := doc.Find("style, [style], script:not([src])").Length(); got != 0 {
+				t.Errorf("%d styles or scripts within the page", got)
+			}
+		})
+	}
+}
+
+func TestPaymentPage(t *testing.T) {
+	t.Parallel()
+	test := func(r *api.Resource) { r.Mode, r.RateSource = "test", "demo" }
+	paid := states[6].change
+	for _, tt := range []struct {
+		name     string
+		target   string
+		change   func(*api.Resource)
+		selector string
+		want     int
+	}{
+		{"the first method is open", "/invoice/abc", nil, "#m1[checked]", 1},
+		{"m opens a method", "/invoice/abc?m=EURC-BASE", nil, "#m2[checked]", 1},
+		{"an unknown method opens the first", "/invoice/abc?m=%3Cb%3E", nil, "#m1[checked]", 1},
+		{"a wallet opens coins", "/invoice/abc", nil, `a#m1-open[href^="bitcoin:bc1q"]`, 1},
+		{"no wallet link at once for tokens", "/invoice/abc", nil, "a#m2-open", 0},
+		{"tokens have the amount one tap away", "/invoice/abc", nil, `details#m2-more svg`, 1},
+		{"the network of a token is told", "/invoice/abc", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
+		{"an unwatched method says so", "/invoice/abc", nil, `.m2 .note:contains("Checked by hand.")`, 1},
+		{"a watched method does not", "/invoice/abc", nil, `.m1 .note:contains("Checked by hand.")`, 0},
+		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
+		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
+		{"every simulation has its button", "/invoice/abc", test, "#simulate button[name=action]", 7},
+		{"demo rates are marked", "/invoice/abc", test, `.due .c:contains("(demo rate)")`, 2},
+		{"paid leads back to the shop", "/invoice/abc", paid, `a#return[href="https://shop.example/thanks?order=1042&invoice=abc"]`, 1},
+		{"paid is final", "/invoice/abc", paid, `#live[data-final]`, 1},
+		{"paid goes back by itself", "/invoice/abc", paid, `#auto[hidden] #stay`, 1},
+		{"waiting is not final", "/invoice/abc", nil, `#live[data-final]`, 0},
+		{"declined is final", "/invoice/abc", func(r *api.Resource) { r.Status = api.StatusDeclined }, `#live[data-final]`, 1},
+		{"expired leads to a new try", "/invoice/abc", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},
+		{"without an address of the shop to ours", "/invoice/abc", func(r *api.Resource) { r.Status, r.URLFailure = api.StatusExpired, "" }, `a#again[href="/"]`, 1},
+		{"an address that is no web address is none", "/invoice/abc", func(r *api.Resource) { paid(r); r.URLSuccess = "javascript:alert(1)" }, `a#return, #auto`, 0},
+		{"a dropped payment is read out", "/invoice/abc", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} }, `.note[role=alert]`, 1},
+		{"the rest is never below what the network carries", "/invoice/abc", func(r *api.Resource) {
+			r.Status, r.DueAmount = api.StatusPending, "0.1"
+			r.PaymentMethods[0].DueAmount, r.PaymentMethods[0].SmallestAmount = "0.00001", "0.00001"
+		}, `.m1 .note:contains("no less than 0.00001 BTC")`, 1},
+		{"auto is kept by its links", "/invoice/abc?auto=1", nil, `a[href="/invoice/abc?auto=1&m=BTC"]`, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := invoice("abc")
+			if tt.change != nil {
+				tt.change(&r)
+			}
+			doc := document(t, get(t, pages(t, newService(r), nil), tt.target))
+			if got := doc.Find(tt.selector).Length(); got != tt.want {
+				t.Errorf("%d of %q, want %d", got, tt.selector, tt.want)
+			}
+		})
+	}
+}
+
+// A service that speaks only the specification tells no names, links or
+// versions; the page is whole all the same.
+func TestPaymentPageOfABareService(t *testing.T) {
+	t.Parallel()
+	r := api.Resource{
+		ForeignID: "abc", Status: api.StatusCreated, ExpiredAt: "2026-11-27T12:14:32.000Z", SecondsLeft: 872,
+		ClientAmount: "56.5", ClientCurrency: "EUR",
+		PaymentMethods: []api.PaymentMethod{
+			{CryptoCurrency: "BTC", Address: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", ExpectedAmount: "0.00065379", RateEUR: "86420"},
+			{CryptoCurrency: "EURC-BASE", Address: "0x1111111254EEB25477B68fb85Ed929f73A960582", ExpectedAmount: "56.5", RateEUR: "1"},
+		},
+	}
+	h := pages(t, newService(r), func(c *web.Config) { c.ShopName = "" })
+	doc := document(t, get(t, h, "/invoice/abc"))
+	for selector, want := range map[string]int{
+		`h1:contains("Checkout")`: 1, `head title:contains("Pay the shop")`: 1,
+		`label[for=m2]:contains("EURC-BASE")`: 1, ".qr svg": 2, `[data-copy="0.00065379"]`: 1,
+		`dt:contains("BTC address")`: 1, "#clock[data-left='872']": 1, `.note:contains("by hand")`: 0,
+		`.due .c:contains("1 BTC = €86,420.00")`: 1,
+	} {
+		if got := doc.Find(selector).Length(); got != want {
+			t.Errorf("%d of %q, want %d", got, selector, want)
+		}
+	}
+}
+
+func TestVersionChangesWhenTheHoldEnds(t *testing.T) {
+	t.Parallel()
+	s := newService(invoice("abc"))
+	h := pages(t, s, nil)
+	version := func() string {
+		return document(t, get(t, h, "/invoice/abc")).Find("#live").AttrOr("data-v", "")
+	}
+	held := version()
+	r := invoice("abc")
+	r.SecondsLeft = 0
+	s.set(r)
+	if ended := version(); held == "" || ended == held {
+		t.Errorf("version is %q before and %q after", held, ended)
+	}
+}
+
+func TestPaymentPageAnswers(t *testing.T) {
+	t.Parallel()
+	paid := invoice("paid")
+	states[6].change(&paid)
+	h := pages(t, newService(invoice("abc"), paid), nil)
+	for _, tt := range []struct {
+		method, target string
+		status         int
+		refresh        string
+	}{
+		{http.MethodGet, "/invoice/abc", 200, ""},
+		{http.MethodHead, "/invoice/abc", 200, ""},
+		{http.MethodGet, "/invoice/abc?auto=1", 200, "20"},
+		{http.MethodGet, "/invoice/paid?auto=1", 200, ""},
+		{http.MethodGet, "/invoice/nosuch", 404, ""},
+		{http.MethodGet, "/invoice/ab%20c", 404, ""},
+		{http.MethodGet, "/invoice/..%2fabc", 404, ""},
+		{http.MethodGet, "/invoice/" + strings.Repeat("a", 65), 404, ""},
+		{http.MethodGet, "/invoice/", 404, ""},
+		{http.MethodGet, "/invoice/abc/", 404, ""},
+		{http.MethodPost, "/invoice/abc", 405, ""},
+	} {
+		response := do(h, httptest.NewRequestWithContext(t.Context(), tt.method, tt.target, nil))
+		if response.StatusCode != tt.status {
+			t.Errorf("%s %s = %d, want %d", tt.method, tt.target, response.StatusCode, tt.status)
+		}
+		if got := response.Header.Get("Refresh"); got != tt.refresh {
+			t.Errorf("%s: Refresh = %q, want %q", tt.target, got, tt.refresh)
+		}
+		if got := response.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/html") {
+			t.Errorf("%s: Content-Type = %q", tt.target, got)
+		}
+	}
+}

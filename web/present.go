@@ -1,0 +1,167 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// scene is what a page is shown with, beside the invoice.
+type scene struct {
+	page   views.Page
+	self   string // address of the page
+	shop   string // in a sentence
+	method string // the one to open
+	now    time.Time
+	demo   bool
+}
+
+// state is what the page of an invoice is about. Status and exceptions are the
+// service's; what follows from them for the shopper is decided here alone.
+type state string
+
+const (
+	waiting  state = "waiting"
+	ended    state = "ended" // the price is held no more, but nothing is decided
+	partial  state = "partial"
+	seen     state = "seen"
+	paid     state = "paid"
+	overpaid state = "overpaid"
+	expired  state = "expired"
+	late     state = "late"
+	declined state = "declined"
+)
+
+func stateOf(r api.Resource) state {
+	switch r.Status {
+	case api.StatusPending:
+		if isZero(r.DueAmount) {
+			return seen
+		}
+		return partial
+	case api.StatusPaid:
+		if has(r, api.ExceptionOverpaid) {
+			return overpaid
+		}
+		return paid
+	case api.StatusExpired:
+		if has(r, api.ExceptionLate) {
+			return late
+		}
+		return expired
+	case api.StatusDeclined:
+		return declined
+	}
+	if r.SecondsLeft <= 0 {
+		return ended
+	}
+	return waiting
+}
+
+// present is an invoice as its page shows it. Every fact is the resource's; a
+// service that tells less makes a page with fewer of them.
+func present(r api.Resource, s scene) views.Payment {
+	kind := stateOf(r)
+	p := views.Payment{
+		Page:    s.page,
+		Kind:    string(kind),
+		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
+		Test:    r.Mode == "test",
+		Label:   label(r),
+		Due:     views.Due{Label: "Amount due", Amount: views.Fiat(r.ClientAmount, r.ClientCurrency)},
+		Back:    back(r, s),
+		Summary: summary(r),
+	}
+	switch kind {
+	case waiting:
+		showWaiting(&p, r, s)
+	case ended:
+		showEnded(&p, r, s)
+	case partial:
+		showPartial(&p, r, s)
+	case seen:
+		showSeen(&p, r, s)
+	case paid, overpaid:
+		showPaid(&p, r, s)
+	case expired:
+		showExpired(&p, r, s)
+	case late:
+		showLate(&p, r, s)
+	case declined:
+		showDeclined(&p, r, s)
+	}
+	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
+	if p.Test {
+		p.Simulate = simulation(r, s, p)
+	}
+	return p
+}
+
+func label(r api.Resource) string {
+	if r.OrderID != "" {
+		return "Order " + r.OrderID
+	}
+	return "Ref. " + views.Reference(r.ForeignID)
+}
+
+func summary(r api.Resource) views.Summary {
+	heading := "Your payment"
+	if r.OrderID != "" || r.Description != "" {
+		heading = "Your order"
+	}
+	return views.Summary{
+		Heading: heading,
+		Text:    r.Description,
+		Total:   views.Fiat(r.ClientAmount, r.ClientCurrency),
+		Words:   views.Words(r.ClientAmount, r.ClientCurrency),
+	}
+}
+
+// back leads to where the shopper came from.
+func back(r api.Resource, s scene) views.Link {
+	if r.Status == api.StatusPaid {
+		return returnLink(r.URLSuccess, r.ForeignID, "Back to "+s.shop)
+	}
+	if link := returnLink(r.URLFailure, r.ForeignID, "Back to "+s.shop); link.URL != "" {
+		return link
+	}
+	return views.Link{Text: "Back to the start", URL: s.page.Home}
+}
+
+// again is a new try: where the shop wants it, else at our own form.
+func again(r api.Resource, s scene) views.Link {
+	if link := returnLink(r.URLFailure, r.ForeignID, "Start again"); link.URL != "" {
+		return link
+	}
+	return views.Link{Text: "Start again", URL: s.page.Home}
+}
+
+// returnLink is an address that the shop gave, with the invoice's id added; none
+// when it is not a web address. It proves nothing: the shop asks us.
+func returnLink(address, id, text string) views.Link {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return views.Link{}
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "invoice=" + url.QueryEscape(id)
+	return views.Link{Text: text, URL: u.String(), Hint: "Opens " + u.Host}
+}
+
+func has(r api.Resource, exception string) bool { return slices.Contains(r.Exceptions, exception) }
+
+// isZero tells whether an amount of the wire is none, or was not told.
+func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
+
+func title(words string, s scene) string {
+	if s.shop == "the shop" {
+		return words
+	}
+	return words + " – " + s.shop
+}

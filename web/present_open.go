@@ -1,0 +1,103 @@
+package web
+
+import (
+	"strconv"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+func showWaiting(p *views.Payment, r api.Resource, s scene) {
+	p.Title = "Pay " + s.shop
+	p.Heading, p.Open = "Waiting for your payment", true
+	p.Steps = steps("now", "", "")
+	p.Clock = clock(r, s)
+	p.Methods = methods(r, s, false)
+	p.Help = []string{
+		"Send the exact amount in one payment. The fee is extra; your wallet sets it.",
+		"You can close this page after sending. We keep looking, and its address stays the same.",
+		"What arrives after the price has run out may need a decision by " + s.shop + ".",
+	}
+}
+
+func showPartial(p *views.Payment, r api.Resource, s scene) {
+	due := views.Fiat(r.DueAmount, r.ClientCurrency)
+	p.Title = title(due+" still due", s)
+	p.Due = views.Due{Label: "Still due", Amount: due}
+	p.Heading, p.Open = "Part of it arrived", true
+	p.Meter = views.Meter{
+		Paid: arrived(r), Total: r.ClientAmount,
+		PaidText: views.Fiat(arrived(r), r.ClientCurrency), TotalText: views.Fiat(r.ClientAmount, r.ClientCurrency),
+	}
+	if r.SecondsLeft <= 0 {
+		p.Say = "Part of the payment arrived, and the held price has run out. " + due + " is missing."
+		p.Due.Line = "The price is held no more"
+		p.Notes = []views.Note{{
+			Kind: "warn", Strong: "Do not send the rest now.",
+			Text: "The held price has run out. We are still looking for what was sent in time; after that " + s.shop + " decides.",
+		}}
+		p.Again = again(r, s)
+		return
+	}
+	p.Say = "Part of the payment arrived. " + due + " still due. The QR code now shows the rest."
+	p.Clock = clock(r, s)
+	p.Methods = methods(r, s, true)
+	p.Notes = []views.Note{{
+		Kind: "warn", Strong: "Send the rest to the same address.",
+		Text: "Some wallets and exchanges take their fee out of the amount. The code asks for the rest only.",
+	}}
+	p.Help = []string{
+		"The rest may be paid by another method: both count together.",
+		"If you cannot send the rest, ask " + s.shop + " and give the reference " + views.Reference(r.ForeignID) + ".",
+	}
+}
+
+// showEnded is between the end of the held price and the decision that nothing
+// came in time.
+func showEnded(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title("Price run out", s)
+	p.Say = "The held price has run out. We are still looking for your payment."
+	p.Due.Line = heldUntil(r, s)
+	p.Heading = "The held price has run out"
+	p.Lead = "We are still looking for a payment that was sent in time."
+	p.Notes = []views.Note{
+		{Strong: "Already sent it? Do not send it again.", Text: "This page changes when it arrives. Keep the reference " + views.Reference(r.ForeignID) + "."},
+		{Strong: "Not sent yet? Do not send it now.", Text: "It would be too late for this price. Start again instead."},
+	}
+	p.Again = again(r, s)
+	p.Again.Quiet = true
+}
+
+func showSeen(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title("Payment seen", s)
+	p.Due.Label, p.Due.Line = "Received", received(r, counted)
+	p.Heading, p.Open = "Payment seen", true
+	p.Steps = steps("done", "now", "")
+	p.Lead = "The network is confirming it. There is nothing more for you to do, and you can close this page."
+	p.Say = "Payment seen. You can close this page."
+	if last, ok := slowest(r); ok {
+		p.Depth = strconv.Itoa(last.Confirmations) + " of " + strconv.Itoa(last.Required)
+		p.Say = "Payment seen. " + spokenDepth(last) + " You can close this page."
+	}
+	p.Facts = payments(r, counted)
+}
+
+// clock is how long the price is held.
+func clock(r api.Resource, s scene) views.Clock {
+	return views.Clock{
+		Until: views.TimeOfDay(r.ExpiredAt, s.now), Machine: r.ExpiredAt,
+		Left: strconv.FormatInt(r.SecondsLeft, 10),
+	}
+}
+
+func heldUntil(r api.Resource, s scene) string {
+	until := views.TimeOfDay(r.ExpiredAt, s.now)
+	if until == "" {
+		return ""
+	}
+	return "Price was held until " + until
+}
+
+func steps(wait, seen, confirmed string) []views.Step {
+	return []views.Step{{Text: "Waiting", State: wait}, {Text: "Seen", State: seen}, {Text: "Confirmed", State: confirmed}}
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"chequer/internal/api"
+	"chequer/internal/money"
+	"chequer/views"
+)
+
+// counted tells whether a payment is one towards the price.
+func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confirmed" }
+
+func lateOnes(t api.Payment) bool { return t.State == "late" }
+
+// coin is a currency as amounts of it are summed for display.
+func coin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
+
+// received is the sum of some payments, by currency: "0.0005 BTC + 12 EURC on
+// Base".
+func received(r api.Resource, which func(api.Payment) bool) string {
+	var order []string
+	sums := map[string]money.Amount{}
+	for _, t := range r.Payments {
+		amount, err := money.Parse(t.Amount, coin(t.CryptoCurrency))
+		if err != nil || !which(t) {
+			continue
+		}
+		if sum, ok := sums[t.CryptoCurrency]; ok {
+			sums[t.CryptoCurrency] = sum.Add(amount)
+			continue
+		}
+		order = append(order, t.CryptoCurrency)
+		sums[t.CryptoCurrency] = amount
+	}
+	parts := make([]string, len(order))
+	for i, code := range order {
+		parts[i] = sums[code].String() + " " + unit(r, code)
+	}
+	return strings.Join(parts, " + ")
+}
+
+// worth is the value of some payments as the service states it; empty when it
+// does not.
+func worth(r api.Resource, which func(api.Payment) bool) string {
+	sum := money.Zero(coin(r.ClientCurrency))
+	for _, t := range r.Payments {
+		amount, err := money.Parse(t.FiatAmount, sum.Currency())
+		if err == nil && which(t) {
+			sum = sum.Add(amount)
+		}
+	}
+	if sum.IsZero() {
+		return ""
+	}
+	return sum.String()
+}
+
+// arrived is the fiat that has come, confirmed or not: what is not due any more.
+func arrived(r api.Resource) string {
+	fiat := coin(r.ClientCurrency)
+	total, err := money.Parse(r.ClientAmount, fiat)
+	if err != nil {
+		return r.PaidAmount
+	}
+	due, err := money.Parse(r.DueAmount, fiat)
+	if err != nil {
+		return r.PaidAmount
+	}
+	return total.Sub(due).String()
+}
+
+// payments is what came, row by row, and the reference to it.
+func payments(r api.Resource, which func(api.Payment) bool) []views.Fact {
+	var facts []views.Fact
+	for _, t := range r.Payments {
+		if !which(t) {
+			continue
+		}
+		at := views.NewMoment(t.FirstSeenAt)
+		facts = append(facts,
+			views.Fact{Label: "Received", Value: t.Amount + " " + unit(r, t.CryptoCurrency)},
+			views.Fact{Label: "Seen", Value: at.Text, Machine: at.Machine},
+			views.Fact{Label: "Transaction", Value: t.Tx, Code: true, Long: true},
+		)
+	}
+	facts = append(facts, views.Fact{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true})
+	return told(facts)
+}
+
+// told leaves out what the service did not tell.
+func told(facts []views.Fact) []views.Fact {
+	var kept []views.Fact
+	for _, f := range facts {
+		if f.Value != "" {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// slowest is the payment that needs most confirmations yet.
+func slowest(r api.Resource) (api.Payment, bool) {
+	var found api.Payment
+	for _, t := range r.Payments {
+		if t.State == "seen" && t.Required-t.Confirmations > found.Required-found.Confirmations {
+			found = t
+		}
+	}
+	return found, found.Required > 0
+}
+
+// spokenDepth is a depth as it is read out.
+func spokenDepth(t api.Payment) string {
+	noun := " confirmations."
+	if t.Required == 1 {
+		noun = " confirmation."
+	}
+	return sentence(views.Number(t.Confirmations)) + " of " + views.Number(t.Required) + noun
+}
+
+// sentence begins one.
+func sentence(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}

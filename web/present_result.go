@@ -1,0 +1,131 @@
+package web
+
+import (
+	"slices"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+func showPaid(p *views.Payment, r api.Resource, s scene) {
+	confirmed := views.NewMoment(r.PaidAt)
+	p.Title = title("Paid", s)
+	p.Say = "Paid. " + subject(r) + " is confirmed."
+	p.Due.Label, p.Due.Line = "Paid", received(r, counted)
+	p.Heading, p.Seal = "Paid. Thank you.", true
+	p.Lead = s.shop + " has your payment. You can keep the address of this page as a receipt."
+	p.Facts = []views.Fact{{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true}}
+	add := func(fact views.Fact) {
+		if fact.Value != "" {
+			p.Facts = append(p.Facts, fact)
+		}
+	}
+	add(views.Fact{Label: "Received", Value: received(r, counted)})
+	add(views.Fact{Label: "Confirmed", Value: confirmed.Text, Machine: confirmed.Machine})
+	add(views.Fact{Label: "Transaction", Value: r.PaidTx, Code: true, Long: true})
+	p.Return = returnLink(r.URLSuccess, r.ForeignID, "Return to "+s.shop)
+	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
+	p.Final = !slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" })
+	if p.Kind == string(overpaid) {
+		showExtra(p, r, s)
+	}
+}
+
+// showExtra is what a paid page says when more came than was asked.
+func showExtra(p *views.Payment, r api.Resource, s scene) {
+	extra := views.Fiat(r.OverpaidAmount, r.ClientCurrency)
+	p.Title = title("Paid, with "+extra+" extra", s)
+	p.Say = "Paid. You sent " + extra + " more than needed and can ask for it back."
+	p.Heading = "Paid. You sent a little extra."
+	p.Lead = subject(r) + " is confirmed. " + extra + " is above the price and belongs to you."
+	p.Facts = append(p.Facts, views.Fact{Label: "Extra", Value: extra})
+	p.Notes = []views.Note{{
+		Kind: "ok", Strong: "Get " + extra + " back.",
+		Text: "Ask " + s.shop + " for it and give the reference " + views.Reference(r.ForeignID) + ".",
+	}}
+}
+
+func showExpired(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title("Price expired", s)
+	p.Due.Line = heldUntil(r, s)
+	p.Heading = "The held price has run out"
+	p.Lead = "No payment was seen in time. You can start again with a new price."
+	p.Say = "The held price has expired. No payment was seen. You can start again with a new price."
+	if !isZero(r.PaidAmount) {
+		some := views.Fiat(r.PaidAmount, r.ClientCurrency)
+		p.Heading = "Only part of it arrived in time"
+		p.Lead = some + " arrived before the price ran out, " + views.Fiat(r.DueAmount, r.ClientCurrency) + " is missing. The money is with " + s.shop + ", who decides what happens with it."
+		p.Say = "The held price has expired. Only " + some + " arrived in time."
+		p.Facts = payments(r, counted)
+	}
+	p.Notes = []views.Note{sentAlready(r)}
+	p.Again = again(r, s)
+}
+
+// sentAlready is for those who pay late without knowing it.
+func sentAlready(r api.Resource) views.Note {
+	note := views.Note{
+		Strong: "Already sent it? Do not send it again.",
+		Text:   "Keep the reference " + views.Reference(r.ForeignID) + ".",
+	}
+	if until := views.NewMoment(r.WatchedUntil); until.Text != "" && watched(r) {
+		note.Text, note.Until = note.Text+" We look for your payment until", until
+		note.Rest = "and match it to this page."
+	}
+	return note
+}
+
+func showLate(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title("Payment arrived late", s)
+	p.Say = "Your payment arrived after the price expired. " + sentence(s.shop) + " is checking it."
+	if value := worth(r, lateOnes); value != "" {
+		p.Due = views.Due{Label: "Received late", Amount: views.Fiat(value, r.ClientCurrency), Line: received(r, lateOnes)}
+	}
+	p.Heading = "Your payment arrived late"
+	p.Lead = "It came in " + lateness(r) + "after the price had run out. The money is safe with " + s.shop + "."
+	p.Notes = []views.Note{{
+		Kind: "warn", Strong: sentence(s.shop) + " decides",
+		Text: "whether it counts or goes back to you, and has been told. You need not send anything more.",
+	}}
+	p.Facts = payments(r, lateOnes)
+	p.Return = returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
+}
+
+func showDeclined(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title("Cancelled", s)
+	p.Say = sentence(s.shop) + " cancelled this payment. Do not send anything."
+	p.Due.Label = "Cancelled"
+	p.Heading = "This payment was cancelled"
+	p.Lead = sentence(s.shop) + " cancelled it. Please do not send anything to its addresses."
+	p.Facts = payments(r, func(api.Payment) bool { return true })
+	if !isZero(r.PaidAmount) || len(p.Facts) > 1 {
+		p.Notes = []views.Note{{Strong: "Already sent it?", Text: "Ask " + s.shop + " and give the reference " + views.Reference(r.ForeignID) + "."}}
+	}
+	p.Again = again(r, s)
+	p.Final = true
+}
+
+// lateness is how long after the held price the first late money came, with a
+// space after it; empty when the times were not told.
+func lateness(r api.Resource) string {
+	end, err := time.Parse(time.RFC3339, r.ExpiredAt)
+	if err != nil {
+		return ""
+	}
+	for _, t := range r.Payments {
+		at, err := time.Parse(time.RFC3339, t.FirstSeenAt)
+		if err == nil && t.State == "late" && at.After(end) {
+			return views.Span(at.Sub(end)) + " "
+		}
+	}
+	return ""
+}
+
+// subject is what a paid page confirms.
+func subject(r api.Resource) string {
+	if r.OrderID != "" {
+		return "Your order " + r.OrderID
+	}
+	return "Your payment"
+}

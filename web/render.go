@@ -1,0 +1,49 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"chequer/static"
+	"chequer/views"
+)
+
+// render writes a page. It is rendered whole first, so that an error never
+// leaves half a page.
+func render(c echo.Context, status int, page templ.Component) error {
+	var b bytes.Buffer
+	if err := page.Render(c.Request().Context(), &b); err != nil {
+		return fmt.Errorf("render page: %w", err)
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// page is the frame of a page without a script.
+func (h *Handler) page(title string) views.Page {
+	page := views.Page{
+		Title: title,
+		Shop:  h.shopName(""),
+		Style: h.path(static.Path("store.css")),
+		Icon:  h.path(static.Path("icon.svg")),
+	}
+	if h.config.Storefront {
+		page.Home = h.path("/")
+	}
+	return page
+}
+
+// path puts the base path before one of ours.
+func (h *Handler) path(path string) string { return h.config.BasePath + path }
+
+// shopName is what is written on a page.
+func (h *Handler) shopName(merchant string) string {
+	for _, name := range []string{merchant, h.config.ShopName} {
+		if name != "" {
+			return name
+		}
+	}
+	return "Checkout"
+}

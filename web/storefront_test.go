@@ -1,0 +1,168 @@
+package web_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+const token = "abcdefghijklmnop"
+
+func TestOrderTakesAmounts(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"12": "12", "12.50": "12.50", "12,50": "12.50", " 12,5 ": "12.5", "0.01": "0.01", "007": "7", "9999999.99": "9999999.99",
+	} {
+		t.Run(typed, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {typed}, "token": {token}}, nil)
+			if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
+				t.Errorf("answer %d to %q, want 303 to the invoice", response.StatusCode, response.Header.Get("Location"))
+			}
+			wants := []api.InvoiceRequest{{Amount: json.Number(want), FiatCurrency: "EUR"}}
+			if diff := cmp.Diff(wants, s.created); diff != "" {
+				t.Errorf("asked of the service (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOrderRefusesAmounts(t *testing.T) {
+	t.Parallel()
+	for _, typed := range []string{
+		"1.234,56", "1,234.56", "1 234.56", "1'234.56", "12,345", "1,50,", "1.2.3", // C08: read the wrong way they are another price
+		"", "0", "0,00", "-5", "+5", "1e3", "0x10", "NaN", "12.505", "12345678", "€5", "5 €", "١٢", "<b>5</b>", `"5"`,
+	} {
+		t.Run(typed, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {typed}, "token": {token}}, nil)
+			if response.StatusCode != http.StatusUnprocessableEntity {
+				t.Errorf("answer %d, want 422", response.StatusCode)
+			}
+			if len(s.created) > 0 {
+				t.Errorf("made an invoice of %v", s.created)
+			}
+			doc := document(t, response)
+			if got := doc.Find("#amount").AttrOr("value", "none"); got != typed {
+				t.Errorf("the field holds %q, want what was typed", got)
+			}
+			if got := doc.Find("#amount-error").Length(); got != 1 {
+				t.Errorf("%d messages at the field", got)
+			}
+			if got := doc.Find("head title").Text(); got != "Error: Pay Shop" {
+				t.Errorf("title = %q", got)
+			}
+			if got := doc.Find("[name=token]").AttrOr("value", ""); got != token {
+				t.Errorf("the token became %q", got)
+			}
+		})
+	}
+}
+
+func TestOrderSentTwiceIsOneInvoice(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	h := pages(t, s, nil)
+	for _, amount := range []string{"12,50", "12.50", "13"} {
+		post(t, h, "/", url.Values{"amount": {amount}, "token": {token}}, nil)
+	}
+	post(t, h, "/", url.Values{"amount": {"12.50"}, "token": {token + "2"}}, nil)
+	want := []string{token + "-12.50", token + "-12.50", token + "-13", token + "2-12.50"}
+	if diff := cmp.Diff(want, s.keys); diff != "" {
+		t.Errorf("idempotency keys (-want +got):\n%s", diff)
+	}
+}
+
+func TestOrderWaitsForItsFirstClick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.refusals = []error{&client.Error{Status: 409}}
+		response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"5"}, "token": {token}}, nil)
+		if response.StatusCode != http.StatusSeeOther {
+			t.Errorf("answer %d, want 303 after the first click is done", response.StatusCode)
+		}
+	})
+}
+
+func TestStorefrontTokensDiffer(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), nil)
+	read := func() string {
+		return document(t, get(t, h, "/")).Find("[name=token]").AttrOr("value", "")
+	}
+	if first, second := read(), read(); len(first) < 16 || first == second {
+		t.Errorf("tokens %q and %q", first, second)
+	}
+}
+
+func TestOrderWhenTheServiceRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		err      error
+		status   int
+		selector string
+		retry    string
+	}{
+		{"its sentence stands at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
+		{"no rates", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
+		{"too many", &client.Error{Status: 429}, 429, `.err p:contains("Wait half a minute")`, "30"},
+		{"our key is wrong", &client.Error{Status: 403, Message: "Bad key header"}, 500, `.err p:contains("It is our fault")`, ""},
+		{"not reachable", &url.Error{Op: "Post", URL: "http://service/", Err: errors.New("connection refused")}, 503, `h1:contains("Not available")`, "10"},
+		{"something else", errors.New("secret detail"), 500, `h1:contains("Something went wrong")`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newService()
+			s.refusals = []error{tt.err}
+			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"1"}, "token": {token}}, nil)
+			if response.StatusCode != tt.status || response.Header.Get("Retry-After") != tt.retry {
+				t.Errorf("answer %d, retry after %q, want %d and %q", response.StatusCode, response.Header.Get("Retry-After"), tt.status, tt.retry)
+			}
+			doc := document(t, response)
+			if got := doc.Find(tt.selector).Length(); got != 1 {
+				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("main").Text())
+			}
+			if got := doc.Find(`body:contains("secret"), body:contains("Bad key")`).Length(); got != 0 {
+				t.Error("details got out")
+			}
+		})
+	}
+}
+
+func TestStorefrontOff(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), func(c *web.Config) { c.Storefront = false })
+	response := get(t, h, "/")
+	if doc := document(t, response); response.StatusCode != 200 || doc.Find("form").Length() != 0 {
+		t.Errorf("answer %d with %d forms", response.StatusCode, doc.Find("form").Length())
+	}
+	if response := post(t, h, "/", url.Values{"amount": {"1"}}, nil); response.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST answers %d", response.StatusCode)
+	}
+}
+
+func TestOrdersOfOneAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), func(c *web.Config) { c.PostsPerMinute = 1 })
+	var got []int
+	for range 3 {
+		response := post(t, h, "/", url.Values{"amount": {"1"}, "token": {token}}, map[string]string{"X-Forwarded-For": "192.0.2.7"})
+		got = append(got, response.StatusCode)
+	}
+	if diff := cmp.Diff([]int{303, 303, 429}, got); diff != "" {
+		t.Error(diff)
+	}
+}

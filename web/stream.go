@@ -1,0 +1,167 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/client"
+	"chequer/views"
+)
+
+const (
+	// heartbeat keeps proxies from closing a silent stream.
+	heartbeat = 20 * time.Second
+	// streamLife ends streams of forgotten tabs; a live one comes again.
+	streamLife = 10 * time.Minute
+	// writeWait is how long a browser may take to accept an event.
+	writeWait = 30 * time.Second
+	// retry is what the browser waits before it comes again.
+	retry = "retry: 3000\n\n"
+)
+
+// live sends the page's live part whenever it changes. Without a free place the
+// answer is 204, after which a browser asks no more and the page polls.
+func (h *Handler) live(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	release, ok := h.streams.open(id)
+	if !ok {
+		return c.NoContent(http.StatusNoContent)
+	}
+	defer release()
+	ctx, cancel := h.untilClosed(c.Request().Context())
+	defer cancel()
+	snapshot, err := h.config.Client.Invoice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	s := newStream(c)
+	if h.paymentPage(snapshot, "", false).Final && s.shown == version(snapshot) {
+		return c.NoContent(http.StatusNoContent)
+	}
+	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// follow sends the invoice as it is, then as it becomes, until it is final.
+func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapshot) error {
+	if err := s.write(retry); err != nil {
+		return err
+	}
+	for {
+		page := h.paymentPage(snapshot, "", false)
+		if err := s.show(ctx, page); err != nil {
+			return err
+		}
+		if page.Final {
+			return nil
+		}
+		next, err := h.await(ctx, snapshot)
+		if err != nil {
+			return err
+		}
+		snapshot = next
+	}
+}
+
+// await is the invoice after its next change or a heartbeat. The end of the held
+// price is a change too, though the service makes no new version of it.
+func (h *Handler) await(ctx context.Context, snapshot client.Snapshot) (client.Snapshot, error) {
+	id, asked := snapshot.Resource.ForeignID, time.Now()
+	next, err := h.config.Client.WaitInvoice(ctx, id, snapshot.ETag, wait(snapshot.Resource.SecondsLeft))
+	if errors.Is(err, client.ErrNotModified) {
+		next, err = h.config.Client.Invoice(ctx, id) // fewer seconds are left
+	}
+	if err != nil {
+		return next, fmt.Errorf("wait for invoice: %w", err)
+	}
+	if version(next) == version(snapshot) && time.Since(asked) < time.Second {
+		return next, pause(ctx, time.Second) // a service that does not wait is not asked without end
+	}
+	return next, nil
+}
+
+// wait is how long to wait at once: to the next heartbeat, or until the price is
+// no longer held.
+func wait(secondsLeft int64) time.Duration {
+	left := time.Duration(secondsLeft) * time.Second
+	if left <= 0 || left > heartbeat {
+		return heartbeat
+	}
+	return left
+}
+
+// untilClosed ends the context after a stream's life, or when the pages close.
+func (h *Handler) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, streamLife)
+	go func() {
+		select {
+		case <-h.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// stream is one browser that listens.
+type stream struct {
+	response *echo.Response
+	control  *http.ResponseController
+	shown    string // the version on the screen
+}
+
+// newStream knows what the browser shows: from the address that its page gave
+// it, or after a break from the last event.
+func newStream(c echo.Context) *stream {
+	shown := c.Request().Header.Get("Last-Event-ID")
+	if shown == "" {
+		shown = c.QueryParam("v")
+	}
+	header := c.Response().Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no")
+	return &stream{response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
+}
+
+// show sends the live part of a page, or a sign of life when that is on the
+// screen already.
+func (s *stream) show(ctx context.Context, page views.Payment) error {
+	if page.Version == s.shown {
+		return s.write(": still here\n\n")
+	}
+	var b bytes.Buffer
+	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
+		return fmt.Errorf("render live part: %w", err)
+	}
+	data := strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "\ndata: ")
+	s.shown = page.Version
+	return s.write("event: page\nid: " + page.Version + "\ndata: " + data + "\n\n")
+}
+
+// write sends at once. The deadline of the server is for whole answers, so each
+// event gets its own.
+func (s *stream) write(text string) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("set deadline: %w", err)
+	}
+	if _, err := s.response.Write([]byte(text)); err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	if err := s.control.Flush(); err != nil {
+		return fmt.Errorf("flush event: %w", err)
+	}
+	return nil
+}

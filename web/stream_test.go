@@ -1,0 +1,253 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+// listener is a browser that listens to an invoice's stream, in a bubble of
+// virtual time.
+type listener struct {
+	leave context.CancelFunc
+
+	mu     sync.Mutex
+	header http.Header
+	code   int
+	text   string
+	ended  bool
+}
+
+func listen(t *testing.T, h http.Handler, target string) *listener {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &listener{leave: cancel, header: http.Header{}}
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	go func() {
+		h.ServeHTTP(l, r)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.ended = true
+	}()
+	synctest.Wait()
+	return l
+}
+
+func (l *listener) Header() http.Header { return l.header }
+
+func (l *listener) WriteHeader(code int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.code = code
+}
+
+func (l *listener) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text += string(b)
+	return len(b), nil
+}
+
+func (l *listener) Flush() {}
+
+// got is the answer so far.
+func (l *listener) got() (code int, text string, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.code, l.text, l.ended
+}
+
+func (l *listener) want(t *testing.T, count int, heading string, ended bool) {
+	t.Helper()
+	synctest.Wait()
+	_, text, over := l.got()
+	events := strings.Split(text, "event: page\n")[1:]
+	last := ""
+	if len(events) > 0 {
+		last = headingOf(t, events[len(events)-1])
+	}
+	if len(events) != count || last != heading || over != ended {
+		t.Errorf("%d pages, last %q, ended %t; want %d, %q, %t", len(events), last, over, count, heading, ended)
+	}
+}
+
+// headingOf is what the page in an event is about.
+func headingOf(t *testing.T, event string) string {
+	t.Helper()
+	event, _, _ = strings.Cut(event, "\n\n")
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(strings.ReplaceAll(event, "data: ", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Find("#live h2#st").Text()
+}
+
+func TestLiveSendsEveryChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := invoice("abc")
+		s := newService(r)
+		l := listen(t, pages(t, s, nil), "/invoice/abc/live?v=created1")
+		if got := l.header.Get("Content-Type"); got != "text/event-stream" {
+			t.Errorf("Content-Type = %q", got)
+		}
+		if _, got, _ := l.got(); !strings.HasPrefix(got, "retry: 3000\n\n") {
+			t.Errorf("stream begins with %q", got)
+		}
+		l.want(t, 0, "", false) // the browser shows it already
+
+		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{transfer("seen")}
+		s.set(r)
+		l.want(t, 1, "Payment seen", false)
+		if _, got, _ := l.got(); !strings.Contains(got, "id: pending2\n") {
+			t.Error("the version is not the event's id")
+		}
+
+		r.Version, r.Status, r.Payments = 3, api.StatusPaid, []api.Payment{transfer("confirmed")}
+		s.set(r)
+		l.want(t, 2, "Paid. Thank you.", true)
+	})
+}
+
+func TestLiveSendsWhatTheBrowserMissed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, v, lastID string
+		want            int
+	}{
+		{"a new browser", "", "", 1},
+		{"an old page", "created0", "", 1},
+		{"the page as it is", "created1", "", 0},
+		{"after a break the last event counts", "created0", "created1", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := pages(t, newService(invoice("abc")), nil)
+				again := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					r.Header.Set("Last-Event-ID", tt.lastID)
+					h.ServeHTTP(w, r)
+				})
+				l := listen(t, again, "/invoice/abc/live?v="+tt.v)
+				_, text, _ := l.got()
+				if got := strings.Count(text, "event: page"); got != tt.want {
+					t.Errorf("%d pages, want %d", got, tt.want)
+				}
+				l.leave()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+func TestLiveTellsWhenTheHoldEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := invoice("abc")
+		r.SecondsLeft = 12
+		s := &clocked{newService(r), time.Now().Add(12 * time.Second)}
+		l := listen(t, pages(t, s.service, func(c *web.Config) { c.Client = s }), "/invoice/abc/live?v=created1")
+		time.Sleep(11 * time.Second)
+		l.want(t, 0, "", false)
+		time.Sleep(2 * time.Second)
+		l.want(t, 1, "The held price has run out", false)
+		l.leave()
+		synctest.Wait()
+	})
+}
+
+func TestLiveKeepsTheStreamOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc/live")
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		_, text, _ := l.got()
+		if got := strings.Count(text, ": still here\n\n"); got != 3 {
+			t.Errorf("%d heartbeats in a minute, want 3", got)
+		}
+		time.Sleep(9 * time.Minute)
+		l.want(t, 1, "Waiting for your payment", true)
+	})
+}
+
+func TestLiveEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(invoice("abc"))
+		h := pages(t, s, nil)
+		first, second := listen(t, h, "/invoice/abc/live"), listen(t, h, "/invoice/abc/live")
+		first.leave()
+		synctest.Wait()
+		first.want(t, 1, "Waiting for your payment", true)
+		second.want(t, 1, "Waiting for your payment", false)
+		h.Close()
+		second.want(t, 1, "Waiting for your payment", true)
+	})
+}
+
+func TestLiveHasLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(invoice("abc"), invoice("def"), invoice("ghi"))
+		h := pages(t, s, func(c *web.Config) { c.MaxStreams, c.MaxStreamsPerInvoice = 3, 2 })
+		var open []*listener
+		for _, tt := range []struct {
+			id     string
+			status int
+		}{{"abc", 200}, {"abc", 200}, {"abc", 204}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
+			l := listen(t, h, "/invoice/"+tt.id+"/live")
+			if code, _, _ := l.got(); code != tt.status {
+				t.Errorf("%s: answer %d, want %d", tt.id, code, tt.status)
+			}
+			open = append(open, l)
+		}
+		open[0].leave()
+		synctest.Wait()
+		if code, _, _ := listen(t, h, "/invoice/ghi/live").got(); code != 200 {
+			t.Errorf("answer %d after a place became free", code)
+		}
+		h.Close()
+		synctest.Wait()
+	})
+}
+
+func TestLiveAnswers(t *testing.T) {
+	t.Parallel()
+	declined := invoice("no")
+	declined.Status = api.StatusDeclined
+	h := pages(t, newService(declined), nil)
+	for target, want := range map[string]int{
+		"/invoice/nosuch/live":         404,
+		"/invoice/%5Cevil/live":        404,
+		"/invoice/no/live":             200, // the browser does not know yet, and nothing follows
+		"/invoice/no/live?v=declined1": 204, // it does: do not come again
+	} {
+		if got := get(t, h, target).StatusCode; got != want {
+			t.Errorf("%s answers %d, want %d", target, got, want)
+		}
+	}
+}
+
+// clocked is a service whose seconds run down.
+type clocked struct {
+	*service
+	until time.Time
+}
+
+func (c *clocked) Invoice(ctx context.Context, id string) (snapshot client.Snapshot, err error) {
+	snapshot, err = c.service.Invoice(ctx, id)
+	snapshot.Resource.SecondsLeft = int64(time.Until(c.until) / time.Second)
+	return snapshot, err
+}

@@ -1,0 +1,138 @@
+// Package web is the pages that people see: the storefront, the payment page and
+// its stream of updates. It knows the service only through its client.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+)
+
+// Client is what the pages ask of the service. It is safe for concurrent use;
+// the errors are those of package client.
+type Client interface {
+	CreateInvoice(ctx context.Context, request api.InvoiceRequest, idempotencyKey string) (id string, err error)
+	Invoice(ctx context.Context, id string) (client.Snapshot, error)
+	// WaitInvoice returns when the invoice's tag is no longer etag, or
+	// client.ErrNotModified after the wait.
+	WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error)
+	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
+}
+
+// Config is what the pages need. Client and Logger are compulsory.
+type Config struct {
+	Client Client
+	Logger *slog.Logger
+	Now    func() time.Time // time.Now when nil
+
+	// BasePath stands before every path: "" or "/pay".
+	BasePath string
+	// BaseURL is the public address, such as "https://shop.example/pay". Forms
+	// sent from its origin are ours whatever host a proxy passes on.
+	BaseURL string
+
+	// Storefront opens the form for an open amount.
+	Storefront bool
+	// ShopName is shown where an invoice does not name its merchant.
+	ShopName string
+	// Currency is that of the storefront; EUR when empty.
+	Currency string
+	// Demo tells the shopper that rates are made up.
+	Demo bool
+	// StayOnPage keeps the shopper on the page of a paid invoice, until they
+	// press the button.
+	StayOnPage bool
+
+	// PostsPerMinute is how often one address may send the storefront's form,
+	// with a burst of twice that; 10 when 0, no limit when negative.
+	PostsPerMinute int
+	// MaxStreams is how many streams are open at once, over all invoices; 5,000
+	// when 0. MaxStreamsPerInvoice is 20 when 0. Pages without one poll.
+	MaxStreams           int
+	MaxStreamsPerInvoice int
+	// IPExtractor tells the shopper's address; that of the socket when nil.
+	IPExtractor echo.IPExtractor
+}
+
+// Handler serves the pages. It is safe for concurrent use.
+type Handler struct {
+	config  Config
+	echo    *echo.Echo
+	streams *streams
+	close   sync.Once
+	closed  chan struct{}
+}
+
+// New makes the handler of everything below the base path that is not the API.
+func New(config Config) *Handler {
+	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
+	h.streams = newStreams(h.config.MaxStreams, h.config.MaxStreamsPerInvoice)
+	h.echo.HTTPErrorHandler = h.fail
+	h.echo.IPExtractor = h.config.IPExtractor
+	h.echo.Use(secure, h.recovered(), h.compressed(), middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.routes()
+	return h
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.echo.ServeHTTP(w, r) }
+
+// Close ends every open stream. A server that shuts down waits for them, so it
+// is called first: http.Server.RegisterOnShutdown(h.Close).
+func (h *Handler) Close() { h.close.Do(func() { close(h.closed) }) }
+
+// routes is every page there is.
+func (h *Handler) routes() {
+	read := []string{http.MethodGet, http.MethodHead}
+	pages := h.echo.Group(h.config.BasePath)
+
+	limited := h.limited()
+	roots := []string{"/"}
+	if h.config.BasePath != "" {
+		roots = append(roots, "")
+	}
+	for _, root := range roots {
+		if h.config.Storefront {
+			pages.Match(read, root, h.storefront)
+			pages.POST(root, h.order, limited...)
+		} else {
+			pages.Match(read, root, h.about)
+		}
+	}
+	pages.Match(read, "/invoice/:id", h.payment)
+	pages.GET("/invoice/:id/live", h.live)
+	pages.POST("/invoice/:id/simulate", h.simulate)
+	pages.Match(read, "/static/*", h.asset)
+	pages.Match(read, "/favicon.ico", h.icon)
+	pages.Match(read, "/robots.txt", h.robots)
+}
+
+func withDefaults(c Config) Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Currency == "" {
+		c.Currency = "EUR"
+	}
+	if c.PostsPerMinute == 0 {
+		c.PostsPerMinute = 10
+	}
+	if c.MaxStreams == 0 {
+		c.MaxStreams = 5000
+	}
+	if c.MaxStreamsPerInvoice == 0 {
+		c.MaxStreamsPerInvoice = 20
+	}
+	if c.IPExtractor == nil {
+		c.IPExtractor = echo.ExtractIPDirect()
+	}
+	return c
+}

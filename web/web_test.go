@@ -1,0 +1,185 @@
+package web_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+// service is a fake of what stands behind the pages: it remembers what it was
+// asked and shows the invoices it was given.
+type service struct {
+	mu        sync.Mutex
+	invoices  map[string]client.Snapshot
+	changed   chan struct{}
+	created   []api.InvoiceRequest
+	keys      []string
+	refusals  []error // of the next creations
+	simulated []api.SimulateRequest
+	refusal   error // of simulations
+}
+
+func newService(resources ...api.Resource) *service {
+	s := &service{invoices: map[string]client.Snapshot{}, changed: make(chan struct{})}
+	for _, r := range resources {
+		s.set(r)
+	}
+	return s
+}
+
+// set shows an invoice from now on, and wakes who waits for it.
+func (s *service) set(r api.Resource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.invoices[r.ForeignID] = client.Snapshot{Resource: r, ETag: `"` + r.Status + string(rune('0'+r.Version)) + `"`}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, key string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.created, s.keys = append(s.created, request), append(s.keys, key)
+	if len(s.refusals) > 0 {
+		err := s.refusals[0]
+		s.refusals = s.refusals[1:]
+		return "", err
+	}
+	return "made1", nil
+}
+
+func (s *service) Invoice(_ context.Context, id string) (client.Snapshot, error) {
+	snapshot, _, err := s.look(id)
+	return snapshot, err
+}
+
+func (s *service) look(id string) (client.Snapshot, chan struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot, ok := s.invoices[id]
+	if !ok {
+		return client.Snapshot{}, nil, client.ErrNotFound
+	}
+	return snapshot, s.changed, nil
+}
+
+func (s *service) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		snapshot, changed, err := s.look(id)
+		if err != nil || snapshot.ETag != etag {
+			return snapshot, err
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return client.Snapshot{}, client.ErrNotModified
+		case <-ctx.Done():
+			return client.Snapshot{}, ctx.Err()
+		}
+	}
+}
+
+func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.simulated = append(s.simulated, request)
+	return s.refusal
+}
+
+// pages are the pages of a service, with the storefront open.
+func pages(t *testing.T, s *service, change func(*web.Config)) *web.Handler {
+	t.Helper()
+	config := web.Config{
+		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return noon },
+		Storefront: true, ShopName: "Shop", PostsPerMinute: -1,
+	}
+	if change != nil {
+		change(&config)
+	}
+	h := web.New(config)
+	t.Cleanup(h.Close)
+	return h
+}
+
+func get(t *testing.T, h http.Handler, target string) *http.Response {
+	t.Helper()
+	return do(h, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
+}
+
+func post(t *testing.T, h http.Handler, target string, form url.Values, header map[string]string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for name, value := range maps.All(header) {
+		r.Header.Set(name, value)
+	}
+	return do(h, r)
+}
+
+func do(h http.Handler, r *http.Request) *http.Response {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func document(t *testing.T, r *http.Response) *goquery.Document {
+	t.Helper()
+	doc, err := goquery.NewDocumentFromReader(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// invoice is one that waits for its money, with every kind of method.
+func invoice(id string) api.Resource {
+	return api.Resource{
+		ForeignID: id, OrderID: "1042", Mode: "live", Version: 1, Status: api.StatusCreated,
+		ExpiredAt: "2026-11-27T12:14:32.000Z", SecondsLeft: 872, WatchedUntil: "2026-12-27T12:14:32.000Z",
+		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0",
+		MerchantName: "Atelier Nord", Description: "Two prints",
+		URLSuccess: "https://shop.example/thanks?order=1042", URLFailure: "https://shop.example/basket",
+		PaymentMethods: []api.PaymentMethod{
+			{
+				CryptoCurrency: "BTC", Symbol: "BTC", Name: "Bitcoin", Network: "bitcoin", NetworkName: "Bitcoin", Watched: true,
+				Address: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", ExpectedAmount: "0.00065379", DueAmount: "0.00065379", RateEUR: "86420",
+				PaymentURI:  "bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4?amount=0.00065379&label=Atelier%20Nord",
+				PaymentCode: "BITCOIN:BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4?amount=0.00065379&label=Atelier%20Nord",
+			},
+			{
+				CryptoCurrency: "EURC-BASE", Symbol: "EURC", Name: "Euro Coin", Network: "base", NetworkName: "Base", ChainID: "8453",
+				Contract: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
+				Address:  "0x1111111254EEB25477B68fb85Ed929f73A960582", ExpectedAmount: "56.5", DueAmount: "56.5", RateEUR: "1",
+				PaymentURI:  "ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=56500000",
+				PaymentCode: "ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=56500000",
+				AddressCode: "0x1111111254EEB25477B68fb85Ed929f73A960582",
+			},
+		},
+	}
+}
+
+// transfer is money for an invoice, all of it.
+func transfer(state string) api.Payment {
+	return api.Payment{
+		ID: "t", CryptoCurrency: "BTC", Amount: "0.00065379", FiatAmount: "56.5", State: state, Confirmations: 1, Required: 2,
+		Tx: "4f8e2c1d0b9a887766554433221100ffeeddccbbaa99887766554433b21cb21c", FirstSeenAt: "2026-11-27T12:35:40.000Z",
+	}
+}
