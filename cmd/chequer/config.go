@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// config is the command that shows the settings in force.
+func (s *shell) config() *cobra.Command {
+	return &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings in force, without their secrets",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			settings := []setting{
+				{"CHEQUER_LISTEN", cfg.Listen, "address to listen on"},
+				{"CHEQUER_BASE_URL", cfg.BaseURL, "public address, with a path if there is one"},
+				{"CHEQUER_DATA_DIR", cfg.DataDir, "where the database and the master key lie"},
+				{"CHEQUER_DATABASE_URL", withoutPassword(cfg.DatabaseURL), "sqlite:PATH or postgres://…"},
+				{"CHEQUER_MASTER_KEY", hidden(cfg.MasterKey), "64 hexadecimal digits; else a file in the data directory"},
+				{"CHEQUER_SHOP_NAME", cfg.ShopName, "name of the shop on a new database"},
+				{"CHEQUER_STOREFRONT", cfg.Storefront.String(), "open-amount form at the root: on or off"},
+				{"CHEQUER_RATES", cfg.Rates, "fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
+				{"CHEQUER_MAX_AMOUNT", cfg.MaxAmount, "largest amount of an invoice"},
+				{"CHEQUER_UNWATCHED", cfg.Unwatched.String(), "offer networks that nobody looks at: on or off"},
+				{"CHEQUER_API_KEY", cfg.APIKey, "for chequer storefront"},
+				{"CHEQUER_API_SECRET", hidden(cfg.APISecret), "for chequer storefront"},
+			}
+			return s.print(c, settings, func(w io.Writer) {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				for _, row := range settings {
+					fmt.Fprintf(t, "%s\t%s\t%s\n", row.Name, row.Value, row.About)
+				}
+				t.Flush()
+			})
+		},
+	}
+}
+
+// setting is a setting as it is shown.
+type setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	About string `json:"about"`
+}
+
+func hidden(secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return "(set)"
+}
+
+// withoutPassword hides the password of a database address.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(set)"
+	}
+	return u.Redacted()
+}

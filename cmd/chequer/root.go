@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+	"chequer/internal/config"
+)
+
+// shell is what every command shares.
+type shell struct {
+	environ []string
+	json    bool
+}
+
+// root is the whole command line.
+func root(environ []string) *cobra.Command {
+	s := &shell{environ: environ}
+	serve := s.serve()
+	c := &cobra.Command{
+		Use:           "chequer",
+		Short:         "A self-hosted crypto checkout in one binary",
+		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment: see chequer config.",
+		Args:          cobra.NoArgs,
+		RunE:          serve.RunE,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.CompletionOptions.HiddenDefaultCmd = true
+	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
+	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.config(), s.doctor(), s.version())
+	return c
+}
+
+// load reads the settings.
+func (s *shell) load() (config.Config, error) { return config.Load(s.environ) }
+
+// core opens the storage that a command works on.
+func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
+	cfg, err := s.load()
+	if err != nil {
+		return cfg, nil, err
+	}
+	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: logger()})
+	return cfg, core, err
+}
+
+// print writes a result: as JSON when that is asked for, else as text does.
+func (s *shell) print(c *cobra.Command, value any, text func(io.Writer)) error {
+	if !s.json {
+		text(c.OutOrStdout())
+		return nil
+	}
+	e := json.NewEncoder(c.OutOrStdout())
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}
+
+// logger writes to standard error, so that results stand alone.
+func logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, nil))
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+)
+
+// serve is the command that takes real money.
+func (s *shell) serve() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the API and the payment pages (the default)",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			a, err := app.New(c.Context(), cfg, app.Options{Log: logger()})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "Chequer listens on http://%s, its public address is %s\n", a.Addr(), cfg.BaseURL)
+			return runUntilDone(c.Context(), a)
+		},
+	}
+}
+
+// runUntilDone runs the program until it is told to stop, then closes it.
+func runUntilDone(ctx context.Context, a *app.App) error {
+	return errors.Join(a.Run(ctx), a.Close())
+}

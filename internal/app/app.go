@@ -1,0 +1,224 @@
+// Package app puts the program together: storage, networks, the service, its
+// two edges and the loops behind them.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/client"
+	"chequer/internal/config"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/server"
+	"chequer/internal/watcher"
+	"chequer/web"
+)
+
+// Options say which of its faces the program shows.
+type Options struct {
+	// Demo is a shop to try: the storefront is open, its invoices are test ones
+	// and rates are made up.
+	Demo bool
+	Log  *slog.Logger
+}
+
+// App is the running program.
+type App struct {
+	log      *slog.Logger
+	listener net.Listener
+	http     *http.Server
+	loops    []func(context.Context) error
+	close    []func() error
+	demoKey  merchant.Key
+
+	onShutdown func()
+}
+
+// shutdownFor is how long requests under way may take to end.
+const shutdownFor = 10 * time.Second
+
+// New opens storage and the port. Nothing runs before Run; Close undoes it.
+func New(ctx context.Context, c config.Config, o Options) (*App, error) {
+	a := &App{log: o.Log}
+	core, err := OpenCore(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	a.close = append(a.close, core.Close)
+	if err := a.assemble(ctx, c, o, core); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// assemble makes the service, its edges and the loops.
+func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Core) error {
+	shop, err := core.Shop(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	if err := core.ensureTestWallets(ctx, shop); err != nil {
+		return err
+	}
+	if o.Demo {
+		if a.demoKey, err = core.ensureDemoKey(ctx, shop); err != nil {
+			return err
+		}
+	}
+	table, err := rateTable(c, o)
+	if err != nil {
+		return err
+	}
+	sim := simnet.New(core.Storage, core.Now)
+	invoices := invoice.NewService(invoice.Config{
+		Storage:   core.Storage,
+		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: liveNetworks(), invoice.Test: {sim}},
+		Rates:     table,
+		Unwatched: bool(c.Unwatched),
+		Now:       core.Now,
+		NewID:     func() string { return token(32) },
+		Encode:    server.EncodeEvent,
+		Log:       o.Log,
+	})
+	service := server.New(server.Config{
+		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
+	})
+	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
+	pages, err := a.pages(c, o, shop.Name, client.Config{
+		BaseURL: c.BaseURL, Key: pageKey.Key, Secret: pageKey.Secret, Transport: client.InProcess(service),
+	})
+	if err != nil {
+		return err
+	}
+	a.loops = append(a.loops,
+		invoice.NewExpirer(invoices, time.Second, o.Log).Run,
+		watcher.New(watcher.Config{
+			Network: sim, Storage: core.Storage, Observer: invoices, Holder: token(16),
+			Every: time.Second, Now: core.Now, Log: o.Log,
+		}).Run,
+	)
+	return a.listen(ctx, c, edges(c.BasePath(), service, pages))
+}
+
+// NewStorefront is storefront and payment page alone, in front of a service
+// elsewhere.
+func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
+	a := &App{log: o.Log}
+	c.Storefront = true
+	name := c.ShopName
+	if name == "" {
+		name = "Shop"
+	}
+	pages, err := a.pages(c, o, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.listen(ctx, c, pages); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// pages makes the page edge over a client of the service.
+func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (http.Handler, error) {
+	cc.Now, cc.NewNonce = time.Now, func() string { return token(32) }
+	cl, err := client.New(cc)
+	if err != nil {
+		return nil, err
+	}
+	pages := web.New(web.Config{
+		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
+		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: time.Now, Demo: o.Demo,
+	})
+	a.onShutdown = pages.Close // open streams would hold a shutdown up
+	return pages, nil
+}
+
+// edges sends the paths of the API to the service and everything else to the
+// pages. Repeated slashes count as one, since a client sends them.
+func edges(basePath string, service, pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ours := strings.CutPrefix(r.URL.Path, basePath)
+		path = "/" + strings.TrimLeft(path, "/")
+		if ours && (isBelow(path, "/api") || isBelow(path, "/v2")) {
+			service.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+}
+
+func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// listen opens the port and makes the server of it.
+func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	a.listener = l
+	a.http = &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      60 * time.Second, // event streams lift it for themselves
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	a.http.RegisterOnShutdown(a.onShutdown)
+	return nil
+}
+
+// Addr is the address that is listened on.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Run serves until the context ends, lets requests end, and returns nil then.
+func (a *App) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, loop := range a.loops {
+		group.Go(func() error { return loop(ctx) })
+	}
+	group.Go(func() error {
+		if err := a.http.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownFor)
+		defer cancel()
+		if err := a.http.Shutdown(stop); err != nil {
+			return errors.Join(fmt.Errorf("shut down: %w", err), a.http.Close())
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// Close frees what New opened.
+func (a *App) Close() error {
+	var faults []error
+	if a.listener != nil {
+		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			faults = append(faults, err)
+		}
+	}
+	for i := len(a.close) - 1; i >= 0; i-- {
+		faults = append(faults, a.close[i]())
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"chequer/internal/config"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/seal"
+	"chequer/internal/storage"
+)
+
+// Core is what the running program and its commands share: the storage and the
+// merchants in it.
+type Core struct {
+	Storage   *storage.Storage
+	Merchants *merchant.Service
+	Now       func() time.Time
+}
+
+// OpenCore opens the storage, making the data directory, the master key and the
+// database when they are absent.
+func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	master, err := masterKey(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	box, err := seal.New(master)
+	if err != nil {
+		return nil, err
+	}
+	store, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Core{
+		Storage:   store,
+		Merchants: merchant.NewService(store, now, token),
+		Now:       now,
+	}, nil
+}
+
+// now is the program's clock, as fine as storage keeps times, so that a decision
+// is the same before and after it is saved.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Close closes the storage.
+func (c *Core) Close() error { return c.Storage.Close() }
+
+// ensureTestWallets makes the wallets of a merchant's test invoices once. Their
+// private keys are kept, sealed, so that nothing sent to a test address by
+// mistake is lost.
+func (c *Core) ensureTestWallets(ctx context.Context, m merchant.Merchant) error {
+	have, err := c.Storage.Wallets(ctx, m.ID, merchant.Test)
+	if err != nil {
+		return fmt.Errorf("test wallets: %w", err)
+	}
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+		if slices.ContainsFunc(have, func(w merchant.Wallet) bool { return w.Asset == string(kind) }) {
+			continue
+		}
+		secret, key, err := keys.NewTestKey(rand.Reader, kind)
+		if err != nil {
+			return fmt.Errorf("test wallets: %w", err)
+		}
+		wallet := c.wallet(m.ID, merchant.Test, key)
+		wallet.Secret = secret
+		if err := c.Storage.CreateWallet(ctx, wallet); err != nil && !errors.Is(err, merchant.ErrExists) {
+			return fmt.Errorf("test wallets: %w", err)
+		}
+	}
+	return nil
+}
+
+// AddWallet makes a public key the merchant's wallet for its kind of asset;
+// merchant.ErrExists when it is that already.
+func (c *Core) AddWallet(ctx context.Context, merchantID string, key keys.Key) error {
+	return c.Storage.CreateWallet(ctx, c.wallet(merchantID, merchant.Live, key))
+}
+
+func (c *Core) wallet(merchantID string, mode merchant.Mode, key keys.Key) merchant.Wallet {
+	return merchant.Wallet{
+		ID: "wlt_" + token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),
+		Key: key.String(), Counter: key.Fingerprint(), CreatedAt: c.Now(),
+	}
+}
+
+// Shop is the server's merchant, made when there is none yet.
+func (c *Core) Shop(ctx context.Context, cfg config.Config, o Options) (merchant.Merchant, error) {
+	return c.Merchants.First(ctx, shopName(cfg, o))
+}

@@ -1,0 +1,183 @@
+// Package config reads the program's settings from the environment, and says
+// everything that is wrong with them at once.
+package config
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Config is every setting. Each can also be given as a file's path in NAME_FILE,
+// as secrets are.
+type Config struct {
+	Listen      string `env:"LISTEN" envDefault:"127.0.0.1:8080"`
+	DataDir     string `env:"DATA_DIR" envDefault:"data"`
+	DatabaseURL string `env:"DATABASE_URL"`
+	BaseURL     string `env:"BASE_URL"`
+	ShopName    string `env:"SHOP_NAME"`
+	Storefront  Switch `env:"STOREFRONT"`
+	Unwatched   Switch `env:"UNWATCHED"`
+	Rates       string `env:"RATES"`
+	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
+	MasterKey   string `env:"MASTER_KEY"`
+	APIKey      string `env:"API_KEY"`
+	APISecret   string `env:"API_SECRET"`
+}
+
+const prefix = "CHEQUER_"
+
+// Switch is a setting that is on or off.
+type Switch bool
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Switch) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "on":
+		*s = true
+	case "off", "":
+		*s = false
+	default:
+		return fmt.Errorf("%q is neither on nor off", text)
+	}
+	return nil
+}
+
+// String implements fmt.Stringer.
+func (s Switch) String() string {
+	if s {
+		return "on"
+	}
+	return "off"
+}
+
+// Load reads the settings from an environment, as os.Environ gives it. The error
+// names every fault.
+func Load(environ []string) (Config, error) {
+	values, faults := collect(environ)
+	var c Config
+	err := env.ParseWithOptions(&c, env.Options{Environment: values, Prefix: prefix})
+	var all env.AggregateError
+	switch {
+	case errors.As(err, &all):
+		for _, fault := range all.Errors {
+			faults = append(faults, settingFault(fault))
+		}
+	case err != nil:
+		faults = append(faults, err)
+	}
+	if c.DatabaseURL == "" {
+		c.DatabaseURL = "sqlite:" + filepath.Join(c.DataDir, "chequer.db")
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + c.Listen
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	faults = append(faults, c.check()...)
+	return c, errors.Join(faults...)
+}
+
+// collect takes our settings out of an environment and reads those that are
+// given as files.
+func collect(environ []string) (map[string]string, []error) {
+	values := map[string]string{}
+	var faults []error
+	known := names()
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		base, isFile := strings.CutSuffix(name, "_FILE")
+		if slices.Contains(known, name) {
+			base, isFile = name, false
+		}
+		if !slices.Contains(known, base) {
+			faults = append(faults, fmt.Errorf("%s: there is no such setting", name))
+			continue
+		}
+		if _, twice := values[base]; twice {
+			faults = append(faults, fmt.Errorf("%s: given both as a value and as a file", base))
+			continue
+		}
+		if isFile {
+			content, err := os.ReadFile(value)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", name, err))
+			}
+			value = strings.TrimSpace(string(content))
+		}
+		values[base] = value
+	}
+	return values, faults
+}
+
+// names are those of all settings.
+func names() []string {
+	params, err := env.GetFieldParamsWithOptions(&Config{}, env.Options{Prefix: prefix})
+	if err != nil {
+		panic(err) // a fault in the struct above
+	}
+	list := make([]string, len(params))
+	for i, p := range params {
+		list[i] = p.Key
+	}
+	return list
+}
+
+// settingFault names the setting that a parse error is about.
+func settingFault(err error) error {
+	var parse env.ParseError
+	if errors.As(err, &parse) {
+		name := prefix + strings.ToUpper(parse.Name)
+		return fmt.Errorf("%s: %w", name, parse.Err)
+	}
+	return err
+}
+
+// check finds what the types cannot.
+func (c Config) check() []error {
+	var faults []error
+	fault := func(name, format string, args ...any) {
+		faults = append(faults, fmt.Errorf(prefix+name+": "+format, args...))
+	}
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
+		fault("LISTEN", "%q is no address like 127.0.0.1:8080", c.Listen)
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		fault("BASE_URL", "%q is no address like https://pay.example.org", c.BaseURL)
+	}
+	if scheme, _, ok := strings.Cut(c.DatabaseURL, ":"); !ok || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme) {
+		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
+	}
+	if c.MasterKey != "" {
+		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
+			fault("MASTER_KEY", "want 64 hexadecimal digits")
+		}
+	}
+	if (c.APIKey == "") != (c.APISecret == "") {
+		fault("API_KEY", "goes together with %sAPI_SECRET", prefix)
+	}
+	if c.Rates != "" && !strings.HasPrefix(c.Rates, "fixed:") {
+		fault("RATES", "want fixed:BTC-EUR=86420.00,…,EUR-USD=1.08")
+	}
+	return faults
+}
+
+// BasePath is the path of the base address, "" at the root.
+func (c Config) BasePath() string {
+	u, err := url.Parse(c.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
+}

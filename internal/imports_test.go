@@ -1,0 +1,95 @@
+package internal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors says on which floor each room stands; a package imports only from
+// floors below its own.
+var floors = map[string]int{
+	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
+	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0,
+	"chequer/static": 0,
+
+	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/views": 1,
+
+	"chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2,
+	"chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
+	"chequer/web": 2,
+
+	"chequer/internal/server": 3, "chequer/internal/watcher": 3,
+
+	"chequer/internal/storage": 4,
+
+	"chequer/internal/app": 5,
+
+	"chequer/cmd/chequer": 6,
+}
+
+// rings are packages that only tests import.
+var rings = map[string]bool{
+	"chequer/internal/invoice/invoicetest": true,
+	"chequer/internal/chain/chaintest":     true,
+	"chequer/internal/storage/storagetest": true,
+	"chequer/internal/e2e":                 true,
+}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	for path, imports := range packages(t) {
+		if rings[path] {
+			continue
+		}
+		floor, known := floors[path]
+		if !known {
+			t.Errorf("%s stands on no floor: give it one here", path)
+			continue
+		}
+		for _, i := range imports {
+			switch below, known := floors[i]; {
+			case rings[i]:
+				t.Errorf("%s is shipped and imports %s, which is for tests", path, i)
+			case known && below >= floor:
+				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, below)
+			}
+		}
+	}
+}
+
+// packages lists our packages with what each imports outside its tests.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	command := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...")
+	command.Dir = ".."
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	found := map[string][]string{}
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var p struct {
+			ImportPath string
+			Imports    []string
+			GoFiles    []string
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return found
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) == 0 {
+			continue
+		}
+		found[p.ImportPath] = slices.DeleteFunc(p.Imports, func(i string) bool {
+			return !strings.HasPrefix(i, "chequer/")
+		})
+	}
+}

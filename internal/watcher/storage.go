@@ -1,0 +1,40 @@
+package watcher
+
+import (
+	"context"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// Storage is what a watcher keeps.
+type Storage interface {
+	// AcquireLease takes or renews the lead of a network for a holder: it returns
+	// the epoch, which grows with every new holder, or invoice.ErrFenced while
+	// somebody else's lease runs.
+	AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error)
+	// SaveProgress writes how far a network was scanned, if the lease still holds
+	// and its sequence is newer than the saved one; else invoice.ErrFenced.
+	SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error
+	// Progress tells how far each network was scanned.
+	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
+	// Destinations lists what was committed since the marks of the last call, by
+	// merchant; nil marks list all that is still watched at the scanned time. The
+	// new marks are for the next call.
+	Destinations(ctx context.Context, network chain.ID, since Marks, scanned time.Time) ([]Destination, Marks, error)
+	// RecordedTransfers lists unfinished transfers, for the outpoints to watch.
+	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error)
+}
+
+// Marks are positions in each merchant's feed of events, up to which
+// destinations are loaded.
+type Marks map[string]int64
+
+// Destination is a script to look for.
+type Destination struct {
+	Script string
+	invoice.Owner
+	// Until is when it is dropped: the network's scanned time past it.
+	Until time.Time
+}

@@ -1,0 +1,157 @@
+// Package watcher looks at the networks: one loop each, one process at a time,
+// from the cursor on.
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// Observer records what a scan found.
+type Observer interface {
+	Observe(ctx context.Context, lease invoice.Lease, snapshot chain.Snapshot, reached invoice.Progress, owners invoice.Owners) error
+}
+
+// Config is what a Watcher is made of.
+type Config struct {
+	Network  chain.Scanner
+	Storage  Storage
+	Observer Observer
+	Holder   string // names this process among those that share a database
+	// Every is how often to look when nothing wakes the watcher.
+	Every time.Duration
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// leaseFor is how long a lead runs: a process that died is followed after it.
+const leaseFor = 10 * time.Second
+
+// gap is the time between two scans above which unconfirmed money may have been
+// missed.
+const gap = time.Minute
+
+// Watcher looks at one network.
+type Watcher struct {
+	Config
+	index  *index
+	epoch  int64
+	failed bool // the last step failed, so that the log tells of changes only
+}
+
+// New makes a Watcher.
+func New(c Config) *Watcher { return &Watcher{Config: c} }
+
+// Run looks until the context ends, and returns nil then.
+func (w *Watcher) Run(ctx context.Context) error {
+	tick := time.NewTicker(w.Every)
+	defer tick.Stop()
+	var wake <-chan struct{}
+	if waker, ok := w.Network.(chain.Waker); ok {
+		wake = waker.Wake()
+	}
+	for {
+		w.report(ctx, w.Step(ctx))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-wake:
+		}
+	}
+}
+
+// Step scans once, records what it found and saves the cursor. It does nothing
+// while another process leads.
+func (w *Watcher) Step(ctx context.Context) error {
+	network := w.Network.ID()
+	epoch, err := w.Storage.AcquireLease(ctx, network, w.Holder, w.Now(), leaseFor)
+	if errors.Is(err, invoice.ErrFenced) {
+		w.index = nil // whoever leads now sees what we would miss
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watch %s: lease: %w", network, err)
+	}
+	if epoch != w.epoch {
+		w.Log.Info("watching network", "network", network, "epoch", epoch)
+		w.index, w.epoch = nil, epoch
+	}
+	all, err := w.Storage.Progress(ctx)
+	if err != nil {
+		return fmt.Errorf("watch %s: progress: %w", network, err)
+	}
+	was := all[network]
+	if err := w.load(ctx, was); err != nil {
+		return fmt.Errorf("watch %s: %w", network, err)
+	}
+	snapshot, err := w.Network.Scan(ctx, was.Cursor, w.index)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", network, err)
+	}
+	lease := invoice.Lease{Network: network, Epoch: epoch, Sequence: was.Sequence + 1}
+	reached := progress(was, snapshot, lease.Sequence)
+	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
+		return err
+	}
+	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
+		return fmt.Errorf("watch %s: save cursor: %w", network, err)
+	}
+	w.index.drop(snapshot.Started)
+	return nil
+}
+
+// progress is how far the network is scanned now.
+func progress(was invoice.Progress, s chain.Snapshot, sequence int64) invoice.Progress {
+	continuous := was.ContinuousSince
+	unknown := continuous.IsZero() && was.Sequence == 0
+	if unknown || (!s.Continuous && s.Started.Sub(was.Scanned) > gap) {
+		continuous = s.Started
+	}
+	if s.Continuous && unknown {
+		continuous = time.UnixMilli(0) // since ever: sightings are remembered for us
+	}
+	return invoice.Progress{
+		Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: s.Started,
+		ContinuousSince: continuous, Sequence: sequence,
+	}
+}
+
+// load brings the index up to what was committed before this scan.
+func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
+	if w.index == nil {
+		w.index = newIndex()
+	}
+	added, marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned)
+	if err != nil {
+		return fmt.Errorf("load destinations: %w", err)
+	}
+	w.index.add(added, marks)
+	recorded, err := w.Storage.RecordedTransfers(ctx, w.Network.ID(), was.Cursor.Height)
+	if err != nil {
+		return fmt.Errorf("load transfers: %w", err)
+	}
+	w.index.watchSpends(recorded)
+	return nil
+}
+
+// report logs when watching fails and when it works again.
+func (w *Watcher) report(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !errors.Is(err, invoice.ErrFenced):
+		if !w.failed {
+			w.Log.Error("watching failed", "network", w.Network.ID(), "error", err)
+		}
+		w.failed = true
+	case w.failed:
+		w.Log.Info("watching again", "network", w.Network.ID())
+		w.failed = false
+	}
+}
