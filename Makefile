@@ -1,0 +1,60 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DEFAULT_GOAL := help
+
+BINARY := bin/chequer
+GO     := go
+# Packages with goroutines of their own: tested with the race detector.
+RACE   := ./internal/invoice/... ./internal/storage/... ./internal/watcher/... ./internal/merchant/... \
+          ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/app/... ./web/...
+
+.PHONY: help build run generate verify test race e2e fetch bench lint nightly clean
+
+help: ## Say what can be made
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1|/' | column -t -s '|'
+
+build: ## Build the program as bin/chequer
+	@test -x $(BINARY) || echo "Building for the first time: fetching modules and compiling takes some minutes. Later builds take seconds."
+	@mkdir -p bin
+	@$(GO) build -v -o $(BINARY) ./cmd/chequer 2>&1 | awk '\
+		/^go: downloading/ { d++; printf "\r  %d modules fetched, %d packages compiled ", d, c; fflush(); next } \
+		/^[A-Za-z0-9._~\/-]+$$/ { c++; printf "\r  %d modules fetched, %d packages compiled ", d, c; fflush(); next } \
+		{ print } END { if (c + d) print "" }'
+
+run: build ## Start the demo shop; Ctrl-C stops it
+	@exec $(BINARY) demo
+
+generate: ## Write the generated files again
+	$(GO) tool templ generate -path views
+
+verify: lint ## Check that generated files are fresh and nothing is suspicious
+	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && test -z "$$(git status --porcelain -- views)" \
+		|| { git status --short -- views; echo "run make generate and commit"; exit 1; }
+	@echo "go.mod"; $(GO) mod tidy -diff
+	@echo "govulncheck"; internal/e2e/vulncheck.sh
+
+lint: ## Look for faults that the compiler lets through
+	@echo "gofmt"; test -z "$$(gofmt -l cmd internal static views web)" || { gofmt -l cmd internal static views web; exit 1; }
+	@echo "go vet"; $(GO) vet ./...
+	@echo "staticcheck"; $(GO) tool staticcheck ./...
+
+fetch: ## Install what the tests need and this machine lacks
+	@internal/e2e/fetch.sh
+
+test: fetch race ## Run every test
+	$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE))")
+
+race: ## Run the packages with goroutines under the race detector
+	$(GO) test -race -short $(RACE)
+
+e2e: fetch ## Run the whole program in a real browser
+	$(GO) test -count=1 ./internal/e2e/...
+
+bench: ## Measure, each figure beside a baseline of the same run
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/storage/... ./internal/keys/... ./internal/server/...
+
+nightly: test ## Run the slow tests too
+	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./internal/money
+
+clean: ## Remove what was built; data stays
+	rm -rf bin
