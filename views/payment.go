@@ -17,7 +17,7 @@ type Payment struct {
 	Stream  string // address of its updates
 	Say     string // announced once when the page becomes this
 	Final   bool   // nothing more will happen
-	Test    bool   // no real money
+	Test    string // says that this is no real money
 
 	Back  Link
 	Label string // "Order 1042"

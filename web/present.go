@@ -70,7 +70,7 @@ func present(r api.Resource, s scene) views.Payment {
 		Page:    s.page,
 		Kind:    string(kind),
 		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
-		Test:    r.Mode == "test",
+		Test:    banner(r, s),
 		Label:   label(r),
 		Due:     views.Due{Label: "Amount due", Amount: views.Fiat(r.ClientAmount, r.ClientCurrency)},
 		Back:    back(r, s),
@@ -95,10 +95,21 @@ func present(r api.Resource, s scene) views.Payment {
 		showDeclined(&p, r, s)
 	}
 	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
-	if p.Test {
+	if p.Test != "" {
 		p.Simulate = simulation(r, s, p)
 	}
 	return p
+}
+
+// banner marks what is no real money, and rates that are made up.
+func banner(r api.Resource, s scene) string {
+	switch {
+	case r.Mode != "test":
+		return ""
+	case r.RateSource == "demo" || s.demo:
+		return "Test – no real money, demo rates."
+	}
+	return "Test – no real money."
 }
 
 func label(r api.Resource) string {

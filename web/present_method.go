@@ -34,7 +34,7 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 	}
 	v := views.Method{
 		Code: m.CryptoCurrency, Label: methodLabel(m), Network: methodNetwork(r, m), Symbol: symbol(m),
-		Line:        amount + " " + unit(r, m.CryptoCurrency) + price(r, m, s),
+		Line:        amount + " " + unit(r, m.CryptoCurrency) + price(r, m),
 		Notes:       methodNotes(m, s, rest),
 		AmountLabel: "Amount", Amount: amount, AmountGroups: views.AmountGroups(amount), Unit: symbol(m),
 		AddressLabel: addressLabel(m), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
@@ -162,16 +162,12 @@ func unit(r api.Resource, code string) string {
 }
 
 // price is that of one coin, said after an amount of it.
-func price(r api.Resource, m api.PaymentMethod, s scene) string {
+func price(r api.Resource, m api.PaymentMethod) string {
 	one := map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency]
 	if one == "" {
 		return ""
 	}
-	text := " · 1 " + symbol(m) + " = " + views.Fiat(one, r.ClientCurrency)
-	if r.RateSource == "demo" || s.demo {
-		text += " (demo rate)"
-	}
-	return text
+	return " · 1 " + symbol(m) + " = " + views.Fiat(one, r.ClientCurrency)
 }
 
 // watched tells whether anybody looks for the money at all.

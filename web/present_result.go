@@ -26,6 +26,9 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	add(views.Fact{Label: "Transaction", Value: r.PaidTx, Code: true, Long: true})
 	p.Return = returnLink(r.URLSuccess, r.ForeignID, "Return to "+s.shop)
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
+	if p.Return.URL == "" && s.page.Home != "" {
+		p.Return = views.Link{Text: "Back to " + s.shop, URL: s.page.Home}
+	}
 	p.Final = !slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" })
 	if p.Kind == string(overpaid) {
 		showExtra(p, r, s)
