@@ -80,6 +80,9 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err != nil {
 		return err
 	}
+	if !o.Demo {
+		tellUnwatched(o.Log, bool(c.Unwatched))
+	}
 	sim := simnet.New(core.Storage, core.Now)
 	invoices := invoice.NewService(invoice.Config{
 		Storage:   core.Storage,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 
 	"chequer/internal/chain"
@@ -23,6 +24,19 @@ func liveNetworks() []chain.Network {
 		bitcoin.New(bitcoin.Litecoin),
 		ethereum.New(ethereum.Mainnet),
 		ethereum.New(ethereum.Base),
+	}
+}
+
+// tellUnwatched logs which networks nobody looks at, and what follows.
+func tellUnwatched(log *slog.Logger, offered bool) {
+	for _, n := range liveNetworks() {
+		switch _, watched := n.(chain.Scanner); {
+		case watched:
+		case offered:
+			log.Warn("network is offered, but nobody looks for payments on it", "network", n.ID())
+		default:
+			log.Warn("network is not offered, as nobody looks for payments on it", "network", n.ID(), "setting", "CHEQUER_UNWATCHED")
+		}
 	}
 }
 
