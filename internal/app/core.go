@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -38,7 +39,9 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{Log: o.Log})
+	store, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{
+		IndexMarks: filepath.Join(c.DataDir, indexMarks), Log: o.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +51,10 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Now:       now,
 	}, nil
 }
+
+// indexMarks is the file that remembers how far addresses may have been handed
+// out. It is left out of backups: a database put back from one shows by it.
+const indexMarks = "indexes.json"
 
 // now is the program's clock, as fine as storage keeps times, so that a decision
 // is the same before and after it is saved.

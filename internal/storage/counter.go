@@ -11,17 +11,27 @@ const lastIndex = 1<<31 - 1
 
 // nextIndex takes the next unused index of a wallet's key. A transaction that
 // fails gives it back.
-func nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {
-	var index int64
+func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {
+	var stands int64
 	err := q.QueryRowContext(ctx, `
 		INSERT INTO counters (name, next) VALUES ($1, 1)
 		ON CONFLICT (name) DO UPDATE SET next = counters.next + 1
-		RETURNING next - 1`, counter).Scan(&index)
+		RETURNING next - 1`, counter).Scan(&stands)
+	if err != nil {
+		return 0, fmt.Errorf("next index of %s: %w", counter, err)
+	}
+	index, err := s.reserve.next(counter, stands)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
 	if index > lastIndex {
 		return 0, fmt.Errorf("next index of %s: all are used up", counter)
+	}
+	if index > stands {
+		s.log.Warn("destination indexes skipped, as some may be in use that the database does not know", "from", stands, "to", index)
+		if _, err := q.ExecContext(ctx, "UPDATE counters SET next = $2 WHERE name = $1", counter, index+1); err != nil {
+			return 0, fmt.Errorf("skip indexes of %s: %w", counter, err)
+		}
 	}
 	return uint32(index), nil
 }

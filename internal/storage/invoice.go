@@ -17,7 +17,7 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 		if known, err = claimKey(ctx, q, c); err != nil || known != "" {
 			return err
 		}
-		made, err = create(ctx, q, c)
+		made, err = s.create(ctx, q, c)
 		return err
 	})
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 }
 
 // create builds and writes an invoice.
-func create(ctx context.Context, q querier, c invoice.Creation) (record, error) {
-	inv, err := c.Build(func(counter string) (uint32, error) { return nextIndex(ctx, q, counter) })
+func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (record, error) {
+	inv, err := c.Build(func(counter string) (uint32, error) { return s.nextIndex(ctx, q, counter) })
 	if err != nil {
 		return record{}, err
 	}

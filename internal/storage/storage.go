@@ -23,6 +23,8 @@ type Storage struct {
 	engine  engine
 	dialect dialect
 	box     *seal.Box
+	reserve *reserve
+	log     *slog.Logger
 	nesting nesting
 	pruned  atomic.Int64 // when, in Unix milliseconds
 }
@@ -39,7 +41,10 @@ type Options struct {
 	// Connections is how many PostgreSQL is given at most; 0 = 8. SQLite has
 	// one that writes and a few that read.
 	Connections int
-	Log         *slog.Logger
+	// IndexMarks is the file that remembers, outside the database, how far
+	// destination indexes may have been used; "" = none is kept.
+	IndexMarks string
+	Log        *slog.Logger
 }
 
 // Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and
@@ -52,7 +57,11 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{dialect: d, box: box}
+	marks, err := openReserve(o.IndexMarks, d)
+	if err != nil {
+		return nil, err
+	}
+	s := &Storage{dialect: d, box: box, reserve: marks, log: o.Log}
 	db, err := connect(d, place)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

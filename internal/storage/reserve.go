@@ -1,0 +1,112 @@
+package storage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// ahead is how far a mark may be above its counter.
+const ahead = 100
+
+// leap is how far a counter jumps when addresses may have been handed out that
+// the database does not know of.
+const leap = 1000
+
+// reserve remembers, outside the database, how far destination indexes may have
+// been used: a mark per counter, raised before the counter passes it. A database
+// that was put back from a backup shows itself by a counter far below its mark;
+// the indexes in between may belong to invoices that it does not know, so they
+// are never handed out again. The file is left out of backups for that reason.
+type reserve struct {
+	path string // "" = nothing is remembered
+	// lost is what a counter without a mark means: on SQLite the file was lost or
+	// left behind, on PostgreSQL this machine is new.
+	lost bool
+
+	mu    sync.Mutex
+	marks map[string]int64
+}
+
+// openReserve reads the file. It need not be there.
+func openReserve(path string, d dialect) (*reserve, error) {
+	r := &reserve{path: path, lost: d == sqliteDialect, marks: map[string]int64{}}
+	if path == "" {
+		return r, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read index marks: %w", err)
+	}
+	if err := json.Unmarshal(text, &r.marks); err != nil {
+		return nil, fmt.Errorf("read index marks: %s is damaged; without the file the next addresses skip %d: %w", path, leap, err)
+	}
+	return r, nil
+}
+
+// next is the index to hand out for a counter that stands at index: the same, or
+// one further on when what lies between may be used. Its mark is above it, on
+// disk, when next returns.
+func (r *reserve) next(counter string, index int64) (int64, error) {
+	if r.path == "" {
+		return index, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	mark, known := r.marks[counter]
+	switch {
+	case known && mark > index+ahead:
+		index = max(index+leap, mark)
+	case !known && r.lost && index > 0:
+		index += leap
+	}
+	if known && index < mark {
+		return index, nil
+	}
+	return index, r.raise(counter, index+ahead)
+}
+
+// raise writes a mark, wholly or not at all.
+func (r *reserve) raise(counter string, mark int64) error {
+	old, known := r.marks[counter]
+	r.marks[counter] = mark
+	text, err := json.Marshal(r.marks)
+	if err == nil {
+		err = replaceFile(r.path, text)
+	}
+	if err != nil {
+		if r.marks[counter] = old; !known {
+			delete(r.marks, counter)
+		}
+		return fmt.Errorf("write index marks: %w", err)
+	}
+	return nil
+}
+
+// replaceFile puts new content in a file's place and returns when it is on disk.
+func replaceFile(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

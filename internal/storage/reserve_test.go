@@ -1,0 +1,134 @@
+package storage_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"chequer/internal/storage"
+)
+
+// shop is a database with a file of index marks, closed and opened as a server
+// is stopped and started.
+type shop struct {
+	t     *testing.T
+	url   string
+	marks string
+	made  int
+}
+
+// index creates an invoice in a new run of the server and tells its index.
+func (s *shop) index() uint32 {
+	s.t.Helper()
+	return s.indexes(1)[0]
+}
+
+func (s *shop) indexes(count int) []uint32 {
+	s.t.Helper()
+	store, err := storage.Open(context.Background(), s.url, box(s.t, 1), storage.Options{IndexMarks: s.marks})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer store.Close()
+	var list []uint32
+	for range count {
+		s.made++
+		list = append(list, create(s.t, store, creation(fmt.Sprintf("inv%d", s.made), "shop")).Methods[0].Index)
+	}
+	return list
+}
+
+func newShop(t *testing.T, engine string) *shop {
+	t.Helper()
+	s := &shop{t: t, url: engines[engine](t), marks: filepath.Join(t.TempDir(), "indexes.json")}
+	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addMerchants(t, store)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestIndexesSkipNothingOverRestarts(t *testing.T) {
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, name)
+			for want := range uint32(3) {
+				if got := s.index(); got != want {
+					t.Errorf("index after a restart = %d, want %d", got, want)
+				}
+			}
+			list := s.indexes(250)
+			if first, last := list[0], list[249]; first != 3 || last != 252 {
+				t.Errorf("250 indexes run from %d to %d", first, last)
+			}
+		})
+	}
+}
+
+func TestIndexesOfARestoredDatabaseAreNotUsedTwice(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "sqlite")
+	s.indexes(5)
+	path := s.url[len("sqlite:"):]
+	backup, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := s.indexes(300)
+	for _, side := range []string{"-wal", "-shm"} {
+		_ = os.Remove(path + side)
+	}
+	if err := os.WriteFile(path, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.made += 1000 // other ids than those that the backup does not know
+	if got := s.index(); got <= used[len(used)-1] {
+		t.Errorf("after a restore the next index is %d, though %d was used", got, used[len(used)-1])
+	}
+}
+
+func TestIndexesLeapWhenTheMarksAreLost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		engine string
+		want   uint32
+	}{
+		{"sqlite", 1003}, // somebody put the database alone somewhere else
+		{"postgres", 3},  // a second machine has no marks yet
+	} {
+		t.Run(tt.engine, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, tt.engine)
+			s.indexes(3)
+			if err := os.Remove(s.marks); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.index(); got != tt.want {
+				t.Errorf("index without marks = %d, want %d", got, tt.want)
+			}
+			if got := s.index(); got != tt.want+1 {
+				t.Errorf("the index after it = %d, want %d", got, tt.want+1)
+			}
+		})
+	}
+}
+
+func TestDamagedMarksStopTheStart(t *testing.T) {
+	t.Parallel()
+	marks := filepath.Join(t.TempDir(), "indexes.json")
+	if err := os.WriteFile(marks, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: marks})
+	if err == nil {
+		t.Error("damaged marks were accepted")
+	}
+}
