@@ -51,7 +51,8 @@ e2e: fetch ## Run the whole program in a real browser
 	$(GO) test -count=1 ./internal/e2e/...
 
 bench: ## Measure, each figure beside a baseline of the same run
-	$(GO) test -run '^$$' -bench . -benchmem ./internal/storage/... ./internal/keys/... ./internal/server/...
+	$(GO) run ./internal/bench
+	$(GO) test -run '^$$' -bench . ./internal/storage ./internal/keys
 
 nightly: test ## Run the slow tests too
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./internal/money

@@ -30,7 +30,7 @@ var floors = map[string]int{
 
 	"chequer/internal/app": 5,
 
-	"chequer/cmd/chequer": 6,
+	"chequer/cmd/chequer": 6, "chequer/internal/bench": 6,
 }
 
 // rings are packages that only tests import.

@@ -1,0 +1,108 @@
+// Bench measures the whole program and prints one table, each figure beside a
+// baseline of the same run on the same machine: ratios hold when its speed does
+// not. It builds the program, serves it on this machine and talks to it over HTTP.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+func main() {
+	span := flag.Duration("for", 5*time.Second, "how long each load runs")
+	postgres := flag.String("postgres", os.Getenv("BENCH_POSTGRES"), "address of an empty PostgreSQL database to measure too")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *span, *postgres); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, span time.Duration, postgres string) error {
+	folder, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	binary, err := build(ctx, folder)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, load %s, each load %s\n\n", time.Now().UTC().Format("2006-01-02 15:04"), loadAverage(), span)
+	engines := []struct{ name, url string }{{"SQLite", ""}}
+	if postgres != "" {
+		engines = append(engines, struct{ name, url string }{"PostgreSQL", postgres})
+	}
+	for _, e := range engines {
+		if err := measure(ctx, binary, folder, e.name, e.url, span); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
+	fmt.Printf("\nload %s at the end\n", loadAverage())
+	return nil
+}
+
+// measure prints the figures of one engine.
+func measure(ctx context.Context, binary, folder, engine, url string, span time.Duration) error {
+	fmt.Printf("### %s\n\n| what | figure | baseline of this run | ratio |\n|---|---|---|---|\n", engine)
+	p, err := serve(ctx, binary, folder+"/"+engine, url)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	fmt.Printf("| start, database made before | %.0f ms | | |\n", milliseconds(p.started))
+	fmt.Printf("| memory, idle | %d MiB | | |\n", p.memory()>>20)
+
+	constant, err := constantHandler(ctx, span)
+	if err != nil {
+		return err
+	}
+	for _, clients := range []int{1, 32} {
+		got, err := load(ctx, clients, span, p.create)
+		if err != nil {
+			return err
+		}
+		base := constant[clients]
+		fmt.Printf("| invoices made, %d clients | %s | constant answer %.0f/s | %.2f |\n", clients, got, base.perSecond(), got.perSecond()/base.perSecond())
+		if url == "" {
+			if err := compareRaw(ctx, p, clients, got, span); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Printf("| memory, after that | %d MiB | | |\n", p.memory()>>20)
+	return p.pages(ctx, span)
+}
+
+// compareRaw prints how fast the same rows are written without the program.
+func compareRaw(ctx context.Context, p *program, clients int, got latencies, span time.Duration) error {
+	group := 1
+	if clients > 1 {
+		group = clients
+	}
+	rate, err := writeRaw(ctx, p.database(), p.folder+"/raw.db", group, span)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("| &nbsp; beside the same rows alone, %d a commit | %.0f/s | %.0f/s | %.2f |\n", group, got.perSecond(), rate, got.perSecond()/rate)
+	return nil
+}
+
+// loadAverage is how busy the machine is.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite"
+)
+
+// table is what one invoice leaves in a table, to be written again with other
+// keys.
+type table struct {
+	name string
+	rows [][]any
+	// unique are the columns that tell rows apart.
+	unique []int
+	insert string
+}
+
+// writeRaw writes the rows of one of the program's invoices again and again into
+// a copy of its database, a number of invoices a commit, without the program:
+// prepared statements on one connection, with the same durability. The result is
+// invoices per second.
+func writeRaw(ctx context.Context, from, path string, group int, span time.Duration) (float64, error) {
+	tables, err := readRows(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(path)
+	db, err := copyDatabase(ctx, from, path)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	statements := map[string]*sql.Stmt{}
+	for _, t := range tables {
+		if statements[t.name], err = conn.PrepareContext(ctx, t.insert); err != nil {
+			return 0, fmt.Errorf("%s: %w", t.insert, err)
+		}
+	}
+	count := 0
+	begin := time.Now()
+	for time.Since(begin) < span {
+		if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+			return 0, err
+		}
+		for range group {
+			count++
+			if err := writeInvoice(ctx, conn, statements, tables, count); err != nil {
+				return 0, err
+			}
+		}
+		if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+			return 0, err
+		}
+	}
+	return float64(count) / time.Since(begin).Seconds(), nil
+}
+
+// writeInvoice writes one invoice's rows, and moves the counters as a creation
+// does.
+func writeInvoice(ctx context.Context, conn *sql.Conn, statements map[string]*sql.Stmt, tables []table, number int) error {
+	for _, t := range tables {
+		for _, row := range t.rows {
+			for _, column := range t.unique {
+				switch old := row[column].(type) {
+				case string:
+					row[column] = fmt.Sprintf("%.24s%08d", old, number)
+				case int64:
+					row[column] = old + 1
+				}
+			}
+			if _, err := statements[t.name].ExecContext(ctx, row...); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	if _, err := conn.ExecContext(ctx, "UPDATE counters SET next = next + 1"); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "UPDATE feeds SET position = position + 1")
+	return err
+}
+
+// copyDatabase copies the program's database and opens the copy as the program
+// opens it.
+func copyDatabase(ctx context.Context, from, path string) (*sql.DB, error) {
+	source, err := sql.Open("sqlite", "file:"+from+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	if _, err := source.ExecContext(ctx, "VACUUM INTO $1", path); err != nil {
+		return nil, err
+	}
+	return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+}
+
+// readRows reads what the newest invoice left.
+func readRows(ctx context.Context, from string) ([]table, error) {
+	db, err := sql.Open("sqlite", "file:"+from+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var id string
+	if err := db.QueryRowContext(ctx, "SELECT invoice_id FROM events ORDER BY position DESC LIMIT 1").Scan(&id); err != nil {
+		return nil, err
+	}
+	var tables []table
+	for _, t := range []struct {
+		name, query string
+		unique      []string
+	}{
+		{"invoices", "SELECT * FROM invoices WHERE id = $1", []string{"id"}},
+		{"events", "SELECT * FROM events WHERE invoice_id = $1", []string{"id", "position", "invoice_id"}},
+		{"destinations", "SELECT * FROM destinations WHERE invoice_id = $1", []string{"script", "position", "invoice_id"}},
+	} {
+		read, err := readTable(ctx, db, t.name, t.query, id, t.unique)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.name, err)
+		}
+		tables = append(tables, read)
+	}
+	return tables, nil
+}
+
+func readTable(ctx context.Context, db *sql.DB, name, query, id string, unique []string) (table, error) {
+	t := table{name: name}
+	rows, err := db.QueryContext(ctx, query, id)
+	if err != nil {
+		return t, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return t, err
+	}
+	marks := make([]string, len(columns))
+	for i, c := range columns {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+		for _, u := range unique {
+			if c == u {
+				t.unique = append(t.unique, i)
+			}
+		}
+	}
+	t.insert = "INSERT INTO " + name + " VALUES (" + strings.Join(marks, ", ") + ")"
+	for rows.Next() {
+		row := make([]any, len(columns))
+		places := make([]any, len(columns))
+		for i := range row {
+			places[i] = &row[i]
+		}
+		if err := rows.Scan(places...); err != nil {
+			return t, err
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t, rows.Err()
+}
