@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -26,7 +27,7 @@ func root(environ []string) *cobra.Command {
 		Use:           "chequer",
 		Short:         "A self-hosted crypto checkout in one binary",
 		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment: see chequer config.",
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		RunE:          serve.RunE,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -35,6 +36,15 @@ func root(environ []string) *cobra.Command {
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
 	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.config(), s.doctor(), s.version())
 	return c
+}
+
+// noCommand refuses what is no command without repeating it: it may be a private
+// key, pasted where its command was forgotten.
+func noCommand(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return errors.New("there is no such command; chequer --help lists them")
+	}
+	return nil
 }
 
 // load reads the settings.

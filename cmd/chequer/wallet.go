@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,15 @@ import (
 	"chequer/internal/merchant"
 )
 
-// previewed is how many addresses are shown to compare with the wallet.
-const previewed = 5
+// The addresses that are shown to compare with the wallet: of a key that is added,
+// and of each script that a key may stand for.
+const (
+	previewed = 5
+	sampled   = 3
+)
+
+// changeWarning is said of a key whose addresses wallets seldom show.
+const changeWarning = "These are the addresses that a wallet keeps for its change (…/1/*), not those it receives at (…/0/*). Unless your wallet shows them as its own, add …/0/* instead."
 
 // wallet is the group of commands about public keys that money goes to.
 func (s *shell) wallet() *cobra.Command {
@@ -31,6 +39,7 @@ type walletRow struct {
 	Script    string   `json:"script"`
 	Key       string   `json:"key"`
 	Addresses []string `json:"addresses"`
+	Warning   string   `json:"warning,omitempty"`
 	CreatedAt string   `json:"created_at,omitempty"`
 }
 
@@ -39,43 +48,113 @@ func (s *shell) walletAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add ASSET KEY",
 		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token",
-		Long:  "Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for\nevery EVM network and token. Prints the first addresses: compare them with your wallet's.\nInvoices made before keep their addresses.",
-		Args:  cobra.ExactArgs(2),
+		Long: `Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for
+every EVM network and token. Prints the first addresses: compare them with your wallet's.
+Invoices made before keep their addresses.
+
+For BTC and LTC a descriptor of one key does as well: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
+in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> the first is taken.`,
+		Example: `  chequer wallet add BTC zpub…
+  chequer wallet add BTC "wpkh([73c5da0a/84h/0h/0h]xpub…/0/*)#…"
+  chequer wallet add LTC xpub… --script p2wpkh`,
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			key, err := keys.Parse(args[1], keys.Kind(strings.ToUpper(args[0])), keys.Main, keys.Script(script))
-			if err != nil {
-				return fmt.Errorf("wallet add: %w", err)
-			}
-			row, err := newWalletRow(key, merchant.Live)
-			if err != nil {
-				return err
-			}
-			cfg, core, err := s.core(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
-			if err != nil {
-				return err
-			}
-			err = core.AddWallet(c.Context(), shop.ID, key)
-			if errors.Is(err, merchant.ErrExists) {
-				return fmt.Errorf("wallet add: this key is the %s wallet already", row.Asset)
+			// What has spaces in it is joined, so that the words of a wallet are told apart.
+			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
+			key, err := keys.Parse(text, kind, keys.Main, keys.Script(script))
+			if errors.Is(err, keys.ErrScript) && script == "" {
+				return s.showCandidates(c, text, kind, err)
 			}
 			if err != nil {
 				return fmt.Errorf("wallet add: %w", err)
 			}
-			return s.print(c, row, func(w io.Writer) {
-				fmt.Fprintf(w, "%s wallet added. Compare its first addresses with your wallet's:\n", row.Asset)
-				for i, a := range row.Addresses {
-					fmt.Fprintf(w, "  %d  %s\n", i, a)
-				}
-			})
+			return s.addWallet(c, key)
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
 	return c
+}
+
+// addWallet puts a key in force and shows its first addresses.
+func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
+	row, err := newWalletRow(key, merchant.Live)
+	if err != nil {
+		return err
+	}
+	cfg, core, err := s.core(c)
+	if err != nil {
+		return err
+	}
+	defer core.Close()
+	shop, err := core.Shop(c.Context(), cfg, app.Options{})
+	if err != nil {
+		return err
+	}
+	if err := refuseTwice(c.Context(), core, shop.ID, key); err != nil {
+		return fmt.Errorf("wallet add: %w", err)
+	}
+	if err := core.AddWallet(c.Context(), shop.ID, key); err != nil {
+		return fmt.Errorf("wallet add: %w", err)
+	}
+	return s.print(c, row, func(w io.Writer) {
+		fmt.Fprintf(w, "%s wallet added. Compare its first addresses with your wallet's:\n", row.Asset)
+		printAddresses(w, row.Addresses)
+		if row.Warning != "" {
+			fmt.Fprintln(w, "Warning:", row.Warning)
+		}
+	})
+}
+
+// refuseTwice is an error when a merchant's wallet has the addresses of key, in
+// whatever spelling it was added.
+func refuseTwice(ctx context.Context, core *app.Core, merchantID string, key keys.Key) error {
+	list, err := core.Storage.Wallets(ctx, merchantID, merchant.Live)
+	if err != nil {
+		return err
+	}
+	for _, wallet := range list {
+		have, err := keys.Load(wallet.Key)
+		if err != nil {
+			return fmt.Errorf("wallet %s: %w", wallet.ID, err)
+		}
+		if have.Same(key) {
+			return fmt.Errorf("this key is the %s wallet already", key.Kind())
+		}
+	}
+	return nil
+}
+
+// candidates are the first addresses of a key under each script that it may
+// stand for.
+type candidates struct {
+	Error      string                   `json:"error"`
+	Candidates map[keys.Script][]string `json:"candidates"`
+}
+
+// showCandidates refuses a key that does not say its script, and shows what its
+// owner can choose it by.
+func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, refusal error) error {
+	refusal = fmt.Errorf("wallet add: %w", refusal)
+	found := candidates{Error: refusal.Error(), Candidates: map[keys.Script][]string{}}
+	for _, script := range keys.Scripts(kind) {
+		key, err := keys.Parse(text, kind, keys.Main, script)
+		if err != nil {
+			return fmt.Errorf("wallet add: %w", err)
+		}
+		if found.Candidates[script], err = firstAddresses(key, sampled); err != nil {
+			return err
+		}
+	}
+	if err := s.print(c, found, func(w io.Writer) {
+		fmt.Fprintln(w, "Which of these are the first addresses of your wallet?")
+		for _, script := range keys.Scripts(kind) {
+			fmt.Fprintf(w, "--script %s\n", script)
+			printAddresses(w, found.Candidates[script])
+		}
+	}); err != nil {
+		return err
+	}
+	return refusal
 }
 
 func (s *shell) walletList() *cobra.Command {
@@ -127,12 +206,28 @@ func (s *shell) walletList() *cobra.Command {
 // newWalletRow shows a key with its first addresses.
 func newWalletRow(key keys.Key, mode merchant.Mode) (walletRow, error) {
 	row := walletRow{Asset: string(key.Kind()), Mode: string(mode), Script: string(key.Script()), Key: key.String()}
-	for i := range uint32(previewed) {
+	if key.IsChange() {
+		row.Warning = changeWarning
+	}
+	var err error
+	row.Addresses, err = firstAddresses(key, previewed)
+	return row, err
+}
+
+func firstAddresses(key keys.Key, count uint32) ([]string, error) {
+	var addresses []string
+	for i := range count {
 		address, _, err := key.Address(i)
 		if err != nil {
-			return walletRow{}, err
+			return nil, err
 		}
-		row.Addresses = append(row.Addresses, address)
+		addresses = append(addresses, address)
 	}
-	return row, nil
+	return addresses, nil
+}
+
+func printAddresses(w io.Writer, addresses []string) {
+	for i, address := range addresses {
+		fmt.Fprintf(w, "  %d  %s\n", i, address)
+	}
 }

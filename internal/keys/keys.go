@@ -8,14 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
-)
-
-// The depths of BIP 44, "Path levels", that addresses come from.
-const (
-	accountDepth = 3 // m/purpose'/coin'/account': addresses are 0/index
-	chainDepth   = 4 // m/purpose'/coin'/account'/change: addresses are index
 )
 
 // Key is a sound extended public key with everything that its addresses depend
@@ -26,15 +19,21 @@ type Key struct {
 	network Network
 	script  Script                  // empty for ETH
 	given   *hdkeychain.ExtendedKey // the key that was read
-	branch  *hdkeychain.ExtendedKey // the key that an index is derived from
+	path    string                  // the way from it to addresses, empty where its depth tells
+	branch  *branch                 // the key that an index is derived from
 }
 
-// Parse reads the extended public key of a wallet, as a person pastes it. White
-// space around it does not count.
+// Parse reads the extended public key of a wallet or, for Bitcoin and Litecoin, a
+// descriptor of it, as a person pastes it. White space around it does not count.
 //
-// The letters ypub, zpub, upub, vpub and Mtub decide the script, and a script
-// that contradicts them is ErrScript. With xpub, tpub, Ltub and ttub the caller
-// must name it, else the error is ErrScript too. Ethereum has none.
+// A key alone is that of an account, with addresses 0/index, or of its chain, with
+// addresses index. Other places are for descriptors to tell: pkh, wpkh, sh(wpkh)
+// and tr of one key that ends in /*. Their checksum may be missing, but not wrong.
+//
+// The letters ypub, zpub, upub, vpub and Mtub decide the script, and so does the
+// function of a descriptor; a script that contradicts them is ErrScript. With xpub,
+// tpub, Ltub and ttub alone the caller must name it, else the error is ErrScript
+// too. Ethereum has none.
 //
 // A private key in any form is ErrPrivateKey; the other errors are the
 // sentinels of this package as well.
@@ -49,20 +48,31 @@ func Parse(text string, kind Kind, network Network, script Script) (Key, error) 
 	return key, nil
 }
 
+func parse(text string, kind Kind, script Script) (Key, error) {
+	switch {
+	case looksPrivate(text):
+		return Key{}, ErrPrivateKey
+	case !kind.known():
+		return Key{}, ErrKind
+	case isDescriptor(text):
+		return parseDescriptor(text, kind, script)
+	case strings.ContainsAny(text, "/[]*#"):
+		return Key{}, unusable("a path or an origin in brackets stands within a function, as in wpkh(…)")
+	}
+	x, err := parseExtended(text)
+	if err != nil {
+		return Key{}, err
+	}
+	p, err := x.usualPath()
+	if err != nil {
+		return Key{}, err
+	}
+	return newKey(x, p, kind, script)
+}
+
 // Load reads what String wrote, and nothing else.
 func Load(text string) (Key, error) {
-	kind, rest, ok := strings.Cut(text, ":")
-	if !ok {
-		return Key{}, malformed("it is not in the stored form")
-	}
-	script, extended := "", rest
-	if Kind(strings.ToUpper(kind)) != ETH {
-		script, extended, ok = strings.Cut(rest, ":")
-	}
-	if !ok {
-		return Key{}, malformed("it is not in the stored form")
-	}
-	key, err := parse(extended, Kind(strings.ToUpper(kind)), Script(script))
+	key, err := load(text)
 	if err != nil {
 		return Key{}, err
 	}
@@ -72,43 +82,52 @@ func Load(text string) (Key, error) {
 	return key, nil
 }
 
-func parse(text string, kind Kind, script Script) (Key, error) {
-	if looksPrivate(text) {
-		return Key{}, ErrPrivateKey
+func load(text string) (Key, error) {
+	name, rest, _ := strings.Cut(text, ":")
+	kind, script := Kind(strings.ToUpper(name)), ""
+	if kind != ETH {
+		script, rest, _ = strings.Cut(rest, ":")
 	}
 	if !kind.known() {
-		return Key{}, ErrKind
+		return Key{}, malformed("it is not in the stored form")
 	}
-	x, err := parseExtended(text)
+	extended, below, hasPath := strings.Cut(rest, "/")
+	x, err := parseExtended(extended)
 	if err != nil {
 		return Key{}, err
 	}
+	p, err := x.usualPath()
+	if hasPath {
+		p, err = parsePath(below)
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	return newKey(x, p, kind, Script(script))
+}
+
+// newKey is the key of a kind whose addresses stand at the end of a path.
+func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if !x.isOf(kind) {
 		return Key{}, fmt.Errorf("%w: %s wallets have no %s… key", ErrNetwork, kind, x.name)
 	}
-	script, err = x.decide(kind, script)
+	script, err := x.decide(kind, script)
 	if err != nil {
 		return Key{}, err
 	}
-	branch, err := branchOf(x)
+	end, err := x.descend(p)
 	if err != nil {
 		return Key{}, err
 	}
-	return Key{kind: kind, network: x.network, script: script, given: x.key(), branch: branch}, nil
-}
-
-// branchOf is the key that addresses are the children of.
-func branchOf(x extended) (*hdkeychain.ExtendedKey, error) {
-	switch {
-	case x.depth == accountDepth:
-		return x.key().Derive(0)
-	case x.depth == chainDepth && x.child < hardened:
-		return x.key(), nil
-	case x.depth == chainDepth:
-		// m/48'/0'/0'/2' and its kin, see BIP 48.
-		return nil, fmt.Errorf("%w: a hardened key at depth 4 is that of a multisig wallet", ErrDepth)
+	branch, err := newBranch(end)
+	if err != nil {
+		return Key{}, err
 	}
-	return nil, fmt.Errorf("%w: its depth is %d, not 3 or 4", ErrDepth, x.depth)
+	key := Key{kind: kind, network: x.network, script: script, given: x.key(), branch: branch}
+	if usual, err := x.usualPath(); err != nil || !slices.Equal(p, usual) {
+		key.path = p.String()
+	}
+	return key, nil
 }
 
 // Kind is the kind of wallet that k belongs to.
@@ -120,26 +139,33 @@ func (k Key) Network() Network { return k.network }
 // Script is how the addresses of k are locked; empty for Ethereum.
 func (k Key) Script() Script { return k.script }
 
+// IsChange tells whether the addresses of k are where wallets keep change, in
+// branch 1 as in m/84'/0'/0'/1, and seldom show what arrives from others. See
+// BIP 44, "Change".
+func (k Key) IsChange() bool { return k.branch.number == 1 }
+
 // String is k in the one form that is stored, with all that its addresses
-// depend on: kind, script and the key in the neutral letters xpub or tpub, as in
-// "btc:p2wpkh:xpub…", "ltc:p2pkh:tpub…" and "eth:xpub…". Load reads it back.
-// Whoever has it can follow the money of the wallet: it is not for logs.
+// depend on: kind, script, the key in the neutral letters xpub or tpub, and the
+// path where it is not that of the key's depth, as in "btc:p2wpkh:xpub…",
+// "ltc:p2pkh:xpub…/1/*" and "eth:xpub…". Load reads it back. Whoever has it can
+// follow the money of the wallet: it is not for logs.
 func (k Key) String() string {
-	parts := []string{strings.ToLower(string(k.kind)), string(k.script), k.given.String()}
+	parts := []string{strings.ToLower(string(k.kind)), string(k.script), k.given.String() + k.path}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
+}
+
+// Same tells whether k and other have the same addresses, however they were
+// spelled.
+func (k Key) Same(other Key) bool {
+	return k.kind == other.kind && k.network == other.network && k.script == other.script && k.Fingerprint() == other.Fingerprint()
 }
 
 // Fingerprint names what addresses are derived from, and so the counter of their
 // indexes: the hash160 of the public key and the chain code just above them, in
-// hex. Every spelling of a key has the same one, whatever its letters and script,
-// and so does an account key and its own chain key 0. It tells nothing of k.
-func (k Key) Fingerprint() string {
-	public, err := k.branch.ECPubKey()
-	if err != nil {
-		panic("keys: key without a point: " + err.Error())
-	}
-	return hex.EncodeToString(btcutil.Hash160(slices.Concat(public.SerializeCompressed(), k.branch.ChainCode())))
-}
+// hex. Every spelling of a key has the same one, whatever its letters, script and
+// path, and so do an account key, its own chain key 0 and a descriptor that leads
+// there. It tells nothing of k.
+func (k Key) Fingerprint() string { return k.branch.fingerprint() }
 
 // Address is the address at an index and the form that transfers to it are
 // matched by: the scriptPubKey in hex, or Ethereum's address in lower case. It is
@@ -149,11 +175,7 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 	if index >= hardened {
 		return "", "", ErrIndex
 	}
-	child, err := k.branch.Derive(index)
-	if err != nil {
-		return "", "", fmt.Errorf("derive address %d: %w", index, err)
-	}
-	public, err := child.ECPubKey()
+	public, err := k.branch.child(index)
 	if err != nil {
 		return "", "", fmt.Errorf("derive address %d: %w", index, err)
 	}

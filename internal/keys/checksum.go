@@ -1,0 +1,71 @@
+package keys
+
+import "strings"
+
+// The letters of BIP 380, "Character Set" and "Checksum". Those of a descriptor
+// stand in three groups of 32, so that the likeliest errors are within one.
+const (
+	descriptorLetters = "0123456789()[],'/*abcdefgh@:$%{}" +
+		"IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~" +
+		"ijklmnopqrstuvwxyzABCDEFGH`#\"\\ "
+	checksumLetters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	checksumLength  = 8
+)
+
+// cutChecksum takes the checksum off a descriptor. BIP 380 leaves it to the
+// program whether one must be there: here it need not, as a wallet shows addresses
+// to compare and not every wallet writes one.
+func cutChecksum(text string) (body string, err error) {
+	body, checksum, has := strings.Cut(text, "#")
+	want, ok := checksumOf(body)
+	switch {
+	case !ok:
+		return "", unusable("it holds a character that no descriptor has")
+	case !has || checksum == want:
+		return body, nil
+	case len(checksum) != checksumLength:
+		return "", unusable("its checksum, which follows the #, is not 8 characters long")
+	}
+	return "", unusable("its checksum does not fit its text, so a character is missing or mistyped, or h and ' were exchanged")
+}
+
+// checksumOf is the checksum of a descriptor without one, unless it holds a
+// foreign character. See BIP 380, "Checksum".
+func checksumOf(body string) (checksum string, ok bool) {
+	code, groups := uint64(1), 0
+	for i := range len(body) {
+		at := strings.IndexByte(descriptorLetters, body[i])
+		if at < 0 {
+			return "", false
+		}
+		code = feed(code, at%32)
+		groups = groups*3 + at/32
+		if i%3 == 2 { // the groups of three characters are one symbol more
+			code, groups = feed(code, groups), 0
+		}
+	}
+	if len(body)%3 != 0 {
+		code = feed(code, groups)
+	}
+	for range checksumLength {
+		code = feed(code, 0)
+	}
+	code ^= 1
+	letters := make([]byte, checksumLength)
+	for i := range letters {
+		letters[i] = checksumLetters[code>>(5*(checksumLength-1-i))&31]
+	}
+	return string(letters), true
+}
+
+// feed takes one more symbol into a checksum: descsum_polymod of BIP 380.
+func feed(code uint64, symbol int) uint64 {
+	top := code >> 35
+	code = (code&0x7ffffffff)<<5 ^ uint64(symbol)
+	for i, generator := range []uint64{0xf5dee51989, 0xa9fdca3312, 0x1bab10e32d, 0x3706b1677a, 0x644d626ffd} {
+		if top>>i&1 == 1 {
+			code ^= generator
+		}
+	}
+	return code
+}

@@ -1,0 +1,165 @@
+package keys
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxDescriptor is more than any wallet writes for one key.
+const maxDescriptor = 1024
+
+// functions are the script expressions of one signer that have an address. See
+// BIP 381, BIP 382 and BIP 386.
+var functions = map[string]Script{
+	"pkh":      P2PKH,
+	"sh(wpkh)": P2SHP2WPKH,
+	"wpkh":     P2WPKH,
+	"tr":       P2TR,
+}
+
+// refusedFunctions are the other script expressions, and why they are not read.
+var refusedFunctions = map[string]string{
+	"multi":         "is for several signers",
+	"sortedmulti":   "is for several signers",
+	"multi_a":       "is for several signers",
+	"sortedmulti_a": "is for several signers",
+	"musig":         "is for several signers",
+	"wsh":           "is for several signers or conditions",
+	"sh":            "is read only as sh(wpkh(…))",
+	"combo":         "stands for several types of addresses at once",
+	"pk":            "has no address",
+	"addr":          "is one address and no key",
+	"raw":           "is one script and no key",
+	"rawtr":         "is no way in which wallets receive",
+}
+
+// isDescriptor tells a descriptor from an extended key, which has no parentheses.
+func isDescriptor(text string) bool { return strings.ContainsAny(text, "()") }
+
+// parseDescriptor reads an output descriptor of one extended public key: see
+// BIP 380. As in Bitcoin Core the key is written with xpub or tpub, since the
+// function says what other letters would. Litecoin's own Ltub and ttub say no more
+// than those and are read too.
+func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
+	if kind == ETH {
+		return Key{}, unusable("Ethereum has no descriptors: give the xpub alone")
+	}
+	if len(text) > maxDescriptor {
+		return Key{}, unusable("it is too long")
+	}
+	body, err := cutChecksum(text)
+	if err != nil {
+		return Key{}, err
+	}
+	script, expression, err := parseFunction(body)
+	if err != nil {
+		return Key{}, err
+	}
+	if asked != "" && asked != script {
+		return Key{}, fmt.Errorf("%w: the descriptor stands for %s, not for what --script says", ErrScript, script)
+	}
+	x, p, err := parseExpression(expression)
+	if err != nil {
+		return Key{}, err
+	}
+	return newKey(x, p, kind, script)
+}
+
+// parseFunction takes a descriptor without its checksum apart: the script that
+// its function makes, and the key expression within.
+func parseFunction(body string) (script Script, expression string, err error) {
+	name, argument, closed := cutCall(body)
+	if name == "sh" {
+		name, argument, closed = cutCall(argument)
+		if name == "wpkh" {
+			name = "sh(wpkh)"
+		} else if refusedFunctions[name] == "" {
+			name = "sh"
+		}
+	}
+	why, refused := refusedFunctions[name]
+	script, known := functions[name]
+	switch {
+	case refused:
+		return "", "", unusable(name + "() " + why)
+	case !known:
+		return "", "", unusable("its function is not pkh(), wpkh(), sh(wpkh()) or tr()")
+	case !closed:
+		return "", "", unusable("its parentheses do not match")
+	case isDescriptor(argument):
+		return "", "", unusable("it has a function where its key should be")
+	case strings.Contains(argument, ","):
+		return "", "", unusable("it has more than one key")
+	}
+	return script, argument, nil
+}
+
+// cutCall is the name and the argument of name(argument).
+func cutCall(text string) (name, argument string, closed bool) {
+	name, argument, _ = strings.Cut(text, "(")
+	argument, closed = strings.CutSuffix(argument, ")")
+	return name, argument, closed
+}
+
+// parseExpression reads a key with its origin and its path. See BIP 380, "Key
+// Expressions".
+func parseExpression(text string) (extended, path, error) {
+	text, err := cutOrigin(text)
+	if err != nil {
+		return extended{}, nil, err
+	}
+	key, below, ranged := strings.Cut(text, "/")
+	if isRawKey(key) {
+		return extended{}, nil, unusable("it holds a single public key, which stands for one address: give an extended one (xpub…)")
+	}
+	x, err := parseExtended(key)
+	if err != nil {
+		return extended{}, nil, err
+	}
+	if x.script != "" {
+		return extended{}, nil, unusable("a descriptor names the script itself, so as in Bitcoin Core its key begins with xpub or tpub, not with " + x.name)
+	}
+	if !ranged {
+		return extended{}, nil, unusable(oneAddress)
+	}
+	p, err := parsePath(below)
+	return x, p, err
+}
+
+// cutOrigin takes the origin off a key expression, as in [73c5da0a/84h/0h/0h]. It
+// is checked and forgotten: no address depends on it.
+func cutOrigin(text string) (key string, err error) {
+	key = text
+	if rest, ok := strings.CutPrefix(text, "["); ok {
+		origin, after, _ := strings.Cut(rest, "]")
+		steps := strings.Split(origin, "/")
+		if fingerprint, err := hex.DecodeString(steps[0]); err != nil || len(fingerprint) != 4 {
+			return "", unusable("the fingerprint in its brackets is not 8 hex digits")
+		}
+		for _, step := range steps[1:] {
+			number, isHardened := strings.CutSuffix(step, "h")
+			if !isHardened {
+				number = strings.TrimSuffix(step, "'")
+			}
+			if _, err := strconv.ParseUint(number, 10, 31); err != nil {
+				return "", unusable("a step in its brackets is not a number from 0 to 2147483647, with h or ' (not H) when hardened")
+			}
+		}
+		key = after
+	}
+	if strings.ContainsAny(key, "[]") {
+		return "", unusable("brackets stand once, before the key")
+	}
+	return key, nil
+}
+
+// isRawKey tells whether a text is one public key in hex: compressed,
+// uncompressed, or the x of taproot.
+func isRawKey(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && (len(raw) == 33 || len(raw) == 65 || len(raw) == 32)
+}
+
+func unusable(why string) error { return fmt.Errorf("%w: %s", ErrDescriptor, why) }
