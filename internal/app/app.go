@@ -76,9 +76,12 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 			return err
 		}
 	}
-	table, err := rateTable(c, o)
+	rates, keepRates, err := rateTable(c, o)
 	if err != nil {
 		return err
+	}
+	if keepRates != nil {
+		a.loops = append(a.loops, keepRates)
 	}
 	if !o.Demo {
 		tellUnwatched(o.Log, bool(c.Unwatched))
@@ -87,7 +90,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	invoices := invoice.NewService(invoice.Config{
 		Storage:   core.Storage,
 		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: liveNetworks(), invoice.Test: {sim}},
-		Rates:     table,
+		Rates:     rates,
 		Unwatched: bool(c.Unwatched),
 		Now:       core.Now,
 		NewID:     func() string { return token(32) },

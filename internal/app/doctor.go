@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -50,10 +51,8 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	for _, w := range wallets {
 		say(LevelOK, "wallet", "%s since %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly))
 	}
-	if _, err := rateTable(cfg, Options{}); err != nil {
-		say(LevelFail, "rates", "%v", err)
-	} else {
-		say(LevelWarn, "rates", "fixed by CHEQUER_RATES: they do not follow the market")
+	if err := examineRates(ctx, cfg, say); err != nil {
+		return nil, err
 	}
 	c.examineNetworks(cfg, wallets, say)
 	if err := c.examineScans(ctx, say); err != nil {
@@ -68,6 +67,49 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 		say(LevelWarn, "keys", "no live API key and no storefront, so nobody can make an invoice: chequer key add")
 	}
 	return found, nil
+}
+
+// examineRates asks every source of rates once and says what it answers.
+func examineRates(ctx context.Context, cfg config.Config, say func(Level, string, string, ...any)) error {
+	if strings.HasPrefix(cfg.Rates, "fixed:") {
+		say(LevelWarn, "rates", "fixed by CHEQUER_RATES: they do not follow the market")
+		return nil
+	}
+	table, err := liveTable(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	table.Step(ctx)
+	report := table.Report()
+	for _, s := range report.Sources {
+		if s.Fault != "" {
+			say(LevelWarn, "rates of "+s.Name, "%s", s.Fault)
+			continue
+		}
+		for _, w := range s.Words {
+			say(LevelOK, "rates of "+s.Name, "%s bid %s, last %s, %s old%s", w.Pair, w.Bid, w.Last, w.Age.Round(time.Second), dropped(w.Dropped))
+		}
+	}
+	priced := false
+	for _, p := range report.Pairs {
+		if p.Fault != "" {
+			say(LevelWarn, "rate "+p.Pair, "%s", p.Fault)
+			continue
+		}
+		priced = true
+		say(LevelOK, "rate "+p.Pair, "%s", p.Price)
+	}
+	if !priced {
+		say(LevelFail, "rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08 sets them by hand")
+	}
+	return nil
+}
+
+func dropped(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ", left out: " + why
 }
 
 // examineNetworks says who looks for the money of the wallets.

@@ -1,21 +1,14 @@
 package app
 
 import (
-	"errors"
 	"log/slog"
-	"strings"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/config"
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/rates"
 )
-
-// demoRates are made up, and marked as such wherever they are shown.
-const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08"
 
 // liveNetworks are the networks of real money.
 func liveNetworks() []chain.Network {
@@ -38,21 +31,6 @@ func tellUnwatched(log *slog.Logger, offered bool) {
 			log.Warn("network is not offered, as nobody looks for payments on it", "network", n.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
-}
-
-// errNoRates says how to give rates.
-var errNoRates = errors.New("CHEQUER_RATES is missing: say what coins cost, as in fixed:BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08")
-
-// rateTable is the table that the settings ask for.
-func rateTable(c config.Config, o Options) (invoice.Rates, error) {
-	text, fixed := strings.CutPrefix(c.Rates, "fixed:")
-	switch {
-	case fixed:
-		return rates.ParseFixed(text, "fixed")
-	case o.Demo:
-		return rates.ParseFixed(demoRates, "demo")
-	}
-	return nil, errNoRates
 }
 
 // shopName is the name of the merchant that is made on an empty database.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,8 +28,10 @@ type Config struct {
 	Storefront  Switch `env:"STOREFRONT"`
 	Unwatched   Switch `env:"UNWATCHED"`
 	Rates       string `env:"RATES"`
+	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	MasterKey   string `env:"MASTER_KEY"`
+	Passphrase  string `env:"PASSPHRASE"`
 	APIKey      string `env:"API_KEY"`
 	APISecret   string `env:"API_SECRET"`
 }
@@ -167,8 +170,11 @@ func (c Config) check() []error {
 	if (c.APIKey == "") != (c.APISecret == "") {
 		fault("API_KEY", "goes together with %sAPI_SECRET", prefix)
 	}
-	if c.Rates != "" && !strings.HasPrefix(c.Rates, "fixed:") {
-		fault("RATES", "want fixed:BTC-EUR=86420.00,…,EUR-USD=1.08")
+	if c.Rates != "" && c.Rates != "live" && !strings.HasPrefix(c.Rates, "fixed:") {
+		fault("RATES", "want live, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08")
+	}
+	if !regexp.MustCompile(`^0\.[0-9]{1,4}$|^1$`).MatchString(c.EuroFloor) {
+		fault("EURC_FLOOR", "%q is no price from 0 to 1 euro, like 0.98", c.EuroFloor)
 	}
 	return faults
 }

@@ -2,6 +2,8 @@ package invoice
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 	"slices"
@@ -21,6 +23,8 @@ type CreateRequest struct {
 	PaymentMethods []string // asset codes; empty = all
 	IdempotencyKey string
 	BodyHash       string
+
+	rates, evidence string // where the prices came from, and what they rest on
 }
 
 // Wallet is a public key of the merchant that destinations come from.
@@ -47,7 +51,8 @@ type offer struct {
 // *TooSmallError and ErrConflict. A known idempotency key returns the invoice
 // that was made with it; ask Replay first, since nothing may be on offer now.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
-	offers, err := s.offers(r, r.Terms.Price)
+	rates := s.rates()
+	offers, err := s.offers(r, r.Terms.Price, rates)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +60,11 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
-	id, now := s.id(), s.now()
+	id, now, evidence := s.id(), s.now(), rates.Evidence(codes(offers)...)
+	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now,
+		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
 			return s.build(id, now, r, offers, progress, next)
 		},
@@ -86,7 +93,8 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 	inv := &Invoice{
 		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Terms: r.Terms,
 		Quotes: []Quote{{
-			Number: 1, From: now, Until: now.Add(r.ExpiresIn), Due: r.Terms.Price, Source: s.rates.Source(),
+			Number: 1, From: now, Until: now.Add(r.ExpiresIn), Due: r.Terms.Price,
+			Source: r.rates, Evidence: r.evidence,
 		}},
 	}
 	indexes := map[string]uint32{}
@@ -116,7 +124,7 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 }
 
 // offers are the methods that can be priced now and carry the amount.
-func (s *Service) offers(r CreateRequest, due money.Amount) ([]offer, error) {
+func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offer, error) {
 	var found []offer
 	var wallets, watched, asked, short, rated bool
 	var smallest *big.Rat
@@ -140,7 +148,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount) ([]offer, error) {
 				continue
 			}
 			short = true
-			price, err := s.price(asset, due)
+			price, err := priceOf(asset, due, rates)
 			if err != nil {
 				continue
 			}
@@ -172,13 +180,39 @@ func (s *Service) offers(r CreateRequest, due money.Amount) ([]offer, error) {
 	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
 }
 
-// price is what an amount of fiat costs in an asset now.
-func (s *Service) price(asset chain.Asset, due money.Amount) (Price, error) {
-	eur, err := s.rates.Rate(asset.Rate, asset.Currency, money.EUR)
+// evidenceName names a text of evidence, the same for all quotes that share it; ""
+// for none.
+func evidenceName(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Evidence reads what a quote's prices rest on; ErrNotFound.
+func (s *Service) Evidence(ctx context.Context, name string) (string, error) {
+	return s.storage.Evidence(ctx, name)
+}
+
+// codes names what the prices of offers rest on, each once.
+func codes(offers []offer) []string {
+	var list []string
+	for _, o := range offers {
+		if !slices.Contains(list, o.asset.Rate) {
+			list = append(list, o.asset.Rate)
+		}
+	}
+	return list
+}
+
+// priceOf is what an amount of fiat costs in an asset.
+func priceOf(asset chain.Asset, due money.Amount, rates Rates) (Price, error) {
+	eur, err := rates.Rate(asset.Rate, asset.Currency, money.EUR)
 	if err != nil {
 		return Price{}, err
 	}
-	usd, err := s.rates.Rate(asset.Rate, asset.Currency, money.USD)
+	usd, err := rates.Rate(asset.Rate, asset.Currency, money.USD)
 	if err != nil {
 		return Price{}, err
 	}

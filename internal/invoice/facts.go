@@ -159,13 +159,13 @@ func (inv *Invoice) firstPrice(asset string) (Price, bool) {
 
 // market values amounts of an invoice's methods at the rates of now.
 func (s *Service) market(inv *Invoice) func(asset string, amount money.Amount) *money.Amount {
-	fiat := inv.Terms.Price.Currency()
+	fiat, rates := inv.Terms.Price.Currency(), s.rates()
 	return func(asset string, amount money.Amount) *money.Amount {
 		for _, m := range inv.Methods {
 			if m.Asset.Code != asset {
 				continue
 			}
-			rate, err := s.rates.Rate(m.Asset.Rate, m.Asset.Currency, fiat)
+			rate, err := rates.Rate(m.Asset.Rate, m.Asset.Currency, fiat)
 			if err != nil {
 				return nil
 			}

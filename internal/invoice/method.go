@@ -28,6 +28,8 @@ type Quote struct {
 	Due    money.Amount // fiat
 	Prices []Price
 	Source string // where the rates came from
+	// Evidence names what they rest on, see Service.Evidence; "" for fixed ones.
+	Evidence string
 }
 
 // Price is what one method costs under a quote.

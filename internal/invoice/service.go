@@ -13,20 +13,24 @@ import (
 	"chequer/internal/money"
 )
 
-// Rates tells what coins cost, from memory.
+// Rates tells what coins cost at one moment, from memory.
 type Rates interface {
 	// Rate is the price of one coin, named by an asset's rate code, in fiat. An
 	// error means that there is no usable rate now.
 	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
 	// Source says in a word where rates come from.
 	Source() string
+	// Evidence is what the rates of some codes rest on, to be kept with a quote; ""
+	// when there is nothing to say.
+	Evidence(codes ...string) string
 }
 
 // Config is what a Service is made of.
 type Config struct {
 	Storage  Storage
 	Networks map[Mode][]chain.Network
-	Rates    Rates
+	// Rates takes the moment that all prices of a quote are of.
+	Rates func() Rates
 	// Unwatched lets networks without a scanner be offered; they count as
 	// scanned by the clock.
 	Unwatched bool
@@ -43,7 +47,7 @@ type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
-	rates     Rates
+	rates     func() Rates
 	unwatched bool
 	now       func() time.Time
 	id        func() string

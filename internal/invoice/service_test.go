@@ -51,7 +51,7 @@ func openShop(t *testing.T, table string) *shop {
 	}
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
-		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: fixed,
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return fixed },
 		Now: s.clock, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
 			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.Standing.Status)

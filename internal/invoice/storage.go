@@ -20,6 +20,8 @@ type Storage interface {
 	// Replay finds the invoice that was made with the creation's idempotency key;
 	// ErrNotFound, ErrConflict.
 	Replay(ctx context.Context, c Creation) (*Invoice, error)
+	// Evidence reads evidence by its name; ErrNotFound.
+	Evidence(ctx context.Context, name string) (string, error)
 	// Invoice reads an invoice; ErrNotFound.
 	Invoice(ctx context.Context, id string) (*Invoice, error)
 	// UpdateInvoice locks an invoice, lets decide change it, and writes it with
@@ -44,6 +46,8 @@ type Creation struct {
 	IdempotencyKey string // "" = none
 	BodyHash       string // of the request the key was used with
 	At             time.Time
+	// Evidence is what the prices rest on, kept once under its name; "" = nothing.
+	EvidenceName, Evidence string
 	// Build makes the invoice. It takes the indexes it needs from next, which
 	// counts per wallet key; an error uses none of them up.
 	Build func(next NextIndex) (*Invoice, error)

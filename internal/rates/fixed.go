@@ -9,9 +9,6 @@ import (
 	"chequer/internal/money"
 )
 
-// ErrUnknown means that there is no rate for a pair.
-var ErrUnknown = errors.New("no rate")
-
 // Fixed is a table of prices that never move.
 type Fixed struct {
 	source string
@@ -48,6 +45,9 @@ func ParseFixed(text, source string) (*Fixed, error) {
 
 // Source says where the rates come from.
 func (f *Fixed) Source() string { return f.source }
+
+// Evidence is none: fixed prices rest on nothing but the setting.
+func (f *Fixed) Evidence(...string) string { return "" }
 
 // Rate is the price of one coin in fiat, directly or through EUR-USD;
 // ErrUnknown.

@@ -62,7 +62,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 			invoice.Test: {l.simnet},
 			invoice.Live: {&network{id: "bitcoin", assets: []chain.Asset{bitcoin("bitcoin")}}},
 		},
-		Rates: l.rates, Now: now, Encode: server.EncodeEvent, Log: slog.New(slog.DiscardHandler),
+		Rates: func() invoice.Rates { return l.rates }, Now: now, Encode: server.EncodeEvent, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("inv%029d", made.Add(1)) },
 	})
 	l.simnet.watch(l)

@@ -60,6 +60,9 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (re
 	if err := keepKey(ctx, q, c, inv.ID); err != nil {
 		return record{}, err
 	}
+	if err := keepEvidence(ctx, q, c); err != nil {
+		return record{}, err
+	}
 	return made, tell(ctx, q, inv, true)
 }
 

@@ -315,3 +315,23 @@ func TestDueInvoices_lists_the_most_overdue_first(t *testing.T) {
 		}
 	})
 }
+
+func TestEvidence_is_kept_once_for_all_quotes_that_share_it(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		for _, id := range []string{"a", "b"} {
+			c := creation(id, "shop")
+			c.EvidenceName, c.Evidence = "name", `{"source":"live"}`
+			create(t, s, c)
+		}
+		got, err := s.Evidence(t.Context(), "name")
+		if err != nil || got != `{"source":"live"}` {
+			t.Errorf("Evidence() = %q, %v", got, err)
+		}
+		if kept := rows(t, url, "SELECT name FROM evidence"); len(kept) != 1 {
+			t.Errorf("%d texts are kept", len(kept))
+		}
+		if _, err := s.Evidence(t.Context(), "other"); !errors.Is(err, invoice.ErrNotFound) {
+			t.Errorf("unknown evidence: %v", err)
+		}
+	})
+}

@@ -17,6 +17,8 @@ type quoteRow struct {
 	Due    string     `json:"due"`
 	Prices []priceRow `json:"prices"`
 	Source string     `json:"src,omitempty"`
+
+	Evidence string `json:"ev,omitempty"`
 }
 
 // priceRow is one price; its amounts are in the currency of the method's asset.
@@ -32,7 +34,7 @@ func quotesToText(quotes []invoice.Quote) string {
 	for i, q := range quotes {
 		rows[i] = quoteRow{
 			Number: q.Number, From: q.From.UnixMilli(), Until: q.Until.UnixMilli(),
-			Due: q.Due.String(), Source: q.Source,
+			Due: q.Due.String(), Source: q.Source, Evidence: q.Evidence,
 		}
 		for _, p := range q.Prices {
 			rows[i].Prices = append(rows[i].Prices, priceRow{
@@ -58,7 +60,7 @@ func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]
 		if err != nil {
 			return nil, fmt.Errorf("quote %d: %w", r.Number, err)
 		}
-		q := invoice.Quote{Number: r.Number, From: utc(r.From), Until: utc(r.Until), Due: due, Source: r.Source}
+		q := invoice.Quote{Number: r.Number, From: utc(r.From), Until: utc(r.Until), Due: due, Source: r.Source, Evidence: r.Evidence}
 		for _, p := range r.Prices {
 			price, err := p.price(coins[p.Asset])
 			if err != nil {

@@ -23,6 +23,7 @@ type Storage struct {
 	next     map[string]uint32
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
+	evidence map[string]string
 }
 
 // claim is what an idempotency key was used for.
@@ -34,8 +35,19 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
+}
+
+// Evidence implements invoice.Storage.
+func (s *Storage) Evidence(_ context.Context, name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, known := s.evidence[name]
+	if !known || name == "" {
+		return "", invoice.ErrNotFound
+	}
+	return text, nil
 }
 
 // Replay implements invoice.Storage.
@@ -78,6 +90,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if c.IdempotencyKey != "" {
 		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
+	s.evidence[c.EvidenceName] = c.Evidence
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
 }

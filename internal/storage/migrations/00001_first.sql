@@ -84,6 +84,12 @@ CREATE TABLE invoices (
 );
 CREATE INDEX invoices_to_check ON invoices (next_check_at) WHERE next_check_at IS NOT NULL;
 
+-- What the prices of quotes rest on, once for all quotes that share it.
+CREATE TABLE evidence (
+    name TEXT NOT NULL PRIMARY KEY,
+    body TEXT NOT NULL
+);
+
 -- One row for every script that is looked for. Its position in the merchant's
 -- feed is that of the event since which it is looked for so long.
 CREATE TABLE destinations (

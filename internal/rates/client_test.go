@@ -1,0 +1,205 @@
+package rates_test
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chequer/internal/rates"
+)
+
+func TestClient_gives_up_after_ten_seconds(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"silence": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"headers and silence": func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
+		"a drop a second": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				io.WriteString(w, " ")
+				w.(http.Flusher).Flush()
+				time.Sleep(time.Second)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client, base := inMemory(t, handler)
+				for _, source := range every(client, base) {
+					began := time.Now()
+					got, err := source.Fetch(t.Context())
+					if took := time.Since(began); len(got) > 0 || err == nil || took != 10*time.Second {
+						t.Errorf("%s: %v, %v after %s", source.Name(), got, err, took)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestStep_gives_a_source_ten_seconds_in_all(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answers := golden(t, read(t, "testdata/coinbase.json"))
+		client, base := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(3 * time.Second) // each request is in time
+			answers.ServeHTTP(w, r)
+		})
+		table := rates.NewTable(rates.Config{
+			Exchanges: []rates.Source{rates.NewCoinbase(client, base)}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		})
+		began := time.Now()
+		err := table.Step(t.Context())
+		if took := time.Since(began); err == nil || took != 10*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+		if words := table.Report().Sources[0].Words; len(words) != 3 {
+			t.Errorf("what came in time is lost: %v", words)
+		}
+	})
+}
+
+func TestClient_reads_no_endless_answer(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"blanks": func(w http.ResponseWriter, _ *http.Request) { flood(w) },
+		"compressed": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			flood(gzip.NewWriter(w))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := serve(t, handler)
+			for _, source := range every(rates.NewClient(), base) {
+				got, err := source.Fetch(t.Context())
+				if len(got) > 0 || err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes") {
+					t.Errorf("%s: %v, %v", source.Name(), got, err)
+				}
+			}
+		})
+	}
+}
+
+func TestClient_redirects(t *testing.T) {
+	t.Parallel()
+	stranger := serve(t, golden(t, read(t, "testdata/binance.json")))
+	for _, tt := range []struct {
+		name string
+		to   func(r *http.Request) string
+		want int // tickers
+	}{
+		{"to another host", func(r *http.Request) string { return stranger + r.URL.RequestURI() }, 0},
+		{"to another scheme", func(r *http.Request) string { return "https://" + r.Host + r.URL.RequestURI() }, 0},
+		{"on the same host", func(r *http.Request) string { return r.URL.RequestURI() + "&again" }, 3},
+		{"for ever", func(r *http.Request) string { return r.URL.RequestURI() }, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			answers := golden(t, read(t, "testdata/binance.json"))
+			source := rates.NewBinance(rates.NewClient(), serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if plain, again := strings.CutSuffix(r.URL.RawQuery, "&again"); again {
+					r.URL.RawQuery = plain
+					answers.ServeHTTP(w, r)
+					return
+				}
+				http.Redirect(w, r, tt.to(r), http.StatusFound)
+			})))
+			got, err := source.Fetch(t.Context())
+			if len(got) != tt.want || (err == nil) != (tt.want > 0) {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestFetch_stops_asking_a_source_that_does_not_answer(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	client := rates.NewClient()
+	client.Transport = trip(func(*http.Request) (*http.Response, error) {
+		asked++
+		return nil, &url.Error{Op: "dial", URL: "x", Err: net.ErrClosed}
+	})
+	for _, source := range every(client, "http://exchange.test") {
+		asked = 0
+		if _, err := source.Fetch(t.Context()); err == nil || asked != 1 {
+			t.Errorf("%s: asked %d times, %v", source.Name(), asked, err)
+		}
+	}
+}
+
+func flood(w io.Writer) {
+	blanks := []byte(strings.Repeat(" ", 64<<10))
+	for {
+		if _, err := w.Write(blanks); err != nil {
+			return
+		}
+	}
+}
+
+// inMemory serves over pipes, so that a test in a bubble can wait for it.
+func inMemory(t *testing.T, handler http.HandlerFunc) (*http.Client, string) {
+	t.Helper()
+	l := &pipes{waiting: make(chan net.Conn), closed: make(chan struct{})}
+	server := httptest.NewUnstartedServer(handler)
+	server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	client := rates.NewClient()
+	transport := client.Transport.(*http.Transport)
+	transport.DialContext = l.dial
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		server.Close()
+	})
+	return client, server.URL
+}
+
+// pipes is a listener without a network.
+type pipes struct {
+	waiting chan net.Conn
+	closed  chan struct{}
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.waiting <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.waiting:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	select {
+	case <-p.closed:
+	default:
+		close(p.closed)
+	}
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

@@ -1,0 +1,57 @@
+package rates
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// CoinbaseURL is where Coinbase Exchange's public API is.
+const CoinbaseURL = "https://api.exchange.coinbase.com"
+
+// coinbaseListings leaves out EURC-EUR and EURC-USD, which were delisted and
+// still answer with old prices, and USDC-USD, which are the same to Coinbase.
+var coinbaseListings = []listing{
+	{"BTC-EUR", "BTC-EUR"}, {"ETH-EUR", "ETH-EUR"}, {"LTC-EUR", "LTC-EUR"}, {"USDC-EUR", "USDC-EUR"},
+	{"BTC-USD", "BTC-USD"}, {"ETH-USD", "ETH-USD"}, {"LTC-USD", "LTC-USD"}, {"EURC-USDC", "EURC-USDC"},
+}
+
+// Coinbase is the exchange's public ticker, a request for each product:
+// https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-ticker
+type Coinbase struct {
+	client *http.Client
+	base   string
+}
+
+// NewCoinbase makes a Coinbase that is asked at base, CoinbaseURL outside of
+// tests.
+func NewCoinbase(client *http.Client, base string) *Coinbase {
+	return &Coinbase{client: client, base: base}
+}
+
+// Name is "coinbase".
+func (c *Coinbase) Name() string { return "coinbase" }
+
+// Fetch asks for one product after the other.
+func (c *Coinbase) Fetch(ctx context.Context) ([]Ticker, error) {
+	return eachListing(coinbaseListings, func(l listing) (Ticker, error) {
+		body, err := get(ctx, c.client, c.base+"/products/"+l.symbol+"/ticker")
+		if err != nil {
+			return Ticker{}, err
+		}
+		return coinbaseTicker(l.pair, body)
+	})
+}
+
+// coinbaseTicker reads a product: price is the last trade's, and so is time.
+func coinbaseTicker(pair string, body []byte) (Ticker, error) {
+	var product struct {
+		Bid, Ask, Price json.Number
+		Time            time.Time
+	}
+	if err := json.Unmarshal(body, &product); err != nil {
+		return Ticker{}, err
+	}
+	return newTicker(pair, product.Bid, product.Ask, product.Price, product.Time)
+}

@@ -1,0 +1,73 @@
+package rates_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"chequer/internal/money"
+	"chequer/internal/rates"
+)
+
+func FuzzKraken(f *testing.F)   { fuzz(f, exchanges[0]) }
+func FuzzCoinbase(f *testing.F) { fuzz(f, exchanges[1]) }
+func FuzzBitstamp(f *testing.F) { fuzz(f, exchanges[2]) }
+func FuzzBinance(f *testing.F)  { fuzz(f, exchanges[3]) }
+
+func FuzzECB(f *testing.F) {
+	f.Add([]byte(read(f, "testdata/ecb.xml")))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		swallow(t, rates.NewECB(saying(body), "http://ecb.test"))
+	})
+}
+
+// fuzz answers every request with the same bytes: whatever they are, a ticker
+// that comes of them is sound, and table, evidence and report can bear it.
+func fuzz(f *testing.F, x exchange) {
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(read(f, x.file)), &answers); err != nil {
+		f.Fatal(err)
+	}
+	for _, a := range answers {
+		f.Add([]byte(a))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { swallow(t, x.make(saying(body), "http://exchange.test")) })
+}
+
+func saying(body []byte) *http.Client {
+	client := rates.NewClient()
+	client.Transport = trip(func(*http.Request) (*http.Response, error) { return answer(body), nil })
+	return client
+}
+
+func swallow(t *testing.T, source rates.Source) {
+	got, _ := source.Fetch(t.Context())
+	for _, ticker := range got {
+		if ticker.Bid.Sign() <= 0 || ticker.Last.Sign() <= 0 || ticker.Ask.LessThan(ticker.Bid) {
+			t.Errorf("%s: %+v", source.Name(), ticker)
+		}
+	}
+	table := rates.NewTable(rates.Config{
+		Exchanges: []rates.Source{source, twin{source}}, Reference: source, Now: func() time.Time { return noon },
+		EuroFloor: decimal.New(98, -2), Log: slog.New(slog.DiscardHandler),
+	})
+	_ = table.Step(t.Context())
+	for _, code := range []string{"BTC", "USDC", "EURC"} {
+		for _, fiat := range []money.Currency{money.EUR, money.USD} {
+			if rate, err := table.Rate(code, money.Currency{Code: code, Decimals: 8}, fiat); err == nil && rate.IsZero() {
+				t.Errorf("%s costs nothing", code)
+			}
+		}
+	}
+	_ = table.View().Evidence("BTC", "USDC", "EURC").String()
+	table.Report()
+}
+
+// twin bears out a source.
+type twin struct{ rates.Source }
+
+func (twin) Name() string { return "twin" }

@@ -1,0 +1,96 @@
+package rates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// KrakenURL is where Kraken's public API is.
+const KrakenURL = "https://api.kraken.com"
+
+// krakenListings are asked for in groups, since an answer may be refused whole
+// for one market that is gone: the surest markets do not share a request with
+// the others. Symbols are Kraken's own long names, under which it answers.
+var krakenListings = [][]listing{
+	{
+		{"EUR-USD", "ZEURZUSD"},
+		{"BTC-EUR", "XXBTZEUR"}, {"ETH-EUR", "XETHZEUR"}, {"LTC-EUR", "XLTCZEUR"},
+		{"BTC-USD", "XXBTZUSD"}, {"ETH-USD", "XETHZUSD"}, {"LTC-USD", "XLTCZUSD"},
+	},
+	{{"USDC-EUR", "USDCEUR"}, {"USDC-USD", "USDCUSD"}, {"EURC-EUR", "EURCEUR"}},
+	{{"EURC-USDC", "EURCUSDC"}},
+}
+
+// Kraken is the exchange's public ticker:
+// https://docs.kraken.com/api-reference/market-data/get-ticker-information
+type Kraken struct {
+	client *http.Client
+	base   string
+}
+
+// NewKraken makes a Kraken that is asked at base, KrakenURL outside of tests.
+func NewKraken(client *http.Client, base string) *Kraken {
+	return &Kraken{client: client, base: base}
+}
+
+// Name is "kraken".
+func (k *Kraken) Name() string { return "kraken" }
+
+// Fetch asks for all markets in a few requests.
+func (k *Kraken) Fetch(ctx context.Context) ([]Ticker, error) {
+	var heard []Ticker
+	var faults []error
+	for _, group := range krakenListings {
+		tickers, err := k.group(ctx, group)
+		heard = append(heard, tickers...)
+		faults = append(faults, err)
+		if errors.Is(err, errNoAnswer) {
+			break
+		}
+	}
+	return heard, errors.Join(faults...)
+}
+
+func (k *Kraken) group(ctx context.Context, listings []listing) ([]Ticker, error) {
+	symbols := make([]string, len(listings))
+	for i, l := range listings {
+		symbols[i] = l.symbol
+	}
+	body, err := get(ctx, k.client, k.base+"/0/public/Ticker?pair="+strings.Join(symbols, ","))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(symbols, ","), err)
+	}
+	var answer struct {
+		Error  []string
+		Result map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(symbols, ","), err)
+	}
+	// Errors may stand beside results, so they only explain what is missing.
+	return eachListing(listings, func(l listing) (Ticker, error) {
+		market, ok := answer.Result[l.symbol]
+		if !ok {
+			return Ticker{}, fmt.Errorf("not in the answer %.100q", answer.Error)
+		}
+		return krakenTicker(l.pair, market)
+	})
+}
+
+// krakenTicker reads a market: a is the ask, b the bid, c the last trade, each a
+// list with the price first. Kraken tells no time.
+func krakenTicker(pair string, market json.RawMessage) (Ticker, error) {
+	var m struct{ A, B, C []json.Number }
+	if err := json.Unmarshal(market, &m); err != nil {
+		return Ticker{}, err
+	}
+	if len(m.A) == 0 || len(m.B) == 0 || len(m.C) == 0 {
+		return Ticker{}, errors.New("a, b or c is missing")
+	}
+	return newTicker(pair, m.B[0], m.A[0], m.C[0], time.Time{})
+}

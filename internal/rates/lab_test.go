@@ -1,0 +1,178 @@
+package rates_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"chequer/internal/money"
+	"chequer/internal/rates"
+)
+
+// noon is when the golden answers are given.
+var noon = time.Date(2026, 11, 27, 20, 15, 0, 0, time.UTC)
+
+var (
+	usdc = money.Currency{Code: "USDC", Decimals: 6}
+	eurc = money.Currency{Code: "EURC", Decimals: 6}
+)
+
+// exchange is a source under test: how it is made and what it answers.
+type exchange struct {
+	name string
+	file string // request → answer
+	make func(*http.Client, string) rates.Source
+}
+
+var exchanges = []exchange{
+	{"kraken", "testdata/kraken.json", func(c *http.Client, base string) rates.Source { return rates.NewKraken(c, base) }},
+	{"coinbase", "testdata/coinbase.json", func(c *http.Client, base string) rates.Source { return rates.NewCoinbase(c, base) }},
+	{"bitstamp", "testdata/bitstamp.json", func(c *http.Client, base string) rates.Source { return rates.NewBitstamp(c, base) }},
+	{"binance", "testdata/binance.json", func(c *http.Client, base string) rates.Source { return rates.NewBinance(c, base) }},
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// golden serves answers by request, and 404 for the rest, as exchanges do.
+func golden(t testing.TB, text string) http.Handler {
+	t.Helper()
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &answers); err != nil {
+		t.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if agent := r.Header.Get("User-Agent"); agent != "chequer" {
+			t.Errorf("%s asks as %q", r.URL, agent)
+		}
+		answer, ok := answers[r.URL.RequestURI()]
+		if !ok {
+			http.Error(w, `{"message":"NotFound"}`, http.StatusNotFound)
+			return
+		}
+		w.Write(answer)
+	})
+}
+
+func always(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(text)) })
+}
+
+func serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// script is a source whose words a test sets.
+type script struct {
+	name string
+
+	mu      sync.Mutex
+	tickers []rates.Ticker
+	err     error
+	asked   int
+	block   chan struct{} // when set, Fetch waits for it or for the context
+}
+
+func (s *script) Name() string { return s.name }
+
+func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
+	s.mu.Lock()
+	block := s.block
+	s.asked++
+	s.mu.Unlock()
+	if block != nil {
+		select {
+		case <-block:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tickers, s.err
+}
+
+// says sets the words: pair and price in turn.
+func (s *script) says(words ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tickers, s.err = nil, nil
+	for i := 0; i < len(words); i += 2 {
+		s.tickers = append(s.tickers, flat(words[i], words[i+1]))
+	}
+}
+
+func (s *script) fails(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tickers, s.err = nil, err
+}
+
+func (s *script) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// flat is a ticker whose three prices are one.
+func flat(pair, price string) rates.Ticker {
+	p := decimal.RequireFromString(price)
+	return rates.Ticker{Pair: pair, Bid: p, Ask: p, Last: p}
+}
+
+// lab is a table of scripted sources and a clock.
+type lab struct {
+	*rates.Table
+	a, b, c, ecb *script
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newLab() *lab {
+	l := &lab{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, now: noon}
+	l.Table = rates.NewTable(rates.Config{
+		Exchanges: []rates.Source{l.a, l.b, l.c}, Reference: l.ecb,
+		Every: 30 * time.Second, ReferenceEvery: 4 * time.Hour, EuroFloor: decimal.RequireFromString("0.98"),
+		Now: l.clock, Jitter: func(d time.Duration) time.Duration { return d }, Log: slog.New(slog.DiscardHandler),
+	})
+	return l
+}
+
+func (l *lab) clock() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+func (l *lab) wait(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = l.now.Add(d)
+}
+
+// price is the rate in plain digits, or "none".
+func (l *lab) price(code string, coin, fiat money.Currency) string {
+	rate, err := l.Rate(code, coin, fiat)
+	if err != nil {
+		return "none"
+	}
+	return rate.Price()
+}

@@ -1,0 +1,204 @@
+package rates_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/money"
+	"chequer/internal/rates"
+)
+
+func TestRun_asks_each_source_at_its_own_pace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.Now = time.Now
+		l.a.says("BTC-EUR", "80000")
+		l.b.says("BTC-EUR", "80100")
+		l.c.block = make(chan struct{}) // never answers: ten seconds, then again
+		l.ecb.fails(errors.New("closed"))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- l.Run(ctx) }()
+
+		synctest.Wait()
+		if got := l.price("BTC", money.BTC, money.EUR); got != "80050" {
+			t.Errorf("at once: %s, want 80050 although c does not answer", got)
+		}
+		time.Sleep(10*time.Minute + time.Second)
+		got := []int{l.a.count(), l.b.count(), l.c.count(), l.ecb.count()}
+		if diff := cmp.Diff([]int{21, 21, 16, 3}, got); diff != "" {
+			t.Errorf("times asked (-want +got):\n%s", diff)
+		}
+		l.ecb.says("EUR-USD", "1.08")
+		time.Sleep(5 * time.Minute)
+		before := l.ecb.count()
+		time.Sleep(4*time.Hour - time.Minute)
+		if got := l.ecb.count(); got != before {
+			t.Errorf("the daily table was asked for %d times within four hours", got-before+1)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+	})
+}
+
+func TestRun_leaves_a_source_alone_that_asks_for_it(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		status int
+		header string
+		want   int32 // requests within an hour
+	}{
+		{"429 with seconds", http.StatusTooManyRequests, "600", 6},
+		{"418 without", http.StatusTeapot, "", 60},
+		{"nonsense", http.StatusTooManyRequests, "-5", 60},
+		{"for ever", http.StatusTooManyRequests, "99999999999999999999", 60},
+		{"for a year", http.StatusTooManyRequests, "31536000", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				client := rates.NewClient()
+				client.Transport = trip(func(*http.Request) (*http.Response, error) {
+					asked.Add(1)
+					return &http.Response{StatusCode: tt.status, Header: http.Header{"Retry-After": {tt.header}}, Body: http.NoBody}, nil
+				})
+				table := rates.NewTable(rates.Config{
+					Exchanges: []rates.Source{rates.NewBinance(client, "http://binance.test")},
+					Every:     30 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+					Jitter: func(d time.Duration) time.Duration { return d },
+				})
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour-time.Second)
+				defer stop()
+				if err := table.Run(ctx); err != nil || asked.Load() != tt.want {
+					t.Errorf("asked %d times (%v), want %d", asked.Load(), err, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestJitter_stays_within_a_fifth(t *testing.T) {
+	t.Parallel()
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		wait := rates.Jitter(30 * time.Second)
+		if wait < 24*time.Second || wait > 36*time.Second {
+			t.Fatalf("30 s became %s", wait)
+		}
+		seen[wait] = true
+	}
+	if len(seen) < 100 || rates.Jitter(0) != 0 {
+		t.Errorf("%d different waits of 1000", len(seen))
+	}
+}
+
+func TestStep_tells_what_is_wrong_and_keeps_the_rest(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000")
+	l.b.says("BTC-EUR", "80000")
+	l.b.err = errors.New("LTC-EUR: not in the answer")
+	l.ecb.fails(errors.New("closed"))
+	err := l.Step(t.Context())
+	if err == nil || err.Error() != "ask b: LTC-EUR: not in the answer\nask ecb: closed" {
+		t.Errorf("error is %v", err)
+	}
+	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
+		t.Errorf("price is %s", got)
+	}
+}
+
+func TestLog_tells_of_changes_only(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	var out bytes.Buffer
+	l.Log = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	one := func(set func()) {
+		set()
+		for range 3 {
+			_ = l.Step(t.Context())
+		}
+	}
+	l.b.says("BTC-EUR", "80000")
+	l.c.says("BTC-EUR", "80000")
+	l.ecb.says("EUR-USD", "1.08")
+	_ = l.Step(t.Context())
+	out.Reset()
+	one(func() { l.a.says("BTC-EUR", "80000") })
+	one(func() { l.a.fails(errors.New("gone")) })
+	one(func() { l.a.says("BTC-EUR", "80000000") })
+	one(func() { l.a.says("BTC-EUR", "80000") })
+	want := []string{
+		`level=INFO msg="rate source answers" source=a pairs=1`,
+		`level=WARN msg="rate source is silent" source=a error=gone`,
+		`level=INFO msg="rate source answers" source=a pairs=1`,
+		`level=WARN msg="rate source is doubted" source=a pairs=BTC-EUR`,
+		`level=INFO msg="rate source is borne out" source=a`,
+	}
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(out.String()), "\n")); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+func TestTable_is_safe_for_concurrent_use_and_never_waits(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	_ = l.Step(t.Context())
+	l.c.block = make(chan struct{})
+	stepped := make(chan error, 1)
+	go func() { stepped <- l.Step(t.Context()) }()
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for range 200 {
+				if got := l.price("BTC", money.BTC, money.USD); got != "86400" {
+					t.Errorf("price is %s", got)
+				}
+				l.Report()
+				l.View().Evidence("BTC", "EURC")
+			}
+		})
+	}
+	asking.Go(func() {
+		for range 20 {
+			l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+		}
+	})
+	asking.Wait() // although c has not answered yet
+	close(l.c.block)
+	<-stepped
+}
+
+// trip answers requests without a network.
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// answer is a 200 with a body.
+func answer(body []byte) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))}
+}

@@ -1,0 +1,152 @@
+package rates_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"chequer/internal/rates"
+)
+
+// word reads "bid/last", or one price for both.
+func word(source, prices string, age time.Duration) rates.Word {
+	bid, last, two := strings.Cut(prices, "/")
+	if !two {
+		last = bid
+	}
+	ticker := flat("BTC-EUR", bid)
+	ticker.Last = decimal.RequireFromString(last)
+	return rates.Word{Source: source, Ticker: ticker, Heard: noon.Add(-age)}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	type verdict struct {
+		Price   string
+		Agreed  bool
+		Dropped string // "source:reason"
+	}
+	none := rates.Agreed{}
+	at := func(price string, age time.Duration) rates.Agreed {
+		return rates.Agreed{Price: decimal.RequireFromString(price), At: noon.Add(-age)}
+	}
+	for _, tt := range []struct {
+		name  string
+		words []string // of a, b, c, d; "@1m" is how long ago
+		last  rates.Agreed
+		want  verdict
+	}{
+		{"nobody", nil, none, verdict{"0", false, ""}},
+		{"two agree: half way", []string{"80000", "80100"}, none, verdict{"80050", true, ""}},
+		{"median of three", []string{"80000", "80700", "80100"}, none, verdict{"80100", true, ""}},
+		{"the median bid when it is lower", []string{"80000/80500", "80200/80600", "80100/80400"}, none, verdict{"80100", true, ""}},
+		{"the median last trade when it is lower", []string{"80500/80000", "80600/80200", "80400/80100"}, none, verdict{"80100", true, ""}},
+		{"bid and last trade of different sources", []string{"80000/80300", "80100/80200"}, none, verdict{"80050", true, ""}},
+		{"an outlier of three", []string{"80000", "80100", "85000"}, none, verdict{"80050", true, "c:outlier"}},
+		{"an outlier below", []string{"80000", "75000", "80100"}, none, verdict{"80050", true, "b:outlier"}},
+		{"5 % still agrees", []string{"80000", "84000"}, none, verdict{"82000", true, ""}},
+		{"over 5 % contradicts", []string{"80000", "84001"}, none, verdict{"0", false, "b:outlier"}},
+		{"contradiction near what was agreed", []string{"80000", "90000"}, at("80000", time.Minute), verdict{"0", false, "b:outlier"}},
+		{"two against two", []string{"80000", "80000", "90000", "90000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
+		{"two against two, of them one pair a thousandfold", []string{"80000", "80000", "80000000", "80000000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
+		{"the same after an agreement", []string{"80000", "80000", "80000000", "80000000"}, at("80000", time.Minute), verdict{"80000", true, "c:absurd d:absurd"}},
+		{"three far apart", []string{"80000", "85000", "90000"}, none, verdict{"0", false, "a:outlier c:outlier"}},
+		{"a thousandfold beside two", []string{"80000000", "80000", "80100"}, none, verdict{"80050", true, "a:absurd"}},
+		{"inverted beside two", []string{"80000", "0.0000125", "80100"}, none, verdict{"80050", true, "b:absurd"}},
+		{"a thousandfold against one: the agreement decides", []string{"80000000", "80000"}, at("80200", time.Minute), verdict{"80000", false, "a:absurd"}},
+		{"a thousandfold against one and no agreement", []string{"80000000", "80000"}, none, verdict{"0", false, "a:absurd b:absurd"}},
+		{"a thousandfold against one and an old agreement", []string{"80000000", "80000"}, at("80000", 16*time.Minute), verdict{"0", false, "a:absurd b:absurd"}},
+		{"all leap together", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute), verdict{"0", false, "a:absurd b:absurd c:absurd"}},
+		{"and stay there", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute+1), verdict{"40100", true, ""}},
+		{"all fall by less than 30 %", []string{"56000", "56100"}, at("80000", time.Minute), verdict{"56050", true, ""}},
+		{"alone at first", []string{"80000"}, none, verdict{"0", false, "a:alone"}},
+		{"alone near the agreement", []string{"76000"}, at("80000", 15*time.Minute), verdict{"76000", false, ""}},
+		{"alone, the lower of bid and last trade", []string{"80100/80000"}, at("80000", time.Minute), verdict{"80000", false, ""}},
+		{"alone and over 5 % below", []string{"75999"}, at("80000", time.Minute), verdict{"0", false, "a:alone"}},
+		{"alone and over 5 % above", []string{"84001"}, at("80000", time.Minute), verdict{"0", false, "a:alone"}},
+		{"alone for too long", []string{"80000"}, at("80000", 15*time.Minute+1), verdict{"0", false, "a:alone"}},
+		{"five minutes still count", []string{"80000@5m", "80100"}, none, verdict{"80050", true, ""}},
+		{"older words do not", []string{"70000@5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
+		{"one left after ageing", []string{"80000@6m", "80100"}, at("80000", 6*time.Minute), verdict{"80100", false, "a:too old"}},
+		{"all too old", []string{"80000@6m", "80100@7m"}, at("80000", time.Minute), verdict{"0", false, "a:too old b:too old"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var words []rates.Word
+			for i, text := range tt.words {
+				prices, age, _ := strings.Cut(text, "@")
+				old, _ := time.ParseDuration(age)
+				words = append(words, word(string(rune('a'+i)), prices, old))
+			}
+			v := rates.Judge(words, tt.last, noon)
+			got := verdict{Price: v.Price.String(), Agreed: v.Agreed, Dropped: dropped(v)}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+			if v.Price.IsZero() != (v.Fault != "") {
+				t.Errorf("price %s with fault %q", v.Price, v.Fault)
+			}
+		})
+	}
+}
+
+func TestJudge_quiet_market_does_not_count(t *testing.T) {
+	t.Parallel()
+	halted := word("a", "79000", 0)
+	for _, quiet := range []time.Duration{time.Hour + 1, -time.Hour - 1} {
+		halted.Time = noon.Add(-quiet)
+		v := rates.Judge([]rates.Word{halted, word("b", "80000", 0), word("c", "80100", 0)}, rates.Agreed{}, noon)
+		if v.Price.String() != "80050" || dropped(v) != "a:quiet market" {
+			t.Errorf("market quiet for %s: %s, dropped %q", quiet, v.Price, dropped(v))
+		}
+	}
+}
+
+// One liar among three or four never moves a price out of what the others say,
+// and never takes the price away.
+func TestJudge_one_liar_of_three_is_powerless(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5000) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		jitter := func() string { return fmt.Sprint(79600 + random.IntN(800)) }
+		var words []rates.Word
+		low, high := decimal.New(1, 9), decimal.Zero
+		for i := range 2 + random.IntN(2) {
+			w := word(string(rune('a'+i)), jitter()+"/"+jitter(), 0)
+			words = append(words, w)
+			low, high = decimal.Min(low, w.Bid, w.Last), decimal.Max(high, w.Bid, w.Last)
+		}
+		lies := []string{"0.0000125", "79", "1", "60000", "76500", "79999", "81000", "83500", "99000", "80000000"}
+		lie := lies[random.IntN(len(lies))] + "/" + lies[random.IntN(len(lies))]
+		words = append(words, word("liar", lie, 0))
+		last := rates.Agreed{}
+		if random.IntN(2) == 0 {
+			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: noon}
+		}
+		v := rates.Judge(words, last, noon)
+		if v.Price.LessThan(low) || v.Price.GreaterThan(high) || !v.Agreed {
+			t.Fatalf("seed %d: lie %s moved the price to %s, honest are %s to %s", seed, lie, v.Price, low, high)
+		}
+		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+		if again := rates.Judge(words, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
+			t.Fatalf("seed %d: another order gives %s, not %s", seed, again.Price, v.Price)
+		}
+	}
+}
+
+func dropped(v rates.Verdict) string {
+	var all []string
+	for _, w := range v.Words {
+		if w.Dropped != "" {
+			all = append(all, w.Source+":"+w.Dropped)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,100 @@
+package rates
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxFault is how much of an error is shown.
+const maxFault = 300
+
+// Report is how the sources do and what the table makes of it.
+type Report struct {
+	Sources []SourceReport
+	Pairs   []PairReport
+}
+
+// SourceReport is the last word of a source. Times are zero for never.
+type SourceReport struct {
+	Name  string
+	Tried time.Time
+	Heard time.Time
+	Age   time.Duration // since it was heard
+	Fault string        // what was wrong the last time it was asked
+	Words []WordReport
+}
+
+// WordReport is a source's last word on a pair, and why it does not count if it
+// does not.
+type WordReport struct {
+	Pair      string
+	Bid, Last string
+	Age       time.Duration // since it was heard
+	Time      time.Time     // the source's own; zero when it does not tell
+	Dropped   string
+}
+
+// PairReport is the price of a pair, or why it has none.
+type PairReport struct{ Pair, Price, Fault string }
+
+// Report tells each source's last word and its age, and the price of every pair.
+func (t *Table) Report() Report {
+	v := t.View()
+	var r Report
+	words := map[string][]WordReport{}
+	hear := func(w Judged) {
+		words[w.Source] = append(words[w.Source], WordReport{
+			Pair: w.Pair, Bid: w.Bid.String(), Last: w.Last.String(),
+			Age: v.at.Sub(w.Heard), Time: w.Time, Dropped: w.Dropped,
+		})
+	}
+	for _, pair := range v.pairs() {
+		verdict := v.judge(pair)
+		line := PairReport{Pair: pair, Fault: verdict.Fault}
+		if !verdict.Price.IsZero() {
+			line.Price = verdict.Price.String()
+		}
+		r.Pairs = append(r.Pairs, line)
+		for _, w := range Judge(v.words[pair], v.agreed[pair], v.at).Words {
+			hear(w)
+		}
+		if _, ok := v.reference[pair]; ok {
+			hear(v.judgeReference(pair))
+		}
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, f := range t.feeds {
+		s := SourceReport{Name: f.source.Name(), Tried: f.tried, Heard: f.heard, Fault: brief(f.fault), Words: words[f.source.Name()]}
+		if !s.Heard.IsZero() {
+			s.Age = v.at.Sub(s.Heard)
+		}
+		r.Sources = append(r.Sources, s)
+	}
+	return r
+}
+
+// pairs are all pairs that anybody said something of.
+func (v View) pairs() []string {
+	pairs := slices.Collect(maps.Keys(v.words))
+	for pair := range v.reference {
+		if v.words[pair] == nil {
+			pairs = append(pairs, pair)
+		}
+	}
+	return slices.Sorted(slices.Values(pairs))
+}
+
+// brief is an error in one line of bearable length.
+func brief(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	if len(text) > maxFault {
+		text = strings.ToValidUTF8(text[:maxFault], "") + "…"
+	}
+	return text
+}

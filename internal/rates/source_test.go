@@ -1,0 +1,361 @@
+package rates_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"chequer/internal/money"
+	"chequer/internal/rates"
+)
+
+func TestExchanges(t *testing.T) {
+	t.Parallel()
+	traded := time.Date(2026, 11, 27, 20, 14, 58, 120345000, time.UTC)
+	for name, want := range map[string][]rates.Ticker{
+		"kraken": {
+			ticker("EUR-USD", "1.0801", "1.0802", "1.08015", time.Time{}),
+			ticker("BTC-EUR", "79990.1", "79990.2", "79995.5", time.Time{}),
+			ticker("ETH-EUR", "2600.01", "2600.5", "2600.2", time.Time{}),
+			ticker("LTC-EUR", "78.1", "78.15", "78.12", time.Time{}),
+			ticker("BTC-USD", "86400", "86400.1", "86400", time.Time{}),
+			ticker("ETH-USD", "2808", "2808.4", "2808.1", time.Time{}),
+			ticker("LTC-USD", "84.3", "84.4", "84.35", time.Time{}),
+			ticker("USDC-EUR", "0.9257", "0.9259", "0.9258", time.Time{}),
+			ticker("USDC-USD", "0.9998", "0.9999", "0.99985", time.Time{}),
+			ticker("EURC-EUR", "0.9991", "0.9995", "0.9993", time.Time{}),
+			ticker("EURC-USDC", "1.0801", "1.0806", "1.0803", time.Time{}),
+		},
+		"coinbase": {
+			ticker("BTC-EUR", "79990.1", "79991", "79995.5", traded),
+			ticker("ETH-EUR", "2600.1", "2600.6", "2600.3", traded),
+			ticker("LTC-EUR", "78.08", "78.2", "78.1", traded),
+			ticker("USDC-EUR", "0.9256", "0.9258", "0.9257", traded),
+			ticker("BTC-USD", "86401", "86401.5", "86401.2", traded),
+			ticker("ETH-USD", "2808.1", "2808.2", "2808.15", traded),
+			ticker("LTC-USD", "84.31", "84.38", "84.33", traded),
+			ticker("EURC-USDC", "1.08", "1.0807", "1.0802", traded),
+		},
+		"bitstamp": {
+			ticker("EUR-USD", "1.08", "1.0803", "1.0802", noon),
+			ticker("BTC-EUR", "79990.1", "79999", "79995.5", noon),
+			ticker("ETH-EUR", "2599.9", "2600.9", "2600.1", noon),
+			ticker("LTC-EUR", "78.05", "78.25", "78.11", noon),
+			ticker("USDC-EUR", "0.9255", "0.9259", "0.9257", noon),
+			ticker("EURC-EUR", "0.999", "0.9996", "0.9992", noon),
+			ticker("EURC-USDC", "1.0799", "1.0808", "1.0803", noon),
+			ticker("BTC-USD", "86399", "86403", "86400", noon),
+			ticker("ETH-USD", "2807.9", "2808.8", "2808.2", noon),
+			ticker("LTC-USD", "84.29", "84.41", "84.34", noon),
+			ticker("USDC-USD", "0.9997", "0.9999", "0.9998", noon),
+		},
+		"binance": {
+			ticker("BTC-EUR", "79990.1", "79990.9", "79995.5", noon),
+			ticker("ETH-EUR", "2600.05", "2600.4", "2600.15", noon),
+			ticker("LTC-EUR", "78.07", "78.18", "78.13", noon),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := exchanges[slices.IndexFunc(exchanges, func(x exchange) bool { return x.name == name })]
+			source := x.make(rates.NewClient(), serve(t, golden(t, read(t, x.file))))
+			got, err := source.Fetch(t.Context())
+			if err != nil || source.Name() != name {
+				t.Errorf("%s: %v", source.Name(), err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("tickers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExchanges_plain_numbers_are_taken_as_digits(t *testing.T) {
+	t.Parallel()
+	for _, x := range exchanges {
+		text := strings.ReplaceAll(read(t, x.file), `"79990.10"`, "79990.1000000000000001")
+		got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+		i := slices.IndexFunc(got, func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
+		if err != nil || i < 0 || got[i].Bid.String() != "79990.1" {
+			t.Errorf("%s: %v, %v", x.name, got, err)
+		}
+	}
+}
+
+func TestExchanges_refuse_a_wrong_price_alone(t *testing.T) {
+	t.Parallel()
+	for _, x := range exchanges {
+		text := read(t, x.file)
+		all, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, price := range []string{`"79990.10"`, `"79995.50"`} { // BTC-EUR's bid and last trade
+			for _, wrong := range []string{
+				`0`, `"0"`, `"0.00"`, `-1`, `"-1"`, `""`, `" "`, `null`, `"null"`, `"NaN"`, `"Infinity"`, `"80,000"`, `"80.000,00"`,
+				`"8e4"`, `8e4`, `"0x13880"`, `"+80000"`, `" 80000"`, `"80000 EUR"`, `"79990."`, `".5"`, `true`, `{}`, `[]`, `[80000]`,
+				`"79990100"`, `"0.0000125"`, `"12"`, // not with the other two prices
+				`"` + strings.Repeat("9", 41) + `"`,
+			} {
+				t.Run(x.name+" "+wrong, func(t *testing.T) {
+					t.Parallel()
+					spoilt := strings.ReplaceAll(text, price, wrong)
+					got, err := x.make(rates.NewClient(), serve(t, golden(t, spoilt))).Fetch(t.Context())
+					if err == nil || !strings.Contains(err.Error(), "BTC-EUR") {
+						t.Errorf("error is %v", err)
+					}
+					want := slices.DeleteFunc(slices.Clone(all), func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("other pairs (-want +got):\n%s", diff)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestExchanges_refuse_a_crossed_book(t *testing.T) {
+	t.Parallel()
+	for _, x := range exchanges {
+		text := strings.ReplaceAll(read(t, x.file), `"79990.10"`, `"80001.00"`)
+		_, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+		if !errors.Is(err, rates.ErrAbsurd) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+	}
+}
+
+func TestExchanges_miss_a_pair_alone(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string]string{
+		"kraken": `"XXBTZEUR"`, "coinbase": `"/products/BTC-EUR/ticker"`, "bitstamp": `"/api/v2/ticker/btceur/"`, "binance": `"/api/v3/ticker/24hr?symbol=BTCEUR"`,
+	} {
+		x := exchanges[slices.IndexFunc(exchanges, func(x exchange) bool { return x.name == name })]
+		text := strings.Replace(read(t, x.file), gone, `"gone"`, 1)
+		text = strings.Replace(text, `"error": []`, `"error": ["EQuery:Unknown asset pair"]`, 1)
+		got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "BTC-EUR") || strings.Contains(err.Error(), "ETH") {
+			t.Errorf("%s: error is %v", name, err)
+		}
+		if slices.ContainsFunc(got, func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" }) || len(got) < 2 {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestKraken_group_that_is_refused_whole_leaves_the_others(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(read(t, "testdata/kraken.json"), `"/0/public/Ticker?pair=EURCUSDC": {
+  "error": [],
+  "result": {`, `"/0/public/Ticker?pair=EURCUSDC": {
+  "error": ["EQuery:Unknown asset pair"],
+  "unused": {`, 1)
+	got, err := rates.NewKraken(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+	if len(got) != 10 || err == nil || err.Error() != `EURC-USDC: not in the answer ["EQuery:Unknown asset pair"]` {
+		t.Errorf("%d tickers, %v", len(got), err)
+	}
+}
+
+func TestBinance_refuses_another_symbol(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(read(t, "testdata/binance.json"), `"symbol": "BTCEUR"`, `"symbol": "BTCTRY"`, 1)
+	got, err := rates.NewBinance(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+	if len(got) != 2 || err == nil || err.Error() != `BTC-EUR: asked for BTCEUR, answered "BTCTRY"` {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestExchanges_refuse_wrong_times(t *testing.T) {
+	t.Parallel()
+	for name, wrongs := range map[string][]string{
+		"bitstamp": {`""`, `"soon"`, `"1.5"`, `"1e9"`, `null`, `{}`, `"99999999999999"`, `"-99999999999999"`, `"9223372036854775807"`},
+		"binance":  {`"1795810500000"`, `1.5`, `1e99`, `9223372036854775807`, `{}`},
+		"coinbase": {`""`, `"soon"`, `1795810500`, `"9999-12-31T23:59:59-10:00"`},
+	} {
+		x := exchanges[slices.IndexFunc(exchanges, func(x exchange) bool { return x.name == name })]
+		for _, wrong := range wrongs {
+			right := strings.NewReplacer(`"1795810500"`, wrong, `1795810500000`, wrong, `"2026-11-27T20:14:58.120345Z"`, wrong)
+			text := right.Replace(read(t, x.file))
+			got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+			if len(got) > 0 || err == nil {
+				t.Errorf("%s took the time %s: %v", name, wrong, got)
+			}
+		}
+	}
+}
+
+func TestSources_refuse_what_is_no_answer(t *testing.T) {
+	t.Parallel()
+	page := "<!DOCTYPE html><html><body>We will be right back</body></html>"
+	for name, handler := range map[string]http.Handler{
+		"nothing":        always(""),
+		"HTML":           always(page),
+		"null":           always("null"),
+		"an empty list":  always("[]"),
+		"an empty map":   always("{}"),
+		"a text":         always(`"80000"`),
+		"a number":       always("80000"),
+		"cut short":      always(`{"error":[],"result":{"XXBTZEUR":{"a":["79990.20"`),
+		"two answers":    always("{}{}"),
+		"deep":           always(strings.Repeat("[", 200_000)),
+		"invalid UTF-8":  always("{\"bid\":\"\xff\"}"),
+		"an empty table": always(`<e:Envelope xmlns:e="http://www.gesmes.org/xml/2002-08-01"><Cube xmlns="http://www.ecb.int/vocabulary/2002-08-01/eurofxref"><Cube time="2026-11-27"/></Cube></e:Envelope>`),
+		"403":            status(http.StatusForbidden, page),
+		"404":            status(http.StatusNotFound, page),
+		"451":            status(http.StatusUnavailableForLegalReasons, "{}"),
+		"500":            status(http.StatusInternalServerError, ""),
+		"204":            status(http.StatusNoContent, ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := serve(t, handler)
+			for _, source := range every(rates.NewClient(), base) {
+				got, err := source.Fetch(t.Context())
+				if len(got) > 0 || err == nil {
+					t.Errorf("%s: got %v, %v", source.Name(), got, err)
+				}
+			}
+		})
+	}
+}
+
+func TestECB(t *testing.T) {
+	t.Parallel()
+	got, err := rates.NewECB(rates.NewClient(), serve(t, always(read(t, "testdata/ecb.xml")))).Fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := time.Date(2026, 11, 27, 15, 0, 0, 0, time.UTC)
+	want := []rates.Ticker{
+		ticker("EUR-USD", "1.0795", "1.0795", "1.0795", published),
+		ticker("EUR-JPY", "163.05", "163.05", "163.05", published),
+		ticker("EUR-GBP", "0.8412", "0.8412", "0.8412", published),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestECB_refuses(t *testing.T) {
+	t.Parallel()
+	text := read(t, "testdata/ecb.xml")
+	for _, wrong := range []string{"0", "-1", "", "NaN", "1,0795", "1.0795e0", "1079.5", "0.0010795", "0.49", "2.01"} {
+		got, err := rates.NewECB(rates.NewClient(), serve(t, always(strings.Replace(text, "1.0795", wrong, 1)))).Fetch(t.Context())
+		if len(got) != 2 || err == nil || !strings.Contains(err.Error(), "EUR-USD") {
+			t.Errorf("rate %q: %v, %v", wrong, got, err)
+		}
+	}
+	for _, wrong := range []string{"", "27.11.2026", "2026-13-01"} {
+		got, err := rates.NewECB(rates.NewClient(), serve(t, always(strings.Replace(text, "2026-11-27", wrong, 1)))).Fetch(t.Context())
+		if len(got) > 0 || err == nil {
+			t.Errorf("date %q: %v, %v", wrong, got, err)
+		}
+	}
+	two := strings.Replace(text, "<Cube time=", "<Cube time='2026-11-26'/><Cube time=", 1)
+	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(two))).Fetch(t.Context()); len(got) > 0 || err == nil {
+		t.Errorf("two days: %v, %v", got, err)
+	}
+}
+
+// See CASES C55: for each wrong word of one provider the price is what the
+// others say, and when all are wrong there is none.
+func TestTable_survives_absurd_providers(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []string{`"0"`, `""`, `null`, `"-1"`, `"NaN"`, `"0.0000125"`, `"80000000"`, `"80,000"`, ``} {
+		for _, bad := range append([]string{"all"}, names()...) {
+			t.Run(fmt.Sprint(bad, " says ", wrong), func(t *testing.T) {
+				t.Parallel()
+				var sources []rates.Source
+				for _, x := range exchanges {
+					text := read(t, x.file)
+					if bad == x.name || bad == "all" {
+						text = spoil(text, wrong)
+					}
+					sources = append(sources, x.make(rates.NewClient(), serve(t, golden(t, text))))
+				}
+				table := rates.NewTable(rates.Config{Exchanges: sources, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler)})
+				_ = table.Step(t.Context())
+				rate, err := table.Rate("ETH", money.ETH, money.EUR)
+				if err != nil || rate.Price() != "2600.03" {
+					t.Errorf("the untouched pair costs %s, %v", rate.Price(), err)
+				}
+				rate, err = table.Rate("BTC", money.BTC, money.EUR)
+				switch {
+				case bad != "all":
+					if err != nil || rate.Price() != "79990.1" {
+						t.Errorf("price is %s, %v", rate.Price(), err)
+					}
+				case wrong == `"0.0000125"` || wrong == `"80000000"`: // who lies alike from the start is believed
+				case err != nil || rate.Price() != "79996.296": // through the dollar
+					t.Errorf("price is %s, %v", rate.Price(), err)
+				}
+			})
+		}
+	}
+}
+
+func TestTable_does_not_follow_all_providers_into_absurdity(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []string{"0.0000125", "80000000", "20000"} {
+		l := newLab()
+		l.a.says("BTC-EUR", "80000")
+		l.b.says("BTC-EUR", "80100")
+		_ = l.Step(t.Context())
+		l.a.says("BTC-EUR", wrong)
+		l.b.says("BTC-EUR", wrong)
+		l.wait(30 * time.Second)
+		_ = l.Step(t.Context())
+		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
+			t.Errorf("all say %s: price is %s", wrong, got)
+		}
+	}
+}
+
+// spoil makes the three prices of BTC-EUR wrong, or the pair missing.
+func spoil(text, wrong string) string {
+	if wrong == "" {
+		return strings.NewReplacer(`"XXBTZEUR"`, `"gone"`, `/products/BTC-EUR/`, `gone`, `/btceur/`, `gone`, `=BTCEUR"`, `gone"`).Replace(text)
+	}
+	for _, price := range []string{"79990.10", "79995.50", "79990.20", "79991.00", "79999", "79990.90"} {
+		text = strings.ReplaceAll(text, `"`+price+`"`, wrong)
+	}
+	return text
+}
+
+func names() []string {
+	var all []string
+	for _, x := range exchanges {
+		all = append(all, x.name)
+	}
+	return all
+}
+
+// every makes all five sources, asked at one place.
+func every(client *http.Client, base string) []rates.Source {
+	sources := []rates.Source{rates.NewECB(client, base)}
+	for _, x := range exchanges {
+		sources = append(sources, x.make(client, base))
+	}
+	return sources
+}
+
+func status(code int, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		w.Write([]byte(body))
+	})
+}
+
+func ticker(pair, bid, ask, last string, at time.Time) rates.Ticker {
+	return rates.Ticker{
+		Pair: pair, Bid: decimal.RequireFromString(bid), Ask: decimal.RequireFromString(ask), Last: decimal.RequireFromString(last), Time: at,
+	}
+}

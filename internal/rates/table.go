@@ -1,0 +1,122 @@
+package rates
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"chequer/internal/money"
+)
+
+// Config is what a Table is made of.
+type Config struct {
+	Exchanges []Source
+	// Reference is the last resort for what a euro is worth; nil for none.
+	Reference Source
+	// Every and ReferenceEvery are how often sources are asked.
+	Every, ReferenceEvery time.Duration
+	// EuroFloor is the price in euro under which a euro token is not offered.
+	EuroFloor decimal.Decimal
+	Now       func() time.Time
+	// Jitter turns a wait into one that differs from time to time.
+	Jitter func(time.Duration) time.Duration
+	Log    *slog.Logger
+}
+
+// Live is the usual Config: four exchanges, each asked every 30 seconds, and the
+// European Central Bank. Now and Log are left to the caller.
+func Live(client *http.Client) Config {
+	return Config{
+		Exchanges: []Source{
+			NewKraken(client, KrakenURL), NewCoinbase(client, CoinbaseURL),
+			NewBitstamp(client, BitstampURL), NewBinance(client, BinanceURL),
+		},
+		Reference: NewECB(client, ECBURL),
+		Every:     30 * time.Second, ReferenceEvery: 4 * time.Hour,
+		EuroFloor: decimal.New(98, -2),
+		Jitter:    Jitter,
+	}
+}
+
+// Table keeps the last words of the sources in memory. It is safe for concurrent
+// use, and no look-up ever waits for a network.
+type Table struct {
+	Config
+	feeds []*feed // the exchanges in order, then the reference
+
+	mu sync.RWMutex // guards what follows and the feeds' states
+	// The maps are replaced, never changed, since views share them.
+	words     map[string][]Word // exchanges' by pair, in the order of the exchanges
+	reference map[string]Word   // by pair
+	agreed    map[string]Agreed // by pair
+}
+
+// NewTable makes a Table that knows nothing yet: Run or Step fills it.
+func NewTable(c Config) *Table {
+	t := &Table{Config: c, words: map[string][]Word{}, agreed: map[string]Agreed{}}
+	for _, s := range c.Exchanges {
+		t.feeds = append(t.feeds, &feed{source: s, every: c.Every})
+	}
+	if c.Reference != nil {
+		t.feeds = append(t.feeds, &feed{source: c.Reference, every: c.ReferenceEvery, reference: true})
+	}
+	return t
+}
+
+// Source says where the rates come from: "live".
+func (t *Table) Source() string { return sourceLive }
+
+// Rate is the price of one coin in fiat now; ErrUnknown.
+func (t *Table) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
+	return t.View().Rate(code, coin, fiat)
+}
+
+// View is the table as it stands now.
+func (t *Table) View() View {
+	now := t.Now()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return View{at: now, words: t.words, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
+}
+
+// hear takes the words of an exchange and notes where sources agree now. It
+// returns the pairs on which the others contradict it. The caller holds the lock.
+func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []string) {
+	words, agreed := maps.Clone(t.words), maps.Clone(t.agreed)
+	for _, ticker := range tickers {
+		pair := ticker.Pair
+		list := slices.DeleteFunc(slices.Clone(words[pair]), func(w Word) bool { return w.Source == source })
+		list = append(list, Word{Source: source, Ticker: ticker, Heard: now})
+		slices.SortFunc(list, func(a, b Word) int { return t.order(a.Source) - t.order(b.Source) })
+		words[pair] = list
+		verdict := Judge(list, agreed[pair], now)
+		if verdict.Agreed {
+			agreed[pair] = Agreed{Price: verdict.Price, At: now}
+		}
+		if slices.ContainsFunc(verdict.Words, func(w Judged) bool {
+			return w.Source == source && (w.Dropped == droppedAbsurd || w.Dropped == droppedOutlier)
+		}) {
+			doubted = append(doubted, pair)
+		}
+	}
+	t.words, t.agreed = words, agreed
+	return doubted
+}
+
+// hearReference takes the table of the reference. The caller holds the lock.
+func (t *Table) hearReference(source string, tickers []Ticker, now time.Time) {
+	reference := map[string]Word{}
+	for _, ticker := range tickers {
+		reference[ticker.Pair] = Word{Source: source, Ticker: ticker, Heard: now}
+	}
+	t.reference = reference
+}
+
+func (t *Table) order(source string) int {
+	return slices.IndexFunc(t.Exchanges, func(s Source) bool { return s.Name() == source })
+}

@@ -1,0 +1,256 @@
+package rates_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/money"
+	"chequer/internal/rates"
+)
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	euroDollar := []string{"EUR-USD", "1.08"}
+	for _, tt := range []struct {
+		name  string
+		words []string // of the sources a and b
+		ecb   []string
+		code  string
+		coin  money.Currency
+		fiat  money.Currency
+		want  string
+	}{
+		{"in euro", append([]string{"BTC-EUR", "80000"}, euroDollar...), nil, "BTC", money.BTC, money.EUR, "80000"},
+		{"in dollars through the euro", append([]string{"BTC-EUR", "80000"}, euroDollar...), nil, "BTC", money.BTC, money.USD, "86400"},
+		{"in dollars from their own market", append([]string{"BTC-EUR", "80000", "BTC-USD", "86500"}, euroDollar...), nil, "BTC", money.BTC, money.USD, "86500"},
+		{"in euro through the dollar, eight digits", append([]string{"LTC-USD", "84.35"}, euroDollar...), nil, "LTC", money.LTC, money.EUR, "78.101852"},
+		{"in euro through the dollar of the reference", []string{"LTC-USD", "84.24"}, euroDollar, "LTC", money.LTC, money.EUR, "78"},
+		{"no dollars without EUR-USD", []string{"BTC-EUR", "80000", "BTC-USD", "86400"}, nil, "BTC", money.BTC, money.USD, "none"},
+		{"euro without EUR-USD", []string{"BTC-EUR", "80000"}, nil, "BTC", money.BTC, money.EUR, "80000"},
+		{"the exchanges' EUR-USD before the reference's", append([]string{"BTC-EUR", "80000"}, euroDollar...), []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "86400"},
+		{"the reference's EUR-USD as last resort", []string{"BTC-EUR", "80000"}, []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "88000"},
+		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, money.Currency{Code: "GBP", Decimals: 2}, "67200"},
+		{"a dollar token in euro", append([]string{"USDC-EUR", "0.925"}, euroDollar...), nil, "USDC", usdc, money.EUR, "0.925"},
+		{"a dollar token in dollars", append([]string{"USDC-EUR", "0.925", "USDC-USD", "0.9998"}, euroDollar...), nil, "USDC", usdc, money.USD, "0.9998"},
+		{"a euro token is a euro", append([]string{"EURC-EUR", "0.9993"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
+		{"also when it is dear", append([]string{"EURC-EUR", "1.004"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
+		{"a euro token in dollars is EUR-USD", append([]string{"EURC-EUR", "0.9993"}, euroDollar...), nil, "EURC", eurc, money.USD, "1.08"},
+		{"a euro token watched through the dollar", append([]string{"EURC-USD", "1.079"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
+		{"a euro token watched through a dollar token", append([]string{"EURC-USDC", "1.08", "USDC-EUR", "0.925"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
+		{"a euro token at the floor", append([]string{"EURC-EUR", "0.98"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
+		{"a euro token below the floor", append([]string{"EURC-EUR", "0.9799"}, euroDollar...), nil, "EURC", eurc, money.EUR, "none"},
+		{"below the floor through the dollar", append([]string{"EURC-USD", "1.05"}, euroDollar...), nil, "EURC", eurc, money.USD, "none"},
+		{"a euro token without a market", euroDollar, nil, "EURC", eurc, money.EUR, "none"},
+		{"an unknown coin", euroDollar, nil, "DOGE", money.Currency{Code: "DOGE", Decimals: 8}, money.EUR, "none"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab()
+			l.a.says(tt.words...)
+			l.b.says(tt.words...)
+			l.ecb.says(tt.ecb...)
+			for i := range l.ecb.tickers {
+				l.ecb.tickers[i].Time = noon.Add(-4 * 24 * time.Hour)
+			}
+			if err := l.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			rate, err := l.Rate(tt.code, tt.coin, tt.fiat)
+			got := "none"
+			if err == nil {
+				got = rate.Price()
+				if rate.Coin() != tt.coin || rate.Fiat() != tt.fiat {
+					t.Errorf("a rate of %v in %v", rate.Coin(), rate.Fiat())
+				}
+			} else if !errors.Is(err, rates.ErrUnknown) {
+				t.Errorf("error is %v", err)
+			}
+			if got != tt.want {
+				t.Errorf("got %s, want %s (%v)", got, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestTable_ages(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	price := func() string { return l.price("BTC", money.BTC, money.EUR) }
+	step := func() { _ = l.Step(t.Context()) }
+	expect := func(when, want string) {
+		t.Helper()
+		if got := price(); got != want {
+			t.Errorf("%s: got %s, want %s", when, got, want)
+		}
+	}
+	expect("before anybody was asked", "none")
+	l.a.says("BTC-EUR", "80000")
+	step()
+	expect("one source that was never borne out", "none")
+	l.b.says("BTC-EUR", "80100")
+	step()
+	expect("two sources", "80050")
+
+	l.b.fails(errors.New("gone"))
+	l.wait(5 * time.Minute)
+	step() // a says it again; b's word is five minutes old
+	expect("while the silent one's word is fresh", "80050")
+	l.wait(time.Second)
+	expect("one source", "80000")
+	l.a.says("BTC-EUR", "84500")
+	step()
+	expect("one source that leaps", "none")
+	l.a.says("BTC-EUR", "81000")
+	l.wait(10 * time.Minute)
+	step()
+	expect("one source within 5 %", "81000")
+	l.wait(5 * time.Minute)
+	step()
+	expect("one source for more than 15 minutes", "none")
+
+	l.b.says("BTC-EUR", "81100")
+	step()
+	expect("two sources again", "81050")
+	l.a.fails(errors.New("gone"))
+	l.b.fails(errors.New("gone"))
+	l.wait(5*time.Minute + 1)
+	step()
+	expect("nobody for more than five minutes", "none")
+}
+
+func TestTable_reference(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		age  time.Duration
+		rate string
+		want string
+	}{
+		{"five days live", 5 * 24 * time.Hour, "1.1", "1.1"},
+		{"no more", 5*24*time.Hour + 1, "1.1", "none"},
+		{"a table of the future", -6 * 24 * time.Hour, "1.1", "none"},
+		{"far from what exchanges last said", 0, "1.45", "none"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab()
+			l.a.says("EUR-USD", "1.08")
+			l.b.says("EUR-USD", "1.08")
+			_ = l.Step(t.Context())
+			l.wait(time.Hour) // the exchanges' words are long gone
+			l.a.fails(errors.New("gone"))
+			l.b.fails(errors.New("gone"))
+			l.ecb.says("EUR-USD", tt.rate)
+			l.ecb.tickers[0].Time = l.clock().Add(-tt.age)
+			_ = l.Step(t.Context())
+			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestView_keeps_its_moment(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	_ = l.Step(t.Context())
+	view := l.View()
+	l.a.says("BTC-EUR", "60000")
+	l.b.says("BTC-EUR", "60000")
+	l.wait(time.Hour)
+	_ = l.Step(t.Context())
+	rate, err := view.Rate("BTC", money.BTC, money.EUR)
+	if err != nil || rate.Price() != "80000" {
+		t.Errorf("the view moved to %s, %v", rate.Price(), err)
+	}
+	if got := view.Evidence("BTC").Pairs[0].Price; got != "80000" {
+		t.Errorf("its evidence moved to %s", got)
+	}
+}
+
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.says("BTC-EUR", "80100")
+	l.c.says("BTC-EUR", "80000000")
+	l.ecb.says("EUR-USD", "1.1")
+	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
+	_ = l.Step(t.Context())
+	l.wait(1500 * time.Microsecond)
+	got := l.View().Evidence("BTC", "LTC").String()
+	want := `{"source":"live","at":"2026-11-27T20:15:00.001Z","pairs":[` +
+		`{"pair":"BTC-EUR","price":"80050","words":[` +
+		`{"source":"a","bid":"80000","last":"80000","heard":"2026-11-27T20:15:00Z"},` +
+		`{"source":"b","bid":"80100","last":"80100","heard":"2026-11-27T20:15:00Z"},` +
+		`{"source":"c","bid":"80000000","last":"80000000","heard":"2026-11-27T20:15:00Z","dropped":"absurd"}]},` +
+		`{"pair":"EUR-USD","price":"1.1","words":[` +
+		`{"source":"a","bid":"1.08","last":"1.08","heard":"2026-11-27T20:15:00Z","dropped":"alone"},` +
+		`{"source":"ecb","bid":"1.1","last":"1.1","heard":"2026-11-27T20:15:00Z","time":"2026-11-27T19:15:00Z"}]}]}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+	var back rates.Evidence
+	if err := json.Unmarshal([]byte(got), &back); err != nil || back.String() != got {
+		t.Errorf("evidence does not survive reading: %v", err)
+	}
+}
+
+func TestEvidence_names_the_agreement_that_a_single_source_rests_on(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000")
+	l.b.says("BTC-EUR", "80100")
+	_ = l.Step(t.Context())
+	l.b.fails(errors.New("gone"))
+	l.wait(6 * time.Minute)
+	_ = l.Step(t.Context())
+	got := l.View().Evidence("BTC").Pairs
+	want := []rates.PairEvidence{{
+		Pair: "BTC-EUR", Price: "80000",
+		Words: []rates.WordEvidence{
+			{Source: "a", Bid: "80000", Last: "80000", Heard: noon.Add(6 * time.Minute)},
+			{Source: "b", Bid: "80100", Last: "80100", Heard: noon, Dropped: "too old"},
+		},
+		Agreed: &rates.AgreedEvidence{Price: "80050", At: noon},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000")
+	l.b.says("BTC-EUR", "80100")
+	l.c.fails(errors.New("connect:\nrefused"))
+	l.ecb.says("EUR-USD", "1.1")
+	l.ecb.tickers[0].Time = noon
+	_ = l.Step(t.Context())
+	l.wait(time.Minute)
+	l.b.fails(errors.New("gone"))
+	_ = l.Step(t.Context())
+	got := l.Report()
+	later := noon.Add(time.Minute)
+	want := rates.Report{
+		Sources: []rates.SourceReport{
+			{Name: "a", Tried: later, Heard: later, Words: []rates.WordReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
+			{Name: "b", Tried: later, Heard: noon, Age: time.Minute, Fault: "gone", Words: []rates.WordReport{
+				{Pair: "BTC-EUR", Bid: "80100", Last: "80100", Age: time.Minute},
+			}},
+			{Name: "c", Tried: later, Fault: "connect:; refused"},
+			{Name: "ecb", Tried: later, Heard: later, Words: []rates.WordReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
+		},
+		Pairs: []rates.PairReport{{Pair: "BTC-EUR", Price: "80050"}, {Pair: "EUR-USD", Price: "1.1"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}

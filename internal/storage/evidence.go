@@ -1,0 +1,31 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/invoice"
+)
+
+// Evidence implements invoice.Storage.
+func (s *Storage) Evidence(ctx context.Context, name string) (text string, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRowContext(ctx, "SELECT body FROM evidence WHERE name = $1", name).Scan(&text)
+	})
+	if err != nil {
+		return "", notFound(err, "read evidence", name)
+	}
+	return text, nil
+}
+
+// keepEvidence writes what a creation's prices rest on, unless it is there.
+func keepEvidence(ctx context.Context, q querier, c invoice.Creation) error {
+	if c.EvidenceName == "" {
+		return nil
+	}
+	_, err := q.ExecContext(ctx, "INSERT INTO evidence (name, body) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", c.EvidenceName, c.Evidence)
+	if err != nil {
+		return fmt.Errorf("keep evidence: %w", err)
+	}
+	return nil
+}
