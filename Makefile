@@ -14,12 +14,18 @@ help: ## Say what can be made
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1|/' | column -t -s '|'
 
 build: ## Build the program as bin/chequer
-	@test -x $(BINARY) || echo "Building for the first time: fetching modules and compiling takes some minutes. Later builds take seconds."
+	@test -x $(BINARY) || echo "Building for the first time: fetching modules and compiling takes a minute or more. Later builds take seconds."
 	@mkdir -p bin
-	@$(GO) build -v -o $(BINARY) ./cmd/chequer 2>&1 | awk '\
-		/^go: downloading/ { d++; printf "\r  %d modules fetched, %d packages compiled ", d, c; fflush(); next } \
-		/^[A-Za-z0-9._~\/-]+$$/ { c++; printf "\r  %d modules fetched, %d packages compiled ", d, c; fflush(); next } \
-		{ print } END { if (c + d) print "" }'
+	@$(GO) build -v -o $(BINARY) ./cmd/chequer 2>&1 | { fetched=0; compiled=0; \
+		while IFS= read -r line; do \
+			case "$$line" in \
+				"go: downloading"*) fetched=$$((fetched+1));; \
+				*" "*|"#"*) printf '%s\n' "$$line"; continue;; \
+				*) compiled=$$((compiled+1));; \
+			esac; \
+			if [ -t 1 ]; then printf '\r  %d modules fetched, %d packages compiled ' $$fetched $$compiled; \
+			elif [ $$(((fetched+compiled) % 50)) -eq 0 ]; then echo "  $$fetched modules fetched, $$compiled packages compiled"; fi; \
+		done; if [ -t 1 ] && [ $$((fetched+compiled)) -gt 0 ]; then echo; fi; }
 
 run: build ## Start the demo shop; Ctrl-C stops it
 	@exec $(BINARY) demo

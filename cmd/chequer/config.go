@@ -27,7 +27,7 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_DATABASE_URL", withoutPassword(cfg.DatabaseURL), "sqlite:PATH or postgres://…"},
 				{"CHEQUER_MASTER_KEY", hidden(cfg.MasterKey), "64 hexadecimal digits; else a file in the data directory"},
 				{"CHEQUER_PASSPHRASE", hidden(cfg.Passphrase), "of backups"},
-				{"CHEQUER_SHOP_NAME", cfg.ShopName, "name of the shop on a new database"},
+				{"CHEQUER_SHOP_NAME", cfg.ShopName, "name of the shop that shoppers see"},
 				{"CHEQUER_STOREFRONT", cfg.Storefront.String(), "open-amount form at the root: on or off"},
 				{"CHEQUER_RATES", cfg.Rates, "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
 				{"CHEQUER_EURC_FLOOR", cfg.EuroFloor, "price in euro under which EURC is not offered"},

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/config"
 )
 
 // demo is the command that a newcomer starts with.
@@ -15,7 +18,7 @@ func (s *shell) demo() *cobra.Command {
 		Short: "Try it: a demo shop with made-up rates and money, no account and no network",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := s.load()
+			cfg, err := s.loadDemo()
 			if err != nil {
 				return err
 			}
@@ -24,9 +27,23 @@ func (s *shell) demo() *cobra.Command {
 				return err
 			}
 			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     http://%s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s.\n\n",
-				a.Addr(), a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir)
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s.\n\n",
+				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir)
 			return runUntilDone(c.Context(), a)
 		},
 	}
+}
+
+// demoDir is where the demo keeps its data, apart from what a real shop will
+// keep: its name and its keys are not to be found in there.
+const demoDir = "data/demo"
+
+// loadDemo reads the settings, with a data directory of the demo's own unless one
+// is given.
+func (s *shell) loadDemo() (config.Config, error) {
+	given := func(pair string) bool { return strings.HasPrefix(pair, "CHEQUER_DATA_DIR") }
+	if !slices.ContainsFunc(s.environ, given) {
+		s.environ = append(s.environ, "CHEQUER_DATA_DIR="+demoDir)
+	}
+	return s.load()
 }

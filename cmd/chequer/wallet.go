@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -93,11 +94,19 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
 	if err := refuseTwice(c.Context(), core, shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
+	former, err := core.Storage.Wallets(c.Context(), shop.ID, merchant.Live)
+	if err != nil {
+		return fmt.Errorf("wallet add: %w", err)
+	}
 	if err := core.AddWallet(c.Context(), shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
+	done := "added"
+	if slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset }) {
+		done = "replaced; older invoices keep their addresses"
+	}
 	return s.print(c, row, func(w io.Writer) {
-		fmt.Fprintf(w, "%s wallet added. Compare its first addresses with your wallet's:\n", row.Asset)
+		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, done)
 		printAddresses(w, row.Addresses)
 		if row.Warning != "" {
 			fmt.Fprintln(w, "Warning:", row.Warning)

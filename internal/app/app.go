@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -171,6 +172,9 @@ func isBelow(path, root string) bool { return path == root || strings.HasPrefix(
 // listen opens the port and makes the server of it.
 func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is in use by another program: choose another address, as in CHEQUER_LISTEN=127.0.0.1:8081", c.Listen)
+	}
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

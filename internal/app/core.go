@@ -101,7 +101,16 @@ func (c *Core) wallet(merchantID string, mode merchant.Mode, key keys.Key) merch
 	}
 }
 
-// Shop is the server's merchant, made when there is none yet.
+// Shop is the server's merchant, made when there is none yet, and renamed when
+// the settings say another name.
 func (c *Core) Shop(ctx context.Context, cfg config.Config, o Options) (merchant.Merchant, error) {
-	return c.Merchants.First(ctx, shopName(cfg, o))
+	shop, err := c.Merchants.First(ctx, shopName(cfg, o))
+	if err != nil || cfg.ShopName == "" || cfg.ShopName == shop.Name {
+		return shop, err
+	}
+	shop.Name = cfg.ShopName
+	if err := c.Storage.RenameMerchant(ctx, shop.ID, shop.Name); err != nil {
+		return shop, fmt.Errorf("rename shop: %w", err)
+	}
+	return shop, nil
 }

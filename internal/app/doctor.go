@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 )
 
 // Level says how bad a finding is.
@@ -40,7 +43,8 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	if err != nil {
 		return nil, err
 	}
-	say(LevelOK, "storage", "%s opens, the master key fits", engine(cfg))
+	say(LevelOK, "storage", "%s opens, the master key fits", place(cfg))
+	examineAddress(cfg, say)
 	wallets, err := c.Storage.Wallets(ctx, shop.ID, merchant.Live)
 	if err != nil {
 		return nil, err
@@ -55,6 +59,7 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 		return nil, err
 	}
 	c.examineNetworks(cfg, wallets, say)
+	examinePrices(cfg, wallets, say)
 	if err := c.examineScans(ctx, say); err != nil {
 		return nil, err
 	}
@@ -144,10 +149,44 @@ func (c *Core) examineScans(ctx context.Context, say func(Level, string, string,
 	return nil
 }
 
-// engine names the database.
-func engine(cfg config.Config) string {
-	if strings.HasPrefix(cfg.DatabaseURL, "postgres") {
+// examineAddress says when shoppers cannot reach the public address safely.
+func examineAddress(cfg config.Config, say func(Level, string, string, ...any)) {
+	u, err := url.Parse(cfg.BaseURL)
+	switch {
+	case err != nil:
+	case u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost" || u.Hostname() == "::1":
+		say(LevelWarn, "address", "%s is reached from this machine alone: set CHEQUER_BASE_URL to the public address", cfg.BaseURL)
+	case u.Scheme == "http" && !strings.HasSuffix(u.Hostname(), ".onion"):
+		say(LevelWarn, "address", "%s has no TLS: put a proxy in front and make it https", cfg.BaseURL)
+	default:
+		say(LevelOK, "address", "%s", cfg.BaseURL)
+	}
+}
+
+// examinePrices says which coins of the wallets the fixed rates leave out.
+func examinePrices(cfg config.Config, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
+	moment, loop, err := rateTable(cfg, Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil || loop != nil {
+		return // said already, or told by the sources
+	}
+	for _, n := range liveNetworks() {
+		for _, a := range n.Assets() {
+			used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet })
+			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); used && err != nil {
+				say(LevelWarn, a.Code, "has no rate, so it is not offered: add %s-EUR=… to CHEQUER_RATES", a.Rate)
+			}
+		}
+	}
+}
+
+// place names the database and where it lies.
+func place(cfg config.Config) string {
+	path, isFile := strings.CutPrefix(cfg.DatabaseURL, "sqlite:")
+	if !isFile {
 		return "PostgreSQL"
 	}
-	return "SQLite"
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return "SQLite in " + path
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -16,6 +17,12 @@ import (
 // demoRates are made up, and marked as such wherever they are shown.
 const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08"
 
+// Check says what is wrong with settings that only the program's parts can judge.
+func Check(c config.Config) error {
+	_, _, err := rateTable(c, Options{Log: slog.New(slog.DiscardHandler)})
+	return err
+}
+
 // rateTable makes the table that the settings ask for, and the loop that keeps it
 // up to date, if it needs one.
 func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop func(context.Context) error, err error) {
@@ -26,7 +33,10 @@ func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop fu
 	}
 	if isFixed {
 		fixed, err := rates.ParseFixed(text, source)
-		return func() invoice.Rates { return fixed }, nil, err
+		if err != nil {
+			return nil, nil, fmt.Errorf("CHEQUER_RATES: %w", err)
+		}
+		return func() invoice.Rates { return fixed }, nil, nil
 	}
 	live, err := liveTable(c, o.Log)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -96,8 +97,8 @@ func collect(environ []string) (map[string]string, []error) {
 	known := names()
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, prefix) {
-			continue
+		if !strings.HasPrefix(name, prefix) || value == "" {
+			continue // an empty setting is none
 		}
 		base, isFile := strings.CutSuffix(name, "_FILE")
 		if slices.Contains(known, name) {
@@ -152,7 +153,7 @@ func (c Config) check() []error {
 	fault := func(name, format string, args ...any) {
 		faults = append(faults, fmt.Errorf(prefix+name+": "+format, args...))
 	}
-	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
 		fault("LISTEN", "%q is no address like 127.0.0.1:8080", c.Listen)
 	}
 	u, err := url.Parse(c.BaseURL)
@@ -161,6 +162,9 @@ func (c Config) check() []error {
 	}
 	if scheme, _, ok := strings.Cut(c.DatabaseURL, ":"); !ok || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme) {
 		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
+	}
+	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
+		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
@@ -177,6 +181,11 @@ func (c Config) check() []error {
 		fault("EURC_FLOOR", "%q is no price from 0 to 1 euro, like 0.98", c.EuroFloor)
 	}
 	return faults
+}
+
+func isPort(text string) bool {
+	number, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && strconv.FormatUint(number, 10) == text
 }
 
 // BasePath is the path of the base address, "" at the root.

@@ -10,6 +10,9 @@ import (
 type Storage interface {
 	// CreateMerchant writes a merchant; ErrExists.
 	CreateMerchant(ctx context.Context, m Merchant) error
+	// RenameMerchant gives a merchant another name; ErrNotFound. Invoices keep the
+	// one that they were made under.
+	RenameMerchant(ctx context.Context, id, name string) error
 	// Merchants lists all, oldest first.
 	Merchants(ctx context.Context) ([]Merchant, error)
 	// Merchant reads one; ErrNotFound.

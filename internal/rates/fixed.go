@@ -4,6 +4,7 @@ package rates
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"chequer/internal/money"
@@ -15,32 +16,49 @@ type Fixed struct {
 	prices map[string]string // "BTC-EUR" → price
 }
 
+// priced are the codes that a table of fixed rates may price.
+var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
+
 // ParseFixed reads "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08": the price of
 // one of the first in the second. Source is the word that tells where these
 // prices come from. EUR-USD must be there, since every invoice shows both. An
-// EURC is a euro and a USDC a dollar unless the table says otherwise.
+// EURC is a euro and a USDC a dollar unless the table says otherwise. The error
+// names every fault.
 func ParseFixed(text, source string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
 	given := map[string]bool{}
+	var faults []error
 	for part := range strings.SplitSeq(text, ",") {
-		pair, price, ok := strings.Cut(strings.TrimSpace(part), "=")
-		coin, fiat, dash := strings.Cut(pair, "-")
-		if _, known := money.Fiat(fiat); !ok || !dash || coin == "" || !known {
-			return nil, fmt.Errorf("fixed rate %q: want COIN-EUR=PRICE or COIN-USD=PRICE", part)
+		pair, price, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if err := checkFixed(pair, price); err != nil {
+			faults = append(faults, err)
+			continue
 		}
 		if given[pair] {
-			return nil, fmt.Errorf("fixed rate %s is given twice", pair)
-		}
-		if _, err := money.ParseRate(price, money.Currency{Code: coin, Decimals: 8}, money.EUR); err != nil {
-			return nil, fmt.Errorf("fixed rate %s: price %q is %w", pair, price, err)
+			faults = append(faults, fmt.Errorf("%s is given twice", pair))
 		}
 		given[pair] = true
 		f.prices[pair] = price
 	}
 	if !given["EUR-USD"] {
-		return nil, errors.New("fixed rates need EUR-USD")
+		faults = append(faults, errors.New("fixed rates need EUR-USD"))
 	}
-	return f, nil
+	return f, errors.Join(faults...)
+}
+
+// checkFixed says what is wrong with one price of a table.
+func checkFixed(pair, price string) error {
+	coin, fiat, _ := strings.Cut(pair, "-")
+	if _, known := money.Fiat(fiat); !known || price == "" {
+		return fmt.Errorf("%q: want COIN-EUR=PRICE or COIN-USD=PRICE", pair)
+	}
+	if !slices.Contains(priced, coin) {
+		return fmt.Errorf("%s: there is no such coin; there are %s", pair, strings.Join(priced, " "))
+	}
+	if _, err := money.ParseRate(price, money.Currency{Code: coin, Decimals: 8}, money.EUR); err != nil {
+		return fmt.Errorf("%s: price %q is %w", pair, price, err)
+	}
+	return nil
 }
 
 // Source says where the rates come from.

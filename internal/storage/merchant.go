@@ -22,6 +22,17 @@ func (s *Storage) CreateMerchant(ctx context.Context, m merchant.Merchant) error
 	})
 }
 
+// RenameMerchant implements merchant.Storage.
+func (s *Storage) RenameMerchant(ctx context.Context, id, name string) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		renamed, err := exec(ctx, q, "UPDATE merchants SET name = $2 WHERE id = $1", id, name)
+		if err == nil && renamed == 0 {
+			return merchant.ErrNotFound
+		}
+		return err
+	})
+}
+
 // Merchants implements merchant.Storage.
 func (s *Storage) Merchants(ctx context.Context) (all []merchant.Merchant, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
