@@ -3,6 +3,7 @@ module chequer
 go 1.26.0
 
 require (
+	filippo.io/age v1.3.2
 	github.com/PuerkitoBio/goquery v1.12.0
 	github.com/a-h/templ v0.3.1118
 	github.com/bojanz/currency v1.4.2
@@ -24,11 +25,13 @@ require (
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/crypto v0.59.0
 	golang.org/x/sync v0.25.0
+	golang.org/x/term v0.48.0
 	golang.org/x/time v0.16.0
 	modernc.org/sqlite v1.62.0
 )
 
 require (
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/a-h/parse v0.0.42 // indirect
 	github.com/andybalholm/brotli v1.3.0 // indirect

@@ -34,7 +34,7 @@ func root(environ []string) *cobra.Command {
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
-	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.config(), s.doctor(), s.version())
+	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.config(), s.doctor(), s.backup(), s.restore(), s.version())
 	return c
 }
 
@@ -47,8 +47,11 @@ func noCommand(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// load reads the settings.
-func (s *shell) load() (config.Config, error) { return config.Load(s.environ) }
+// load reads the settings. The error names every fault.
+func (s *shell) load() (config.Config, error) {
+	cfg, err := config.Load(s.environ)
+	return cfg, errors.Join(err, app.Check(cfg))
+}
 
 // core opens the storage that a command works on.
 func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {

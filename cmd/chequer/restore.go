@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+)
+
+// restore is the command that brings a backup back.
+func (s *shell) restore() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Bring a backup into an empty database, of either engine",
+		Long:  "Brings what chequer backup wrote into the database of the settings, which must be empty, wholly or\nnot at all. The master key goes into the data directory unless it is there or in the settings. New\naddresses skip some indexes, since those may belong to invoices made after the backup.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			r, err := app.Restore(c.Context(), cfg, args[0], app.RestoreOptions{
+				Log:        logger(),
+				Passphrase: func() (string, error) { return passphrase(c.Context(), cfg, "Passphrase of the backup: ") },
+			})
+			if err != nil {
+				return err
+			}
+			return s.print(c, r, func(w io.Writer) {
+				fmt.Fprintf(w, "restored %d rows of %d tables, as they were at %s\n", r.Total(), len(r.Rows), stamp(r.CreatedAt))
+				if r.MasterKeyFile != "" {
+					fmt.Fprintf(w, "master key written to %s\n", r.MasterKeyFile)
+				}
+				fmt.Fprintf(w, "New addresses skip %d indexes: those may belong to invoices made after the backup.\n", r.Skipped)
+				fmt.Fprintf(w, "Let your wallets look that far: most stop after 20 unused addresses unless their gap limit is raised.\n")
+			})
+		},
+	}
+}

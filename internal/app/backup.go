@@ -1,0 +1,150 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"chequer/internal/config"
+	"chequer/internal/storage"
+)
+
+// leastPassphrase is how many characters a passphrase has at least: what it
+// protects can be tried at leisure.
+const leastPassphrase = 12
+
+var (
+	errBackupExists    = errors.New("is there already; --force replaces it")
+	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: whoever finds the file can try many", leastPassphrase)
+)
+
+// BackupOptions are what need not be said to make a backup.
+type BackupOptions struct {
+	// Force replaces a file that is there.
+	Force bool
+	// Work makes every try of a passphrase take 2^Work steps; 0 = 18, which are
+	// about a second and 256 MB.
+	Work int
+	// Passphrase is asked for when nothing else stands in the way.
+	Passphrase func() (string, error)
+}
+
+// Backup writes the database and the master key into one file, under a
+// passphrase, and reads it back before it gets its name. A running server is not
+// in the way.
+func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) (storage.Manifest, error) {
+	if err := mayWrite(path, o.Force); err != nil {
+		return storage.Manifest{}, err
+	}
+	master, err := usedMasterKey(ctx, c)
+	if err != nil {
+		return storage.Manifest{}, err
+	}
+	passphrase, err := o.Passphrase()
+	if err != nil {
+		return storage.Manifest{}, err
+	}
+	if utf8.RuneCountInString(passphrase) < leastPassphrase {
+		return storage.Manifest{}, errShortPassphrase
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // for its owner alone
+	if err != nil {
+		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+	}
+	defer os.Remove(f.Name()) // does nothing once it has its name
+	m, err := writeBackup(ctx, c, f, master, passphrase, o.Work)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return storage.Manifest{}, err
+	}
+	if err := mayWrite(path, o.Force); err != nil {
+		return storage.Manifest{}, err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+	}
+	return m, syncFolder(path)
+}
+
+// mayWrite fails when a file is there that must not be replaced.
+func mayWrite(path string, force bool) error {
+	switch _, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("write backup: %w", err)
+	case force:
+		return nil
+	}
+	return fmt.Errorf("%s %w", path, errBackupExists)
+}
+
+// usedMasterKey is the key of a database that is there. None is made.
+func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
+	used, err := storage.InUse(ctx, c.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if !used {
+		return nil, fmt.Errorf("back up: %w", storage.ErrNoDatabase)
+	}
+	return masterKey(ctx, c)
+}
+
+// writeBackup fills a file and reads it back when it is on disk.
+func writeBackup(ctx context.Context, c config.Config, f *os.File, master []byte, passphrase string, work int) (storage.Manifest, error) {
+	sealing, err := newSealingWriter(f, passphrase, work)
+	if err != nil {
+		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+	}
+	m, err := storage.Backup(ctx, c.DatabaseURL, master, now(), sealing)
+	if err != nil {
+		return storage.Manifest{}, err
+	}
+	if err := errors.Join(sealing.Close(), f.Sync()); err != nil {
+		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+	}
+	read, _, err := checkBackup(ctx, f, passphrase)
+	if err != nil {
+		return storage.Manifest{}, fmt.Errorf("read back what was written: %w", err)
+	}
+	if !maps.Equal(read.Rows, m.Rows) {
+		return storage.Manifest{}, fmt.Errorf("read back what was written: %w", storage.ErrDamaged)
+	}
+	return m, nil
+}
+
+// checkBackup reads a backup from its beginning to its end.
+func checkBackup(ctx context.Context, f io.ReadSeeker, passphrase string) (storage.Manifest, []byte, error) {
+	r, err := openBackup(f, passphrase)
+	if err != nil {
+		return storage.Manifest{}, nil, err
+	}
+	m, master, err := storage.CheckBackup(readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	}))
+	return m, master, cmp.Or(ctx.Err(), err)
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// syncFolder returns when a file's name is on disk, too.
+func syncFolder(path string) error {
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"filippo.io/age"
+
+	"chequer/internal/storage"
+)
+
+// errPassphrase means that a backup does not open.
+var errPassphrase = errors.New("the passphrase is wrong, or the beginning of the backup is damaged")
+
+// sealingWriter packs what is written and encrypts it under a passphrase. In an
+// emergency "age -d FILE | gunzip" shows it. See age-encryption.org/v1.
+type sealingWriter struct {
+	*gzip.Writer
+	outer io.Closer
+}
+
+func newSealingWriter(w io.Writer, passphrase string, work int) (*sealingWriter, error) {
+	recipient, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	if work > 0 {
+		recipient.SetWorkFactor(work)
+	}
+	outer, err := age.Encrypt(w, recipient)
+	if err != nil {
+		return nil, err
+	}
+	return &sealingWriter{Writer: gzip.NewWriter(outer), outer: outer}, nil
+}
+
+// Close ends what is written; without it the file is incomplete.
+func (s *sealingWriter) Close() error { return errors.Join(s.Writer.Close(), s.outer.Close()) }
+
+// openBackup reads what a sealingWriter wrote, from the beginning of a file. What
+// is damaged shows here or while it is read.
+func openBackup(f io.ReadSeeker, passphrase string) (io.Reader, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	identity, err := age.NewScryptIdentity(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := age.Decrypt(f, identity)
+	if errors.Is(err, age.ErrIncorrectIdentity) {
+		return nil, errPassphrase
+	}
+	if err != nil { // it quotes the file, which may be another one that is secret
+		return nil, fmt.Errorf("%w, or no backup at all", storage.ErrDamaged)
+	}
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", storage.ErrDamaged, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,148 @@
+package storage_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"chequer/internal/storage"
+)
+
+// someBackup is a backup of a database with a few rows.
+func someBackup(t *testing.T) []byte {
+	t.Helper()
+	url := engines["sqlite"](t)
+	s := open(t, url)
+	addMerchants(t, s)
+	create(t, s, creation("a", "shop"))
+	backup, _ := backUp(t, url)
+	return backup
+}
+
+// bothRefuse fails unless checking a backup and restoring it end with an error.
+func bothRefuse(t *testing.T, url string, backup []byte, what string, want error) {
+	t.Helper()
+	if _, _, err := storage.CheckBackup(bytes.NewReader(backup)); !errors.Is(err, want) {
+		t.Errorf("check %s: got error %v, want %v", what, err, want)
+	}
+	// The database may see first that a row is missing.
+	if _, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{}); err == nil {
+		t.Errorf("restore %s: got no error", what)
+	}
+}
+
+func TestRestore_refuses_what_is_not_whole(t *testing.T) {
+	t.Parallel()
+	backup := someBackup(t)
+	lines := bytes.SplitAfter(backup, []byte("\n"))
+	lines = lines[:len(lines)-1] // nothing follows the last newline
+	without := func(i int) []byte {
+		return bytes.Join(append(append([][]byte{}, lines[:i]...), lines[i+1:]...), nil)
+	}
+	for name, fresh := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := fresh(t)
+			for i := 0; i < len(lines); i += 8 {
+				bothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), storage.ErrDamaged)
+				bothRefuse(t, url, without(i), fmt.Sprintf("without line %d", i+1), storage.ErrDamaged)
+			}
+			bothRefuse(t, url, append(bytes.Clone(backup), "{}\n"...), "with more", storage.ErrDamaged)
+			for table, rows := range dump(t, url) {
+				if len(rows) > 0 && table != "meta" {
+					t.Errorf("table %s has rows: %q", table, rows)
+				}
+			}
+			restore(t, url, backup, storage.RestoreOptions{}) // that did no harm
+		})
+	}
+}
+
+func TestCheckBackup_sees_every_byte_that_is_flipped_or_missing(t *testing.T) {
+	t.Parallel()
+	backup := someBackup(t)
+	for i := range backup {
+		if _, _, err := storage.CheckBackup(bytes.NewReader(backup[:i])); !errors.Is(err, storage.ErrDamaged) {
+			t.Fatalf("cut at %d: got error %v, want %v", i, err, storage.ErrDamaged)
+		}
+		flipped := bytes.Clone(backup)
+		flipped[i] ^= 0x10
+		if _, _, err := storage.CheckBackup(bytes.NewReader(flipped)); err == nil {
+			t.Fatalf("byte %d of %d may be another: …%q…", i, len(backup), flipped[max(0, i-20):min(len(flipped), i+20)])
+		}
+	}
+}
+
+func TestRestore_refuses_newer_releases(t *testing.T) {
+	t.Parallel()
+	header := string(bytes.SplitAfterN(someBackup(t), []byte("\n"), 2)[0])
+	url := engines["sqlite"](t)
+	for _, change := range [][2]string{{`"chequer_backup":1`, `"chequer_backup":2`}, {`"schema":`, `"schema":9`}} {
+		newer := strings.Replace(header, change[0], change[1], 1)
+		bothRefuse(t, url, []byte(newer), newer, storage.ErrNewerBackup)
+	}
+	if err := storage.CheckEmpty(t.Context(), url); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestore_refuses_a_database_in_use(t *testing.T) {
+	t.Parallel()
+	backup := someBackup(t)
+	refuse := func(t *testing.T, url string) {
+		t.Helper()
+		before := dump(t, url)
+		if _, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{}); !errors.Is(err, storage.ErrNotEmpty) {
+			t.Errorf("got error %v, want %v", err, storage.ErrNotEmpty)
+		}
+		if after := dump(t, url); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("the database was changed from %v to %v", before, after)
+		}
+	}
+	for name, fresh := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := fresh(t)
+			if err := storage.CheckEmpty(t.Context(), url); err != nil {
+				t.Errorf("fresh: %v", err)
+			}
+			addMerchants(t, open(t, url))
+			if err := storage.CheckEmpty(t.Context(), url); !errors.Is(err, storage.ErrNotEmpty) {
+				t.Errorf("got error %v, want %v", err, storage.ErrNotEmpty)
+			}
+			refuse(t, url)
+			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // by hand, to get round it
+			refuse(t, url)
+		})
+	}
+}
+
+func TestRestore_undoes_everything_when_the_last_step_fails(t *testing.T) {
+	t.Parallel()
+	backup := someBackup(t)
+	broken := errors.New("no room for the key")
+	for name, fresh := range engines {
+		url := fresh(t)
+		_, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{BeforeCommit: func() error { return broken }})
+		if !errors.Is(err, broken) {
+			t.Errorf("%s: got error %v, want %v", name, err, broken)
+		}
+		if left := rows(t, url, "SELECT id FROM invoices"); len(left) > 0 {
+			t.Errorf("%s: left %q", name, left)
+		}
+		restore(t, url, backup, storage.RestoreOptions{})
+	}
+}
+
+func TestRestore_refuses_damaged_marks(t *testing.T) {
+	t.Parallel()
+	marks := filepath.Join(t.TempDir(), "indexes.json")
+	write(t, marks, "{")
+	_, err := storage.Restore(t.Context(), engines["sqlite"](t), bytes.NewReader(someBackup(t)), storage.RestoreOptions{IndexMarks: marks})
+	if err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("got error %v", err)
+	}
+}

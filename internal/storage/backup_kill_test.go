@@ -1,0 +1,118 @@
+package storage_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"chequer/internal/storage"
+)
+
+// restoreURL is where a child of this test binary finds the database to restore
+// into; restoreFile the backup, and restoreStop the byte to stop at.
+const (
+	restoreURL  = "CHEQUER_RESTORE_CHILD"
+	restoreFile = restoreURL + "_FILE"
+	restoreStop = restoreURL + "_STOP"
+)
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRestoreChild is the child: it stops where it is told, says so, and waits to
+// be killed.
+func TestRestoreChild(t *testing.T) {
+	if os.Getenv(restoreURL) == "" {
+		t.Skip("runs as a child of TestRestore_leaves_nothing_half_when_it_is_killed")
+	}
+	backup, err := os.Open(os.Getenv(restoreFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop int64
+	if _, err := fmt.Sscan(os.Getenv(restoreStop), &stop); err != nil {
+		t.Fatal(err)
+	}
+	hang := func() error {
+		fmt.Println("\nstopped")
+		select {}
+	}
+	r := io.MultiReader(io.LimitReader(backup, stop), readerFunc(func([]byte) (int, error) { return 0, hang() }))
+	_, err = storage.Restore(t.Context(), os.Getenv(restoreURL), r, storage.RestoreOptions{BeforeCommit: hang})
+	t.Fatal(err)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestRestore_leaves_nothing_half_when_it_is_killed(t *testing.T) {
+	t.Parallel()
+	source := engines["sqlite"](t)
+	s := open(t, source)
+	addMerchants(t, s)
+	for i := range 300 {
+		create(t, s, creation(fmt.Sprint("i", i), "shop"))
+	}
+	backup, _ := backUp(t, source)
+	file := filepath.Join(t.TempDir(), "backup")
+	write(t, file, string(backup))
+	for name, fresh := range engines {
+		for place, stop := range map[string]int{
+			"at the first row": 600, "in the middle": len(backup) / 2, "near the end": len(backup) - 10, "before the commit": len(backup),
+		} {
+			t.Run(name+" "+place, func(t *testing.T) {
+				t.Parallel()
+				url := fresh(t)
+				restoreUntilKilled(t, url, file, stop)
+				for _, table := range []string{"invoices", "events", "counters", "merchants"} {
+					if left := dumpTable(t, url, table); len(left) > 0 {
+						t.Errorf("%d rows of %s are left", len(left), table)
+					}
+				}
+				if err := storage.CheckEmpty(t.Context(), url); err != nil {
+					t.Errorf("a second try is refused: %v", err)
+				}
+				restore(t, url, backup, storage.RestoreOptions{})
+				checkConsistent(t, url)
+			})
+		}
+	}
+}
+
+// restoreUntilKilled runs a child until it stops, and kills it there.
+func restoreUntilKilled(t *testing.T, url, file string, stop int) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRestoreChild$", "-test.v")
+	child.Env = append(os.Environ(), restoreURL+"="+url, restoreFile+"="+file, fmt.Sprintf("%s=%d", restoreStop, stop))
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	stopped := false
+	for scanner := bufio.NewScanner(io.TeeReader(out, &said)); scanner.Scan(); {
+		if scanner.Text() == "stopped" {
+			stopped = true
+			if err := child.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = child.Wait() // it was killed
+	if !stopped {
+		t.Fatalf("the child ended by itself: %s", said.String())
+	}
+}

@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+)
+
+// rowsAtOnce is how many rows a statement writes: one by one they would each
+// wait for the answer of PostgreSQL.
+const rowsAtOnce = 100
+
+// loader writes tables row by row, in the order of the backup: each comes after
+// those it refers to.
+type loader struct {
+	tx     *sql.Tx
+	tables []table // that are still to come
+	now    table
+	insert *sql.Stmt // of rowsAtOnce rows
+	values []any     // of rows that wait
+}
+
+// begin ends the table before and begins the next one.
+func (l *loader) begin(ctx context.Context, name string, columns []string) error {
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(l.tables, func(t table) bool { return t.name == name && slices.Equal(t.columns, columns) })
+	if i < 0 {
+		return fmt.Errorf("%w: table %q is not of its schema version", ErrDamaged, name)
+	}
+	l.now = l.tables[i]
+	l.tables = slices.Delete(l.tables, i, i+1)
+	var err error
+	l.insert, err = l.tx.PrepareContext(ctx, l.now.insert(rowsAtOnce))
+	return err
+}
+
+// row writes a row, now or with those that follow.
+func (l *loader) row(ctx context.Context, line []byte) error {
+	values, err := parseRow(line)
+	if err != nil {
+		return err
+	}
+	if l.insert == nil || len(values) != len(l.now.columns) {
+		return fmt.Errorf("%w: a row of table %q has %d values", ErrDamaged, l.now.name, len(values))
+	}
+	l.values = append(l.values, values...)
+	if len(l.values) < rowsAtOnce*len(l.now.columns) {
+		return nil
+	}
+	if _, err := l.insert.ExecContext(ctx, l.values...); err != nil {
+		return fmt.Errorf("table %s: %w", l.now.name, err)
+	}
+	l.values = l.values[:0]
+	return nil
+}
+
+// end ends the last table.
+func (l *loader) end(ctx context.Context) error {
+	if len(l.tables) > 0 {
+		return fmt.Errorf("%w: table %s is missing", ErrDamaged, l.tables[0].name)
+	}
+	return l.flush(ctx)
+}
+
+// flush writes the rows that wait and ends their table.
+func (l *loader) flush(ctx context.Context) error {
+	if l.insert == nil {
+		return nil
+	}
+	if len(l.values) > 0 {
+		if _, err := l.tx.ExecContext(ctx, l.now.insert(len(l.values)/len(l.now.columns)), l.values...); err != nil {
+			return fmt.Errorf("table %s: %w", l.now.name, err)
+		}
+		l.values = l.values[:0]
+	}
+	return l.insert.Close()
+}

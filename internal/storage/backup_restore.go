@@ -1,0 +1,223 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// RestoreOptions are what need not be said to restore a backup.
+type RestoreOptions struct {
+	// IndexMarks is the file of the same name in Options. It may be there from
+	// before, and then says how far indexes were used.
+	IndexMarks string
+	// BeforeCommit is called when all is read, checked and written, but not kept
+	// yet; its error undoes everything.
+	BeforeCommit func() error
+}
+
+// Restored is what a restore did.
+type Restored struct {
+	Manifest
+	// Skipped is how many indexes every counter skipped at least, as they may
+	// belong to invoices made after the backup.
+	Skipped int64 `json:"skipped_indexes"`
+}
+
+// CheckBackup reads a backup to its end, and returns what it is of and the master
+// key in it; ErrDamaged and ErrNewerBackup.
+func CheckBackup(r io.Reader) (m Manifest, master []byte, err error) {
+	b, err := newBackupReader(r)
+	if err != nil {
+		return Manifest{}, nil, err
+	}
+	if master, err = hex.DecodeString(b.header.MasterKey); err != nil {
+		return Manifest{}, nil, fmt.Errorf("%w: master key: %w", ErrDamaged, err)
+	}
+	m, err = b.each(
+		func(string, []string) error { return nil },
+		func([]byte) error { return nil })
+	return m, master, err
+}
+
+// CheckEmpty is ErrNotEmpty when a database is in use, so that no backup can be
+// restored into it.
+func CheckEmpty(ctx context.Context, url string) error {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return err
+	}
+	if d == sqliteDialect {
+		switch file, err := os.Stat(place); {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() == 0:
+			return nil
+		case err != nil:
+			return fmt.Errorf("look at database: %w", err)
+		}
+		place = sqliteReading(place)
+	}
+	db, err := sql.Open(d.driver, place)
+	if err != nil {
+		return fmt.Errorf("look at database: %w", err)
+	}
+	defer db.Close()
+	return checkUnused(ctx, db, d)
+}
+
+// Restore writes a backup into an empty database, wholly or not at all, and lets
+// destination indexes leap. The schema is made at the backup's version; Open
+// upgrades it. The errors include ErrNotEmpty, ErrDamaged and ErrNewerBackup.
+func Restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Restored, error) {
+	restored, err := restore(ctx, url, r, o)
+	if err != nil {
+		return Restored{}, fmt.Errorf("restore database: %w", err)
+	}
+	return restored, nil
+}
+
+func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Restored, error) {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return Restored{}, err
+	}
+	marks, err := openReserve(o.IndexMarks, d)
+	if err != nil {
+		return Restored{}, err
+	}
+	b, err := newBackupReader(r)
+	if err != nil {
+		return Restored{}, err
+	}
+	db, err := connect(d, place)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer db.Close()
+	if err := checkUnused(ctx, db, d); err != nil {
+		return Restored{}, err
+	}
+	if err := makeSchema(ctx, db, d, b.header.Schema); err != nil {
+		return Restored{}, err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return Restored{}, fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // does nothing after a commit
+	m, err := load(ctx, tx, d, b)
+	if err != nil {
+		return Restored{}, err
+	}
+	if err := skipIndexes(ctx, tx, marks); err != nil {
+		return Restored{}, err
+	}
+	if o.BeforeCommit != nil {
+		if err := o.BeforeCommit(); err != nil {
+			return Restored{}, err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return Restored{}, fmt.Errorf("commit: %w", err)
+	}
+	return Restored{Manifest: m, Skipped: leap}, nil
+}
+
+// checkUnused is ErrNotEmpty when a database was ever opened with a master key.
+// Tables alone may have been left by a restore that was cut short.
+func checkUnused(ctx context.Context, q querier, d dialect) error {
+	tables := "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta'"
+	if d == postgresDialect {
+		tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'meta'"
+	}
+	var count int64
+	if err := q.QueryRowContext(ctx, tables).Scan(&count); err != nil {
+		return fmt.Errorf("look at database: %w", err)
+	}
+	if count == 0 {
+		return nil
+	}
+	switch _, err := masterKeyValue(ctx, q); {
+	case err == nil:
+		return ErrNotEmpty
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("look at database: %w", err)
+	}
+	return nil
+}
+
+// makeSchema makes the tables of a schema version.
+func makeSchema(ctx context.Context, db *sql.DB, d dialect, version int64) error {
+	provider, err := migrationProvider(db, d)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	there, err := schemaVersion(ctx, db)
+	if err != nil {
+		return err
+	}
+	if there != version {
+		return fmt.Errorf("the database has tables of schema version %d already, the backup is of version %d: give a database without tables", there, version)
+	}
+	return nil
+}
+
+// load writes the rows of a backup into the tables of its schema version.
+func load(ctx context.Context, tx *sql.Tx, d dialect, b *backupReader) (Manifest, error) {
+	tables, err := schema(ctx, b.header.Schema)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if err := claimEmpty(ctx, tx, d, tables); err != nil {
+		return Manifest{}, err
+	}
+	l := &loader{tx: tx, tables: tables}
+	m, err := b.each(
+		func(name string, columns []string) error { return l.begin(ctx, name, columns) },
+		func(line []byte) error { return l.row(ctx, line) })
+	if err != nil {
+		return Manifest{}, err
+	}
+	if err := l.end(ctx); err != nil {
+		return Manifest{}, err
+	}
+	master, err := hex.DecodeString(b.header.MasterKey)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("%w: master key: %w", ErrDamaged, err)
+	}
+	return m, fitsMasterKey(ctx, tx, master)
+}
+
+// claimEmpty keeps everybody else away from an empty database until the
+// transaction ends, and takes out the rows that the migrations made: they are in
+// the backup, too.
+func claimEmpty(ctx context.Context, q querier, d dialect, tables []table) error {
+	if d == postgresDialect { // whoever opens the database looks there first
+		if _, err := q.ExecContext(ctx, "LOCK TABLE meta IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return fmt.Errorf("lock database: %w", err)
+		}
+	}
+	if err := checkUnused(ctx, q, d); err != nil {
+		return err
+	}
+	if _, err := q.ExecContext(ctx, "DELETE FROM meta"); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		var used bool
+		if err := q.QueryRowContext(ctx, t.selectAny()).Scan(&used); err != nil {
+			return err
+		}
+		if used {
+			return ErrNotEmpty
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
+
+// table is a table of ours with its columns.
+type table struct {
+	name    string
+	columns []string
+	types   []string // of the columns, as the migrations write them
+}
+
+// schema lists the tables of a schema version, each after those it refers to. It
+// is read off a database that the migrations make in memory: so there is no
+// second list to keep, it is the same for both engines, and the tables of others
+// in a shared database are not taken for ours.
+func schema(ctx context.Context, version int64) ([]table, error) {
+	db, err := sql.Open(sqliteDialect.driver, ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // another connection would see another database
+	provider, err := migrationProvider(db, sqliteDialect)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return nil, fmt.Errorf("make schema version %d: %w", version, err)
+	}
+	tables, err := readTables(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("read schema version %d: %w", version, err)
+	}
+	references := map[string][]string{}
+	err = each(ctx, db, func(row scanner) error {
+		var from, to string
+		err := row.Scan(&from, &to)
+		references[from] = append(references[from], to)
+		return err
+	}, `SELECT t.name, f."table" FROM sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f WHERE t.type = 'table' AND f."table" <> t.name`)
+	if err != nil {
+		return nil, fmt.Errorf("read schema version %d: %w", version, err)
+	}
+	return byReference(tables, references)
+}
+
+// readTables reads the tables of a SQLite database, in the order in which they
+// were made.
+func readTables(ctx context.Context, q querier) (tables []table, err error) {
+	err = each(ctx, q, func(row scanner) error {
+		var name, column, kind string
+		if err := row.Scan(&name, &column, &kind); err != nil {
+			return err
+		}
+		if len(tables) == 0 || tables[len(tables)-1].name != name {
+			tables = append(tables, table{name: name})
+		}
+		last := &tables[len(tables)-1]
+		last.columns, last.types = append(last.columns, column), append(last.types, kind)
+		return nil
+	}, `
+		SELECT t.name, c.name, c.type FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite@_%' ESCAPE '@' AND t.name <> $1
+		ORDER BY t.rowid, c.cid`, goose.DefaultTablename)
+	return tables, err
+}
+
+// byReference puts every table after those it refers to.
+func byReference(tables []table, references map[string][]string) ([]table, error) {
+	var sorted []table
+	placed := map[string]bool{}
+	for len(tables) > 0 {
+		i := slices.IndexFunc(tables, func(t table) bool {
+			return !slices.ContainsFunc(references[t.name], func(to string) bool { return !placed[to] })
+		})
+		if i < 0 {
+			return nil, fmt.Errorf("table %s and others refer to each other", tables[0].name)
+		}
+		placed[tables[i].name] = true
+		sorted = append(sorted, tables[i])
+		tables = slices.Delete(tables, i, i+1)
+	}
+	return sorted, nil
+}
+
+// latestSchema is the version that this program knows.
+func latestSchema() (int64, error) {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil {
+		return 0, fmt.Errorf("read migrations: %w", err)
+	}
+	return goose.NumericComponent(files[len(files)-1].Name()) // they are sorted by name
+}
+
+// schemaVersion is the version of a database's schema.
+func schemaVersion(ctx context.Context, q querier) (version int64, err error) {
+	err = q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM goose_db_version WHERE is_applied").Scan(&version)
+	if err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	return version, nil
+}
+
+// The statements below are the only ones that are put together from names:
+// those of the migrations, never of a backup.
+
+// selectAll is the statement that reads a table.
+func (t table) selectAll() string {
+	return "SELECT " + t.columnList() + " FROM " + quoted(t.name)
+}
+
+// lockAll is the statement that lets nobody change what tables look like. It is
+// PostgreSQL's.
+func lockAll(tables []table) string {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = quoted(t.name)
+	}
+	return "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS SHARE MODE"
+}
+
+// selectAny is the statement that tells whether a table has a row.
+func (t table) selectAny() string {
+	return "SELECT EXISTS (SELECT 1 FROM " + quoted(t.name) + ")"
+}
+
+// insert is the statement that writes so many rows into a table.
+func (t table) insert(rows int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO " + quoted(t.name) + " (" + t.columnList() + ") VALUES ")
+	for i := range rows * len(t.columns) {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%len(t.columns) == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+func (t table) columnList() string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = quoted(c)
+	}
+	return strings.Join(names, ", ")
+}
+
+func quoted(name string) string { return `"` + name + `"` }
