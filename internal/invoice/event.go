@@ -59,8 +59,12 @@ func transferChanges(before, after *Invoice) []EventType {
 		known[t.ID] = t
 	}
 	lostBefore, lostAfter := losers(before.Transfers), losers(after.Transfers)
+	nothing := after.nothing()
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
+		if nothing[t.ID] {
+			continue
+		}
 		old, seen := known[t.ID]
 		gone := t.Presence == Replaced || lostAfter[t.Tx]
 		wasGone := seen && (old.Presence == Replaced || lostBefore[old.Tx])
@@ -77,6 +81,17 @@ func transferChanges(before, after *Invoice) []EventType {
 		}
 	}
 	return list
+}
+
+// nothing are the transfers that change nothing and are told to nobody: dust, and
+// what is older than the invoice.
+func (inv *Invoice) nothing() map[string]bool {
+	ids := map[string]bool{}
+	for _, e := range inv.ledger().entries {
+		_, offered := inv.Method(e.transfer.Network, e.transfer.Asset)
+		ids[e.transfer.ID] = e.ignored && offered
+	}
+	return ids
 }
 
 // statusChange is the event of going from one status to another.

@@ -2,6 +2,7 @@ package invoice_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +194,90 @@ func TestDepthLooksAtTheFirstQuoteThatHasTheAsset(t *testing.T) {
 	inv.Quotes = append(inv.Quotes, invoice.Quote{Number: 2, From: inv.ExpiresAt(), Until: inv.ExpiresAt().Add(time.Hour), Due: fiat("1")})
 	if got := inv.Confirmations(m); got != 2 {
 		t.Errorf("after a quote without BTC: %d confirmations", got)
+	}
+}
+
+func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	observe(inv, 100, spending(pay("a", full, -10*time.Minute), "x"))
+	bump := spending(pay("b", full, time.Minute), "x")
+	observe(inv, 100, bump)
+	if got := stands(inv).Status; got != invoice.Created {
+		t.Errorf("bumped: %s", got)
+	}
+	observe(inv, 101, in(bump, 101, 2*time.Minute))
+	if diff := cmp.Diff(outcome{"created", "", "0", "100", "0"}, stands(inv)); diff != "" {
+		t.Errorf("mined (-want +got):\n%s", diff)
+	}
+	for _, p := range inv.Payments() {
+		if p.ID == "b:0" && p.State != invoice.PaymentOld {
+			t.Errorf("the bump is %s", p.State)
+		}
+	}
+	// Only what was there before is old: the bump pays more.
+	inv = fresh(t, noon)
+	observe(inv, 100, spending(pay("a", full/2, -10*time.Minute), "x"))
+	observe(inv, 101, in(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
+	if diff := cmp.Diff(outcome{"pending", "[underpaid]", "50", "50", "0"}, stands(inv)); diff != "" {
+		t.Errorf("a bump that pays more (-want +got):\n%s", diff)
+	}
+}
+
+func TestAcceptEndsWithADoubleSpend(t *testing.T) {
+	t.Parallel()
+	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
+	inv := fresh(t, noon)
+	see(inv, listener, spending(pay("a", full/2, time.Minute), "x"))
+	inv.Accepted = []string{"a:0"}
+	see(inv, listener, spending(pay("a", full/2, time.Minute), "x"), spending(pay("b", full/20, 2*time.Minute), "x"))
+	if got := stands(inv); got.Paid == "100" {
+		t.Errorf("the accepted money was taken back, and still: %+v", got)
+	}
+}
+
+func TestABlockAboveTheBirthBlockCountsWhateverItsClockSays(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	observe(inv, 101, in(pay("a", full, time.Minute), 101, -2*time.Hour-time.Minute))
+	if got := stands(inv).Status; got != invoice.Paid {
+		t.Errorf("mined with a clock two hours behind: %s", got)
+	}
+}
+
+func TestDustAndOlderMoneyAreToldToNobody(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	version := s.reload(inv).Version
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.00000001")}))
+	for range 5 {
+		s.pays(inv, "BTC", "0.00000545")
+		s.step()
+	}
+	if got := s.reload(inv); got.Version != version || len(got.Transfers) != 6 {
+		t.Errorf("version %d after dust, %d before; %d transfers recorded", got.Version, version, len(got.Transfers))
+	}
+	if got := s.events(); len(got) != 1 {
+		t.Errorf("the shop was told %v", got)
+	}
+}
+
+// BenchmarkJudge shows that judging grows with the number of transfers, not with
+// its square: anybody can send many.
+func BenchmarkJudge(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			inv := fresh(b, noon)
+			var list []chain.Transfer
+			for i := range n {
+				list = append(list, pay(fmt.Sprint("t", i), 600, time.Minute))
+			}
+			observe(inv, 100, list...)
+			for b.Loop() {
+				inv.Judge()
+			}
+		})
 	}
 }

@@ -18,6 +18,7 @@ type entry struct {
 	late     bool     // some of it came after its quote's end, and does not count
 	replaced bool     // another transaction took its inputs
 	ignored  bool     // dust, a wrong asset, or older than the invoice
+	old      bool     // older than the invoice, by itself or by what it replaced
 }
 
 // ledger is every transfer of an invoice, counted.
@@ -37,17 +38,36 @@ type ledger struct {
 type portion struct {
 	amount    *big.Int // smallest units of the asset
 	firstSeen time.Time
+	old       bool // it was there before the invoice was
+}
+
+// book is the transfers of an invoice as they compete for their inputs.
+type book struct {
+	all    []Transfer            // by ID
+	losers map[string]bool       // transactions whose inputs another one took
+	gone   []Transfer            // those of losers, and those that are not present
+	byTx   map[string][]Transfer // by transaction, in the order of their IDs
+}
+
+func newBook(transfers []Transfer) book {
+	b := book{all: slices.Clone(transfers), losers: losers(transfers), byTx: map[string][]Transfer{}}
+	slices.SortFunc(b.all, func(x, y Transfer) int { return cmp.Compare(x.ID, y.ID) })
+	for _, t := range b.all {
+		b.byTx[t.Tx] = append(b.byTx[t.Tx], t)
+		if b.losers[t.Tx] || t.Presence != Present {
+			b.gone = append(b.gone, t)
+		}
+	}
+	return b
 }
 
 // ledger counts the transfers. The order of the facts does not matter.
 func (inv *Invoice) ledger() ledger {
-	transfers := slices.Clone(inv.Transfers)
-	slices.SortFunc(transfers, func(a, b Transfer) int { return cmp.Compare(a.ID, b.ID) })
-	losers := losers(transfers)
-	l := ledger{accepted: inv.acceptHolds(transfers), slack: new(big.Rat)}
+	b := newBook(inv.Transfers)
+	l := ledger{accepted: inv.acceptHolds(b), slack: new(big.Rat)}
 	counting, largest := 0, new(big.Rat)
-	for _, t := range transfers {
-		e := entry{transfer: t, value: new(big.Rat), replaced: losers[t.Tx] || t.Presence == Replaced}
+	for _, t := range b.all {
+		e := entry{transfer: t, value: new(big.Rat), replaced: b.losers[t.Tx] || t.Presence == Replaced, old: t.Old}
 		method, known := inv.Method(t.Network, t.Asset)
 		switch {
 		case !known:
@@ -56,12 +76,12 @@ func (inv *Invoice) ledger() ledger {
 		case t.Old || t.Amount.Cmp(method.Asset.Dust) < 0 || t.Amount.IsZero():
 			e.ignored = true
 		case e.replaced:
-			l.replaced = l.replaced || !bumped(t, transfers, losers)
+			l.replaced = l.replaced || !b.bumped(t)
 		case t.Presence == Reorged:
-			l.reorged = l.reorged || !bumped(t, transfers, losers)
+			l.reorged = l.reorged || !b.bumped(t)
 		default:
 			l.reorged = l.reorged || (t.Block == nil && !t.ConfirmedAt.IsZero())
-			inv.count(&e, method, transfers, losers, l.accepted)
+			inv.count(&e, method, b, l.accepted)
 			l.late = l.late || e.late
 		}
 		if e.value.Sign() > 0 {
@@ -82,12 +102,18 @@ func (inv *Invoice) ledger() ledger {
 }
 
 // count values a present transfer of a known method, portion by portion.
-func (inv *Invoice) count(e *entry, m Method, all []Transfer, losers map[string]bool, accepted bool) {
+func (inv *Invoice) count(e *entry, m Method, b book, accepted bool) {
 	t := e.transfer
 	if accepted && slices.Contains(inv.Accepted, t.ID) {
 		return // it stands within the full price
 	}
-	for _, p := range portions(t, all, losers) {
+	parts := b.portions(t)
+	e.old = !slices.ContainsFunc(parts, func(p portion) bool { return !p.old })
+	e.ignored = e.old
+	for _, p := range parts {
+		if p.old {
+			continue
+		}
 		refused := !accepted && !inv.DeclinedAt.IsZero() && p.firstSeen.After(inv.DeclinedAt)
 		value, late := inv.valueOf(t, m, p)
 		if refused || late && !inv.lateCounts(t, p, value) {
@@ -162,17 +188,14 @@ func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 }
 
 // acceptHolds tells whether everything a person accepted is still there.
-func (inv *Invoice) acceptHolds(transfers []Transfer) bool {
-	if len(inv.Accepted) == 0 {
-		return false
-	}
+func (inv *Invoice) acceptHolds(b book) bool {
 	for _, id := range inv.Accepted {
-		i := slices.IndexFunc(transfers, func(t Transfer) bool { return t.ID == id })
-		if i < 0 || transfers[i].Presence != Present {
+		i, known := slices.BinarySearchFunc(b.all, id, func(t Transfer, id string) int { return cmp.Compare(t.ID, id) })
+		if !known || b.all[i].Presence != Present || b.losers[b.all[i].Tx] {
 			return false
 		}
 	}
-	return true
+	return len(inv.Accepted) > 0
 }
 
 // letStand gives the accepted transfers together the full price: on the last
@@ -282,58 +305,70 @@ func losers(transfers []Transfer) map[string]bool {
 
 // bumped tells whether another transaction that counts took over t's inputs and
 // pays the same destination at least as much.
-func bumped(t Transfer, all []Transfer, losers map[string]bool) bool {
+func (b book) bumped(t Transfer) bool {
 	paid := money.Zero(t.Amount.Currency())
-	for _, o := range all {
-		if o.Tx != t.Tx && o.Presence == Present && !losers[o.Tx] && sameMoney(o, t) && conflict(o, t) {
+	for _, o := range b.all {
+		if o.Tx != t.Tx && o.Presence == Present && !b.losers[o.Tx] && sameMoney(o, t) && conflict(o, t) {
 			paid = paid.Add(o.Amount)
 		}
 	}
 	return paid.Cmp(t.Amount) >= 0
 }
 
-// portions splits a transfer by what its transaction inherited: the earliest
-// first sighting of those it replaced, up to the amount they paid to the same
-// destination.
-func portions(t Transfer, all []Transfer, losers map[string]bool) []portion {
-	type step struct {
-		firstSeen time.Time
-		paid      *big.Int
-	}
-	before := map[string]*step{} // by replaced transaction
-	for _, o := range all {
-		gone := losers[o.Tx] || o.Presence != Present // its inputs are taken, by t
-		if o.Tx == t.Tx || !gone || !sameMoney(o, t) || !conflict(o, t) || !o.FirstSeen.Before(t.FirstSeen) {
+// inheritance is what a replaced transaction paid, and since when.
+type inheritance struct {
+	firstSeen time.Time
+	old       bool
+	paid      *big.Int
+}
+
+// inherited is what t's transaction took over from those it replaced: their
+// payments to the same destination, earliest first.
+func (b book) inherited(t Transfer) []inheritance {
+	before := map[string]*inheritance{} // by replaced transaction
+	for _, o := range b.gone {          // its inputs are taken, by t
+		if o.Tx == t.Tx || !sameMoney(o, t) || !conflict(o, t) || !o.FirstSeen.Before(t.FirstSeen) {
 			continue
 		}
-		if before[o.Tx] == nil {
-			before[o.Tx] = &step{firstSeen: o.FirstSeen, paid: new(big.Int)}
+		h := before[o.Tx]
+		if h == nil {
+			h = &inheritance{firstSeen: o.FirstSeen, paid: new(big.Int)}
+			before[o.Tx] = h
 		}
-		before[o.Tx].paid.Add(before[o.Tx].paid, o.Amount.Minor())
+		h.old = h.old || o.Old
+		h.paid.Add(h.paid, o.Amount.Minor())
 	}
-	steps := make([]step, 0, len(before))
-	for _, s := range before {
-		steps = append(steps, *s)
+	list := make([]inheritance, 0, len(before))
+	for _, h := range before {
+		list = append(list, *h)
 	}
-	slices.SortFunc(steps, func(a, b step) int { return a.firstSeen.Compare(b.firstSeen) })
+	slices.SortFunc(list, func(x, y inheritance) int {
+		return cmp.Or(x.firstSeen.Compare(y.firstSeen), x.paid.Cmp(y.paid))
+	})
+	return list
+}
 
+// portions splits a transfer by what its transaction inherited: the earliest
+// first sighting of those it replaced, up to the amount they paid to the same
+// destination. What was there before the invoice stays older than it.
+func (b book) portions(t Transfer) []portion {
 	// Outputs of one transaction to one destination share what it inherited, in
 	// the order of their IDs.
 	start := new(big.Int)
-	for _, o := range all {
-		if o.Tx == t.Tx && sameMoney(o, t) && o.ID < t.ID {
+	for _, o := range b.byTx[t.Tx] {
+		if sameMoney(o, t) && o.ID < t.ID {
 			start.Add(start, o.Amount.Minor())
 		}
 	}
 	end := new(big.Int).Add(start, t.Amount.Minor())
 	var parts []portion
-	for _, s := range append(steps, step{firstSeen: t.FirstSeen, paid: end}) {
-		upTo := s.paid
+	for _, h := range append(b.inherited(t), inheritance{firstSeen: t.FirstSeen, paid: end}) {
+		upTo := h.paid
 		if upTo.Cmp(end) > 0 {
 			upTo = end
 		}
 		if upTo.Cmp(start) > 0 {
-			parts = append(parts, portion{amount: new(big.Int).Sub(upTo, start), firstSeen: s.firstSeen})
+			parts = append(parts, portion{amount: new(big.Int).Sub(upTo, start), firstSeen: h.firstSeen, old: h.old})
 			start = upTo
 		}
 	}

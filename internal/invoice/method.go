@@ -16,6 +16,9 @@ type Method struct {
 	// Birth is the network's tip when the invoice was made: money in it or below
 	// is older than the invoice and never counts. Zero when no tip was known.
 	Birth chain.Cursor
+	// Forked tells that the birth block left the chain and Birth is a place below
+	// the fork, so that the time of blocks above it must be looked at, too.
+	Forked bool
 	// Watched is false when nobody looked for money here at creation.
 	Watched bool
 }

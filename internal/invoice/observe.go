@@ -30,18 +30,23 @@ type Observation struct {
 // they amount to. Hearing the same again changes nothing.
 func (inv *Invoice) Observe(o Observation) {
 	inv.moveBirth(o)
+	place := map[string]int{} // of each known transfer in the list
+	for i, t := range inv.Transfers {
+		if t.Network == o.Network {
+			place[t.ID] = i
+		}
+	}
 	shown := map[string]bool{}
 	for _, t := range o.Transfers {
 		if t.Amount.IsZero() {
 			continue
 		}
 		shown[t.ID] = true
-		i := slices.IndexFunc(inv.Transfers, func(known Transfer) bool {
-			return known.Network == o.Network && known.ID == t.ID
-		})
-		if i < 0 {
+		i, known := place[t.ID]
+		if !known {
+			i = len(inv.Transfers)
+			place[t.ID] = i
 			inv.Transfers = append(inv.Transfers, inv.firstSight(o, t))
-			i = len(inv.Transfers) - 1
 		}
 		inv.place(&inv.Transfers[i], o, t)
 	}
@@ -120,18 +125,20 @@ func (inv *Invoice) missing(t *Transfer, o Observation) {
 }
 
 // olderThanInvoice tells whether a block is the invoice's birth block, one of
-// its ancestors, or clearly older by its time.
+// its ancestors or, where no such block is known for sure, clearly older by its
+// time.
 func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Block) bool {
-	birth := chain.Cursor{}
+	var method Method
 	for _, m := range inv.Methods {
-		if m.Asset.Network == network && (birth.IsZero() || m.Asset.Code == asset) {
-			birth = m.Birth
+		if m.Asset.Network == network && (method.Birth.IsZero() || m.Asset.Code == asset) {
+			method = m
 		}
 	}
-	if b.Time.Before(inv.CreatedAt.Add(-2 * time.Hour)) {
+	sure := !method.Birth.IsZero() && !method.Forked
+	if !sure && b.Time.Before(inv.CreatedAt.Add(-2*time.Hour)) {
 		return true
 	}
-	return !birth.IsZero() && b.Height <= birth.Height
+	return !method.Birth.IsZero() && b.Height <= method.Birth.Height
 }
 
 // moveBirth lets the fork point take the place of a birth block that left the
@@ -143,7 +150,7 @@ func (inv *Invoice) moveBirth(o Observation) {
 		}
 		hash, covered := o.Snapshot.Blocks[m.Birth.Height]
 		if covered && hash != m.Birth.Hash || m.Birth.Height > o.Snapshot.Tip.Height {
-			inv.Methods[i].Birth = o.Snapshot.From
+			inv.Methods[i].Birth, inv.Methods[i].Forked = o.Snapshot.From, true
 		}
 	}
 }

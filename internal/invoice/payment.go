@@ -64,7 +64,7 @@ func (inv *Invoice) paymentState(e entry, accepted bool) PaymentState {
 	switch {
 	case !known:
 		return PaymentWrongAsset
-	case e.transfer.Old:
+	case e.old:
 		return PaymentOld
 	case e.ignored:
 		return PaymentDust

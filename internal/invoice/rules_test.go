@@ -37,7 +37,7 @@ func sats(n int64) money.Amount { return money.FromCents(n, money.BTC) }
 
 func fiat(text string) money.Amount { return money.MustParse(text, money.EUR) }
 
-func rate(t *testing.T, text string, coin, fiat money.Currency) money.Rate {
+func rate(t testing.TB, text string, coin, fiat money.Currency) money.Rate {
 	t.Helper()
 	r, err := money.ParseRate(text, coin, fiat)
 	if err != nil {
@@ -47,7 +47,7 @@ func rate(t *testing.T, text string, coin, fiat money.Currency) money.Rate {
 }
 
 // fresh makes the invoice, scanned to a time by both its networks.
-func fresh(t *testing.T, scanned time.Time) *invoice.Invoice {
+func fresh(t testing.TB, scanned time.Time) *invoice.Invoice {
 	t.Helper()
 	inv := &invoice.Invoice{
 		ID: "inv", Mode: invoice.Live, Version: 1, CreatedAt: noon,
@@ -64,7 +64,7 @@ func fresh(t *testing.T, scanned time.Time) *invoice.Invoice {
 }
 
 // quote makes a quote for what is due at a price of a bitcoin.
-func quote(t *testing.T, number int, from time.Time, due, bitcoin string) invoice.Quote {
+func quote(t testing.TB, number int, from time.Time, due, bitcoin string) invoice.Quote {
 	t.Helper()
 	btc, euro := rate(t, bitcoin, money.BTC, money.EUR), rate(t, "1", eurc, money.EUR)
 	return invoice.Quote{

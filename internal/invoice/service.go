@@ -191,10 +191,17 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 
 // visible tells whether something changed that no event tells, but a page does.
 func visible(before, after *Invoice) bool {
-	if before.Clock != after.Clock || len(before.Transfers) != len(after.Transfers) || before.Refund != after.Refund {
+	if before.Clock != after.Clock || before.Refund != after.Refund {
 		return true
 	}
+	nothing := after.nothing()
 	for i, t := range after.Transfers {
+		if nothing[t.ID] {
+			continue
+		}
+		if i >= len(before.Transfers) {
+			return true
+		}
 		if b := before.Transfers[i]; b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) {
 			return true
 		}

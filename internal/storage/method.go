@@ -16,6 +16,7 @@ type methodRow struct {
 	Index       uint32   `json:"index,omitempty"`
 	BirthHeight int64    `json:"birth,omitempty"`
 	BirthHash   string   `json:"hash,omitempty"`
+	Forked      bool     `json:"forked,omitempty"`
 	Watched     bool     `json:"watched,omitempty"`
 }
 
@@ -24,7 +25,8 @@ func methodsToText(methods []invoice.Method) string {
 	for i, m := range methods {
 		rows[i] = methodRow{
 			Asset: assetToRow(m.Asset), Address: m.Destination.Address, Script: m.Destination.Script,
-			Index: m.Index, BirthHeight: m.Birth.Height, BirthHash: m.Birth.Hash, Watched: m.Watched,
+			Index: m.Index, BirthHeight: m.Birth.Height, BirthHash: m.Birth.Hash,
+			Forked: m.Forked, Watched: m.Watched,
 		}
 	}
 	return jsonText(rows)
@@ -46,6 +48,7 @@ func parseMethods(text string) ([]invoice.Method, error) {
 			Destination: chain.Destination{Address: r.Address, Script: r.Script},
 			Index:       r.Index,
 			Birth:       chain.Cursor{Height: r.BirthHeight, Hash: r.BirthHash},
+			Forked:      r.Forked,
 			Watched:     r.Watched,
 		})
 	}
