@@ -28,6 +28,7 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_MASTER_KEY", hidden(cfg.MasterKey), "64 hexadecimal digits; else a file in the data directory"},
 				{"CHEQUER_PASSPHRASE", hidden(cfg.Passphrase), "of backups"},
 				{"CHEQUER_SHOP_NAME", cfg.ShopName, "name of the shop that shoppers see"},
+				{"CHEQUER_TRUST_PROXY", cfg.TrustProxy, "networks of proxies whose X-Forwarded-For is believed"},
 				{"CHEQUER_STOREFRONT", cfg.Storefront.String(), "open-amount form at the root: on or off"},
 				{"CHEQUER_RATES", cfg.Rates, "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
 				{"CHEQUER_EURC_FLOOR", cfg.EuroFloor, "price in euro under which EURC is not offered"},
@@ -64,8 +65,11 @@ func hidden(secret string) string {
 // withoutPassword hides the password of a database address.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || u.Opaque != "" && u.Scheme != "sqlite" {
 		return "(set)"
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
 	}
 	return u.Redacted()
 }

@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/chain"
@@ -148,17 +150,31 @@ func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
 		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: time.Now, Demo: o.Demo,
+		IPExtractor: callers(c),
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up
 	return pages, nil
+}
+
+// callers tells a shopper's address: that of the socket, or the last one that a
+// trusted proxy did not add itself.
+func callers(c config.Config) echo.IPExtractor {
+	networks := c.Proxies()
+	if len(networks) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, n := range networks {
+		options = append(options, echo.TrustIPRange(n))
+	}
+	return echo.ExtractIPFromXFFHeader(options...)
 }
 
 // edges sends the paths of the API to the service and everything else to the
 // pages. Repeated slashes count as one, since a client sends them.
 func edges(basePath string, service, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path, ours := strings.CutPrefix(r.URL.Path, basePath)
-		path = "/" + strings.TrimLeft(path, "/")
+		path, ours := strings.CutPrefix(repeatedSlashes.ReplaceAllString(r.URL.Path, "/"), basePath)
 		if ours && (isBelow(path, "/api") || isBelow(path, "/v2")) {
 			service.ServeHTTP(w, r)
 			return
@@ -166,6 +182,8 @@ func edges(basePath string, service, pages http.Handler) http.Handler {
 		pages.ServeHTTP(w, r)
 	})
 }
+
+var repeatedSlashes = regexp.MustCompile(`/{2,}`)
 
 func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
@@ -179,8 +197,10 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		return fmt.Errorf("listen: %w", err)
 	}
 	a.listener = l
+	serving, end := context.WithCancel(context.Background())
 	a.http = &http.Server{
 		Handler:           h,
+		BaseContext:       func(net.Listener) context.Context { return serving },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second, // event streams lift it for themselves
@@ -188,7 +208,8 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
-	a.http.RegisterOnShutdown(a.onShutdown)
+	// What waits for news, as streams and long polls do, would hold a shutdown up.
+	a.http.RegisterOnShutdown(func() { end(); a.onShutdown() })
 	return nil
 }
 

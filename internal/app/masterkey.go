@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"chequer/internal/config"
+	"chequer/internal/seal"
 	"chequer/internal/storage"
 )
 
@@ -26,44 +27,45 @@ func masterKey(ctx context.Context, c config.Config) ([]byte, error) {
 		return hex.DecodeString(c.MasterKey)
 	}
 	path := filepath.Join(c.DataDir, masterKeyFile)
-	text, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		key, err := hex.DecodeString(strings.TrimSpace(string(text)))
-		if err != nil || len(key) != 32 {
-			return nil, fmt.Errorf("%s: want 64 hexadecimal digits", path)
-		}
-		return key, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("master key: %w", err)
+	key, err := readMasterKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
 	}
 	used, err := storage.InUse(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	if used {
+	if !used {
+		return makeMasterKey(path)
+	}
+	key, err = readMasterKey(path) // another process may just have made both
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the database was made with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
 	}
-	return makeMasterKey(path)
+	return key, err
 }
 
-// makeMasterKey writes a new key that only its owner can read, wholly or not at
-// all: a process killed in between leaves no half of it.
-func makeMasterKey(path string) ([]byte, error) {
-	key := make([]byte, 32)
-	rand.Read(key) // never fails, see crypto/rand
-	f, err := os.CreateTemp(filepath.Dir(path), masterKeyFile+".*")
+// readMasterKey reads a key's file; fs.ErrNotExist.
+func readMasterKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("master key: %w", err)
 	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(hex.EncodeToString(key) + "\n")
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return nil, fmt.Errorf("master key: %w", err)
-	}
-	if err := os.Link(f.Name(), path); err != nil { // fails when another process was faster
-		return nil, fmt.Errorf("master key: %w", err)
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != seal.KeySize {
+		return nil, fmt.Errorf("%s: want 64 hexadecimal digits", path)
 	}
 	return key, nil
+}
+
+// makeMasterKey makes and writes a new key, or reads that of a process that was
+// faster.
+func makeMasterKey(path string) ([]byte, error) {
+	key := make([]byte, seal.KeySize)
+	rand.Read(key) // never fails, see crypto/rand
+	err := writeMasterKey(path, key)
+	if errors.Is(err, fs.ErrExist) {
+		return readMasterKey(path)
+	}
+	return key, err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,6 +25,7 @@ type Config struct {
 	DatabaseURL string `env:"DATABASE_URL"`
 	BaseURL     string `env:"BASE_URL"`
 	ShopName    string `env:"SHOP_NAME"`
+	TrustProxy  string `env:"TRUST_PROXY"`
 	Storefront  Switch `env:"STOREFRONT"`
 	Unwatched   Switch `env:"UNWATCHED"`
 	Rates       string `env:"RATES"`
@@ -153,14 +153,22 @@ func (c Config) check() []error {
 	fault := func(name, format string, args ...any) {
 		faults = append(faults, fmt.Errorf(prefix+name+": "+format, args...))
 	}
-	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil || !isPort(port) {
 		fault("LISTEN", "%q is no address like 127.0.0.1:8080", c.Listen)
 	}
-	u, err := url.Parse(c.BaseURL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		fault("BASE_URL", "%q is no address like https://pay.example.org", c.BaseURL)
+	switch {
+	case err == nil && host == "" && c.BaseURL == "http://"+c.Listen:
+		fault("BASE_URL", "is missing: the address %q does not say where shoppers reach it", c.Listen)
+	case !baseURL.MatchString(c.BaseURL):
+		fault("BASE_URL", "%q is no address like https://pay.example.org or https://example.org/pay", c.BaseURL)
 	}
-	if scheme, _, ok := strings.Cut(c.DatabaseURL, ":"); !ok || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme) {
+	for _, text := range proxies(c.TrustProxy) {
+		if _, _, err := net.ParseCIDR(text); err != nil {
+			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
+		}
+	}
+	if !databaseURL.MatchString(c.DatabaseURL) {
 		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
@@ -183,6 +191,30 @@ func (c Config) check() []error {
 	return faults
 }
 
+// baseURL is a host, perhaps a port, and plain path segments: what every edge
+// compares alike, encoded or not. A segment that is the API's own is none.
+var baseURL = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
+
+// databaseURL is a file, or a server's address. A database in memory would be
+// lost, and each connection would have its own.
+var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
+
+// Proxies are the networks whose word on a caller's address is believed.
+func (c Config) Proxies() []*net.IPNet {
+	var list []*net.IPNet
+	for _, text := range proxies(c.TrustProxy) {
+		if _, n, err := net.ParseCIDR(text); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// proxies are the parts of a list, separated by commas.
+func proxies(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
 func isPort(text string) bool {
 	number, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && strconv.FormatUint(number, 10) == text
@@ -190,9 +222,10 @@ func isPort(text string) bool {
 
 // BasePath is the path of the base address, "" at the root.
 func (c Config) BasePath() string {
-	u, err := url.Parse(c.BaseURL)
-	if err != nil {
+	_, rest, _ := strings.Cut(c.BaseURL, "://")
+	_, path, below := strings.Cut(rest, "/")
+	if !below {
 		return ""
 	}
-	return strings.TrimRight(u.EscapedPath(), "/")
+	return "/" + path
 }
