@@ -103,6 +103,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
+		Limits: limits(c), Caller: callers(c),
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, shop.Name, client.Config{
@@ -154,6 +155,13 @@ func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up
 	return pages, nil
+}
+
+// limits are those of the setting: half as many calls without a signature as with
+// one, and at least one.
+func limits(c config.Config) server.Limits {
+	n := c.RequestsPerSecond()
+	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
 // callers tells a shopper's address: that of the socket, or the last one that a

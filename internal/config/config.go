@@ -31,6 +31,7 @@ type Config struct {
 	Rates       string `env:"RATES"`
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
+	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
 	MasterKey   string `env:"MASTER_KEY"`
 	Passphrase  string `env:"PASSPHRASE"`
 	APIKey      string `env:"API_KEY"`
@@ -174,6 +175,9 @@ func (c Config) check() []error {
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
 		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
 	}
+	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,5})$`).MatchString(c.RateLimit) {
+		fault("RATE_LIMIT", "%q is neither off nor a number of requests a second like 20", c.RateLimit)
+	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
 			fault("MASTER_KEY", "want 64 hexadecimal digits")
@@ -198,6 +202,15 @@ var baseURL = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(
 // databaseURL is a file, or a server's address. A database in memory would be
 // lost, and each connection would have its own.
 var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
+
+// RequestsPerSecond is how often one key may call; 0 = without a limit.
+func (c Config) RequestsPerSecond() int {
+	n, err := strconv.Atoi(c.RateLimit)
+	if err != nil {
+		return 0
+	}
+	return n
+}
 
 // Proxies are the networks whose word on a caller's address is believed.
 func (c Config) Proxies() []*net.IPNet {

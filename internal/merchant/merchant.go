@@ -48,6 +48,9 @@ type Key struct {
 	Scopes     []Scope
 	CreatedAt  time.Time
 	RevokedAt  time.Time // zero while in force
+	// Builtin is the key of our own pages, which call for every shopper. It is
+	// never stored.
+	Builtin bool
 }
 
 // May tells whether the key has a scope.

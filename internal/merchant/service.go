@@ -74,6 +74,7 @@ func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]
 // that of our own pages.
 func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
 	k := s.newKey(merchantID, mode, scopes)
+	k.Builtin = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.builtin[k.Key] = k

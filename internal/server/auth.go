@@ -47,28 +47,50 @@ type call struct {
 	nonce string // "" when signed by the family's scheme
 }
 
-// signed lets a call in by CONTRACT's order of checks: size, key, signature,
-// timestamp and nonce, scope. Limits by address belong after the size, limits by
-// key after the scope.
+// unsigned lets anybody's call in, so often by address.
+func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !s.addresses.take(c.RealIP(), s.now()) {
+			return errTooManyByAddress
+		}
+		return handle(c)
+	}
+}
+
+// signed lets a call in by CONTRACT's order of checks: size, so often by address,
+// key, signature, timestamp and nonce, scope, so often by key. Only a call that
+// is refused counts against its address.
 func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := readBody(c)
 		if err != nil {
 			return err
 		}
-		key, err := s.authenticate(c.Request())
-		if err != nil {
-			return err
+		if s.addresses.empty(c.RealIP(), s.now()) {
+			return errTooManyByAddress
 		}
-		nonce, err := s.verify(c.Request(), key.Secret, body, r.own)
+		key, nonce, err := s.identify(c.Request(), body, r)
 		if err != nil {
+			s.addresses.take(c.RealIP(), s.now())
 			return err
 		}
 		if !slices.ContainsFunc(r.scopes, key.May) {
 			return errScope
 		}
+		if !key.Builtin && !s.keys.take(key.ID, s.now()) {
+			return errTooManyByKey
+		}
 		return handle(c, call{key: key, body: body, nonce: nonce})
 	}
+}
+
+// identify finds and checks who signed a request.
+func (s *server) identify(r *http.Request, body []byte, by rule) (key merchant.Key, nonce string, err error) {
+	if key, err = s.authenticate(r); err != nil {
+		return key, "", err
+	}
+	nonce, err = s.verify(r, key.Secret, body, by.own)
+	return key, nonce, err
 }
 
 func readBody(c echo.Context) ([]byte, error) {

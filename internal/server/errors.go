@@ -60,6 +60,7 @@ var known = []struct {
 	{invoice.ErrNoMethod, invalid("payment_methods", "names nothing that is offered")},
 	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
+	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server cannot answer for a moment", retry: 1}},
 	{context.Canceled, errGone},
 	{context.DeadlineExceeded, errGone},
 }

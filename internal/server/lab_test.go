@@ -40,6 +40,7 @@ type lab struct {
 	simnet    *network
 	log       *strings.Builder
 	now       func() time.Time
+	config    server.Config
 }
 
 // newLab makes a lab; nil is a clock that stands at noon.
@@ -66,11 +67,18 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 		NewID: func() string { return fmt.Sprintf("inv%029d", made.Add(1)) },
 	})
 	l.simnet.watch(l)
-	l.handler = server.New(server.Config{
+	l.config = server.Config{
 		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet,
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", MaxAmount: "1000000", Now: now, Log: log,
-	})
+	}
+	l.handler = server.New(l.config)
 	return l
+}
+
+// limit begins anew with limits.
+func (l *lab) limit(limits server.Limits) {
+	l.config.Limits = limits
+	l.handler = server.New(l.config)
 }
 
 // bitcoin, ether and euroCoin are what can be paid with.

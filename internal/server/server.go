@@ -66,8 +66,11 @@ type Config struct {
 	BasePath string
 	// MaxAmount is the largest price, in whole units of any currency.
 	MaxAmount string
-	Now       func() time.Time
-	Log       *slog.Logger
+	Limits    Limits
+	// Caller tells the address of who calls; that of the socket when nil.
+	Caller echo.IPExtractor
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 type server struct {
@@ -80,6 +83,8 @@ type server struct {
 	now       func() time.Time
 	log       *slog.Logger
 	running   running
+	keys      *buckets
+	addresses *buckets
 }
 
 // New makes the handler of every API path below the base path. It must not stand
@@ -89,8 +94,14 @@ func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, nonces: c.Nonces, simnet: c.Simnet,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
+		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
+		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
 	e := echo.New()
+	e.IPExtractor = c.Caller
+	if c.Caller == nil {
+		e.IPExtractor = echo.ExtractIPDirect()
+	}
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = s.fail
 	e.Use(recovered, common)
@@ -104,7 +115,7 @@ func (s *server) routes(g *echo.Group) {
 	create := s.signed(rule{scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
 	for _, root := range []string{"/api", ""} { // one public client leaves /api out
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
-		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.status)
+		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
 	g.Match(reading, api.PathInvoices+"/:id", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead}}, s.readInvoice))
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
