@@ -42,10 +42,10 @@ function local() {
 function choose() { all("input[name=method]", function (radio) { if (radio.value === chosen) radio.checked = true; }); }
 
 // The server's fragment replaces the live region; what the shopper chose stays.
-function swap(html) {
+function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
-  if (next.dataset.v === live.dataset.v) { arm(next.querySelector("#clock")); return; }
+  if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
   all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
   clearInterval(leaving);
@@ -57,7 +57,7 @@ function swap(html) {
   tick();
   local();
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
-  if (live.dataset.k !== kind) { if (live.dataset.say) tell(live.dataset.say); leave(); }
+  if (live.dataset.k !== kind) { tell(live.dataset.say); leave(); }
   if (live.dataset.final) stop();
 }
 
@@ -121,14 +121,14 @@ d.addEventListener("change", function (e) {
   if (e.target.name === "method") history.replaceState({m: chosen = e.target.value}, "");
 });
 
-// A simulation answers with the page as it is then; a refusal is shown in full.
+// A simulation answers with the page as it is then, or with why it was refused.
 d.addEventListener("submit", function (e) {
   var form = e.target;
   if (form.id !== "simulate" || form.dataset.plain) return;
   e.preventDefault();
   fetch(form.getAttribute("action"), {method: "POST", body: new URLSearchParams(new FormData(form, e.submitter))}).then(function (r) {
     if (!r.ok) throw r;
-    return r.text().then(swap);
+    return r.text().then(function (html) { swap(html, true); });
   }).catch(function () { form.dataset.plain = 1; form.requestSubmit(e.submitter); });
 });
 

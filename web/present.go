@@ -65,16 +65,17 @@ func stateOf(r api.Resource) state {
 // present is an invoice as its page shows it. Every fact is the resource's; a
 // service that tells less makes a page with fewer of them.
 func present(r api.Resource, s scene) views.Payment {
-	kind := stateOf(r)
+	kind, price := stateOf(r), views.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
 		Page:    s.page,
 		Kind:    string(kind),
 		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
 		Test:    banner(r, s),
+		Pulse:   !byHand(r),
 		Label:   label(r),
-		Due:     views.Due{Label: "Amount due", Amount: views.Fiat(r.ClientAmount, r.ClientCurrency)},
+		Due:     views.Due{Label: "Amount due", Amount: price},
 		Back:    back(r, s),
-		Summary: summary(r),
+		Summary: summary(r, price),
 	}
 	switch kind {
 	case waiting:
@@ -94,6 +95,7 @@ func present(r api.Resource, s scene) views.Payment {
 	case declined:
 		showDeclined(&p, r, s)
 	}
+	showSetback(&p, r, s)
 	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
 	if p.Test != "" {
 		p.Simulate = simulation(r, s, p)
@@ -112,14 +114,16 @@ func banner(r api.Resource, s scene) string {
 	return "Test – no real money."
 }
 
-func label(r api.Resource) string {
+// label names the invoice: the shop's number for it first, if it has one.
+func label(r api.Resource) []string {
+	reference := "Ref. " + views.Reference(r.ForeignID)
 	if r.OrderID != "" {
-		return "Order " + r.OrderID
+		return []string{"Order " + r.OrderID + " ·", reference}
 	}
-	return "Ref. " + views.Reference(r.ForeignID)
+	return []string{reference}
 }
 
-func summary(r api.Resource) views.Summary {
+func summary(r api.Resource, price string) views.Summary {
 	heading := "Your payment"
 	if r.OrderID != "" || r.Description != "" {
 		heading = "Your order"
@@ -127,7 +131,7 @@ func summary(r api.Resource) views.Summary {
 	return views.Summary{
 		Heading: heading,
 		Text:    r.Description,
-		Total:   views.Fiat(r.ClientAmount, r.ClientCurrency),
+		Total:   price,
 		Words:   views.Words(r.ClientAmount, r.ClientCurrency),
 	}
 }

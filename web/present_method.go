@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 
 	"chequer/internal/api"
@@ -170,12 +171,9 @@ func price(r api.Resource, m api.PaymentMethod) string {
 	return " · 1 " + symbol(m) + " = " + views.Fiat(one, r.ClientCurrency)
 }
 
-// watched tells whether anybody looks for the money at all.
-func watched(r api.Resource) bool {
-	for _, m := range r.PaymentMethods {
-		if m.Watched || m.Network == "" {
-			return true
-		}
-	}
-	return false
+// byHand tells that the shop looks for the money itself: nothing that is offered
+// is watched. A service that does not speak of watching watches.
+func byHand(r api.Resource) bool {
+	watched := func(m api.PaymentMethod) bool { return m.Watched || m.Network == "" }
+	return len(r.PaymentMethods) > 0 && !slices.ContainsFunc(r.PaymentMethods, watched)
 }

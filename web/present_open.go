@@ -10,7 +10,6 @@ import (
 func showWaiting(p *views.Payment, r api.Resource, s scene) {
 	p.Title = "Pay " + s.shop
 	p.Heading, p.Open = "Waiting for your payment", true
-	p.Steps = steps("now", "", "")
 	p.Clock = clock(r, s)
 	p.Methods = methods(r, s, false)
 	p.Help = []string{
@@ -18,6 +17,11 @@ func showWaiting(p *views.Payment, r api.Resource, s scene) {
 		"You can close this page after sending. We keep looking, and its address stays the same.",
 		"What arrives after the price has run out may need a decision by " + s.shop + ".",
 	}
+	if byHand(r) {
+		p.Help[1] = sentence(s.shop) + " checks its wallet by hand and uses the reference " + views.Reference(r.ForeignID) + "."
+		return
+	}
+	p.Steps = steps("now", "", "")
 }
 
 func showPartial(p *views.Payment, r api.Resource, s scene) {
@@ -56,21 +60,41 @@ func showPartial(p *views.Payment, r api.Resource, s scene) {
 // came in time.
 func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title("Price run out", s)
-	p.Say = "The held price has run out. We are still looking for your payment."
 	p.Due.Line = heldUntil(r, s)
 	p.Heading = "The held price has run out"
-	p.Lead = "We are still looking for a payment that was sent in time."
-	p.Notes = []views.Note{
-		{Strong: "Already sent it? Do not send it again.", Text: "This page changes when it arrives. Keep the reference " + views.Reference(r.ForeignID) + "."},
-		{Strong: "Not sent yet? Do not send it now.", Text: "It would be too late for this price. Start again instead."},
+	if byHand(r) {
+		showByHand(p, r, s)
+		return
 	}
+	p.Say = "The held price has run out. We are still looking for your payment."
+	p.Lead = "We are still looking for a payment that was sent in time."
 	p.Again = again(r, s)
 	p.Again.Quiet = true
+	p.Notes = []views.Note{
+		{Strong: "Already sent it? Do not send it again.", Text: "This page changes when it arrives. Keep the reference " + views.Reference(r.ForeignID) + "."},
+		{Strong: "Not sent yet? Do not send it now.", Text: "It would be too late for this price." + offer(p.Again, " Start again instead.")},
+	}
+}
+
+// showByHand is a page whose held price has run out while nobody but the shop
+// can tell whether money came. It must not invite to pay twice.
+func showByHand(p *views.Payment, r api.Resource, s scene) {
+	p.Lead = sentence(s.shop) + " checks by hand whether you paid; if you did, do nothing and keep the reference " + views.Reference(r.ForeignID) + "."
+	p.Say = p.Heading + ". " + p.Lead
+	p.Return = returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
+}
+
+// offer is words about a button, where there is that button.
+func offer(button views.Link, words string) string {
+	if button.URL == "" {
+		return ""
+	}
+	return words
 }
 
 func showSeen(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title("Payment seen", s)
-	p.Due.Label, p.Due.Line = "Received", received(r, counted)
+	p.Due = views.Due{Label: "Received", Amount: views.Fiat(sent(r), r.ClientCurrency), Line: received(r, counted)}
 	p.Heading, p.Open = "Payment seen", true
 	p.Steps = steps("done", "now", "")
 	p.Lead = "The network is confirming it. There is nothing more for you to do, and you can close this page."

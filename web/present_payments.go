@@ -58,6 +58,42 @@ func worth(r api.Resource, which func(api.Payment) bool) string {
 	return sum.String()
 }
 
+// sent is the fiat that was sent where nothing is due any more: the price and
+// what is above it. Before it is confirmed the service calls nothing overpaid.
+func sent(r api.Resource) string {
+	fiat := coin(r.ClientCurrency)
+	price, err := money.Parse(r.ClientAmount, fiat)
+	if err != nil {
+		return r.ClientAmount
+	}
+	total := price
+	if extra, err := money.Parse(r.OverpaidAmount, fiat); err == nil {
+		total = price.Add(extra)
+	}
+	if sum, err := money.Parse(worth(r, counted), fiat); err == nil && r.Status != api.StatusPaid && sum.Cmp(total) > 0 {
+		total = sum
+	}
+	return total.String()
+}
+
+// lateCovers tells whether the late payments of some method come to all of its
+// price.
+func lateCovers(r api.Resource) bool {
+	for _, m := range r.PaymentMethods {
+		sum := money.Zero(coin(m.CryptoCurrency))
+		for _, t := range r.Payments {
+			if amount, err := money.Parse(t.Amount, sum.Currency()); err == nil && lateOnes(t) && t.CryptoCurrency == m.CryptoCurrency {
+				sum = sum.Add(amount)
+			}
+		}
+		expected, err := money.Parse(m.ExpectedAmount, sum.Currency())
+		if err == nil && !expected.IsZero() && sum.Cmp(expected) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // arrived is the fiat that has come, confirmed or not: what is not due any more.
 func arrived(r api.Resource) string {
 	fiat := coin(r.ClientCurrency)
@@ -80,14 +116,34 @@ func payments(r api.Resource, which func(api.Payment) bool) []views.Fact {
 			continue
 		}
 		at := views.NewMoment(t.FirstSeenAt)
-		facts = append(facts,
-			views.Fact{Label: "Received", Value: t.Amount + " " + unit(r, t.CryptoCurrency)},
-			views.Fact{Label: "Seen", Value: at.Text, Machine: at.Machine},
-			views.Fact{Label: "Transaction", Value: t.Tx, Code: true, Long: true},
-		)
+		facts = append(facts, views.Fact{Label: "Received", Value: t.Amount + " " + unit(r, t.CryptoCurrency)})
+		if lateOnes(t) {
+			facts = append(facts,
+				views.Fact{Label: "Arrived", Value: at.Text, Machine: at.Machine},
+				views.Fact{Label: "State", Value: depth(t)})
+		} else {
+			facts = append(facts, views.Fact{Label: "Seen", Value: at.Text, Machine: at.Machine})
+		}
+		facts = append(facts, transaction(t.Tx))
 	}
 	facts = append(facts, views.Fact{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true})
 	return told(facts)
+}
+
+func transaction(tx string) views.Fact {
+	return views.Fact{Label: "Transaction", Value: tx, Code: true, Long: true}
+}
+
+// depth is how far a payment has come; empty when the service does not tell how
+// far it should.
+func depth(t api.Payment) string {
+	switch {
+	case t.Required == 0:
+		return ""
+	case t.Confirmations >= t.Required:
+		return "Confirmed"
+	}
+	return "Seen"
 }
 
 // told leaves out what the service did not tell.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"chequer/internal/api"
@@ -9,21 +10,12 @@ import (
 )
 
 func showPaid(p *views.Payment, r api.Resource, s scene) {
-	confirmed := views.NewMoment(r.PaidAt)
 	p.Title = title("Paid", s)
 	p.Say = "Paid. " + subject(r) + " is confirmed."
 	p.Due.Label, p.Due.Line = "Paid", received(r, counted)
 	p.Heading, p.Seal = "Paid. Thank you.", true
 	p.Lead = s.shop + " has your payment. You can keep the address of this page as a receipt."
-	p.Facts = []views.Fact{{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true}}
-	add := func(fact views.Fact) {
-		if fact.Value != "" {
-			p.Facts = append(p.Facts, fact)
-		}
-	}
-	add(views.Fact{Label: "Received", Value: received(r, counted)})
-	add(views.Fact{Label: "Confirmed", Value: confirmed.Text, Machine: confirmed.Machine})
-	add(views.Fact{Label: "Transaction", Value: r.PaidTx, Code: true, Long: true})
+	p.Facts = receipt(r)
 	p.Return = returnLink(r.URLSuccess, r.ForeignID, "Return to "+s.shop)
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
 	if p.Return.URL == "" && s.page.Home != "" {
@@ -35,10 +27,33 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
+// receipt is what a paid page says of the payment, or of each if there were
+// several.
+func receipt(r api.Resource) []views.Fact {
+	confirmed := views.NewMoment(r.PaidAt)
+	facts := []views.Fact{
+		{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true},
+		{Label: "Received", Value: received(r, counted)},
+		{Label: "Confirmed", Value: confirmed.Text, Machine: confirmed.Machine},
+	}
+	var parts []views.Fact
+	for _, t := range r.Payments {
+		if counted(t) {
+			number := strconv.Itoa(len(parts)/2 + 1)
+			parts = append(parts, views.Fact{Label: "Payment " + number, Value: t.Amount + " " + unit(r, t.CryptoCurrency)}, transaction(t.Tx))
+		}
+	}
+	if len(parts) <= 2 {
+		parts = []views.Fact{transaction(r.PaidTx)}
+	}
+	return told(append(facts, parts...))
+}
+
 // showExtra is what a paid page says when more came than was asked.
 func showExtra(p *views.Payment, r api.Resource, s scene) {
 	extra := views.Fiat(r.OverpaidAmount, r.ClientCurrency)
 	p.Title = title("Paid, with "+extra+" extra", s)
+	p.Due.Amount = views.Fiat(sent(r), r.ClientCurrency)
 	p.Say = "Paid. You sent " + extra + " more than needed and can ask for it back."
 	p.Heading = "Paid. You sent a little extra."
 	p.Lead = subject(r) + " is confirmed. " + extra + " is above the price and belongs to you."
@@ -53,8 +68,14 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title("Price expired", s)
 	p.Due.Line = heldUntil(r, s)
 	p.Heading = "The held price has run out"
-	p.Lead = "No payment was seen in time. You can start again with a new price."
-	p.Say = "The held price has expired. No payment was seen. You can start again with a new price."
+	if byHand(r) && isZero(r.PaidAmount) {
+		showByHand(p, r, s)
+		return
+	}
+	p.Again = again(r, s)
+	start := offer(p.Again, " You can start again with a new price.")
+	p.Lead = "No payment was seen in time." + start
+	p.Say = "The held price has expired. No payment was seen." + start
 	if !isZero(r.PaidAmount) {
 		some := views.Fiat(r.PaidAmount, r.ClientCurrency)
 		p.Heading = "Only part of it arrived in time"
@@ -63,7 +84,6 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 		p.Facts = payments(r, counted)
 	}
 	p.Notes = []views.Note{sentAlready(r)}
-	p.Again = again(r, s)
 }
 
 // sentAlready is for those who pay late without knowing it.
@@ -72,7 +92,7 @@ func sentAlready(r api.Resource) views.Note {
 		Strong: "Already sent it? Do not send it again.",
 		Text:   "Keep the reference " + views.Reference(r.ForeignID) + ".",
 	}
-	if until := views.NewMoment(r.WatchedUntil); until.Text != "" && watched(r) {
+	if until := views.NewMoment(r.WatchedUntil); until.Text != "" && !byHand(r) {
 		note.Text, note.Until = note.Text+" We look for your payment until", until
 		note.Rest = "and match it to this page."
 	}
@@ -82,17 +102,32 @@ func sentAlready(r api.Resource) views.Note {
 func showLate(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title("Payment arrived late", s)
 	p.Say = "Your payment arrived after the price expired. " + sentence(s.shop) + " is checking it."
-	if value := worth(r, lateOnes); value != "" {
-		p.Due = views.Due{Label: "Received late", Amount: views.Fiat(value, r.ClientCurrency), Line: received(r, lateOnes)}
-	}
+	p.Due = lateDue(r, p.Due)
 	p.Heading = "Your payment arrived late"
 	p.Lead = "It came in " + lateness(r) + "after the price had run out. The money is safe with " + s.shop + "."
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: sentence(s.shop) + " decides",
-		Text: "whether it counts or goes back to you, and has been told. You need not send anything more.",
+		Text: "whether it counts or goes back to you. You need not send anything more.",
 	}}
 	p.Facts = payments(r, lateOnes)
 	p.Return = returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
+}
+
+// lateDue is what came late: its worth where that is known, else the coins. Late
+// money does not count, so the service mostly puts no worth to it; what covers
+// the whole price is worth that.
+func lateDue(r api.Resource, asked views.Due) views.Due {
+	coins := received(r, lateOnes)
+	if value := worth(r, lateOnes); value != "" {
+		return views.Due{Label: "Received late", Amount: views.Fiat(value, r.ClientCurrency), Line: coins}
+	}
+	if lateCovers(r) {
+		return views.Due{Label: "Received late", Amount: asked.Amount, Line: coins}
+	}
+	if coins == "" {
+		return asked // the service does not tell what came
+	}
+	return views.Due{Label: "Received late", Amount: coins, Long: true}
 }
 
 func showDeclined(p *views.Payment, r api.Resource, s scene) {

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"sync"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -11,11 +12,16 @@ import (
 	"chequer/views"
 )
 
+// buffers are kept from page to page, since all are about as long.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // render writes a page. It is rendered whole first, so that an error never
 // leaves half a page.
 func render(c echo.Context, status int, page templ.Component) error {
-	var b bytes.Buffer
-	if err := page.Render(c.Request().Context(), &b); err != nil {
+	b := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(b)
+	b.Reset()
+	if err := page.Render(c.Request().Context(), b); err != nil {
 		return fmt.Errorf("render page: %w", err)
 	}
 	return c.HTMLBlob(status, b.Bytes())

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,9 +10,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/client"
 )
 
-// simulate makes the test network show something, and leads back to the page.
+// simulate makes the test network show something, and leads back to the page. So
+// does a refusal, with the word for it.
 func (h *Handler) simulate(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -21,12 +24,33 @@ func (h *Handler) simulate(c echo.Context) error {
 	if !slices.Contains(api.SimulateActions, request.Action) {
 		return echo.ErrUnprocessableEntity
 	}
-	if err := h.config.Client.Simulate(c.Request().Context(), id, request); err != nil {
+	err = h.config.Client.Simulate(c.Request().Context(), id, request)
+	word := refusalOf(err)
+	if err != nil && word == "" {
 		return fmt.Errorf("simulate %s: %w", request.Action, err)
 	}
-	back := h.path("/invoice/" + id)
+	back, query := h.path("/invoice/"+id), url.Values{}
 	if request.PaymentMethod != "" {
-		back += "?m=" + url.QueryEscape(request.PaymentMethod)
+		query.Set("m", request.PaymentMethod)
+	}
+	if word != "" {
+		query.Set("refused", word)
+	}
+	if len(query) > 0 {
+		back += "?" + query.Encode()
 	}
 	return c.Redirect(http.StatusSeeOther, back)
+}
+
+// refusalOf is the word for a refusal that the page can say; empty for any other
+// error and for none.
+func refusalOf(err error) string {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok || refused.Status != http.StatusConflict {
+		return ""
+	}
+	if _, known := refusals[refused.Code]; known {
+		return refused.Code
+	}
+	return refusedOther
 }

@@ -146,9 +146,16 @@ func (s *stream) show(ctx context.Context, page views.Payment) error {
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
 		return fmt.Errorf("render live part: %w", err)
 	}
-	data := strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "\ndata: ")
 	s.shown = page.Version
-	return s.write("event: page\nid: " + page.Version + "\ndata: " + data + "\n\n")
+	return s.write("event: page\n" + field("id", page.Version) + field("data", strings.TrimSpace(b.String())) + "\n")
+}
+
+// field is a field of an event with a line for each line of its value. A carriage
+// return ends a line of a stream as a line feed does. See HTML, "Parsing an event
+// stream".
+func field(name, value string) string {
+	value = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(value)
+	return name + ": " + strings.ReplaceAll(value, "\n", "\n"+name+": ") + "\n"
 }
 
 // write sends at once. The deadline of the server is for whole answers, so each

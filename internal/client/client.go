@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +52,9 @@ const patience = 10 * time.Second
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 20
 
+// maxHeader bounds what is read of an answer's headers, in bytes.
+const maxHeader = 64 << 10
+
 // New makes a Client; an error means that the address is none.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.BaseURL)
@@ -67,6 +69,9 @@ func New(c Config) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+	if client.http.Transport == nil {
+		client.http.Transport = network()
+	}
 	if client.now == nil {
 		client.now = time.Now
 	}
@@ -74,6 +79,13 @@ func New(c Config) (*Client, error) {
 		client.newNonce = rand.Text
 	}
 	return client, nil
+}
+
+// network is the usual way there.
+func network() http.RoundTripper {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = maxHeader
+	return transport
 }
 
 // request is a call to make.
@@ -158,8 +170,12 @@ func (a answer) passing() bool {
 // failure is an answer as an error.
 func (a answer) failure() error {
 	var body api.Error
-	if err := json.Unmarshal(a.body, &body); err != nil || body.Message == "" {
-		body.Message = http.StatusText(a.status)
+	if err := decode(a.body, &body); err != nil {
+		body.Message = ""
 	}
-	return &Error{Status: a.status, Code: a.header.Get(api.HeaderErrorCode), Message: body.Message}
+	message := checkedMessage(body.Message)
+	if message == "" {
+		message = http.StatusText(a.status)
+	}
+	return &Error{Status: a.status, Code: checkedCode(a.header.Get(api.HeaderErrorCode)), Message: message}
 }

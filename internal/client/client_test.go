@@ -70,7 +70,7 @@ func TestNew_refuses_what_is_no_base_address(t *testing.T) {
 }
 
 // ours is an answer of our own resource.
-const ours = `{"foreign_id":"a/b","status":"created"}`
+const ours = `{"foreign_id":"a-b","status":"created","client_amount":"1","paid_amount":"0","due_amount":"1","overpaid_amount":"0"}`
 
 func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 	t.Parallel()
@@ -82,13 +82,13 @@ func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 			_, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.5", FiatCurrency: "EUR", URLSuccess: "https://shop.example/?a=1&b=2"}, "token")
 			return err
 		}, `{"foreign_id":"a"}`},
-		"read": {func(c *client.Client) error { _, err := c.Invoice(t.Context(), "a/b"); return err }, ours},
+		"read": {func(c *client.Client) error { _, err := c.Invoice(t.Context(), "a-b"); return err }, ours},
 		"wait": {func(c *client.Client) error {
-			_, err := c.WaitInvoice(t.Context(), "a/b", `"7"`, 12*time.Second)
+			_, err := c.WaitInvoice(t.Context(), "a-b", `"7"`, 12*time.Second)
 			return err
 		}, ours},
 		"simulate": {func(c *client.Client) error {
-			return c.Simulate(t.Context(), "a/b", api.SimulateRequest{Action: "exact"})
+			return c.Simulate(t.Context(), "a-b", api.SimulateRequest{Action: "exact"})
 		}, ours},
 	}
 	for name, test := range calls {
@@ -118,11 +118,11 @@ func TestClient_signs(t *testing.T) {
 	if _, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.5", FiatCurrency: "EUR"}, "token"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.WaitInvoice(t.Context(), "a/b", `"7"`, time.Hour); err != nil {
+	if _, err := c.WaitInvoice(t.Context(), "a-b", `"7"`, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	body := `{"amount":56.5,"fiat_currency":"EUR"}`
-	own := signature.Request{Timestamp: "1795812932", Nonce: "0123456789abcdef", Method: "GET", Target: "/shop/api/v2/invoices/a%2Fb"}
+	own := signature.Request{Timestamp: "1795812932", Nonce: "0123456789abcdef", Method: "GET", Target: "/shop/api/v2/invoices/a-b"}
 	want := []exchange{
 		{
 			Method: "POST", Target: "/shop/api/v2/invoice/new", Path: "/shop/api/v2/invoice/new", Host: "pay.example", Body: body, Length: int64(len(body)),
@@ -132,7 +132,7 @@ func TestClient_signs(t *testing.T) {
 			},
 		},
 		{
-			Method: "GET", Target: "/shop/api/v2/invoices/a%2Fb", Path: "/shop/api/v2/invoices/a/b", Host: "pay.example",
+			Method: "GET", Target: "/shop/api/v2/invoices/a-b", Path: "/shop/api/v2/invoices/a-b", Host: "pay.example",
 			Header: map[string]string{
 				"X-Processing-Key": "key", "X-Processing-Timestamp": "1795812932", "X-Processing-Nonce": "0123456789abcdef",
 				"X-Processing-Signature": signature.Sign("secret", own.Message()), "If-None-Match": `"7"`, "Prefer": "wait=30",
@@ -196,11 +196,11 @@ func TestClient_does_not_take_a_fault_on_the_way_for_another_service(t *testing.
 		w.WriteHeader(status)
 		io.WriteString(w, answer)
 	})))
-	if _, err := c.Invoice(t.Context(), "a/b"); err != nil {
+	if _, err := c.Invoice(t.Context(), "a-b"); err != nil {
 		t.Fatal(err)
 	}
 	answer, status = "no backend", 404
-	_, err := c.Invoice(t.Context(), "a/b")
+	_, err := c.Invoice(t.Context(), "a-b")
 	checkError(t, err, &client.Error{Status: 404, Message: "Not Found"})
 }
 

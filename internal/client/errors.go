@@ -13,13 +13,16 @@ var (
 	// ErrUnsupported means that the service speaks only the specification and
 	// cannot do what was asked.
 	ErrUnsupported = errors.New("the service does not offer this")
+	// ErrNonsense means that the service answered what cannot be: nothing of
+	// the answer is believed.
+	ErrNonsense = errors.New("the service answered nonsense")
 )
 
 // Error is what the service answered in place of a result.
 type Error struct {
 	Status  int    // HTTP status
 	Code    string // machine code, "" from a service that sends none
-	Message string // one sentence for people
+	Message string // one sentence for people, at most 300 characters
 }
 
 // Error implements error.

@@ -32,8 +32,11 @@ func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempo
 		return "", fmt.Errorf("create invoice: %w", err)
 	}
 	var made api.Invoice
-	if a.status/100 != 2 || json.Unmarshal(a.body, &made) != nil || made.ForeignID == "" {
+	if a.status/100 != 2 || decode(a.body, &made) != nil || made.ForeignID == "" {
 		return "", fmt.Errorf("create invoice: %w", a.failure())
+	}
+	if err := checkMade(&made); err != nil {
+		return "", fmt.Errorf("create invoice: %w", err)
 	}
 	if !c.service.isOurs() {
 		c.memory.keep(c.now(), made, r, c.offset(a))
@@ -86,9 +89,12 @@ func (c *Client) readOwn(ctx context.Context, id, etag string, wait time.Duratio
 	case a.status == http.StatusNotModified:
 		return Snapshot{}, ErrNotModified
 	case a.shows(id, &resource):
+		if err := checkResource(&resource, id); err != nil {
+			return Snapshot{}, err
+		}
 		c.service.setOurs()
 		c.memory.clear()
-		return Snapshot{Resource: resource, ETag: a.header.Get("ETag")}, nil
+		return Snapshot{Resource: resource, ETag: checkedTag(a.header.Get("ETag"), resource)}, nil
 	}
 	return Snapshot{}, c.refusal(a)
 }
@@ -115,7 +121,7 @@ func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest)
 
 // shows tells whether an answer is our own resource of an invoice, and reads it.
 func (a answer) shows(id string, r *api.Resource) bool {
-	return a.status == http.StatusOK && json.Unmarshal(a.body, r) == nil && r.ForeignID == id
+	return a.status == http.StatusOK && decode(a.body, r) == nil && r.ForeignID == id
 }
 
 // refusal is an answer to something that is only ours, as an error: errPlain

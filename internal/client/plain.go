@@ -49,7 +49,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
 	made, remembered := c.memory.find(c.now(), id)
 	var spec api.Invoice
 	switch {
-	case a.status == http.StatusOK && json.Unmarshal(a.body, &spec) == nil && spec.ForeignID == id:
+	case a.status == http.StatusOK && decode(a.body, &spec) == nil && spec.ForeignID == id:
 		made.invoice, made.offset = spec, c.offset(a)
 	case a.passing():
 		return Snapshot{}, a.failure()
@@ -59,7 +59,10 @@ func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
 		return Snapshot{}, ErrNotFound
 	}
 	resource := plainResource(made, a.header, c.now())
-	return Snapshot{Resource: resource, ETag: tag(resource)}, nil
+	if err := checkResource(&resource, id); err != nil {
+		return Snapshot{}, err
+	}
+	return Snapshot{Resource: resource, ETag: hashed(resource)}, nil
 }
 
 // offset is how far the service's clock is ahead of ours, by its Date header.
@@ -68,7 +71,7 @@ func (c *Client) offset(a answer) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return date.Sub(c.now()).Round(time.Second)
+	return checkedOffset(date.Sub(c.now()))
 }
 
 // plainResource is what the specification's answer tells, in the shape of our
@@ -122,8 +125,8 @@ func digits(n json.Number) string {
 	return n.String()
 }
 
-// tag is an ETag of what is shown, the time that is left apart.
-func tag(r api.Resource) string {
+// hashed is an ETag of what is shown, the time that is left apart.
+func hashed(r api.Resource) string {
 	r.SecondsLeft = 0
 	body, _ := json.Marshal(r) // texts and numbers always encode
 	sum := sha256.Sum256(body)

@@ -1,0 +1,345 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"chequer/internal/api"
+)
+
+// The service may be anybody's. What it answers passes this file once and is
+// then safe to show: of known words and forms, of bounded size, without control
+// characters. Words for people are cleaned and cut; what a machine reads cannot
+// be mended, so one such field that is wrong makes the whole answer nonsense.
+
+// Bounds of an answer. Lengths are in characters.
+const (
+	maxID       = 64
+	maxWord     = 64
+	maxAmount   = 40
+	maxTime     = 40
+	maxMerchant = 200
+	maxOrder    = 128
+	maxSentence = 512
+	maxAddress  = 200
+	maxURI      = 2048
+	maxMetadata = 8 << 10 // bytes, names and values together
+	maxMessage  = 300
+	maxETag     = 100
+	maxCounter  = 1_000_000
+	maxMethods  = 32
+	maxPayments = 1000
+	maxQuotes   = 100
+	// maxCommas is twice what the largest resource needs. A list of a million
+	// empty objects would take a hundred times its size in memory.
+	maxCommas = 50_000
+	// maxAway is how far the end of a price, or the service's clock, may be.
+	maxAway = 10 * 365 * 24 * time.Hour
+)
+
+var (
+	idForm     = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	amountForm = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	tagForm    = regexp.MustCompile(`^[!-~]+$`)
+	codeForm   = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+)
+
+var (
+	statuses   = []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
+	exceptions = []string{
+		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
+		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionDelayed,
+	}
+	states = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
+	modes  = []string{"", "live", "test"}
+)
+
+// decode reads the JSON of an answer.
+func decode(body []byte, into any) error {
+	if bytes.Count(body, []byte(",")) > maxCommas {
+		return errors.New("answer has too many parts")
+	}
+	return json.Unmarshal(body, into)
+}
+
+// checkMade looks at the answer to a creation. What is missing there is asked
+// for again when the invoice is read.
+func checkMade(made *api.Invoice) error {
+	var c check
+	c.id("foreign_id", made.ForeignID)
+	c.that("status", made.Status == "" || slices.Contains(statuses, made.Status))
+	c.moment("expired_at", &made.ExpiredAt)
+	c.number("client_amount", made.ClientAmount)
+	c.word("client_currency", made.ClientCurrency, maxWord)
+	made.Addresses = first(made.Addresses, maxMethods)
+	for _, a := range made.Addresses {
+		c.word("addresses.address", a.Address, maxAddress)
+		c.number("addresses.expected_amount", a.ExpectedAmount)
+		c.word("addresses.crypto_currency", a.CryptoCurrency, maxWord)
+		c.number("addresses.rate_usd", a.RateUSD)
+		c.number("addresses.rate_eur", a.RateEUR)
+	}
+	return c.err()
+}
+
+// checkResource looks at an invoice, whichever answer it was made of.
+func checkResource(r *api.Resource, id string) error {
+	var c check
+	c.id("foreign_id", r.ForeignID)
+	c.that("foreign_id", r.ForeignID == id)
+	c.text(&r.OrderID, maxOrder)
+	c.oneOf("mode", r.Mode, modes)
+	c.counter("version", r.Version)
+	c.oneOf("status", r.Status, statuses)
+	c.that("exceptions", len(r.Exceptions) <= len(exceptions))
+	for _, e := range first(r.Exceptions, len(exceptions)) {
+		c.oneOf("exceptions", e, exceptions)
+	}
+	c.moment("created_at", &r.CreatedAt)
+	c.moment("expired_at", &r.ExpiredAt)
+	c.moment("paid_at", &r.PaidAt)
+	c.moment("watched_until", &r.WatchedUntil)
+	c.word("paid_currency", r.PaidCurrency, maxWord)
+	c.word("paid_tx", r.PaidTx, maxAddress)
+	c.amount("client_amount", r.ClientAmount)
+	c.word("client_currency", r.ClientCurrency, maxWord)
+	c.amount("paid_amount", r.PaidAmount)
+	c.amount("due_amount", r.DueAmount)
+	c.amount("overpaid_amount", r.OverpaidAmount)
+	const away = int64(maxAway / time.Second)
+	r.SecondsLeft = max(-away, min(r.SecondsLeft, away))
+	c.text(&r.RateSource, maxWord)
+	c.text(&r.MerchantName, maxMerchant)
+	c.text(&r.Description, maxSentence)
+	c.word("language", r.Language, maxWord)
+	c.url("url_success", r.URLSuccess)
+	c.url("url_failure", r.URLFailure)
+	c.word("refund_address", r.RefundAddress, maxAddress)
+	r.Metadata = c.metadata(r.Metadata)
+
+	r.PaymentMethods = first(r.PaymentMethods, maxMethods)
+	for i := range r.PaymentMethods {
+		c.method(&r.PaymentMethods[i])
+	}
+	r.Payments = last(r.Payments, maxPayments)
+	for i := range r.Payments {
+		c.payment(&r.Payments[i])
+	}
+	r.Quotes = last(r.Quotes, maxQuotes)
+	for i := range r.Quotes {
+		c.quote(&r.Quotes[i])
+	}
+	return c.err()
+}
+
+func (c *check) method(m *api.PaymentMethod) {
+	c.that("payment_methods.crypto_currency", m.CryptoCurrency != "")
+	c.word("payment_methods.crypto_currency", m.CryptoCurrency, maxWord)
+	c.text(&m.Symbol, maxWord)
+	c.text(&m.Name, maxWord)
+	c.word("payment_methods.network", m.Network, maxWord)
+	c.text(&m.NetworkName, maxWord)
+	c.word("payment_methods.contract", m.Contract, maxAddress)
+	c.word("payment_methods.chain_id", m.ChainID, maxWord)
+	c.counter("payment_methods.decimals", int64(m.Decimals))
+	c.that("payment_methods.address", m.Address != "")
+	c.word("payment_methods.address", m.Address, maxAddress)
+	c.amount("payment_methods.expected_amount", m.ExpectedAmount)
+	c.amount("payment_methods.due_amount", m.DueAmount)
+	c.amount("payment_methods.smallest_amount", m.SmallestAmount)
+	c.rate("payment_methods.rate_eur", m.RateEUR)
+	c.rate("payment_methods.rate_usd", m.RateUSD)
+	c.word("payment_methods.payment_uri", m.PaymentURI, maxURI)
+	c.word("payment_methods.payment_code", m.PaymentCode, maxURI)
+	c.word("payment_methods.address_code", m.AddressCode, maxURI)
+	c.counter("payment_methods.confirmations", int64(m.Confirmations))
+}
+
+func (c *check) payment(p *api.Payment) {
+	c.word("payments.id", p.ID, maxAddress)
+	c.word("payments.crypto_currency", p.CryptoCurrency, maxWord)
+	c.word("payments.address", p.Address, maxAddress)
+	c.amount("payments.amount", p.Amount)
+	c.amount("payments.fiat_amount", p.FiatAmount)
+	c.word("payments.tx", p.Tx, maxAddress)
+	c.counter("payments.confirmations", int64(p.Confirmations))
+	c.counter("payments.required", int64(p.Required))
+	c.oneOf("payments.state", p.State, states)
+	c.moment("payments.first_seen_at", &p.FirstSeenAt)
+}
+
+func (c *check) quote(q *api.Quote) {
+	c.counter("quotes.number", int64(q.Number))
+	c.moment("quotes.from", &q.From)
+	c.moment("quotes.until", &q.Until)
+	c.amount("quotes.due_amount", q.DueAmount)
+	q.Prices = first(q.Prices, maxMethods)
+	for _, p := range q.Prices {
+		c.word("quotes.prices.crypto_currency", p.CryptoCurrency, maxWord)
+		c.amount("quotes.prices.expected_amount", p.ExpectedAmount)
+		c.rate("quotes.prices.rate_eur", p.RateEUR)
+		c.rate("quotes.prices.rate_usd", p.RateUSD)
+	}
+}
+
+// check notes the first field of an answer that is nonsense.
+type check struct{ field string }
+
+func (c *check) err() error {
+	if c.field == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: field %s", ErrNonsense, c.field)
+}
+
+func (c *check) that(field string, fine bool) {
+	if !fine && c.field == "" {
+		c.field = field
+	}
+}
+
+func (c *check) id(field, id string) {
+	c.that(field, len(id) <= maxID && idForm.MatchString(id))
+}
+
+func (c *check) oneOf(field, word string, known []string) {
+	c.that(field, slices.Contains(known, word))
+}
+
+func (c *check) counter(field string, n int64) {
+	c.that(field, n >= 0 && n <= maxCounter)
+}
+
+func (c *check) amount(field, amount string) {
+	c.that(field, len(amount) <= maxAmount && amountForm.MatchString(amount))
+}
+
+// rate is an amount that need not be told.
+func (c *check) rate(field, rate string) {
+	if rate != "" {
+		c.amount(field, rate)
+	}
+}
+
+// number is a rate as the specification writes it.
+func (c *check) number(field string, n json.Number) {
+	c.rate(field, digits(n))
+}
+
+// word is what a machine reads, or nothing.
+func (c *check) word(field, word string, most int) {
+	c.that(field, !isLonger(word, most) && utf8.ValidString(word) && !strings.ContainsFunc(word, isControl))
+}
+
+// url is the address of a page, or nothing. Browsers read a backslash as a
+// slash.
+func (c *check) url(field, address string) {
+	c.word(field, address, maxURI)
+	if address == "" || c.field != "" {
+		return
+	}
+	u, err := url.Parse(address)
+	c.that(field, err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+		!strings.ContainsFunc(address, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) }))
+}
+
+// moment is a time, or nothing. It becomes UTC with three fractional digits.
+func (c *check) moment(field string, wire *string) {
+	if *wire == "" {
+		return
+	}
+	if len(*wire) > maxTime {
+		c.that(field, false)
+		return
+	}
+	at, err := time.Parse(time.RFC3339Nano, *wire)
+	at = at.UTC()
+	c.that(field, err == nil && at.Year() >= 0 && at.Year() <= 9999)
+	*wire = at.Format(api.TimeLayout)
+}
+
+// text is for people.
+func (c *check) text(text *string, most int) { *text = cleaned(*text, most) }
+
+// metadata is small, and only for the merchant.
+func (c *check) metadata(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	clean, size := make(map[string]string), 0
+	for name, value := range m {
+		if size += len(name) + len(value); size > maxMetadata {
+			c.that("metadata", false)
+			return nil
+		}
+		clean[cleaned(name, maxMetadata)] = cleaned(value, maxMetadata)
+	}
+	return clean
+}
+
+// checkedTag is an ETag to compare and to send back; for one that is missing or
+// odd it is made of what is shown.
+func checkedTag(tag string, r api.Resource) string {
+	if len(tag) > maxETag || !tagForm.MatchString(tag) {
+		return hashed(r)
+	}
+	return tag
+}
+
+// checkedCode is the machine code of an error, empty when it is none.
+func checkedCode(code string) string {
+	if len(code) > maxWord || !codeForm.MatchString(code) {
+		return ""
+	}
+	return code
+}
+
+// checkedMessage is an error's sentence: one line, not endless.
+func checkedMessage(message string) string {
+	return strings.TrimSpace(cleaned(message, maxMessage))
+}
+
+// checkedOffset bounds how far a clock is ahead.
+func checkedOffset(d time.Duration) time.Duration {
+	return max(-maxAway, min(d, maxAway)).Round(time.Second)
+}
+
+// cleaned is a text without control characters, cut.
+func cleaned(text string, most int) string {
+	if isLonger(text, most) {
+		text = string([]rune(text[:min(len(text), most*utf8.UTFMax)])[:most])
+	}
+	if !strings.ContainsFunc(text, isControl) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// isLonger does not count what is too long anyhow.
+func isLonger(text string, most int) bool {
+	return len(text) > most && (len(text) > most*utf8.UTFMax || utf8.RuneCountInString(text) > most)
+}
+
+// isControl tells of C0, C1, and the separators of lines and paragraphs.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+}
+
+// first and last shorten a list.
+func first[T any](list []T, most int) []T { return list[:min(len(list), most)] }
+
+func last[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }

@@ -1,0 +1,32 @@
+package web_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"chequer/web"
+)
+
+// BenchmarkPaymentPage is one page as a browser asks for it. The fake service
+// costs nothing, so this is what the page itself costs, and its bytes.
+func BenchmarkPaymentPage(b *testing.B) {
+	h := web.New(web.Config{
+		Client: newService(invoice("abc")), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: func() time.Time { return noon }, Storefront: true, ShopName: "Shop", PostsPerMinute: -1,
+	})
+	b.Cleanup(h.Close)
+	r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/invoice/abc", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	size := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		size = w.Body.Len()
+	}
+	b.ReportMetric(float64(size), "sent_bytes")
+}

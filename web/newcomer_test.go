@@ -1,0 +1,324 @@
+package web_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+// text is what an element says, its white space as one.
+func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
+
+// head is the label and amounts at the top.
+func head(doc *goquery.Document) string {
+	return strings.Join(doc.Find(".due p").Map(func(_ int, p *goquery.Selection) string { return text(p) }), " ")
+}
+
+// page is the page of an invoice after a change.
+func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
+	t.Helper()
+	r := invoice("abcdefgh12")
+	change(&r)
+	return document(t, get(t, pages(t, newService(r), nil), "/invoice/abcdefgh12"))
+}
+
+// byHand is an invoice whose shop looks for the money itself.
+func byHand(r *api.Resource) {
+	for i := range r.PaymentMethods {
+		r.PaymentMethods[i].Watched = false
+	}
+}
+
+func TestNobodyWatches(t *testing.T) {
+	t.Parallel()
+	open := page(t, byHand)
+	if got := text(open.Find("#help")); strings.Contains(got, "keep looking") ||
+		!strings.Contains(got, "Atelier Nord checks its wallet by hand and uses the reference abcd-efgh.") {
+		t.Errorf("help says %q", got)
+	}
+	if n := open.Find(".dot, .steps").Length(); n != 0 {
+		t.Errorf("%d signs of a watch", n)
+	}
+	if n := page(t, func(*api.Resource) {}).Find(".dot, .steps").Length(); n != 2 {
+		t.Errorf("%d signs of a watch where there is one, want 2", n)
+	}
+	const say = "The held price has run out. Atelier Nord checks by hand whether you paid; if you did, do nothing and keep the reference abcd-efgh."
+	for name, status := range map[string]string{"before the decision": api.StatusCreated, "after it": api.StatusExpired} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := page(t, func(r *api.Resource) { byHand(r); r.Status, r.SecondsLeft = status, -900 })
+			if got := doc.Find("#live").AttrOr("data-say", ""); got != say {
+				t.Errorf("announced %q", got)
+			}
+			got := text(doc.Find("#pay"))
+			if !strings.Contains(got, "Atelier Nord checks by hand whether you paid; if you did, do nothing and keep the reference abcd-efgh.") {
+				t.Errorf("the page says %q", got)
+			}
+			for _, words := range []string{"tart again", "No payment was seen", "still looking", "We look"} {
+				if strings.Contains(got, words) {
+					t.Errorf("%q is in %q", words, got)
+				}
+			}
+		})
+	}
+}
+
+func TestStartAgainIsSaidWhereItsButtonIs(t *testing.T) {
+	t.Parallel()
+	r := invoice("abc")
+	r.Status, r.SecondsLeft, r.URLFailure = api.StatusExpired, -900, ""
+	ended := invoice("def")
+	ended.SecondsLeft, ended.URLFailure = -5, ""
+	for _, storefront := range []bool{true, false} {
+		h := pages(t, newService(r, ended), func(c *web.Config) { c.Storefront = storefront })
+		for _, target := range []string{"/invoice/abc", "/invoice/def"} {
+			doc := document(t, get(t, h, target))
+			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
+			if got := strings.Contains(strings.ToLower(said), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
+				t.Errorf("%s: said %t in %q, want %t as its button", target, got, said, storefront)
+			}
+		}
+	}
+}
+
+func TestSetbacksAreAnnounced(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		change     func(*api.Resource)
+		title, say string
+	}{
+		{
+			"dropped", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} },
+			"Payment dropped – Atelier Nord", "The network dropped the payment. Nothing was taken.",
+		},
+		{
+			"a part dropped", func(r *api.Resource) {
+				r.Status, r.DueAmount, r.Exceptions = api.StatusPending, "6.5", []string{api.ExceptionReplaced}
+			},
+			"€6.50 still due – Atelier Nord", "The network dropped a payment. Part of the payment arrived. €6.50 still due. The QR code now shows the rest.",
+		},
+		{
+			"taken back", func(r *api.Resource) {
+				r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{transfer("seen")}
+			},
+			"Confirmation taken back – Atelier Nord", "The network took the confirmation back. We keep watching.",
+		},
+		{
+			"nowhere any more", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReorged} },
+			"Confirmation taken back – Atelier Nord", "The network took the confirmation back. We keep watching.",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			live := page(t, tt.change).Find("#live")
+			got := []string{live.AttrOr("data-title", ""), live.AttrOr("data-say", "")}
+			if diff := cmp.Diff([]string{tt.title, tt.say}, got); diff != "" {
+				t.Errorf("title and announcement (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLateHead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		amounts []string
+		want    string
+	}{
+		{"exact", []string{"0.00065379"}, "Received late €56.50 0.00065379 BTC"},
+		{"in two parts", []string{"0.0005", "0.00015379"}, "Received late €56.50 0.00065379 BTC"},
+		{"more", []string{"0.0007"}, "Received late €56.50 0.0007 BTC"},
+		{"less is worth what nobody has said", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			doc := page(t, func(r *api.Resource) {
+				r.Status, r.SecondsLeft, r.Exceptions = api.StatusExpired, -900, []string{api.ExceptionLate}
+				for _, amount := range tt.amounts {
+					p := transfer("late")
+					p.Amount, p.FiatAmount = amount, "0"
+					r.Payments = append(r.Payments, p)
+				}
+			})
+			if got := head(doc); got != tt.want {
+				t.Errorf("head = %q, want %q", got, tt.want)
+			}
+			if got := text(doc.Find("#pay")); strings.Contains(got, "has been told") {
+				t.Errorf("nobody was told: %q", got)
+			}
+		})
+	}
+}
+
+func TestLateFactsTellTheDepth(t *testing.T) {
+	t.Parallel()
+	for confirmations, want := range map[int]string{0: "Seen", 1: "Seen", 2: "Confirmed", 3: "Confirmed"} {
+		doc := page(t, func(r *api.Resource) {
+			p := transfer("late")
+			p.Confirmations = confirmations
+			r.Status, r.Exceptions, r.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{p}
+		})
+		if got := text(doc.Find(`.facts dt:contains("State") + dd`)); got != want {
+			t.Errorf("%d of 2 confirmations: %q, want %q", confirmations, got, want)
+		}
+	}
+}
+
+func TestTestToolsOfferWhatCanWork(t *testing.T) {
+	t.Parallel()
+	at := func(state string, confirmations int) []api.Payment {
+		p := transfer(state)
+		p.Confirmations = confirmations
+		return []api.Payment{p}
+	}
+	arrives := []string{"Exact amount", "Too little", "Too much", "Too late"}
+	for _, tt := range []struct {
+		name     string
+		payments []api.Payment
+		then     []string
+	}{
+		{"nothing came", nil, nil},
+		{"waits for a block", at("seen", 0), []string{"Confirm", "Drop it (double spend)"}},
+		{"not deep enough", at("seen", 1), []string{"Confirm", "Reorganise"}},
+		{"deep enough", at("confirmed", 2), []string{"Reorganise"}},
+		{"late and waiting", at("late", 0), []string{"Confirm", "Drop it (double spend)"}},
+		{"dropped", at("replaced", 0), nil},
+		{"gone with its block", at("reorged", 0), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			doc := page(t, func(r *api.Resource) { r.Mode, r.Payments = "test", tt.payments })
+			buttons := doc.Find("#simulate button[name=action]").Map(func(_ int, b *goquery.Selection) string { return text(b) })
+			if diff := cmp.Diff(append(arrives[:4:4], tt.then...), buttons); diff != "" {
+				t.Errorf("buttons (-want +got):\n%s", diff)
+			}
+			headings := []string{"A payment arrives"}
+			if tt.then != nil {
+				headings = append(headings, "Then")
+			}
+			got := doc.Find("#simulate h3").Map(func(_ int, h *goquery.Selection) string { return text(h) })
+			if diff := cmp.Diff(headings, got); diff != "" {
+				t.Errorf("headings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A refusal comes back to the page and is said in the box of the tools, by a
+// word of ours: the address never holds a text.
+func TestRefusedSimulation(t *testing.T) {
+	t.Parallel()
+	r := invoice("abc")
+	r.Mode = "test"
+	s := newService(r, invoice("real"))
+	h := pages(t, s, nil)
+	for _, tt := range []struct{ code, location, words string }{
+		{"nothing_to_do", "/invoice/abc?m=BTC&refused=nothing_to_do", "There is no payment that this could be done to."},
+		{"<b>", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
+		{"", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
+	} {
+		s.refusal = &client.Error{Status: 409, Code: tt.code, Message: "as the service says it"}
+		response := post(t, h, "/invoice/abc/simulate", url.Values{"action": {"confirm"}, "method": {"BTC"}}, nil)
+		if got := response.Header.Get("Location"); response.StatusCode != 303 || got != tt.location {
+			t.Errorf("answer %d to %q, want 303 to %q", response.StatusCode, got, tt.location)
+		}
+		doc := document(t, get(t, h, tt.location))
+		if got := text(doc.Find("#simulate [role=alert]")); !strings.HasPrefix(got, tt.words) {
+			t.Errorf("%s: the box says %q", tt.code, got)
+		}
+	}
+	for _, target := range []string{"/invoice/abc", "/invoice/abc?refused=", "/invoice/abc?refused=Send+money+to+me", "/invoice/real?refused=changed"} {
+		doc := document(t, get(t, h, target))
+		if doc.Find("[role=alert]").Length() != 0 || strings.Contains(doc.Text(), "Send money") {
+			t.Errorf("%s: the page says %q", target, text(doc.Find("[role=alert]")))
+		}
+	}
+}
+
+func TestPaidListsEveryPayment(t *testing.T) {
+	t.Parallel()
+	doc := page(t, func(r *api.Resource) {
+		first, dropped, second := transfer("confirmed"), transfer("replaced"), transfer("confirmed")
+		first.Amount, first.Tx = "0.0005", "aaaa"
+		second.Amount, second.Tx = "0.00015379", "bbbb"
+		dropped.Tx = "cccc"
+		r.Status, r.DueAmount, r.PaidTx, r.PaidAt = api.StatusPaid, "0", "bbbb", "2026-11-27T12:52:00.000Z"
+		r.Payments = []api.Payment{first, dropped, second}
+	})
+	rows := doc.Find(".facts > div").Map(func(_ int, row *goquery.Selection) string {
+		return text(row.Find("dt")) + ": " + text(row.Find("dd"))
+	})
+	want := []string{
+		"Reference: abcd-efgh", "Received: 0.00065379 BTC", "Confirmed: 27 Nov 2026, 12:52 UTC",
+		"Payment 1: 0.0005 BTC", "Transaction: aaaa", "Payment 2: 0.00015379 BTC", "Transaction: bbbb",
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+}
+
+func TestOverpaidHead(t *testing.T) {
+	t.Parallel()
+	over := func(state, overpaid, status string) func(*api.Resource) {
+		return func(r *api.Resource) {
+			p := transfer(state)
+			p.Amount, p.FiatAmount = "0.00015912", "13.75"
+			r.ClientAmount, r.DueAmount, r.OverpaidAmount, r.Status, r.Payments = "12.5", "0", overpaid, status, []api.Payment{p}
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*api.Resource)
+		want   string
+	}{
+		{"seen, where the service counts no extra yet", over("seen", "0", api.StatusPending), "Received €13.75 0.00015912 BTC"},
+		{"paid", func(r *api.Resource) {
+			over("confirmed", "1.25", api.StatusPaid)(r)
+			r.Exceptions = []string{api.ExceptionOverpaid}
+		}, "Paid €13.75 0.00015912 BTC"},
+		{"a rounding is no extra", func(r *api.Resource) {
+			over("confirmed", "0.01", api.StatusPaid)(r)
+			r.Payments[0].FiatAmount = "12.51"
+		}, "Paid €12.50 0.00015912 BTC"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := head(page(t, tt.change)); got != tt.want {
+				t.Errorf("head = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestHeadNamesOrderAndReference(t *testing.T) {
+	t.Parallel()
+	for order, want := range map[string]string{"1042": "Order 1042 · Ref. abcd-efgh", "": "Ref. abcd-efgh"} {
+		doc := page(t, func(r *api.Resource) { r.OrderID = order })
+		if got := text(doc.Find(".ref")); got != want {
+			t.Errorf("head names %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAmountErrorIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	doc := document(t, post(t, pages(t, newService(), nil), "/", url.Values{"amount": {"x"}}, nil))
+	if got := text(doc.Find(".err")); got != "Check the amount" {
+		t.Errorf("the summary says %q", got)
+	}
+	if n := doc.Find(`.err a[href="#amount"]`).Length(); n != 1 {
+		t.Errorf("%d links to the field", n)
+	}
+	if got := text(doc.Find("#amount-error")); !strings.Contains(got, "Enter the amount in figures") {
+		t.Errorf("the field says %q", got)
+	}
+}
