@@ -58,7 +58,7 @@ function swap(html, always) {
   local();
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
   if (live.dataset.k !== kind) { tell(live.dataset.say); leave(); }
-  if (live.dataset.final) stop();
+  if (live.dataset.final) stop(); else listen();
 }
 
 // Back to the shop after ten seconds that are seen, and can be stopped.

@@ -41,6 +41,11 @@ func (h *Handler) storefront(c echo.Context) error {
 	return render(c, http.StatusOK, views.StorefrontPage(h.form("", rand.Text())))
 }
 
+// backToForm is for who looks at the address that the form is sent to.
+func (h *Handler) backToForm(c echo.Context) error {
+	return c.Redirect(http.StatusSeeOther, h.path("/"))
+}
+
 func (h *Handler) about(c echo.Context) error {
 	return render(c, http.StatusOK, views.AboutPage(views.About{Page: h.page(h.shopName(""))}))
 }
@@ -132,7 +137,7 @@ func (h *Handler) form(amount, token string) views.Storefront {
 	}
 	page := h.page("Pay " + h.shopName(""))
 	return views.Storefront{
-		Page: page, Action: h.path("/"), Token: token, Amount: amount,
+		Page: page, Action: h.path("/order"), Token: token, Amount: amount,
 		Unit: unit, Sign: views.FiatSign(h.config.Currency), Demo: h.config.Demo,
 	}
 }

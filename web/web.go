@@ -107,6 +107,12 @@ func (h *Handler) routes() {
 			pages.Match(read, root, h.about)
 		}
 	}
+	if h.config.Storefront {
+		// Our form is sent to an address of its own: sent to the page's, the browser
+		// would forget the page, and its token with it.
+		pages.POST("/order", h.order, limited...)
+		pages.Match(read, "/order", h.backToForm)
+	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)
 	pages.POST("/invoice/:id/simulate", h.simulate)

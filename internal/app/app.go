@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -216,9 +217,30 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
-	// What waits for news, as streams and long polls do, would hold a shutdown up.
-	a.http.RegisterOnShutdown(func() { end(); a.onShutdown() })
+	var spare spareConns
+	a.http.ConnState = spare.note
+	// What waits for news, as streams and long polls do, would hold a shutdown up,
+	// and so would connections that a browser keeps for later.
+	a.http.RegisterOnShutdown(func() { end(); a.onShutdown(); spare.close() })
 	return nil
+}
+
+// spareConns are connections that have sent nothing yet, which a shutdown waits
+// for.
+type spareConns struct{ all sync.Map }
+
+func (s *spareConns) note(c net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		s.all.Store(c, nil)
+		return
+	}
+	s.all.Delete(c)
+}
+
+func (s *spareConns) close() {
+	for c := range s.all.Range {
+		c.(net.Conn).Close()
+	}
 }
 
 // Addr is the address that is listened on.

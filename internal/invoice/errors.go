@@ -30,6 +30,9 @@ var (
 	ErrTooLong = errors.New("no payment method holds its price that long")
 	// ErrState means that the invoice does not stand as the decision needs.
 	ErrState = errors.New("the invoice does not allow this now")
+	// ErrUnavailable means that the database is away for a moment. What was to be
+	// written may be written or not.
+	ErrUnavailable = errors.New("the database does not answer now")
 )
 
 // TooSmallError means that no method carries so little; Smallest works.

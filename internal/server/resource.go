@@ -90,8 +90,12 @@ func payments(inv *invoice.Invoice) []api.Payment {
 		if p.Required > 0 {
 			required = p.Required
 		}
+		worth := p.Value
+		if p.State == invoice.PaymentLate && p.Market != nil { // it does not count, but it is there
+			worth = *p.Market
+		}
 		list = append(list, api.Payment{
-			ID: p.ID, CryptoCurrency: p.Asset, Address: address, Amount: p.Amount.String(), FiatAmount: p.Value.String(),
+			ID: p.ID, CryptoCurrency: p.Asset, Address: address, Amount: p.Amount.String(), FiatAmount: worth.String(),
 			Tx: p.Tx, Confirmations: p.Confirmations, Required: required, State: string(p.State),
 			FirstSeenAt: timestamp(p.FirstSeen),
 		})

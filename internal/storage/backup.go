@@ -46,7 +46,7 @@ func openReading(ctx context.Context, url string) (*sql.DB, dialect, error) {
 		return nil, d, ErrNoDatabase
 	}
 	if d == sqliteDialect {
-		place = sqliteReading(place)
+		place = sqliteReading(place, busyTimeout)
 	}
 	db, err := sql.Open(d.driver, place)
 	return db, d, err

@@ -59,7 +59,7 @@ func CheckEmpty(ctx context.Context, url string) error {
 		case err != nil:
 			return fmt.Errorf("look at database: %w", err)
 		}
-		place = sqliteReading(place)
+		place = sqliteReading(place, busyTimeout)
 	}
 	db, err := sql.Open(d.driver, place)
 	if err != nil {
@@ -93,7 +93,7 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 	if err != nil {
 		return Restored{}, err
 	}
-	db, err := connect(d, place)
+	db, err := connect(d, place, busyTimeout)
 	if err != nil {
 		return Restored{}, err
 	}

@@ -43,28 +43,31 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 // Destinations implements watcher.Storage. The marks are read first: whatever
 // has a position up to them is committed by then, since positions are handed out
 // in the order of commits. What comes in between is told now and once more.
-func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time) (added []watcher.Destination, marks watcher.Marks, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		added = nil
-		if marks, err = readMarks(ctx, q); err != nil {
-			return err
+func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time) ([]watcher.Destination, watcher.Marks, error) {
+	type feeds struct {
+		added []watcher.Destination
+		marks watcher.Marks
+	}
+	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (f feeds, err error) {
+		if f.marks, err = readMarks(ctx, q); err != nil {
+			return f, err
 		}
-		for merchantID, position := range marks {
+		for merchantID, position := range f.marks {
 			if position <= since[merchantID] {
 				continue
 			}
 			more, err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned)
 			if err != nil {
-				return err
+				return f, err
 			}
-			added = append(added, more...)
+			f.added = append(f.added, more...)
 		}
-		return nil
+		return f, nil
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("destinations on %s: %w", network, err)
 	}
-	return added, marks, nil
+	return found.added, found.marks, nil
 }
 
 func readMarks(ctx context.Context, q querier) (watcher.Marks, error) {

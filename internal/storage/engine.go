@@ -10,7 +10,7 @@ import (
 type engine interface {
 	// write runs work in a transaction of its own and returns once that is
 	// committed. An error of work, or a panic, undoes what it did. Work may run
-	// more than once.
+	// more than once, but never again after a commit that may have come to pass.
 	write(ctx context.Context, w work) error
 	// read runs work whose statements need not agree with each other.
 	read(ctx context.Context, w work) error

@@ -35,12 +35,11 @@ func appendEvents(ctx context.Context, q querier, inv *invoice.Invoice) (positio
 }
 
 // Events reads a merchant's feed after a position, in the order of commits.
-func (s *Storage) Events(ctx context.Context, merchantID string, after int64, limit int) (events []invoice.Event, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		events, err = list(ctx, q, readEvent, `
+func (s *Storage) Events(ctx context.Context, merchantID string, after int64, limit int) ([]invoice.Event, error) {
+	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
+		return list(ctx, q, readEvent, `
 			SELECT id, type, version, created_at, body FROM events
 			WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`, merchantID, after, limit)
-		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read events of %s: %w", merchantID, err)

@@ -8,9 +8,10 @@ import (
 )
 
 // Evidence implements invoice.Storage.
-func (s *Storage) Evidence(ctx context.Context, name string) (text string, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRowContext(ctx, "SELECT body FROM evidence WHERE name = $1", name).Scan(&text)
+func (s *Storage) Evidence(ctx context.Context, name string) (string, error) {
+	text, err := answer(ctx, s.read, func(ctx context.Context, q querier) (text string, err error) {
+		err = q.QueryRowContext(ctx, "SELECT body FROM evidence WHERE name = $1", name).Scan(&text)
+		return text, err
 	})
 	if err != nil {
 		return "", notFound(err, "read evidence", name)

@@ -113,6 +113,36 @@ func TestCreateInvoice_with_one_key_at_once_makes_one(t *testing.T) {
 	})
 }
 
+func TestCreateInvoice_prunes_what_has_run_out_once_a_minute(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		at := func(id string, after time.Duration) {
+			c := keyed(id, "key of "+id, "hash")
+			c.At = noon.Add(after)
+			create(t, s, c)
+		}
+		at("a", 0)
+		if _, err := s.UseNonce(t.Context(), "key", "nonce", noon, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		at("b", 50*time.Second)
+		at("c", 24*time.Hour-time.Millisecond)
+		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 {
+			t.Errorf("keys kept for a day: got %q, want all", kept)
+		}
+		if kept := rows(t, url, "SELECT nonce FROM nonces"); len(kept) != 0 {
+			t.Errorf("nonces kept: got %q, want none", kept)
+		}
+		at("d", 24*time.Hour+50*time.Second) // within a minute of c
+		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 4 {
+			t.Errorf("keys kept for a minute more: got %q, want all", kept)
+		}
+		at("e", 24*time.Hour+time.Minute)
+		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 || kept[0] != "key of c" {
+			t.Errorf("keys kept after a day: got %q, want those of c, d and e", kept)
+		}
+	})
+}
+
 func TestUseNonce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		const ttl = 10 * time.Minute

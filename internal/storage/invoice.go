@@ -11,33 +11,32 @@ import (
 // CreateInvoice implements invoice.Storage. The invoice returned is the one that
 // later readers get.
 func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
-	var made record
-	var known string
-	err = s.write(ctx, func(ctx context.Context, q querier) (err error) {
-		if known, err = claimKey(ctx, q, c); err != nil || known != "" {
-			return err
+	type result struct {
+		known string // the invoice made before with this key
+		made  record
+	}
+	r, err := answer(ctx, s.write, func(ctx context.Context, q querier) (r result, err error) {
+		if r.known, err = claimKey(ctx, q, c); err != nil || r.known != "" {
+			return r, err
 		}
-		made, err = s.create(ctx, q, c)
-		return err
+		r.made, err = s.create(ctx, q, c)
+		return r, err
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	if known != "" {
-		inv, err = s.Invoice(ctx, known)
+	s.prune(ctx, c.At)
+	if r.known != "" {
+		inv, err = s.Invoice(ctx, r.known)
 		return inv, true, err
 	}
-	inv, err = made.invoice()
+	inv, err = r.made.invoice()
 	return inv, false, err
 }
 
 // Replay implements invoice.Storage.
 func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invoice, error) {
-	var known string
-	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
-		known, err = findKey(ctx, q, c)
-		return err
-	})
+	known, err := answer(ctx, s.read, func(ctx context.Context, q querier) (string, error) { return findKey(ctx, q, c) })
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +67,7 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (re
 
 // Invoice implements invoice.Storage.
 func (s *Storage) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
-	var found record
-	err := s.snapshot(ctx, func(ctx context.Context, q querier) (err error) {
-		found, err = readRecord(ctx, q, id)
-		return err
-	})
+	found, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (record, error) { return readRecord(ctx, q, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +76,15 @@ func (s *Storage) Invoice(ctx context.Context, id string) (*invoice.Invoice, err
 
 // UpdateInvoice implements invoice.Storage.
 func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
-	var updated record
-	err := s.write(ctx, func(ctx context.Context, q querier) error {
+	updated, err := answer(ctx, s.write, func(ctx context.Context, q querier) (record, error) {
 		if err := s.checkLease(ctx, q, lease); err != nil {
-			return err
+			return record{}, err
 		}
 		before, err := s.lockInvoice(ctx, q, id)
 		if err != nil {
-			return err
+			return record{}, err
 		}
-		updated, err = update(ctx, q, before, decide)
-		return err
+		return update(ctx, q, before, decide)
 	})
 	if err != nil {
 		return nil, err
@@ -134,13 +127,12 @@ func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) e
 }
 
 // DueInvoices implements invoice.Storage.
-func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) (ids []string, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		ids, err = list(ctx, q, func(row scanner) (id string, err error) {
+func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error) {
+	ids, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]string, error) {
+		return list(ctx, q, func(row scanner) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err
 		}, "SELECT id FROM invoices WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2", at.UnixMilli(), limit)
-		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("due invoices: %w", err)

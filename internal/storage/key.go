@@ -76,13 +76,11 @@ func (s *Storage) CreateKey(ctx context.Context, k merchant.Key) error {
 }
 
 // Key implements merchant.Storage.
-func (s *Storage) Key(ctx context.Context, key string) (k merchant.Key, err error) {
-	var r keyRow
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		r, err = readKeyRow(q.QueryRowContext(ctx, `
+func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
+	r, err := answer(ctx, s.read, func(ctx context.Context, q querier) (keyRow, error) {
+		return readKeyRow(q.QueryRowContext(ctx, `
 			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
 			FROM api_keys WHERE key = $1`, key))
-		return err
 	})
 	if err != nil {
 		return merchant.Key{}, merchantNotFound(err, "read API key")
@@ -90,14 +88,13 @@ func (s *Storage) Key(ctx context.Context, key string) (k merchant.Key, err erro
 	return r.open(s.box)
 }
 
-// Keys implements merchant.Storage.
+// Keys implements merchant.Storage. One row that was changed fails them all; the
+// error names it.
 func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, error) {
-	var rows []keyRow
-	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
-		rows, err = list(ctx, q, readKeyRow, `
+	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]keyRow, error) {
+		return list(ctx, q, readKeyRow, `
 			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
 			FROM api_keys WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
-		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read API keys: %w", err)

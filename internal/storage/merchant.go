@@ -34,10 +34,9 @@ func (s *Storage) RenameMerchant(ctx context.Context, id, name string) error {
 }
 
 // Merchants implements merchant.Storage.
-func (s *Storage) Merchants(ctx context.Context) (all []merchant.Merchant, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		all, err = list(ctx, q, readMerchant, "SELECT id, name, created_at FROM merchants ORDER BY created_at, id")
-		return err
+func (s *Storage) Merchants(ctx context.Context) ([]merchant.Merchant, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Merchant, error) {
+		return list(ctx, q, readMerchant, "SELECT id, name, created_at FROM merchants ORDER BY created_at, id")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read merchants: %w", err)
@@ -46,10 +45,9 @@ func (s *Storage) Merchants(ctx context.Context) (all []merchant.Merchant, err e
 }
 
 // Merchant implements merchant.Storage.
-func (s *Storage) Merchant(ctx context.Context, id string) (m merchant.Merchant, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		m, err = readMerchant(q.QueryRowContext(ctx, "SELECT id, name, created_at FROM merchants WHERE id = $1", id))
-		return err
+func (s *Storage) Merchant(ctx context.Context, id string) (merchant.Merchant, error) {
+	m, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Merchant, error) {
+		return readMerchant(q.QueryRowContext(ctx, "SELECT id, name, created_at FROM merchants WHERE id = $1", id))
 	})
 	return m, merchantNotFound(err, "read merchant")
 }

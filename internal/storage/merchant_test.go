@@ -122,8 +122,8 @@ func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 		if err := s.RevokeKey(t.Context(), two.Key, noon); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("revoke: got error %v, want %v", err, merchant.ErrTampered)
 		}
-		if _, err := s.Keys(t.Context(), "shop"); !errors.Is(err, merchant.ErrTampered) {
-			t.Errorf("keys: got error %v, want %v", err, merchant.ErrTampered)
+		if _, err := s.Keys(t.Context(), "shop"); !errors.Is(err, merchant.ErrTampered) || !strings.Contains(err.Error(), "k2") {
+			t.Errorf("keys: got error %v, want %v that names k2", err, merchant.ErrTampered)
 		}
 	})
 }
@@ -201,8 +201,8 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 				t.Fatal(err)
 			}
 			change(t, url, statement)
-			if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) {
-				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
+			if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) || !strings.Contains(err.Error(), "w1") {
+				t.Errorf("after %s: got error %v, want %v that names w1", statement, err, merchant.ErrTampered)
 			}
 			change(t, url, "DELETE FROM wallets")
 		}

@@ -12,9 +12,9 @@ import (
 )
 
 // AcquireLease implements watcher.Storage.
-func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error) {
-	err = s.write(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRowContext(ctx, `
+func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (int64, error) {
+	epoch, err := answer(ctx, s.write, func(ctx context.Context, q querier) (epoch int64, err error) {
+		err = q.QueryRowContext(ctx, `
 			INSERT INTO networks (network, epoch, holder, lease_until, sequence, cursor_height, cursor_hash, tip_height, tip_hash)
 			VALUES ($1, 1, $2, $3, 0, 0, '', 0, '')
 			ON CONFLICT (network) DO UPDATE SET
@@ -23,6 +23,7 @@ func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder str
 			WHERE networks.holder = excluded.holder OR networks.lease_until <= $4
 			RETURNING epoch`,
 			string(network), holder, now.Add(ttl).UnixMilli(), now.UnixMilli()).Scan(&epoch)
+		return epoch, err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, invoice.ErrFenced
@@ -33,18 +34,30 @@ func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder str
 	return epoch, nil
 }
 
+// ReleaseLease implements watcher.Storage. Nobody holds the lease afterwards, so
+// that whoever takes it gets a new epoch, the same holder too.
+func (s *Storage) ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error {
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := q.ExecContext(ctx, "UPDATE networks SET holder = '', lease_until = 0 WHERE network = $1 AND epoch = $2",
+			string(network), epoch)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release lease of %s: %w", network, err)
+	}
+	return nil
+}
+
 // SaveProgress implements watcher.Storage.
 func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
-	var saved int64
-	err := s.write(ctx, func(ctx context.Context, q querier) (err error) {
-		saved, err = exec(ctx, q, `
+	saved, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) {
+		return exec(ctx, q, `
 			UPDATE networks SET
 				sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,
 				scanned_at = $8, continuous_since = $9
 			WHERE network = $1 AND epoch = $2 AND sequence < $3`,
 			string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
 			millis(p.Scanned), millis(p.ContinuousSince))
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save progress of %s: %w", lease.Network, err)
@@ -57,11 +70,8 @@ func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 
 // Progress implements invoice.Storage and watcher.Storage. A network that was
 // never scanned is not in it.
-func (s *Storage) Progress(ctx context.Context) (progress map[chain.ID]invoice.Progress, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		progress, err = readProgress(ctx, q)
-		return err
-	})
+func (s *Storage) Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error) {
+	progress, err := answer(ctx, s.read, readProgress)
 	if err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
 	}

@@ -144,3 +144,32 @@ func lead(t *testing.T, s *storage.Storage, network chain.ID, holder string, at 
 	}
 	return epoch
 }
+
+func TestReleaseLease(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		epoch := lead(t, s, "bitcoin", "one", noon)
+		release := func(network chain.ID, epoch int64) {
+			t.Helper()
+			if err := s.ReleaseLease(t.Context(), network, epoch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		release("bitcoin", epoch+1)
+		release("ethereum", epoch)
+		if _, err := s.AcquireLease(t.Context(), "bitcoin", "two", noon, time.Minute); !errors.Is(err, invoice.ErrFenced) {
+			t.Errorf("after others were released: got error %v, want %v", err, invoice.ErrFenced)
+		}
+		release("bitcoin", epoch)
+		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+1 {
+			t.Errorf("next holder: got epoch %d, want %d", got, epoch+1)
+		}
+		release("bitcoin", epoch) // by who came too late
+		if _, err := s.AcquireLease(t.Context(), "bitcoin", "one", noon, time.Minute); !errors.Is(err, invoice.ErrFenced) {
+			t.Errorf("after an old epoch was released: got error %v, want %v", err, invoice.ErrFenced)
+		}
+		release("bitcoin", epoch+1)
+		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+2 {
+			t.Errorf("same holder again: got epoch %d, want %d", got, epoch+2)
+		}
+	})
+}

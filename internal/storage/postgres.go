@@ -15,8 +15,11 @@ import (
 // defaultConnections is the size of the pool when no option says one.
 const defaultConnections = 8
 
-// tries is how often a transaction is run that PostgreSQL asks to run again.
+// tries is how often something is run that PostgreSQL did not get to the end of.
 const tries = 10
+
+// outage is how long PostgreSQL may be away before the caller is told.
+const outage = 500 * time.Millisecond
 
 // postgres runs every transaction by itself: its locks are per row.
 type postgres struct {
@@ -34,12 +37,55 @@ func newPostgres(db *sql.DB, connections int) *postgres {
 	return &postgres{db: db}
 }
 
-// write implements engine. What PostgreSQL asks to run again runs again, a few
-// times, after a wait that grows and differs from caller to caller.
+// write implements engine. When the connection is lost at the commit, nobody
+// knows whether that came to pass, and the caller is told.
 func (p *postgres) write(ctx context.Context, w work) error {
+	return persist(ctx, func() (final bool, err error) {
+		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
+	})
+}
+
+// read implements engine.
+func (p *postgres) read(ctx context.Context, w work) error {
+	return persist(ctx, func() (final bool, err error) { return false, w(ctx, p.db) })
+}
+
+// snapshot implements engine.
+func (p *postgres) snapshot(ctx context.Context, w work) error {
+	return persist(ctx, func() (final bool, err error) {
+		_, err = p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, w)
+		return false, err // there is nothing to commit
+	})
+}
+
+// close implements engine.
+func (p *postgres) close() error { return p.db.Close() }
+
+// transaction runs work in a transaction. A fault is final when the commit may
+// have come to pass all the same.
+func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w work) (final bool, err error) {
+	tx, err := p.db.BeginTx(ctx, &o)
+	if err != nil {
+		return false, fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // does nothing after a commit
+	if err := w(ctx, tx); err != nil {
+		return false, err
+	}
+	if err := tx.Commit(); err != nil {
+		return !again(err), fmt.Errorf("commit: %w", err)
+	}
+	return false, nil
+}
+
+// persist runs something again that PostgreSQL asks to run again, or was away
+// for, a few times, after a wait that grows and differs from caller to caller.
+func persist(ctx context.Context, do func() (final bool, err error)) error {
+	started := time.Now()
 	for try := 1; ; try++ {
-		err := p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
-		if err == nil || !again(err) || try == tries {
+		final, err := do()
+		worth := again(err) || lost(err) && time.Since(started) < outage
+		if err == nil || final || !worth || try == tries || ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -48,32 +94,6 @@ func (p *postgres) write(ctx context.Context, w work) error {
 		case <-time.After(rand.N(time.Millisecond << try)):
 		}
 	}
-}
-
-// read implements engine.
-func (p *postgres) read(ctx context.Context, w work) error { return w(ctx, p.db) }
-
-// snapshot implements engine.
-func (p *postgres) snapshot(ctx context.Context, w work) error {
-	return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, w)
-}
-
-// close implements engine.
-func (p *postgres) close() error { return p.db.Close() }
-
-func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w work) error {
-	tx, err := p.db.BeginTx(ctx, &o)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback() // does nothing after a commit
-	if err := w(ctx, tx); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
 }
 
 // again tells whether a transaction failed only because of others that ran at

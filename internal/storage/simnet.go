@@ -37,14 +37,13 @@ type simnetRows struct {
 }
 
 // SimnetChain implements simnet.Storage.
-func (s *Storage) SimnetChain(ctx context.Context, above int64) (c simnet.Chain, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, q querier) error {
+func (s *Storage) SimnetChain(ctx context.Context, above int64) (simnet.Chain, error) {
+	c, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (simnet.Chain, error) {
 		rows, err := readSimnet(ctx, q, above)
 		if err != nil {
-			return err
+			return simnet.Chain{}, err
 		}
-		c, err = rows.chain()
-		return err
+		return rows.chain()
 	})
 	if err != nil {
 		return simnet.Chain{}, fmt.Errorf("read simnet: %w", err)
@@ -78,9 +77,10 @@ func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*si
 }
 
 // SimnetTip implements simnet.Storage.
-func (s *Storage) SimnetTip(ctx context.Context) (height int64, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRowContext(ctx, "SELECT COALESCE(MAX(height), -1) FROM simnet_blocks").Scan(&height)
+func (s *Storage) SimnetTip(ctx context.Context) (int64, error) {
+	height, err := answer(ctx, s.read, func(ctx context.Context, q querier) (height int64, err error) {
+		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(height), -1) FROM simnet_blocks").Scan(&height)
+		return height, err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("read simnet tip: %w", err)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
 	"runtime"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -17,6 +17,10 @@ import (
 
 // leastReaders is how many connections read at least.
 const leastReaders = 4
+
+// busyTimeout is how long a lock of another process is waited for when no option
+// says it.
+const busyTimeout = 10 * time.Second
 
 // sqliteEngine reads on a few connections and writes on one.
 type sqliteEngine struct {
@@ -27,8 +31,8 @@ type sqliteEngine struct {
 }
 
 // newSQLite makes the engine of an open database and its file.
-func newSQLite(ctx context.Context, db *sql.DB, path string, log *slog.Logger) (*sqliteEngine, error) {
-	reading, err := sql.Open("sqlite", sqliteReading(path))
+func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqliteEngine, error) {
+	reading, err := sql.Open("sqlite", sqliteReading(path, o.BusyTimeout))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +47,7 @@ func newSQLite(ctx context.Context, db *sql.DB, path string, log *slog.Logger) (
 		}
 		s.readers <- r
 	}
-	if s.writer, err = newWriter(ctx, db, log); err != nil {
+	if s.writer, err = newWriter(ctx, db, o.Log); err != nil {
 		return nil, errors.Join(err, reading.Close())
 	}
 	return s, nil
@@ -116,16 +120,20 @@ func makeFile(path string) error {
 // sqliteWriting opens a file for the connection that writes: what is committed
 // is on disk, a lock of another process is waited for, and what savepoints may
 // have to undo is kept in memory.
-func sqliteWriting(path string) string {
+func sqliteWriting(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"},
+		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"},
 		"_txlock": {"immediate"},
 	})
 }
 
 // sqliteReading opens a file for connections that read.
-func sqliteReading(path string) string {
-	return sqliteURL(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}})
+func sqliteReading(path string, busy time.Duration) string {
+	return sqliteURL(path, url.Values{"_pragma": {busyPragma(busy), "query_only(1)"}})
+}
+
+func busyPragma(busy time.Duration) string {
+	return fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())
 }
 
 func sqliteURL(path string, options url.Values) string {

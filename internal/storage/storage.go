@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
@@ -27,6 +28,7 @@ type Storage struct {
 	log     *slog.Logger
 	nesting nesting
 	pruned  atomic.Int64 // when, in Unix milliseconds
+	away    atomic.Bool  // the database does not answer, so that the log tells of changes only
 }
 
 var _ interface {
@@ -44,7 +46,10 @@ type Options struct {
 	// IndexMarks is the file that remembers, outside the database, how far
 	// destination indexes may have been used; "" = none is kept.
 	IndexMarks string
-	Log        *slog.Logger
+	// BusyTimeout is how long SQLite waits, each of a few times, while another
+	// process keeps the database locked; 0 = 10 s.
+	BusyTimeout time.Duration
+	Log         *slog.Logger
 }
 
 // Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and
@@ -62,7 +67,10 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 		return nil, err
 	}
 	s := &Storage{dialect: d, box: box, reserve: marks, log: o.Log}
-	db, err := connect(d, place)
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = busyTimeout
+	}
+	db, err := connect(d, place, o.BusyTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -83,7 +91,7 @@ func InUse(ctx context.Context, url string) (bool, error) {
 		file, err := os.Stat(place)
 		return err == nil && file.Size() > 0, nil
 	}
-	db, err := connect(d, place)
+	db, err := connect(d, place, busyTimeout)
 	if err != nil {
 		return false, fmt.Errorf("look at database: %w", err)
 	}
@@ -104,14 +112,14 @@ func (s *Storage) Close() error { return s.engine.close() }
 
 // connect makes a pool for a database; of SQLite, of the one connection that
 // writes. Nothing is asked of the database yet.
-func connect(d dialect, place string) (*sql.DB, error) {
+func connect(d dialect, place string, busy time.Duration) (*sql.DB, error) {
 	if d != sqliteDialect {
 		return sql.Open(d.driver, place)
 	}
 	if err := makeFile(place); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open(d.driver, sqliteWriting(place))
+	db, err := sql.Open(d.driver, sqliteWriting(place, busy))
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +140,7 @@ func (s *Storage) prepare(ctx context.Context, db *sql.DB, place string, o Optio
 		return nil
 	}
 	var err error
-	s.engine, err = newSQLite(ctx, db, place, o.Log)
+	s.engine, err = newSQLite(ctx, db, place, o)
 	return err
 }
 
@@ -162,26 +170,46 @@ func masterKeyValue(ctx context.Context, q querier) (value string, err error) {
 	return value, err
 }
 
-// write runs work in a transaction; ErrNested from inside another one.
+// write runs work in a transaction; ErrNested from inside another one, and
+// invoice.ErrUnavailable. Whether work was committed is known only without an
+// error, and it may run on when the context has ended: what it finds out comes
+// back by answer.
 func (s *Storage) write(ctx context.Context, w work) error {
 	if err := s.nesting.check(); err != nil {
 		return err
 	}
-	return s.engine.write(ctx, s.nesting.note(w))
+	return s.availability(ctx, s.engine.write(ctx, s.nesting.note(w)))
 }
 
-// read runs work whose statements need not agree with each other; ErrNested.
+// read runs work whose statements need not agree with each other; ErrNested and
+// invoice.ErrUnavailable.
 func (s *Storage) read(ctx context.Context, w work) error {
 	if err := s.nesting.check(); err != nil {
 		return err
 	}
-	return s.engine.read(ctx, w)
+	return s.availability(ctx, s.engine.read(ctx, w))
 }
 
-// snapshot runs work whose statements all see the same state; ErrNested.
+// snapshot runs work whose statements all see the same state; ErrNested and
+// invoice.ErrUnavailable.
 func (s *Storage) snapshot(ctx context.Context, w work) error {
 	if err := s.nesting.check(); err != nil {
 		return err
 	}
-	return s.engine.snapshot(ctx, w)
+	return s.availability(ctx, s.engine.snapshot(ctx, w))
+}
+
+// answer runs work that finds something out, by write, read or snapshot. The
+// answer is looked at only when work has ended: a caller whose context ends goes
+// home with nothing, while the writer may still be at it.
+func answer[T any](ctx context.Context, run func(context.Context, work) error, find func(context.Context, querier) (T, error)) (T, error) {
+	var found, nothing T
+	err := run(ctx, func(ctx context.Context, q querier) (err error) {
+		found, err = find(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nothing, err
+	}
+	return found, nil
 }

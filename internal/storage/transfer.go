@@ -144,9 +144,9 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 }
 
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
-func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) (all []invoice.Recorded, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		all, err = list(ctx, q, readRecorded, `
+func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
+		return list(ctx, q, readRecorded, `
 			SELECT invoice_id, id, tx, script, asset, spends, block_hash, confirmations, required
 			FROM transfers
 			WHERE network = $1 AND presence = 'present' AND (block_height IS NULL OR confirmations < required)
@@ -154,7 +154,6 @@ func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above
 			SELECT invoice_id, id, tx, script, asset, spends, block_hash, confirmations, required
 			FROM transfers
 			WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required`, string(network), above)
-		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("recorded transfers on %s: %w", network, err)

@@ -115,15 +115,14 @@ func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wall
 	return nil
 }
 
-// Wallets implements merchant.Storage.
+// Wallets implements merchant.Storage. One row that was changed fails them all;
+// the error names it.
 func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
-	var rows []walletRow
-	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
-		rows, err = list(ctx, q, readWalletRow, `
+	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]walletRow, error) {
+		return list(ctx, q, readWalletRow, `
 			SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
 			FROM wallets WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL
 			ORDER BY created_at, id`, merchantID, string(mode))
-		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read wallets: %w", err)

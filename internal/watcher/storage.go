@@ -14,6 +14,9 @@ type Storage interface {
 	// the epoch, which grows with every new holder, or invoice.ErrFenced while
 	// somebody else's lease runs.
 	AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error)
+	// ReleaseLease gives the lead of a network up, if it is still the epoch's, so
+	// that the next holder need not wait for its end.
+	ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error
 	// SaveProgress writes how far a network was scanned, if the lease still holds
 	// and its sequence is newer than the saved one; else invoice.ErrFenced.
 	SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error

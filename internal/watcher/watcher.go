@@ -33,6 +33,9 @@ type Config struct {
 // leaseFor is how long a lead runs: a process that died is followed after it.
 const leaseFor = 10 * time.Second
 
+// releaseFor is how long the end of a watcher may take to give its lead up.
+const releaseFor = 2 * time.Second
+
 // gap is the time between two scans above which unconfirmed money may have been
 // missed.
 const gap = time.Minute
@@ -48,8 +51,9 @@ type Watcher struct {
 // New makes a Watcher.
 func New(c Config) *Watcher { return &Watcher{Config: c} }
 
-// Run looks until the context ends, and returns nil then.
+// Run looks until the context ends, gives the lead up, and returns nil then.
 func (w *Watcher) Run(ctx context.Context) error {
+	defer w.release(ctx)
 	tick := time.NewTicker(w.Every)
 	defer tick.Stop()
 	var wake <-chan struct{}
@@ -139,6 +143,18 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 	}
 	w.index.watchSpends(recorded)
 	return nil
+}
+
+// release gives the lead up, so that the next process leads at once.
+func (w *Watcher) release(ctx context.Context) {
+	if w.epoch == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
+	defer cancel()
+	if err := w.Storage.ReleaseLease(ctx, w.Network.ID(), w.epoch); err != nil {
+		w.Log.Warn("lead not given up", "network", w.Network.ID(), "error", err)
+	}
 }
 
 // report logs when watching fails and when it works again.

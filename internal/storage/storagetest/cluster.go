@@ -16,6 +16,7 @@ import (
 // cluster is a running PostgreSQL server.
 type cluster struct {
 	port int
+	data string // its directory
 	// alive keeps the server running: it ends when this pipe does, and so with
 	// this process, however that ends.
 	alive *os.File
@@ -42,7 +43,7 @@ const keeper = `
 bin=$1; data=$2
 "$bin/postgres" -D "$data" >"$data/log" 2>&1 &
 cat >/dev/null
-"$bin/pg_ctl" -D "$data" -m immediate -W stop >/dev/null 2>&1
+"$bin/pg_ctl" -D "$data" -m immediate stop >/dev/null 2>&1
 wait
 rm -rf "$data"
 `
@@ -62,7 +63,7 @@ func startCluster() (*cluster, error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
 	}
-	c := &cluster{}
+	c := &cluster{data: data}
 	if c.port, err = freePort(); err != nil {
 		return nil, err
 	}

@@ -36,12 +36,7 @@ var (
 // Where PostgreSQL is not installed the test is skipped, but fails in CI.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	if binaries() == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("PostgreSQL is not installed")
-		}
-		t.Skip("PostgreSQL is not installed")
-	}
+	needPostgres(t)
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +46,18 @@ func Postgres(t testing.TB) string {
 		t.Fatalf("make database: %v", err)
 	}
 	return server.url(name)
+}
+
+// needPostgres skips a test where PostgreSQL is not installed, but fails it in CI.
+func needPostgres(t testing.TB) {
+	t.Helper()
+	switch {
+	case binaries() != "":
+	case os.Getenv("CI") == "true":
+		t.Fatal("PostgreSQL is not installed")
+	default:
+		t.Skip("PostgreSQL is not installed")
+	}
 }
 
 // url is where a database of the server is.

@@ -1,0 +1,220 @@
+package e2e_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/app"
+)
+
+const (
+	bareKey    = "BareKey0BareKey0BareKey0BareKey0"
+	bareSecret = "BareSecretBareSecretBareSecretBareSecret"
+)
+
+// bare is a service that knows spec/invoice-service.md and nothing else. It is
+// written from that page alone, so it uses none of our packages.
+type bare struct {
+	tells bool // it also has invoice/status, as the family's services do
+
+	mu       sync.Mutex
+	invoices map[string]map[string]any
+}
+
+// ServeHTTP implements http.Handler.
+func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/api/v2/invoice/new" && r.Method == http.MethodPost:
+		b.create(w, r)
+	case r.URL.Path == "/api/v2/invoice/status" && r.Method == http.MethodGet && b.tells:
+		b.tell(w, r.URL.Query().Get("id"))
+	default:
+		http.Error(w, "404 page not found", http.StatusNotFound)
+	}
+}
+
+// create answers a request that holds the six fields of the specification.
+func (b *bare) create(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	mac := hmac.New(sha512.New, []byte(bareSecret))
+	mac.Write(body)
+	if err != nil || r.Header.Get("X-Processing-Key") != bareKey || r.Header.Get("X-Processing-Signature") != hex.EncodeToString(mac.Sum(nil)) {
+		http.Error(w, "who are you", http.StatusForbidden)
+		return
+	}
+	var request struct {
+		Amount           json.Number `json:"amount"`
+		FiatCurrency     string      `json:"fiat_currency"`
+		URLSuccess       string      `json:"url_success"`
+		URLFailure       string      `json:"url_failure"`
+		AllowPaidExpired bool        `json:"allow_paid_expired"`
+		DisableConvert   bool        `json:"disable_convert"`
+	}
+	fields := json.NewDecoder(strings.NewReader(string(body)))
+	fields.DisallowUnknownFields()
+	if err := fields.Decode(&request); err != nil || r.Header.Get("Content-Type") != "application/json" {
+		http.Error(w, fmt.Sprint("what is this: ", err), http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := fmt.Sprintf("bare%028d", len(b.invoices)+1)
+	invoice := map[string]any{
+		"foreign_id": id, "status": "created",
+		"expired_at":    time.Now().Add(15 * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z"),
+		"client_amount": request.Amount, "client_currency": request.FiatCurrency,
+		"addresses": []map[string]any{
+			bareAddress("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "0.00014464", "BTC", "93333.6", "86420"),
+			bareAddress("0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "0.00471679", "ETH", "2862.108", "2650.1"),
+		},
+	}
+	if b.invoices == nil {
+		b.invoices = map[string]map[string]any{}
+	}
+	b.invoices[id] = invoice
+	_ = json.NewEncoder(w).Encode(invoice)
+}
+
+func bareAddress(address, expected, currency, usd, eur string) map[string]any {
+	return map[string]any{
+		"address": address, "expected_amount": json.Number(expected), "crypto_currency": currency,
+		"rate_usd": json.Number(usd), "rate_eur": json.Number(eur),
+	}
+}
+
+// tell answers with the invoice as it stands.
+func (b *bare) tell(w http.ResponseWriter, id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	invoice, known := b.invoices[id]
+	if !known {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(invoice)
+}
+
+// pay makes every invoice paid.
+func (b *bare) pay() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, invoice := range b.invoices {
+		invoice["status"] = "paid"
+	}
+}
+
+// count is how many invoices were made.
+func (b *bare) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.invoices)
+}
+
+// bareShop is storefront and payment page alone, in front of a bare service.
+func bareShop(t *testing.T, b *bare) (url string) {
+	t.Helper()
+	service := httptest.NewServer(b)
+	t.Cleanup(service.Close)
+	c := settings(t, "CHEQUER_API_KEY="+bareKey, "CHEQUER_API_SECRET="+bareSecret, "CHEQUER_SHOP_NAME=Atelier Nord")
+	a, err := app.NewStorefront(t.Context(), c, service.URL, app.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running(t, a)
+	return "http://" + a.Addr()
+}
+
+// TestStorefrontNeedsOnlyTheSpecification shows our pages in front of services
+// that know nothing of us.
+func TestStorefrontNeedsOnlyTheSpecification(t *testing.T) {
+	for _, variant := range []struct {
+		name  string
+		tells bool
+	}{
+		{"creation_only", false},
+		{"with_status", true},
+	} {
+		for _, s := range []screen{screens[0], screens[3]} {
+			t.Run(variant.name+"_"+s.name, func(t *testing.T) {
+				service := &bare{tells: variant.tells}
+				url := bareShop(t, service)
+				b := open(t, s)
+				page := b.order(url, "12,50")
+				b.showsBareInvoice(url, page)
+				b.picture(s, "bare_"+variant.name)
+				if got := service.count(); got != 1 {
+					t.Errorf("%d invoices were made", got)
+				}
+				if variant.tells {
+					service.pay()
+					b.awaits("#st", "Paid. Thank you.", b.lookAgain(s, page))
+					b.picture(s, "bare_paid")
+				}
+				b.quiet()
+				b.unknownInvoice(url)
+			})
+		}
+	}
+}
+
+// showsBareInvoice fails when the page lacks something that the specification
+// tells.
+func (b *tab) showsBareInvoice(url, page string) {
+	b.t.Helper()
+	if want := url + "/invoice/bare" + strings.Repeat("0", 27) + "1"; page != want {
+		b.t.Errorf("the form led to %s, not %s", page, want)
+	}
+	if got := b.text(".due .v"); got != "€12.50" {
+		b.t.Errorf("amount due = %q", got)
+	}
+	for id, want := range map[string][2]string{
+		"m1": {"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "0.00014464"},
+		"m2": {"0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "0.00471679"},
+	} {
+		b.click(fmt.Sprintf("label[for=%q]", id))
+		section := fmt.Sprintf("section:has(#%s-address)", id)
+		b.do(chromedp.WaitVisible(chromedp.CSS(section)))
+		got := [2]string{b.attribute("#"+id+"-address", "data-copy"), b.attribute("#"+id+"-amount", "data-copy")}
+		if got != want {
+			b.t.Errorf("%s asks for %q, not %q", id, got, want)
+		}
+		if code := b.decode(section + " .qr svg"); code != want[0] {
+			b.t.Errorf("%s: the code says %q, not the bare address %q", id, code, want[0])
+		}
+	}
+	clock := regexp.MustCompile(`^1[45]:[0-5][0-9]$`)
+	if b.screen.noJS {
+		clock = regexp.MustCompile(`^[0-2][0-9]:[0-5][0-9] UTC$`)
+	}
+	if got := b.text("#clock"); !clock.MatchString(got) {
+		b.t.Errorf("the price is held until %q", got)
+	}
+}
+
+// unknownInvoice fails when there is no page that says so in words.
+func (b *tab) unknownInvoice(url string) {
+	b.t.Helper()
+	unknown := url + "/invoice/" + strings.Repeat("x", 32)
+	read(b.t, unknown, http.StatusNotFound)
+	b.visit(unknown)
+	if got := b.text("h1"); got != "This page does not exist" {
+		b.t.Errorf("the page of an unknown invoice says %q", got)
+	}
+	if got := b.attribute("a.btn", "href"); got != "/" {
+		b.t.Errorf("the page of an unknown invoice leads to %q", got)
+	}
+}

@@ -1,0 +1,93 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// TestLinksKeepThePublicAddress crawls the pages of programs with different
+// public addresses, as behind a proxy or a hidden service: no link leaves the
+// base path, and none makes https of http.
+func TestLinksKeepThePublicAddress(t *testing.T) {
+	t.Parallel()
+	onion := "http://" + strings.Repeat("chequer2", 7) + ".onion"
+	for name, base := range map[string]string{
+		"path":           "https://shop.example/pay",
+		"onion":          onion,
+		"onion_and_path": onion + "/pay",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, settings(t, "CHEQUER_BASE_URL="+base+"/"), app.Options{Demo: true})
+			c := newCrawler(t, base, p.url)
+			c.visit(c.path("/"), http.StatusOK)
+			c.visit(c.path("/nothing/here"), http.StatusNotFound)
+			c.visit(c.path("/invoice/"+strings.Repeat("x", 32)), http.StatusNotFound)
+			c.order("12,5,0", "a") // refused in words
+			page := c.order("12.50", "a")
+			for _, action := range []string{"under", "exact", "confirm", "reorganise", "confirm"} {
+				c.simulate(page, action)
+			}
+			c.simulate(page, "replace") // refused in words
+			c.simulate(c.order("12.50", "b"), "late")
+			for _, needed := range []string{page + "?m=USDC-BASE", page + "?auto=1&m=BTC", c.path("/")} {
+				if !c.seen[needed] {
+					t.Errorf("no link leads to %s", needed)
+				}
+			}
+			c.callsTheAPI(p)
+		})
+	}
+}
+
+// callsTheAPI fails when the API is not below the base path, or tells another
+// address of the page than the public one.
+func (c *crawler) callsTheAPI(p *program) {
+	c.t.Helper()
+	merchant := shopVia(c.t, c.inside(c.path("")), p.key, c.http.Transport)
+	id := merchant.order()
+	merchant.simulate(id, api.SimulateExact)
+	if got := merchant.invoice(id).Status; got != api.StatusPending {
+		c.t.Errorf("the invoice is %s", got)
+	}
+	response := c.send(http.MethodGet, c.path(api.PathInvoiceStatus+"?id="+id), nil)
+	response.Body.Close()
+	if got, want := response.Header.Get("Location"), c.base.String()+"/invoice/"+id; got != want || response.StatusCode != http.StatusOK {
+		c.t.Errorf("invoice/status answers %d and leads to %q, not %q", response.StatusCode, got, want)
+	}
+	if c.base.Path == "" {
+		return
+	}
+	response = c.send(http.MethodGet, api.PathInvoiceStatus+"?id="+id, nil)
+	response.Body.Close()
+	if response.StatusCode != http.StatusNotFound {
+		c.t.Errorf("the API outside the base path answers %d", response.StatusCode)
+	}
+}
+
+// TestPageWorksBelowABasePath pays in a browser where style, script, stream and
+// forms all are below a path.
+func TestPageWorksBelowABasePath(t *testing.T) {
+	c := settings(t)
+	c.BaseURL = "http://" + c.Listen + "/pay"
+	p := start(t, c, app.Options{Demo: true})
+	merchant := newShop(t, c.BaseURL, p.key)
+	for _, s := range []screen{screens[0], screens[2]} {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			page := b.order(c.BaseURL, "12,50")
+			if !strings.HasPrefix(page, c.BaseURL+"/invoice/") {
+				t.Errorf("the form led to %s", page)
+			}
+			merchant.simulate(idOf(page), api.SimulateExact)
+			b.awaits("#st", "Payment seen", b.lookAgain(s, page))
+			b.click("#sim-confirm")
+			b.awaits("#st", "Paid", b.lookAgain(s, page))
+			b.quiet()
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a page may take on a loaded machine. Nothing waits for it
+// when all is well.
+const patience = 60 * time.Second
+
+// browser is one Chromium for the whole package: starting it is the slow part.
+var browser struct {
+	once   sync.Once
+	ctx    context.Context
+	cancel context.CancelFunc
+	err    error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if browser.cancel != nil {
+		browser.cancel()
+	}
+	if built.path != "" {
+		_ = os.RemoveAll(filepath.Dir(built.path))
+	}
+	os.Exit(code)
+}
+
+// need skips a test whose program is not on this machine; in CI that fails.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not installed", program)
+	}
+	t.Skipf("%s is not installed", program)
+}
+
+// screen is a size of a window and what the shopper prefers.
+type screen struct {
+	name          string
+	width, height int64
+	dark, noJS    bool
+}
+
+var screens = []screen{
+	{name: "phone", width: 390, height: 844},
+	{name: "desk", width: 1280, height: 900},
+	{name: "phone_without_javascript", width: 390, height: 844, noJS: true},
+	{name: "desk_without_javascript_dark", width: 1280, height: 900, noJS: true, dark: true},
+}
+
+// tab is a new tab of the browser. It collects what the console says.
+type tab struct {
+	t       *testing.T
+	ctx     context.Context
+	screen  screen
+	mu      sync.Mutex
+	console []string
+}
+
+func open(t *testing.T, s screen) *tab {
+	t.Helper()
+	need(t, "chromium")
+	browser.once.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(90*time.Second),
+			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-back-forward-cache", true)) // going back is then harder for the page
+		allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
+		browser.ctx, browser.cancel = chromedp.NewContext(allocator)
+		browser.err = chromedp.Do(browser.ctx)
+	})
+	if browser.err != nil {
+		t.Fatalf("start chromium: %v", browser.err)
+	}
+	ctx, cancel := chromedp.NewContext(browser.ctx)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx, screen: s}
+	b.check(chromedp.Do(ctx)) // a tab lives as long as the context of its first step
+	b.do(chromedp.EmulateViewport(s.width, s.height, chromedp.EmulateScale(2)))
+	b.listen()
+	if s.dark {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		})
+		b.check(err)
+	}
+	if s.noJS {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		b.check(err)
+	}
+	return b
+}
+
+// listen collects warnings and errors of the console.
+func (b *tab) listen() {
+	go func() {
+		for m := range chromedp.Console(b.ctx) {
+			if m.Type == "error" || m.Type == "warning" || m.Type == chromedp.ConsoleException {
+				b.mu.Lock()
+				b.console = append(b.console, string(m.Type)+": "+m.Text)
+				b.mu.Unlock()
+			}
+		}
+	}()
+}
+
+// quiet fails the test when the console said something.
+func (b *tab) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, line := range b.console {
+		b.t.Errorf("console: %s", line)
+	}
+}
+
+func (b *tab) check(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	b.check(chromedp.Do(ctx, steps...))
+}
+
+func (b *tab) visit(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
+
+// text is that of the first element that matches, "" when there is none: the
+// page may be changing.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[string](fmt.Sprintf(`(document.querySelector(%q)||{textContent:""}).textContent.trim()`, selector)))
+}
+
+// attribute is that of the first element that matches.
+func (b *tab) attribute(selector, name string) string {
+	b.t.Helper()
+	r := get(b, chromedp.AttributeValue(chromedp.CSS(selector), name))
+	return r.Value
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// awaits waits until an element's text holds some words. With scripts off the
+// page is looked at again as a shopper would do it, by its link.
+func (b *tab) awaits(selector, words string, again func()) {
+	b.t.Helper()
+	deadline := time.Now().Add(patience)
+	last := ""
+	for time.Now().Before(deadline) {
+		last = b.text(selector)
+		if strings.Contains(last, words) {
+			return
+		}
+		b.do(chromedp.Sleep(100 * time.Millisecond))
+		if again != nil {
+			again()
+		}
+	}
+	b.t.Fatalf("%s says %q, not %q", selector, last, words)
+}
+
+// get runs an action that has a result.
+func get[T any](b *tab, action chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, action)
+	b.check(err)
+	return value
+}

@@ -1,0 +1,177 @@
+package e2e_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+)
+
+// crawler visits a program's pages by its public address, over a proxy that ends
+// https.
+type crawler struct {
+	t    *testing.T
+	base *url.URL
+	http *http.Client
+	seen map[string]bool // paths with their queries
+}
+
+func newCrawler(t *testing.T, base, program string) *crawler {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(program, "http://"))
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &crawler{t: t, base: u, seen: map[string]bool{}, http: &http.Client{
+		Transport: transport, Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// path is where one of our paths is.
+func (c *crawler) path(ours string) string { return c.base.Path + ours }
+
+// inside is the address that the proxy asks the program for.
+func (c *crawler) inside(path string) string { return "http://" + c.base.Host + path }
+
+// send sends a request as a browser on one of our pages does.
+func (c *crawler) send(method, path string, form url.Values) *http.Response {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.inside(path), strings.NewReader(form.Encode()))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", "null") // our pages send no referrer
+		if c.base.Scheme == "https" {
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+		}
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return response
+}
+
+// visit reads a page, which must have a status, and all that it links to.
+func (c *crawler) visit(path string, status int) {
+	c.t.Helper()
+	if c.seen[path] {
+		return
+	}
+	c.seen[path] = true
+	response := c.send(http.MethodGet, path, nil)
+	if response.StatusCode != status {
+		c.t.Errorf("%s answers %d, not %d", path, response.StatusCode, status)
+	}
+	c.examine(path, response)
+}
+
+// post sends a form, and goes where it leads or reads what it answers.
+func (c *crawler) post(path string, form url.Values) (leadsTo string) {
+	c.t.Helper()
+	response := c.send(http.MethodPost, path, form)
+	to := response.Header.Get("Location")
+	if response.StatusCode == http.StatusSeeOther {
+		c.keeps("POST "+path, to)
+		delete(c.seen, to) // it looks different now
+		c.visit(to, http.StatusOK)
+	}
+	c.examine("POST "+path, response)
+	return to
+}
+
+// order sends the storefront's form and returns the path of the invoice's page.
+func (c *crawler) order(amount, token string) (page string) {
+	c.t.Helper()
+	storefront := c.send(http.MethodGet, c.path("/"), nil)
+	defer storefront.Body.Close()
+	form, err := goquery.NewDocumentFromReader(storefront.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	action := form.Find("form").AttrOr("action", "")
+	return c.post(action, url.Values{"amount": {amount}, "token": {strings.Repeat(token, 20)}})
+}
+
+// simulate presses a button of the test tools.
+func (c *crawler) simulate(page, action string) {
+	c.t.Helper()
+	c.post(page+"/simulate", url.Values{"action": {action}})
+}
+
+// linking are the attributes that hold an address, for browsers or our script.
+var linking = []string{"href", "src", "action", "formaction", "data-self", "data-stream"}
+
+// examine reads an answer to its end, checks its links and visits them.
+func (c *crawler) examine(where string, response *http.Response) {
+	c.t.Helper()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text, header := string(body), response.Header
+	if c.base.Scheme == "http" && (strings.Contains(text, "https:") || header.Get("Strict-Transport-Security") != "" ||
+		strings.Contains(header.Get("Content-Security-Policy"), "upgrade-insecure-requests")) {
+		c.t.Errorf("%s forces https", where)
+	}
+	if refresh := header.Get("Refresh"); strings.Contains(refresh, "=") {
+		c.t.Errorf("%s reloads at another address: %s", where, refresh)
+	}
+	if strings.Contains(text, "url(/") || strings.Contains(text, "@import") {
+		c.t.Errorf("%s loads something by a fixed path", where)
+	}
+	if !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
+		return
+	}
+	page, err := goquery.NewDocumentFromReader(strings.NewReader(text))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, name := range linking {
+		for _, element := range page.Find("[" + name + "]").EachIter() {
+			c.follow(where, element, name)
+		}
+	}
+}
+
+// follow checks a link, and visits it when it is a page or something on one.
+func (c *crawler) follow(where string, element *goquery.Selection, name string) {
+	c.t.Helper()
+	link := element.AttrOr(name, "")
+	if c.keeps(where, link) && slices.Contains([]string{"href", "src", "data-self"}, name) {
+		link, _, _ = strings.Cut(link, "#")
+		c.visit(link, http.StatusOK)
+	}
+}
+
+// keeps fails when an address is not below the public one, and tells whether it
+// is a path of ours at all.
+func (c *crawler) keeps(where, link string) bool {
+	c.t.Helper()
+	u, err := url.Parse(link)
+	switch {
+	case err != nil:
+		c.t.Errorf("%s links to %q: %v", where, link, err)
+		return false
+	case strings.HasPrefix(link, "#"), slices.Contains([]string{"bitcoin", "litecoin", "ethereum"}, u.Scheme):
+		return false
+	case u.Scheme != "" || u.Host != "" || !strings.HasPrefix(link, c.path("/")):
+		c.t.Errorf("%s links to %q, which is not below %q", where, link, c.path("/"))
+		return false
+	}
+	return true
+}

@@ -1,0 +1,203 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/keys"
+	"chequer/internal/signature"
+	"chequer/internal/storage/storagetest"
+)
+
+// BIP 84's account key: it receives in these tests only.
+const zpub = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
+
+// engines are the databases that the program runs on. Without an address it
+// makes a file of its own.
+var engines = []struct {
+	name     string
+	database func(t *testing.T) string
+}{
+	{"sqlite", func(*testing.T) string { return "" }},
+	{"postgresql", func(t *testing.T) string { return storagetest.Postgres(t) }},
+}
+
+// TestKilledWhileCreating kills the program during 100 parallel creations:
+// nothing that was answered is lost, and no index is used twice.
+func TestKilledWhileCreating(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			listen := freePort(t)
+			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_RATE_LIMIT=off",
+				"CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08")}
+			if url := engine.database(t); url != "" {
+				p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+url)
+			}
+			p.run("wallet", "add", "BTC", zpub)
+			var key struct{ Key, Secret string }
+			if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
+				t.Fatal(err)
+			}
+			p.serve()
+			answered := p.createUntilKilled(key.Key, key.Secret, 100, 40)
+			p.serve()
+			p.allThere(answered)
+			p.nextIndexIsFree(key.Key, key.Secret, answered)
+		})
+	}
+}
+
+// createUntilKilled starts creations in parallel and kills the server when some
+// of them are answered. It returns those answers.
+func (p *process) createUntilKilled(key, secret string, parallel int, enough int64) []api.Invoice {
+	var mu sync.Mutex
+	var answered []api.Invoice
+	var count atomic.Int64
+	reached := make(chan struct{})
+	var once sync.Once
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	var group sync.WaitGroup
+	for range parallel {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				inv, err := create(ctx, p.url, key, secret)
+				if err != nil {
+					return // the server is gone
+				}
+				mu.Lock()
+				answered = append(answered, inv)
+				mu.Unlock()
+				if count.Add(1) >= enough {
+					once.Do(func() { close(reached) })
+				}
+			}
+		})
+	}
+	select {
+	case <-reached:
+	case <-ctx.Done():
+		p.t.Fatal("too few creations were answered")
+	}
+	p.kill()
+	cancel()
+	group.Wait()
+	return answered
+}
+
+// create makes one invoice over HTTP with the family's signature.
+func create(ctx context.Context, url, key, secret string) (api.Invoice, error) {
+	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+api.PathInvoiceNew, bytes.NewReader(body))
+	if err != nil {
+		return api.Invoice{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(api.HeaderKey, key)
+	r.Header.Set(api.HeaderSignature, signature.Sign(secret, body))
+	return answer(r)
+}
+
+// answer is what the server says to a request.
+func answer(r *http.Request) (api.Invoice, error) {
+	var inv api.Invoice
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return inv, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return inv, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return inv, fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	return inv, json.Unmarshal(text, &inv)
+}
+
+// allThere fails when an answered invoice is gone, or its address moved.
+func (p *process) allThere(answered []api.Invoice) {
+	p.t.Helper()
+	for _, want := range answered {
+		r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+want.ForeignID, nil)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		got, err := answer(r)
+		if err != nil {
+			p.t.Errorf("invoice %s is lost: %v", want.ForeignID, err)
+			continue
+		}
+		if got.Addresses[0].Address != want.Addresses[0].Address {
+			p.t.Errorf("invoice %s has address %s, was answered %s", want.ForeignID, got.Addresses[0].Address, want.Addresses[0].Address)
+		}
+	}
+}
+
+// nextIndexIsFree fails when two invoices share an address, or when more were
+// skipped than creations can have been under way.
+func (p *process) nextIndexIsFree(key, secret string, answered []api.Invoice) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	next, err := create(ctx, p.url, key, secret)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	used := map[string]string{}
+	for _, inv := range append(answered, next) {
+		address := inv.Addresses[0].Address
+		if other, twice := used[address]; twice {
+			p.t.Errorf("invoices %s and %s share %s", other, inv.ForeignID, address)
+		}
+		used[address] = inv.ForeignID
+	}
+	account, err := keys.Parse(zpub, keys.BTC, keys.Main, "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for index := range uint32(len(answered) + 101) {
+		address, _, err := account.Address(index)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if address == next.Addresses[0].Address {
+			if int(index) < len(answered) {
+				p.t.Errorf("the next index is %d after %d answers", index, len(answered))
+			}
+			return
+		}
+	}
+	p.t.Errorf("the next invoice skipped more than the creations under way")
+}
+
+// TestNoPublishedKeyInTheBinary looks for the keys of published vectors, whose
+// private halves everybody knows.
+func TestNoPublishedKeyInTheBinary(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, published := range []string{
+		zpub[4:40], "CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3", "DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMt",
+		"bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "9858EfFD232B4033E47d90003D41EC34EcaEda94",
+		"BosfCnifzxcFwrSzQiqu2DBVTshkCXacvNsWGYJVVhhawA7d4R5WSWGFNbi8Aw6ZRc", "abandon abandon",
+		"f39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+	} {
+		if bytes.Contains(content, []byte(published)) {
+			t.Errorf("the binary holds %s", published)
+		}
+	}
+}

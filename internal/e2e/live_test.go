@@ -1,0 +1,109 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// TestOpenPageShowsNewsByItself pays by another client while a page is open: the
+// page turns without being loaded again, whatever happens to its stream.
+func TestOpenPageShowsNewsByItself(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	s := screens[0]
+	t.Run("by_its_stream", func(t *testing.T) {
+		b := open(t, s)
+		id := idOf(b.order(p.url, "12,50"))
+		b.mark()
+		merchant.simulate(id, api.SimulateExact)
+		b.awaits("#st", "Payment seen", nil)
+		merchant.simulate(id, api.SimulateConfirm)
+		b.awaits("#st", "Paid. Thank you.", nil)
+		if got := get(b, chromedp.Title()); got != "Paid – Demo shop" {
+			t.Errorf("the tab is called %q", got)
+		}
+		b.awaits("#say", "Paid. Your payment is confirmed.", nil)
+		b.unmoved()
+		b.quiet()
+	})
+	t.Run("again_after_a_reorganisation", func(t *testing.T) {
+		b := open(t, s)
+		id := idOf(b.order(p.url, "12,50"))
+		b.mark()
+		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		b.awaits("#st", "Paid. Thank you.", nil)
+		b.click("#sim-reorganise")
+		b.awaits("#st", "Payment seen", nil)
+		merchant.simulate(id, api.SimulateConfirm)
+		b.awaits("#st", "Paid. Thank you.", nil)
+		b.unmoved()
+		b.quiet()
+	})
+	t.Run("by_polling_when_the_stream_is_blocked", func(t *testing.T) {
+		b := open(t, s)
+		b.block("*://*:*/invoice/*/live*")
+		id := idOf(b.order(p.url, "12,50"))
+		b.mark()
+		stream := `fetch(document.getElementById("live").dataset.stream).then(() => "open", () => "blocked")`
+		if got := get(b, chromedp.Evaluate[string](stream, chromedp.EvalAwaitPromise)); got != "blocked" {
+			t.Fatalf("the stream is %s", got)
+		}
+		merchant.simulate(id, api.SimulateExact)
+		b.awaits("#st", "Payment seen", nil)
+		b.unmoved()
+	})
+	t.Run("after_the_tab_slept", func(t *testing.T) {
+		b := open(t, s)
+		id := idOf(b.order(p.url, "12,50"))
+		b.mark()
+		b.lifecycle(page.SetWebLifecycleStateStateFrozen)
+		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		merchant.status(id, api.StatusPaid, patience)
+		if got := b.text("#st"); got != "Waiting for your payment" {
+			t.Errorf("a frozen page says %q", got)
+		}
+		b.lifecycle(page.SetWebLifecycleStateStateActive)
+		b.awaits("#st", "Paid. Thank you.", nil)
+		b.unmoved()
+		b.quiet()
+	})
+}
+
+// mark leaves something on the page that is gone when it is loaded again.
+func (b *tab) mark() {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[bool](`window.marked = true`))
+}
+
+// unmoved fails when the page was loaded again since mark.
+func (b *tab) unmoved() {
+	b.t.Helper()
+	if !get(b, chromedp.Evaluate[bool](`window.marked === true`)) {
+		b.t.Error("the page was loaded again")
+	}
+}
+
+// block keeps the tab from loading what matches a URL pattern.
+func (b *tab) block(pattern string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+	b.check(err)
+	_, err = chromedp.Call(b.ctx, network.SetBlockedURLs, network.SetBlockedURLsParams{
+		URLPatterns: []*network.BlockPattern{{URLPattern: pattern, Block: true}},
+	})
+	b.check(err)
+}
+
+// lifecycle freezes the tab, as browsers do with those in the background, or
+// wakes it.
+func (b *tab) lifecycle(state page.SetWebLifecycleStateState) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
+	b.check(err)
+}

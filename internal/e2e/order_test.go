@@ -1,0 +1,142 @@
+package e2e_test
+
+import (
+	"database/sql"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/app"
+	"chequer/internal/config"
+)
+
+// TestImpatienceMakesOneInvoice clicks twice and goes back to send the form
+// again: there is one invoice for one wish.
+func TestImpatienceMakesOneInvoice(t *testing.T) {
+	for _, s := range []screen{screens[0], screens[2]} {
+		t.Run(s.name, func(t *testing.T) {
+			c := settings(t)
+			p := start(t, c, app.Options{Demo: true})
+			b := open(t, s)
+			b.visit(p.url)
+			b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12,50"))
+			b.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			page := get(b, chromedp.Location())
+			if got := invoices(t, c); got != 1 {
+				t.Errorf("%d invoices were made by a double click", got)
+			}
+
+			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
+			b.do(chromedp.SetValue(chromedp.CSS("#amount"), "12,50"))
+			b.click("form button.btn")
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := get(b, chromedp.Location()); got != page {
+				t.Errorf("back and again led to %s, not to %s", got, page)
+			}
+			if got := invoices(t, c); got != 1 {
+				t.Errorf("%d invoices were made by going back", got)
+			}
+
+			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
+			b.do(chromedp.SetValue(chromedp.CSS("#amount"), "13,00"))
+			b.click("form button.btn")
+			b.awaits(".due .v", "€13.00", nil)
+			if got := get(b, chromedp.Location()); got == page {
+				t.Error("another amount led to the same invoice")
+			}
+			b.quiet()
+		})
+	}
+}
+
+// TestSameFormTokenLeadsToOneInvoice sends a form many times at once and once
+// more.
+func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	p := start(t, c, app.Options{Demo: true})
+	page := read(t, p.url+"/", http.StatusOK)
+	action := page.Find("form").AttrOr("action", "")
+	form := url.Values{"amount": {"12,50"}, "token": {page.Find("input[name=token]").AttrOr("value", "")}}
+	var led sync.Map
+	send := func() {
+		_, to := post(t, p.url+action, form)
+		led.Store(to, true)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(send)
+	}
+	group.Wait()
+	send()
+	for to := range led.Range {
+		if !strings.HasPrefix(to.(string), "/invoice/") {
+			t.Errorf("the form led to %q", to)
+		}
+	}
+	if got := invoices(t, c); got != 1 {
+		t.Errorf("%d invoices were made", got)
+	}
+}
+
+// TestServeHasNoFormUntilItIsAskedFor looks at the root of a server that takes
+// real money.
+func TestServeHasNoFormUntilItIsAskedFor(t *testing.T) {
+	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
+	p := start(t, settings(t, live...), app.Options{})
+	page := read(t, p.url+"/", http.StatusOK)
+	if got := page.Find("h1").Text(); got != "This is where payments are made" || page.Find("form").Length() > 0 {
+		t.Errorf("the root says %q, with %d forms", got, page.Find("form").Length())
+	}
+	if status, to := post(t, p.url+"/", url.Values{"amount": {"12,50"}}); status != http.StatusMethodNotAllowed || to != "" {
+		t.Errorf("sending a form answers %d and leads to %q", status, to)
+	}
+	with := start(t, settings(t, append(live, "CHEQUER_STOREFRONT=on")...), app.Options{})
+	if read(t, with.url+"/", http.StatusOK).Find("form").Length() != 1 {
+		t.Error("CHEQUER_STOREFRONT=on shows no form")
+	}
+	b := open(t, screens[0])
+	b.visit(p.url)
+	b.picture(screens[0], "no_storefront")
+	b.noSidewaysScroll()
+	b.quiet()
+}
+
+// post sends a form, and returns the status and where it leads.
+func post(t testing.TB, address string, form url.Values) (status int, to string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, response.Header.Get("Location")
+}
+
+// invoices counts those in the database of a program on SQLite.
+func invoices(t testing.TB, c config.Config) (count int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(c.DatabaseURL, "sqlite:")+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM invoices").Scan(&count); err != nil {
+		t.Fatal(err)
+	}
+	return count
+}

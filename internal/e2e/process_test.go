@@ -1,0 +1,129 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"chequer/internal/merchant"
+)
+
+// built is the program as a user runs it, built once.
+var built struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		var folder string
+		if folder, built.err = os.MkdirTemp("", "chequer"); built.err != nil {
+			return
+		}
+		built.path = filepath.Join(folder, "chequer")
+		out, err := exec.Command("go", "build", "-o", built.path, "chequer/cmd/chequer").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("build: %w: %s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+// process is the program running on its own, which can be killed.
+type process struct {
+	t       *testing.T
+	url     string
+	key     merchant.Key // of the demo shop
+	environ []string
+	command *exec.Cmd
+}
+
+// run runs a command of the program to its end and returns its output.
+func (p *process) run(args ...string) []byte {
+	p.t.Helper()
+	c := exec.CommandContext(p.t.Context(), binary(p.t), args...)
+	c.Env = p.environ
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		p.t.Fatalf("chequer %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return out
+}
+
+// serve starts the server and returns once it answers.
+func (p *process) serve() { p.t.Helper(); p.begin("serve", "listens on") }
+
+// demo starts the demo shop, reads its key, and returns once it answers.
+func (p *process) demo() {
+	p.t.Helper()
+	for _, line := range p.begin("demo", "Secret") {
+		switch words := strings.Fields(line); {
+		case strings.Contains(line, "Test key"):
+			p.key.Key = words[len(words)-1]
+		case strings.Contains(line, "Secret"):
+			p.key.Secret = words[len(words)-1]
+		}
+	}
+}
+
+// begin starts a command that goes on, and returns the lines that it says up to
+// the one with certain words.
+func (p *process) begin(name, words string) []string {
+	p.t.Helper()
+	p.command = exec.Command(binary(p.t), name)
+	p.command.Env = p.environ
+	out, err := p.command.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.command.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(p.kill)
+	var said []string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said = append(said, lines.Text())
+		if strings.Contains(lines.Text(), words) {
+			return said
+		}
+	}
+	p.t.Fatalf("%s said %q and no %q", name, said, words)
+	return nil
+}
+
+// interrupt ends the program as Ctrl-C does.
+func (p *process) interrupt() {
+	if p.command == nil {
+		return
+	}
+	if err := p.command.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.command.Wait(); err != nil {
+		p.t.Errorf("interrupted: %v", err)
+	}
+	p.command = nil
+}
+
+// kill ends the program as a power cut does.
+func (p *process) kill() {
+	if p.command == nil {
+		return
+	}
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait()
+	p.command = nil
+}

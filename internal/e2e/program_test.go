@@ -1,0 +1,96 @@
+package e2e_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/merchant"
+)
+
+// freePort is an address on this machine that nobody listens on.
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// settings are those of a program in a folder of its own.
+func settings(t testing.TB, more ...string) config.Config {
+	t.Helper()
+	c, err := config.Load(append([]string{
+		"CHEQUER_LISTEN=" + freePort(t), "CHEQUER_DATA_DIR=" + t.TempDir(),
+	}, more...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// program is the whole program in this process.
+type program struct {
+	url  string
+	key  merchant.Key // of the demo shop
+	stop func()
+}
+
+// start runs the whole program until the test ends or it is stopped. Its log is
+// thrown away unless the options say otherwise.
+func start(t testing.TB, c config.Config, o app.Options) *program {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a, err := app.New(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), stop: running(t, a)}
+}
+
+// running runs a program and returns how to stop it.
+func running(t testing.TB, a *app.App) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if err := a.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// until waits for something to come about, and fails when it does not in time.
+func until(t testing.TB, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(limit)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}

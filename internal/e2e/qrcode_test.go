@@ -1,0 +1,73 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/png"
+
+	"github.com/chromedp/chromedp"
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode"
+)
+
+// decode reads the QR code of an element from its picture.
+func (b *tab) decode(selector string) string {
+	b.t.Helper()
+	center := fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block:"center"})`, selector)
+	get(b, chromedp.Evaluate[any](center)) // clear of what is fixed to the edges
+	b.settle(selector)
+	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
+	b.check(err)
+	text, err := readCode(picture)
+	if err != nil {
+		b.t.Fatalf("no QR code can be read from %s: %v", selector, err)
+	}
+	return text
+}
+
+// readCode reads a picture in several ways. Among the modules of a good code the
+// decoder now and then finds a corner that is none; a phone looks again from
+// elsewhere, and we say that there is nothing but the code.
+func readCode(picture image.Image) (string, error) {
+	source := gozxing.NewLuminanceSourceFromImage(picture)
+	var faults []error
+	for _, hint := range []gozxing.DecodeHintType{
+		gozxing.DecodeHintType_TRY_HARDER, gozxing.DecodeHintType_PURE_BARCODE,
+	} {
+		for _, binarizer := range []gozxing.Binarizer{
+			gozxing.NewHybridBinarizer(source), gozxing.NewGlobalHistgramBinarizer(source),
+		} {
+			bitmap, err := gozxing.NewBinaryBitmap(binarizer)
+			if err != nil {
+				return "", err
+			}
+			result, err := qrcode.NewQRCodeReader().Decode(bitmap, map[gozxing.DecodeHintType]any{hint: true})
+			if err == nil {
+				return result.GetText(), nil
+			}
+			faults = append(faults, err)
+		}
+	}
+	return "", errors.Join(faults...)
+}
+
+// settle waits until an element stands still from one frame to the next. With
+// scripts off a frame calls nobody, but then the page has none that move it.
+func (b *tab) settle(selector string) {
+	b.t.Helper()
+	if b.screen.noJS {
+		return
+	}
+	get(b, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise(done => {
+		const element = document.querySelector(%q);
+		let last = "";
+		(function look() {
+			const now = JSON.stringify(element.getBoundingClientRect());
+			if (now === last) return done(true);
+			last = now;
+			requestAnimationFrame(look);
+		})();
+	})`, selector), chromedp.EvalAwaitPromise))
+}

@@ -1,0 +1,98 @@
+package e2e_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/app"
+)
+
+// strays are targets that a careless redirect turns into another host.
+var strays = []string{
+	"/%5Cevil.example", "//evil.example", "///evil.example", "//evil.example/%2f..", "/%5C%5Cevil.example", "/%2f%2fevil.example",
+	"/static//evil.example%2f..", "/static/..//evil.example", "/invoice//evil.example", "/invoice/%2f%2fevil.example/simulate",
+	"/invoice/..%2f..%2f/evil.example", "/api//evil.example", "/api/%5Cevil.example", "//api//v2//evil.example", "/v2//evil.example",
+	"/login?next=//evil.example", "/?next=//evil.example", "http://evil.example/", "/.//evil.example", "/%09/evil.example",
+}
+
+// TestNoRedirectLeavesTheHost sends raw targets over a socket: nothing that comes
+// back leads to another host.
+func TestNoRedirectLeavesTheHost(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "/pay"} {
+		t.Run("base_path"+base, func(t *testing.T) {
+			t.Parallel()
+			c := settings(t)
+			c.BaseURL = "http://" + c.Listen + base
+			p := start(t, c, app.Options{Demo: true})
+			for _, stray := range strays {
+				targets := []string{stray, strings.TrimSuffix(stray, "/") + "/"}
+				if base != "" && strings.HasPrefix(stray, "/") {
+					targets = append(targets, base+stray, base+stray+"/")
+				}
+				for _, target := range targets {
+					for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+						staysHere(t, p, method, target)
+					}
+				}
+			}
+		})
+	}
+}
+
+// staysHere fails when a raw request is answered with the way to another host.
+func staysHere(t *testing.T, p *program, method, target string) {
+	t.Helper()
+	host := strings.TrimPrefix(p.url, "http://")
+	response := raw(t, host, method, target, "amount=12.50&action=exact")
+	location := response.Header.Get("Location")
+	if response.StatusCode >= 500 {
+		t.Errorf("%s %s answers %d", method, target, response.StatusCode)
+	}
+	if location == "" {
+		if response.StatusCode/100 == 3 {
+			t.Errorf("%s %s answers %d without a place to go", method, target, response.StatusCode)
+		}
+		return
+	}
+	// Browsers take a backslash for a slash, and drop tabs and ends of lines.
+	read := strings.NewReplacer(`\`, "/", "\t", "", "\n", "", "\r", "").Replace(location)
+	to, err := url.Parse(read)
+	if err != nil || to.Host != "" && to.Host != host || strings.HasPrefix(read, "//") {
+		t.Errorf("%s %s leads to %s", method, target, location)
+	}
+}
+
+// raw sends a request whose target nothing has cleaned, and returns the answer's
+// head.
+func raw(t *testing.T, host, method, target, body string) *http.Response {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", host, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if method != http.MethodPost {
+		body = ""
+	}
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", method, target, host, len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, target, err)
+	}
+	response.Body.Close()
+	return response
+}

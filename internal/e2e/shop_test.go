@@ -1,0 +1,118 @@
+package e2e_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/internal/merchant"
+)
+
+// shop is a merchant who calls the API over the network with a key of his own.
+type shop struct {
+	t      testing.TB
+	client *client.Client
+}
+
+func newShop(t testing.TB, url string, key merchant.Key) shop {
+	t.Helper()
+	return shopVia(t, url, key, nil)
+}
+
+// shopVia calls by a transport of its own, as behind a proxy.
+func shopVia(t testing.TB, url string, key merchant.Key, transport http.RoundTripper) shop {
+	t.Helper()
+	c, err := client.New(client.Config{BaseURL: url, Key: key.Key, Secret: key.Secret, Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shop{t: t, client: c}
+}
+
+// order makes an invoice of 12.50 euros and returns its identifier.
+func (s shop) order() (id string) {
+	s.t.Helper()
+	id, err := s.client.CreateInvoice(s.t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// simulate does things to an invoice on the made-up network.
+func (s shop) simulate(id string, actions ...string) {
+	s.t.Helper()
+	for _, action := range actions {
+		if err := s.client.Simulate(s.t.Context(), id, api.SimulateRequest{Action: action}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// invoice reads an invoice.
+func (s shop) invoice(id string) api.Resource {
+	s.t.Helper()
+	snapshot, err := s.client.Invoice(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return snapshot.Resource
+}
+
+// news waits at the service for the next version of an invoice, and sends its
+// status.
+func (s shop) news(id string) <-chan string {
+	s.t.Helper()
+	snapshot, err := s.client.Invoice(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	status := make(chan string, 1)
+	go func() {
+		newer, err := s.client.WaitInvoice(s.t.Context(), id, snapshot.ETag, patience)
+		if err != nil {
+			s.t.Error(err)
+		}
+		status <- newer.Resource.Status
+	}()
+	return status
+}
+
+// status waits until an invoice has a status.
+func (s shop) status(id, want string, limit time.Duration) {
+	s.t.Helper()
+	until(s.t, limit, "invoice is "+want, func() bool { return s.invoice(id).Status == want })
+}
+
+// read reads a page, which must have a status.
+func read(t testing.TB, url string, status int) *goquery.Document {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != status {
+		t.Errorf("%s answers %d, not %d", url, response.StatusCode, status)
+	}
+	page, err := goquery.NewDocumentFromReader(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// idOf is the identifier in the address of an invoice's page.
+func idOf(page string) string { return page[strings.LastIndex(page, "/")+1:] }

@@ -1,0 +1,160 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// step is a button of the test tools, and what the page shows then.
+type step struct {
+	action  string
+	heading string
+	head    string // label and amount at the top
+	words   []string
+}
+
+var (
+	seen = step{"exact", "Payment seen", "Received €12.50", []string{
+		"0 of 1 confirmations", "There is nothing more for you to do", "Received 0.00014465 BTC",
+	}}
+	paid = step{"confirm", "Paid. Thank you.", "Paid €12.50", []string{"Received 0.00014465 BTC", "Transaction", "Confirmed"}}
+)
+
+// simulations are what each button shows from a fresh invoice of 12.50 euros.
+var simulations = []struct {
+	name  string
+	steps []step
+}{
+	{"exact", []step{seen, paid}},
+	{"under", []step{
+		{"under", "Part of it arrived", "Still due €5.00", []string{
+			"Arrived €7.50 of €12.50", "Send the rest to the same address.", "Amount still due", "New code, for the rest", "Price held",
+		}},
+		{"exact", "Payment seen", "Received €12.50 0.00014465 BTC", []string{
+			"0 of 1 confirmations", "Received 0.00008679 BTC", "Received 0.00005786 BTC",
+		}},
+		paid,
+	}},
+	{"over", []step{
+		{"over", "Payment seen", "Received €13.75", []string{"0 of 1 confirmations", "Received 0.00015912 BTC"}},
+		{"confirm", "Paid. You sent a little extra.", "Paid €13.75", []string{
+			"€1.25 is above the price and belongs to you.", "Get €1.25 back.", "Extra €1.25",
+		}},
+	}},
+	{"late", []step{
+		{"late", "Your payment arrived late", "Received late €12.50 0.00014465 BTC", []string{
+			"The money is safe with Demo shop.", "Demo shop decides", "You need not send anything more.", "Received 0.00014465 BTC",
+		}},
+	}},
+	{"replace", []step{
+		seen,
+		{"replace", "Waiting for your payment", "Amount due €12.50", []string{
+			"The network dropped that transaction. Nothing was taken.", "Price held", "Scan with your Bitcoin wallet",
+		}},
+		seen,
+	}},
+	{"reorganise", []step{
+		seen,
+		paid,
+		{"reorganise", "Payment seen", "Received €12.50", []string{"The network took a confirmation back.", "0 of 1 confirmations"}},
+		paid,
+	}},
+}
+
+// TestTestToolsShowEveryTurn presses every button of the test tools on a phone.
+func TestTestToolsShowEveryTurn(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	s := screens[0]
+	for _, test := range simulations {
+		t.Run(test.name, func(t *testing.T) {
+			b := open(t, s)
+			id := idOf(b.order(p.url, "12,50"))
+			b.mark()
+			for i, step := range test.steps {
+				b.click("#sim-" + step.action)
+				b.shows(step)
+				if step.action == api.SimulateUnder {
+					b.asksForTheRest(merchant.invoice(id))
+				}
+				b.picture(s, fmt.Sprintf("simulate_%s_%d_%s", test.name, i+1, step.action))
+				b.noSidewaysScroll()
+			}
+			b.unmoved()
+			b.quiet()
+		})
+	}
+}
+
+// TestRefusedSimulationSaysSo sends what fits nothing yet, as a page does that is
+// older than the invoice: the way leads back, and the refusal stands in words.
+// A fresh page offers no such buttons.
+func TestRefusedSimulationSaysSo(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	s := screens[0]
+	b := open(t, s)
+	page := b.order(p.url, "12,50")
+	for _, action := range []string{"confirm", "replace", "reorganise"} {
+		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
+			t.Errorf("%s is offered with nothing to do it to", action)
+		}
+		get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.querySelector("#simulate").append(Object.assign(document.createElement("button"), {name: "action", value: %q, id: "sim-%s", textContent: "x"}))`, action, action)))
+		b.click("#sim-" + action)
+		b.awaits(".refused", "no payment", nil)
+		b.picture(s, "simulate_refused_"+action)
+		if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
+			t.Errorf("after %s the shopper is at %s", action, got)
+		}
+	}
+}
+
+// shows fails when the page does not come to show what a step leads to.
+func (b *tab) shows(s step) {
+	b.t.Helper()
+	b.awaits("#st", s.heading, nil)
+	if got := b.visible(".due"); !strings.HasPrefix(got, s.head) {
+		b.t.Errorf("after %s the head says %q, not %q", s.action, got, s.head)
+	}
+	page := b.visible("#live")
+	for _, words := range s.words {
+		if !strings.Contains(page, words) {
+			b.t.Errorf("after %s the page does not say %q but:\n%s", s.action, words, page)
+		}
+	}
+}
+
+// visible is the text of an element that a shopper sees, its lines joined.
+func (b *tab) visible(selector string) string {
+	b.t.Helper()
+	text := get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).innerText`, selector)))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// asksForTheRest fails when code, link, amount and address are not those of what
+// is still due.
+func (b *tab) asksForTheRest(r api.Resource) {
+	b.t.Helper()
+	m := r.PaymentMethods[0]
+	if m.DueAmount == m.ExpectedAmount || r.DueAmount != "5" {
+		b.t.Errorf("%s of %s %s are due, %s euros", m.DueAmount, m.ExpectedAmount, m.CryptoCurrency, r.DueAmount)
+	}
+	if got := b.attribute("#m1-amount", "data-copy"); got != m.DueAmount {
+		b.t.Errorf("the page asks for %s, not for the rest of %s", got, m.DueAmount)
+	}
+	if got := b.attribute("#m1-address", "data-copy"); got != m.Address {
+		b.t.Errorf("the page names %s, not %s", got, m.Address)
+	}
+	want := "bitcoin:" + m.Address + "?amount=" + m.DueAmount
+	if got := b.link("m1"); !strings.HasPrefix(got, want) {
+		b.t.Errorf("the link is %s, not %s", got, want)
+	}
+	if got := lowerAddress(b.decode("section:has(#m1-address) .qr svg")); !strings.HasPrefix(got, want) {
+		b.t.Errorf("the code says %s, not %s", got, want)
+	}
+}

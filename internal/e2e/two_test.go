@@ -1,0 +1,158 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/merchant"
+	"chequer/internal/storage/storagetest"
+)
+
+// masterKey is that of programs that share a database.
+var masterKey = strings.Repeat("5e", 32)
+
+// member is one of several programs on one database.
+type member struct {
+	*program
+	shop shop
+	log  *journal
+}
+
+func join(t *testing.T, database string) member {
+	t.Helper()
+	log := &journal{}
+	p := start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey),
+		app.Options{Demo: true, Log: slog.New(slog.NewTextHandler(log, nil))})
+	return member{program: p, shop: newShop(t, p.url, p.key), log: log}
+}
+
+// leads tells whether a program looks at the test network.
+func (m member) leads() bool { return m.log.says(`msg="watching network" network=simnet`) }
+
+// TestTwoProgramsShareADatabase makes an invoice in one and pays it through the
+// other, before and after the one that looks at the network ends.
+func TestTwoProgramsShareADatabase(t *testing.T) {
+	t.Parallel()
+	database := storagetest.Postgres(t)
+	one, two := join(t, database), join(t, database)
+	if one.key.Key != two.key.Key {
+		t.Errorf("the demo key is %s and %s", one.key.Key, two.key.Key)
+	}
+	id := one.shop.order()
+	if got := read(t, two.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
+		t.Errorf("the other program shows %q due", got)
+	}
+	news := two.shop.news(id)
+	one.shop.simulate(id, api.SimulateExact)
+	if got := <-news; got != api.StatusPending {
+		t.Errorf("who waits at the other program hears %q", got)
+	}
+	for _, m := range []member{one, two} {
+		m.shop.status(id, api.StatusPending, patience)
+	}
+	two.shop.simulate(id, api.SimulateConfirm)
+	for _, m := range []member{one, two} {
+		m.shop.status(id, api.StatusPaid, patience)
+	}
+	if one.leads() == two.leads() {
+		t.Fatalf("leads: %t and %t", one.leads(), two.leads())
+	}
+
+	leader, other := one, two
+	if two.leads() {
+		leader, other = two, one
+	}
+	orphan := leader.shop.order()
+	leader.stop()
+	other.shop.simulate(orphan, api.SimulateExact)
+	other.shop.status(orphan, api.StatusPending, takeover)
+	if !other.leads() {
+		t.Error("nobody says that it took over")
+	}
+	other.shop.simulate(orphan, api.SimulateConfirm)
+	other.shop.status(orphan, api.StatusPaid, patience)
+	if got := read(t, other.url+"/invoice/"+orphan, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
+		t.Errorf("the page says %q", got)
+	}
+}
+
+// inForce is within what time a command changes a running server.
+const inForce = 2 * time.Second
+
+// TestKeysChangeOnARunningServer adds and revokes keys by the command while
+// servers run on the same database.
+func TestKeysChangeOnARunningServer(t *testing.T) {
+	t.Parallel()
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			t.Parallel()
+			c := settings(t, "CHEQUER_MASTER_KEY="+masterKey)
+			if database := engine.database(t); database != "" {
+				c.DatabaseURL = database
+			}
+			servers := []*program{start(t, c, app.Options{Demo: true})}
+			if engine.name == "postgresql" {
+				servers = append(servers, start(t, onAnotherPort(t, c), app.Options{Demo: true}))
+			}
+			p := &process{t: t, environ: append(os.Environ(), "CHEQUER_DATABASE_URL="+c.DatabaseURL,
+				"CHEQUER_DATA_DIR="+c.DataDir, "CHEQUER_MASTER_KEY="+masterKey)}
+			var key merchant.Key
+			if err := json.Unmarshal(p.run("key", "add", "--test", "--json"), &key); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range servers {
+				until(t, inForce, "a new key is accepted", func() bool { return accepts(t, s.url, key) })
+			}
+			p.run("key", "revoke", key.Key)
+			for _, s := range servers {
+				until(t, inForce, "a revoked key is refused", func() bool { return !accepts(t, s.url, key) })
+			}
+		})
+	}
+}
+
+func onAnotherPort(t *testing.T, c config.Config) config.Config {
+	t.Helper()
+	c.Listen = freePort(t)
+	return c
+}
+
+// accepts tells whether a server makes an invoice for a key. What it answers
+// otherwise must be that the key is bad.
+func accepts(t *testing.T, url string, key merchant.Key) bool {
+	t.Helper()
+	_, err := create(t.Context(), url, key.Key, key.Secret)
+	if err != nil && !strings.Contains(err.Error(), "Bad key header") {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// journal is a log that is looked into while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) says(words string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return bytes.Contains(j.text.Bytes(), []byte(words))
+}

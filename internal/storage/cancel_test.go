@@ -1,0 +1,71 @@
+package storage_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/storage"
+)
+
+// With -race this finds results that work writes while its caller, whose context
+// has ended, is on its way home with them.
+func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		epoch := lead(t, s, "bitcoin", "one", noon)
+		calls := map[string]func(ctx context.Context, id string) error{
+			"UseNonce": func(ctx context.Context, id string) error {
+				_, err := s.UseNonce(ctx, "key", id, noon, time.Minute)
+				return err
+			},
+			"AcquireLease": func(ctx context.Context, id string) error {
+				_, err := s.AcquireLease(ctx, "ethereum", id, noon, -time.Minute)
+				return err
+			},
+			"SaveProgress": func(ctx context.Context, _ string) error {
+				return s.SaveProgress(ctx, invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 1}, invoice.Progress{})
+			},
+			"CreateInvoice": func(ctx context.Context, id string) error {
+				_, _, err := s.CreateInvoice(ctx, creation(id, "shop"))
+				return err
+			},
+			"UpdateInvoice": func(ctx context.Context, id string) error {
+				_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+					inv.Refund = id
+					return nil
+				})
+				return err
+			},
+			"Events": func(ctx context.Context, _ string) error {
+				_, err := s.Events(ctx, "shop", 0, 10)
+				return err
+			},
+			"Destinations": func(ctx context.Context, _ string) error {
+				_, _, err := s.Destinations(ctx, "bitcoin", nil, noon)
+				return err
+			},
+			"SimnetChain": func(ctx context.Context, _ string) error {
+				_, err := s.SimnetChain(ctx, 0)
+				return err
+			},
+		}
+		var group sync.WaitGroup
+		for name, call := range calls {
+			for caller := range 3 {
+				group.Go(func() {
+					for i := range 60 {
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
+						_ = call(ctx, fmt.Sprint(name, caller, "-", i)) // whether it was done is not the question
+						cancel()
+					}
+				})
+			}
+		}
+		group.Wait()
+		create(t, s, creation("last", "shop"))
+	})
+}

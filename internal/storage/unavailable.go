@@ -1,0 +1,53 @@
+package storage
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"chequer/internal/invoice"
+)
+
+// availability is invoice.ErrUnavailable, with the cause, for an error that only
+// says that the database does not answer now. What such a transaction was to do
+// may be done or not.
+func (s *Storage) availability(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		if s.away.Load() && s.away.CompareAndSwap(true, false) {
+			s.log.Info("database answers again")
+		}
+		return nil
+	case ctx.Err() != nil || !busy(err) && !lost(err):
+		return err
+	}
+	if s.away.CompareAndSwap(false, true) {
+		s.log.Warn("database does not answer", "error", err)
+	}
+	return fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)
+}
+
+// leaving are the codes with which PostgreSQL says, but for class 08, that it is
+// away for a while: admin_shutdown, crash_shutdown, cannot_connect_now and
+// too_many_connections. See PostgreSQL, appendix A.
+var leaving = []string{"57P01", "57P02", "57P03", "53300"}
+
+// lost tells whether a statement failed only because there is no connection to
+// PostgreSQL, or no more.
+func lost(err error) bool {
+	if fault, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(fault.Code, "08") || slices.Contains(leaving, fault.Code)
+	}
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[*net.OpError](err)
+	return unconnected || broken || pgconn.SafeToRetry(err) || slices.ContainsFunc(
+		[]error{driver.ErrBadConn, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF},
+		func(known error) bool { return errors.Is(err, known) })
+}

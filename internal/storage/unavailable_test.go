@@ -1,0 +1,160 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+)
+
+func TestStorage_says_that_SQLite_stays_locked(t *testing.T) {
+	t.Parallel()
+	url := engines["sqlite"](t)
+	s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{BusyTimeout: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	addMerchants(t, s)
+	other, err := database(t, url).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.CreateInvoice(t.Context(), creation("a", "shop")); !errors.Is(err, invoice.ErrUnavailable) {
+		t.Errorf("create: got error %v, want %v", err, invoice.ErrUnavailable)
+	}
+	if _, err := s.UseNonce(t.Context(), "key", "nonce", noon, time.Minute); !errors.Is(err, invoice.ErrUnavailable) {
+		t.Errorf("use nonce: got error %v, want %v", err, invoice.ErrUnavailable)
+	}
+	if _, err := s.Merchant(t.Context(), "shop"); err != nil {
+		t.Errorf("read: %v", err)
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, creation("a", "shop"))
+}
+
+func TestStorage_hides_that_idle_connections_were_ended(t *testing.T) {
+	t.Parallel()
+	url := engines["postgres"](t)
+	s := open(t, url)
+	addMerchants(t, s)
+	create(t, s, creation("a", "shop"))
+	end := func() {
+		t.Helper()
+		ended := rows(t, url, "SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if len(ended) == 0 {
+			t.Error("there was no connection to end")
+		}
+	}
+	end()
+	create(t, s, creation("b", "shop"))
+	end()
+	if _, err := s.Merchant(t.Context(), "shop"); err != nil {
+		t.Errorf("read: %v", err)
+	}
+	end()
+	if _, err := s.Invoice(t.Context(), "b"); err != nil {
+		t.Errorf("snapshot: %v", err)
+	}
+}
+
+func TestStorage_loses_nothing_it_answered_when_PostgreSQL_restarts(t *testing.T) {
+	t.Parallel()
+	server := storagetest.NewServer(t)
+	s := open(t, server.URL())
+	addMerchants(t, s)
+	l := &load{t: t, s: s, answered: map[string]bool{}}
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() { l.run(ctx, i) })
+	}
+	l.goOn(20)
+	for _, mode := range []string{"fast", "immediate"} {
+		server.Stop(t, mode)
+		l.waitForFault()
+		server.Start(t)
+		l.goOn(20)
+		rows(t, server.URL(), "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+		l.goOn(20)
+	}
+	stop()
+	group.Wait()
+
+	for id := range l.answered {
+		if _, err := s.Invoice(t.Context(), id); err != nil {
+			t.Errorf("invoice %s was answered and is not there: %v", id, err)
+		}
+	}
+	twice := "SELECT key FROM idempotency WHERE invoice_id IS NULL OR invoice_id NOT IN (SELECT id FROM invoices)"
+	if keys := rows(t, server.URL(), twice); len(keys) != 0 {
+		t.Errorf("keys without their invoice: %q", keys)
+	}
+	made := rows(t, server.URL(), "SELECT COUNT(*)::text FROM invoices")
+	if keys := rows(t, server.URL(), "SELECT COUNT(*)::text FROM idempotency"); keys[0] != made[0] {
+		t.Errorf("%s invoices were made with %s keys, want one each", made[0], keys[0])
+	}
+	checkFeed(t, server.URL(), "shop")
+}
+
+// load creates and reads invoices, again and again until each is answered.
+type load struct {
+	t      *testing.T
+	s      *storage.Storage
+	faults atomic.Int64 // that only said that the database was away
+	fresh  atomic.Int64 // creations answered
+
+	mu       sync.Mutex
+	answered map[string]bool
+}
+
+func (l *load) run(ctx context.Context, caller int) {
+	for i, tried := 0, 0; ctx.Err() == nil; tried++ {
+		c := keyed(fmt.Sprintf("i%d-%d-%d", caller, i, tried), fmt.Sprintf("k%d-%d", caller, i), "hash")
+		inv, _, err := l.s.CreateInvoice(ctx, c)
+		if err == nil {
+			_, err = l.s.Invoice(ctx, inv.ID)
+			l.mu.Lock()
+			l.answered[inv.ID] = true
+			l.mu.Unlock()
+			l.fresh.Add(1)
+			i++
+		}
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, invoice.ErrUnavailable):
+			l.faults.Add(1)
+		default:
+			l.t.Errorf("got error %v, want %v or none", err, invoice.ErrUnavailable)
+			return
+		}
+	}
+}
+
+// goOn returns when so many more creations were answered.
+func (l *load) goOn(creations int64) { l.more(&l.fresh, creations) }
+
+// waitForFault returns when somebody was told that the database is away.
+func (l *load) waitForFault() { l.more(&l.faults, 1) }
+
+func (l *load) more(count *atomic.Int64, by int64) {
+	l.t.Helper()
+	for want, end := count.Load()+by, time.Now().Add(30*time.Second); count.Load() < want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			l.t.Fatal("nothing goes on")
+		}
+	}
+}

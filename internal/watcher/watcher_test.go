@@ -1,0 +1,360 @@
+package watcher_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+	"chequer/internal/seal"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/watcher"
+)
+
+// onBoth runs a test with two processes on one database, of each engine.
+func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *clock)) {
+	t.Helper()
+	t.Parallel()
+	for name, fresh := range map[string]func(testing.TB) string{
+		"sqlite":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "chequer.db") },
+		"postgres": storagetest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, c := fresh(t), &clock{now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)}
+			one, two := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
+			if err := one.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			test(t, one, two, c)
+		})
+	}
+}
+
+func TestStep_scans_in_one_process_only(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		for range 5 {
+			one.step()
+			two.step()
+			clock.pass(5 * time.Second) // each renews the lead in time
+		}
+		one.wantScans(5)
+		two.wantScans(0)
+	})
+}
+
+func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, _ *clock) {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- one.watcher.Run(ctx) }()
+		for one.epoch() == 0 { // until it has saved a scan
+			<-one.saved
+		}
+		two.step()
+		two.wantScans(0)
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		two.step()
+		two.wantScans(1)
+		if got := two.epoch(); got <= one.epoch() {
+			t.Errorf("got epoch %d after %d, want a higher one", got, one.epoch())
+		}
+	})
+}
+
+func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		one.step()
+		clock.pass(time.Minute)
+		two.step()
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if err := one.watcher.Run(ctx); err != nil {
+			t.Errorf("run: %v", err)
+		}
+		one.step()
+		one.wantScans(1)
+		two.step()
+		two.wantScans(2)
+	})
+}
+
+func TestStep_takes_over_from_who_disappeared(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		one.step()
+		clock.pass(10*time.Second - time.Millisecond)
+		two.step()
+		two.wantScans(0)
+		clock.pass(time.Millisecond)
+		two.step()
+		two.wantScans(1)
+		one.step() // is back, too late
+		one.wantScans(1)
+	})
+}
+
+func TestStep_fences_a_leader_that_paused(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		inv := one.create()
+		one.pays(inv)
+		var paid *invoice.Invoice
+		var reached invoice.Progress
+		one.net.meanwhile = func() { // one has looked, and records nothing yet
+			clock.pass(time.Minute)
+			two.step()
+			paid, reached = two.reload(inv), two.progress()
+		}
+		if err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
+			t.Errorf("got error %v, want %v", err, invoice.ErrFenced)
+		}
+		if paid.Standing.Status != invoice.Pending {
+			t.Errorf("invoice is %s, want %s", paid.Standing.Status, invoice.Pending)
+		}
+		if got := two.reload(inv); got.Version != paid.Version {
+			t.Errorf("version moved from %d to %d", paid.Version, got.Version)
+		}
+		if got := two.progress(); got != reached {
+			t.Errorf("progress moved from %v to %v", reached, got)
+		}
+	})
+}
+
+func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clock) {
+		one.step()
+		inv := one.create()
+		tx := one.pays(inv)
+		one.confirm(tx)
+		for range 30 { // so that the cursor has somewhere to go
+			one.confirm()
+		}
+		before := one.progress()
+		broken := errors.New("node is away")
+		one.net.fault = broken
+		clock.pass(time.Second)
+		if err := one.watcher.Step(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("got error %v, want %v", err, broken)
+		}
+		if got := one.progress(); got != before {
+			t.Errorf("progress moved from %v to %v", before, got)
+		}
+		one.net.fault = nil
+		one.step()
+		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height || got.Sequence != before.Sequence+1 {
+			t.Errorf("progress went from %v to %v, want further", before, got)
+		}
+		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
+		}
+	})
+}
+
+func TestStep_finds_a_destination_that_came_since_the_last(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, _ *clock) {
+		for range 3 {
+			one.step()
+			inv := two.create() // in the process that does not look
+			two.pays(inv)
+			one.step()
+			if got := two.reload(inv).Standing.Status; got != invoice.Pending {
+				t.Errorf("invoice is %s, want %s", got, invoice.Pending)
+			}
+		}
+	})
+}
+
+// clock stands still until a test moves it.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// network is simnet as one process scans it.
+type network struct {
+	*simnet.Network
+	fault     error  // of the next scans
+	meanwhile func() // is called once, between a scan and its record
+
+	mu    sync.Mutex
+	scans int
+}
+
+func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	n.mu.Lock()
+	n.scans++
+	n.mu.Unlock()
+	if n.fault != nil {
+		return chain.Snapshot{}, n.fault
+	}
+	s, err := n.Network.Scan(ctx, from, watched)
+	if do := n.meanwhile; do != nil {
+		n.meanwhile = nil
+		do()
+	}
+	return s, err
+}
+
+// process is all that one process has on a database that it shares.
+type process struct {
+	t       *testing.T
+	name    string
+	store   *storage.Storage
+	net     *network
+	service *invoice.Service
+	watcher *watcher.Watcher
+	wallets []invoice.Wallet
+	saved   chan struct{} // rings when a scan is saved
+
+	mu  sync.Mutex
+	ids int
+	led int64 // the epoch of the last scan saved
+}
+
+func newProcess(t *testing.T, url, name string, c *clock) *process {
+	t.Helper()
+	p := &process{t: t, name: name, saved: make(chan struct{}, 1)}
+	box, err := seal.New(bytes.Repeat([]byte{7}, seal.KeySize))
+	p.must(err)
+	p.store, err = storage.Open(t.Context(), url, box, storage.Options{})
+	p.must(err)
+	t.Cleanup(func() { p.must(p.store.Close()) })
+	table, err := rates.ParseFixed("BTC-EUR=80000,EUR-USD=1.08", "fixed")
+	p.must(err)
+	_, key, err := keys.NewTestKey(rand.Reader, keys.BTC)
+	p.must(err)
+	p.wallets = []invoice.Wallet{{Asset: string(keys.BTC), Key: key.String(), Counter: key.Fingerprint()}}
+	p.net = &network{Network: simnet.New(p.store, c.Now)}
+	log := slog.New(slog.DiscardHandler)
+	p.service = invoice.NewService(invoice.Config{
+		Storage: p.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {p.net}},
+		Rates: func() invoice.Rates { return table }, Now: c.Now, NewID: p.newID, Log: log,
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
+	})
+	p.watcher = watcher.New(watcher.Config{
+		Network: p.net, Storage: recorder{p.store, p}, Observer: p.service, Holder: name, Every: time.Hour, Now: c.Now, Log: log,
+	})
+	return p
+}
+
+// recorder notes the epoch of each scan that is saved.
+type recorder struct {
+	watcher.Storage
+	process *process
+}
+
+func (r recorder) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
+	if err := r.Storage.SaveProgress(ctx, lease, p); err != nil {
+		return err
+	}
+	r.process.mu.Lock()
+	r.process.led = lease.Epoch
+	r.process.mu.Unlock()
+	select {
+	case r.process.saved <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// epoch is that of the last scan this process saved; 0 = none.
+func (p *process) epoch() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.led
+}
+
+func (p *process) newID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids++
+	return fmt.Sprintf("%s%029d", p.name, p.ids)
+}
+
+func (p *process) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) step() {
+	p.t.Helper()
+	p.must(p.watcher.Step(p.t.Context()))
+}
+
+func (p *process) wantScans(want int) {
+	p.t.Helper()
+	p.net.mu.Lock()
+	defer p.net.mu.Unlock()
+	if p.net.scans != want {
+		p.t.Errorf("%s scanned %d times, want %d", p.name, p.net.scans, want)
+	}
+}
+
+// create makes an invoice of 40 EUR.
+func (p *process) create() *invoice.Invoice {
+	p.t.Helper()
+	inv, err := p.service.Create(p.t.Context(), invoice.CreateRequest{
+		MerchantID: "m", Mode: invoice.Test, Wallets: p.wallets, ExpiresIn: 15 * time.Minute,
+		Terms: invoice.Terms{Price: money.FromCents(4000, money.EUR), Rules: invoice.DefaultRules(money.EUR)},
+	})
+	p.must(err)
+	return inv
+}
+
+// pays sends the price of an invoice and returns the transaction.
+func (p *process) pays(inv *invoice.Invoice) string {
+	p.t.Helper()
+	m := inv.Methods[0]
+	tx, err := p.net.Pay(p.t.Context(), m.Asset, m.Destination.Script, money.MustParse("0.0005", m.Asset.Currency))
+	p.must(err)
+	return tx
+}
+
+func (p *process) confirm(txs ...string) {
+	p.t.Helper()
+	p.must(p.net.Confirm(p.t.Context(), txs))
+}
+
+func (p *process) reload(inv *invoice.Invoice) *invoice.Invoice {
+	p.t.Helper()
+	again, err := p.service.Invoice(p.t.Context(), inv.ID)
+	p.must(err)
+	return again
+}
+
+func (p *process) progress() invoice.Progress {
+	p.t.Helper()
+	all, err := p.store.Progress(p.t.Context())
+	p.must(err)
+	return all[simnet.ID]
+}
