@@ -23,6 +23,7 @@ type CreateRequest struct {
 	PaymentMethods []string // asset codes; empty = all
 	IdempotencyKey string
 	BodyHash       string
+	Nonce          Nonce
 
 	rates, evidence string // where the prices came from, and what they rest on
 }
@@ -63,7 +64,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	id, now, evidence := s.id(), s.now(), rates.Evidence(codes(offers)...)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
-		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now,
+		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce,
 		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
 			return s.build(id, now, r, offers, progress, next)

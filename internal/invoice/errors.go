@@ -12,6 +12,8 @@ var (
 	ErrNotFound = errors.New("no such invoice")
 	// ErrNotModified means that nothing changed while Wait waited.
 	ErrNotModified = errors.New("not modified")
+	// ErrNonceUsed means that a request came before, and made something else.
+	ErrNonceUsed = errors.New("nonce was used")
 	// ErrConflict means that an idempotency key was used with another request.
 	ErrConflict = errors.New("idempotency key was used with another request")
 	// ErrFenced means that another process leads this network now, or that the

@@ -15,7 +15,8 @@ type Storage interface {
 	// CreateInvoice runs a creation in one transaction: indexes, invoice,
 	// destinations and events are written together or not at all. When the
 	// idempotency key is known, the invoice made then is returned and replayed is
-	// true; ErrConflict means that it was used with another body.
+	// true; ErrConflict means that it was used with another body. Otherwise the
+	// nonce must be unused: ErrNonceUsed.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
 	// Replay finds the invoice that was made with the creation's idempotency key;
 	// ErrNotFound, ErrConflict.
@@ -46,11 +47,21 @@ type Creation struct {
 	IdempotencyKey string // "" = none
 	BodyHash       string // of the request the key was used with
 	At             time.Time
+	// Nonce of a signed request is used up with the creation, or not at all.
+	Nonce Nonce
 	// Evidence is what the prices rest on, kept once under its name; "" = nothing.
 	EvidenceName, Evidence string
 	// Build makes the invoice. It takes the indexes it needs from next, which
 	// counts per wallet key; an error uses none of them up.
 	Build func(next NextIndex) (*Invoice, error)
+}
+
+// Nonce is a number that a caller uses once, kept for a time. The zero value is
+// none.
+type Nonce struct {
+	Key   string // of the caller
+	Value string
+	For   time.Duration
 }
 
 // NextIndex hands out the next unused index of a wallet's key.

@@ -62,13 +62,15 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest) (*
 			return inv, err
 		}
 	}
-	if err := s.useNonce(ctx, k); err != nil {
-		return nil, err
-	}
 	if err := s.addMerchant(ctx, k.key, &r); err != nil {
 		return nil, err
 	}
-	return s.invoices.Create(ctx, r)
+	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceLife}
+	inv, err := s.invoices.Create(ctx, r)
+	if errors.Is(err, invoice.ErrNonceUsed) {
+		return nil, errBadNonce
+	}
+	return inv, err
 }
 
 // addMerchant adds what is the merchant's own: the name that the shopper sees,

@@ -53,3 +53,21 @@ func (l *lab) refused(t *testing.T, m message, times int) (refused int) {
 	}
 	return refused
 }
+
+// A request that failed is not one that was made: sent again it is answered.
+func TestAFailedCreationGivesItsNonceBack(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine, own: true, nonce: "nonce1234567890123"}
+	l.rates.gone.Store(true)
+	if got := l.send(m).StatusCode; got != http.StatusServiceUnavailable {
+		t.Fatalf("without rates: %d", got)
+	}
+	l.rates.gone.Store(false)
+	if got := l.send(m).StatusCode; got != http.StatusOK {
+		t.Errorf("the same request once there are rates: %d", got)
+	}
+	if got := l.send(m).StatusCode; got != http.StatusForbidden {
+		t.Errorf("once more, without an idempotency key: %d", got)
+	}
+}

@@ -206,3 +206,29 @@ func TestUseNonce_is_fresh_for_one_of_many_at_once(t *testing.T) {
 		}
 	})
 }
+
+func TestCreateInvoice_uses_its_nonce_with_the_creation(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		nonce := invoice.Nonce{Key: "key", Value: "nonce", For: time.Minute}
+		failing := keyed("a", "", "")
+		failing.Nonce = nonce
+		failing.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return nil, errors.New("no wallet") }
+		if _, _, err := s.CreateInvoice(t.Context(), failing); err == nil {
+			t.Fatal("a failing creation worked")
+		}
+		first := keyed("a", "order", "hash")
+		first.Nonce = nonce
+		create(t, s, first) // the failed one gave the nonce back
+
+		if _, replayed, err := s.CreateInvoice(t.Context(), first); err != nil || !replayed {
+			t.Errorf("the same request again: replayed %v, error %v", replayed, err)
+		}
+		other := keyed("b", "another order", "hash")
+		other.Nonce = nonce
+		if _, _, err := s.CreateInvoice(t.Context(), other); !errors.Is(err, invoice.ErrNonceUsed) {
+			t.Errorf("another request with the nonce: %v", err)
+		}
+		other.At = noon.Add(2 * time.Minute)
+		create(t, s, other)
+	})
+}

@@ -45,6 +45,9 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 
 // create builds and writes an invoice.
 func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (record, error) {
+	if err := takeNonce(ctx, q, c); err != nil {
+		return record{}, err
+	}
 	inv, err := c.Build(func(counter string) (uint32, error) { return s.nextIndex(ctx, q, counter) })
 	if err != nil {
 		return record{}, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"chequer/internal/invoice"
 )
 
 // pruneEvery is how often a process forgets what has run out.
@@ -12,18 +14,39 @@ const pruneEvery = time.Minute
 // UseNonce notes that a nonce was used with an API key, for ttl, and tells
 // whether it was fresh. Of two uses at the same time one is.
 func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (fresh bool, err error) {
-	used, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) {
-		return exec(ctx, q, `
-			INSERT INTO nonces (key, nonce, expires_at) VALUES ($1, $2, $3)
-			ON CONFLICT (key, nonce) DO UPDATE SET expires_at = excluded.expires_at
-			WHERE nonces.expires_at <= $4`,
-			key, nonce, now.Add(ttl).UnixMilli(), now.UnixMilli())
+	fresh, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
+		return useNonce(ctx, q, invoice.Nonce{Key: key, Value: nonce, For: ttl}, now)
 	})
+	if err != nil {
+		return false, err
+	}
+	s.prune(ctx, now)
+	return fresh, nil
+}
+
+// useNonce notes a nonce and tells whether it was fresh.
+func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (fresh bool, err error) {
+	used, err := exec(ctx, q, `
+		INSERT INTO nonces (key, nonce, expires_at) VALUES ($1, $2, $3)
+		ON CONFLICT (key, nonce) DO UPDATE SET expires_at = excluded.expires_at
+		WHERE nonces.expires_at <= $4`,
+		n.Key, n.Value, now.Add(n.For).UnixMilli(), now.UnixMilli())
 	if err != nil {
 		return false, fmt.Errorf("use nonce: %w", err)
 	}
-	s.prune(ctx, now)
 	return used > 0, nil
+}
+
+// takeNonce uses up a creation's nonce, if it has one; ErrNonceUsed.
+func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
+	if c.Nonce.Value == "" {
+		return nil
+	}
+	fresh, err := useNonce(ctx, q, c.Nonce, c.At)
+	if err == nil && !fresh {
+		return invoice.ErrNonceUsed
+	}
+	return err
 }
 
 // prune lets one caller in a while forget the nonces and idempotency keys that

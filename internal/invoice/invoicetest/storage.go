@@ -24,6 +24,7 @@ type Storage struct {
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
 	evidence map[string]string
+	nonces   map[invoice.Nonce]bool
 }
 
 // claim is what an idempotency key was used for.
@@ -35,7 +36,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -75,6 +76,9 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err == nil, err
 	}
+	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
+		return nil, false, invoice.ErrNonceUsed
+	}
 	taken := map[string]uint32{}
 	inv, err = c.Build(func(counter string) (uint32, error) {
 		index := s.next[counter] + taken[counter]
@@ -91,6 +95,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
 	s.evidence[c.EvidenceName] = c.Evidence
+	s.nonces[c.Nonce] = true
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
 }
