@@ -322,3 +322,15 @@ func TestAmountErrorIsSaidOnce(t *testing.T) {
 		t.Errorf("the field says %q", got)
 	}
 }
+
+func TestTextsDoNotTurnAmountsAround(t *testing.T) {
+	t.Parallel()
+	r := invoice("abc")
+	r.OrderID, r.Description, r.MerchantName = "A\u202e1", "x\u2066y", "\u202eShop"
+	body := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc")).Text()
+	for _, control := range []string{"\u202e", "\u2066"} {
+		if strings.Contains(body, control) {
+			t.Errorf("the page holds %U", []rune(control)[0])
+		}
+	}
+}

@@ -40,6 +40,7 @@ func (h *Handler) payment(c echo.Context) error {
 // paymentPage is an invoice as its page shows it. The paths hold the base path.
 func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool) views.Payment {
 	r := snapshot.Resource
+	r.OrderID, r.Description, r.MerchantName = undirected(r.OrderID), undirected(r.Description), undirected(r.MerchantName)
 	self := h.path("/invoice/" + r.ForeignID)
 	page := h.page("")
 	page.Shop = h.shopName(r.MerchantName)

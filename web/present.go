@@ -103,6 +103,18 @@ func present(r api.Resource, s scene) views.Payment {
 	return p
 }
 
+// undirected is a text without the characters that turn the text after them
+// around: an amount must read the same whatever a shop is called. See Unicode
+// Standard Annex #9, "Directional Formatting Characters".
+func undirected(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // banner marks what is no real money, and rates that are made up.
 func banner(r api.Resource, s scene) string {
 	switch {
