@@ -10,8 +10,12 @@ import (
 	"sync"
 )
 
-// ahead is how far a mark may be above its counter.
+// ahead is how far a mark may be above its counter, as far as that is committed.
 const ahead = 100
+
+// raised is how far above an index its mark is put. A commit may hold as many
+// indexes as transactions, and a crash undoes all of them but not the marks.
+const raised = ahead - maxBatch
 
 // leap is how far a counter jumps when addresses may have been handed out that
 // the database does not know of.
@@ -70,7 +74,7 @@ func (r *reserve) next(counter string, index int64) (int64, error) {
 	if known && index < mark {
 		return index, nil
 	}
-	return index, r.raise(counter, index+ahead)
+	return index, r.raise(counter, index+raised)
 }
 
 // raise writes a mark, wholly or not at all.

@@ -2,11 +2,14 @@ package storage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
+	"chequer/internal/invoice"
 	"chequer/internal/storage"
 )
 
@@ -130,5 +133,45 @@ func TestDamagedMarksStopTheStart(t *testing.T) {
 	_, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: marks})
 	if err == nil {
 		t.Error("damaged marks were accepted")
+	}
+}
+
+// A crash in the middle of a commit that held many creations leaves marks above
+// a counter that never moved: that is no restore, and skips nothing.
+func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "sqlite")
+	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		create(t, store, creation(fmt.Sprint("made", i), "shop"))
+	}
+	var group sync.WaitGroup
+	for i := range 200 { // all of them take an index, and none keeps it
+		group.Go(func() {
+			c := creation(fmt.Sprint("lost", i), "shop")
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				if _, err := build(next); err != nil {
+					return nil, err
+				}
+				for range 62 {
+					if _, err := next("shop/BTC"); err != nil {
+						return nil, err
+					}
+				}
+				return nil, errors.New("undone")
+			}
+			_, _, _ = store.CreateInvoice(context.Background(), c)
+		})
+	}
+	group.Wait()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.index(); got != 3 {
+		t.Errorf("the next index is %d, want 3", got)
 	}
 }

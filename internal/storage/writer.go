@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// maxBatch is how many transactions one commit holds at most.
-const maxBatch = 256
+// maxBatch is how many transactions one commit holds at most. It is less than
+// index marks may be ahead.
+const maxBatch = 64
 
 // beginTries is how often the writer waits for another process to end its
 // transaction, each time for the busy timeout, before it gives up.
