@@ -63,6 +63,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	id, now, evidence := s.id(), s.now(), rates.Evidence(codes(offers)...)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
+	s.deriveAhead(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce,
 		EvidenceName: r.evidence, Evidence: evidence,
@@ -74,6 +75,9 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
 	if !replayed {
+		for i, m := range inv.Methods {
+			s.guesses.learn(offers[i].wallet.Counter, m.Index)
+		}
 		s.log.Info("invoice created", "invoice", inv.ID, "mode", inv.Mode, "methods", len(inv.Methods))
 	}
 	return inv, nil

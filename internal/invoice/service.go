@@ -54,6 +54,7 @@ type Service struct {
 	encode    func(*Invoice, Event) []byte
 	log       *slog.Logger
 	bell      bell
+	guesses   guesses
 }
 
 // NewService makes a Service.

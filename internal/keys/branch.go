@@ -21,7 +21,9 @@ type branch struct {
 	point     btcec.JacobianPoint
 	public    []byte // compressed
 	chainCode []byte
-	last      atomic.Pointer[child] // one invoice asks for the same child once per asset
+	// recent are children by their index modulo its length: one invoice asks for
+	// the same child once per asset, and callers may derive ahead of that.
+	recent [128]atomic.Pointer[child]
 }
 
 // child is a public key of a branch.
@@ -43,14 +45,15 @@ func newBranch(key *hdkeychain.ExtendedKey) (*branch, error) {
 
 // child is the public key at an index below 2³¹.
 func (b *branch) child(index uint32) (*btcec.PublicKey, error) {
-	if last := b.last.Load(); last != nil && last.index == index {
-		return last.public, nil
+	slot := &b.recent[index%uint32(len(b.recent))]
+	if known := slot.Load(); known != nil && known.index == index {
+		return known.public, nil
 	}
 	public, err := b.derive(index)
 	if err != nil {
 		return nil, err
 	}
-	b.last.Store(&child{index: index, public: public})
+	slot.Store(&child{index: index, public: public})
 	return public, nil
 }
 
