@@ -60,6 +60,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	c.examineNetworks(cfg, wallets, say)
 	examinePrices(cfg, wallets, say)
+	if err := c.examineGaps(ctx, shop.ID, say); err != nil {
+		return nil, err
+	}
 	if err := c.examineScans(ctx, say); err != nil {
 		return nil, err
 	}
@@ -145,6 +148,24 @@ func (c *Core) examineScans(ctx context.Context, say func(Level, string, string,
 	for id, p := range progress {
 		age := c.Now().Sub(p.Scanned).Round(time.Second)
 		say(LevelOK, "network "+string(id), "scanned to block %d, %s ago", p.Tip.Height, age)
+	}
+	return nil
+}
+
+// gapLimit is how many unused addresses in a row wallets look beyond. See BIP 44,
+// "Address gap limit".
+const gapLimit = 20
+
+// examineGaps warns when a wallet may have stopped looking at new addresses.
+func (c *Core) examineGaps(ctx context.Context, merchantID string, say func(Level, string, string, ...any)) error {
+	for _, n := range liveNetworks() {
+		unused, err := c.Storage.UnusedInARow(ctx, merchantID, n.ID())
+		if err != nil {
+			return err
+		}
+		if unused > gapLimit {
+			say(LevelWarn, "network "+string(n.ID()), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, gapLimit, unused)
+		}
 	}
 	return nil
 }

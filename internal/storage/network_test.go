@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 	"chequer/internal/storage"
 )
 
@@ -170,6 +171,41 @@ func TestReleaseLease(t *testing.T) {
 		release("bitcoin", epoch+1)
 		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+2 {
 			t.Errorf("same holder again: got epoch %d, want %d", got, epoch+2)
+		}
+	})
+}
+
+func TestUnusedInARow(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		unused := func() int64 {
+			t.Helper()
+			n, err := s.UnusedInARow(t.Context(), "shop", "bitcoin")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if got := unused(); got != 0 {
+			t.Errorf("before the first invoice: %d", got)
+		}
+		for i := range 25 {
+			create(t, s, creation(fmt.Sprint("i", i), "shop"))
+		}
+		if got := unused(); got != 25 {
+			t.Errorf("after 25 invoices: %d", got)
+		}
+		_, err := s.UpdateInvoice(t.Context(), "i21", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Transfers = []invoice.Transfer{{
+				ID: "tx:0", Network: "bitcoin", Tx: "tx", Asset: "BTC", Script: inv.Methods[0].Destination.Script,
+				Amount: money.MustParse("1", money.BTC), Presence: invoice.Present, FirstSeen: noon,
+			}}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := unused(); got != 3 {
+			t.Errorf("after the 22nd was paid: %d", got)
 		}
 	})
 }
