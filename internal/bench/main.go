@@ -71,10 +71,8 @@ func measure(ctx context.Context, binary, folder, engine, url string, span time.
 		}
 		base := constant[clients]
 		fmt.Printf("| invoices made, %d clients | %s | constant answer %.0f/s | %.2f |\n", clients, got, base.perSecond(), got.perSecond()/base.perSecond())
-		if url == "" {
-			if err := compareRaw(ctx, p, clients, got, span); err != nil {
-				return err
-			}
+		if err := compareRaw(ctx, p, clients, got, span); err != nil {
+			return err
 		}
 	}
 	fmt.Printf("| memory, after that | %d MiB | | |\n", p.memory()>>20)
@@ -87,7 +85,7 @@ func compareRaw(ctx context.Context, p *program, clients int, got latencies, spa
 	if clients > 1 {
 		group = clients
 	}
-	rate, err := writeRaw(ctx, p.database(), p.folder+"/raw.db", group, span)
+	rate, err := p.writeRaw(ctx, group, span)
 	if err != nil {
 		return err
 	}

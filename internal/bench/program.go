@@ -33,13 +33,14 @@ var wallets = [][2]string{
 
 // program is the server, running on its own.
 type program struct {
-	folder  string
-	url     string
-	environ []string
-	command *exec.Cmd
-	started time.Duration
-	headers map[string]string
-	last    atomic.Value // id of an invoice
+	folder   string
+	postgres string // address of its database; "" = SQLite
+	url      string
+	environ  []string
+	command  *exec.Cmd
+	started  time.Duration
+	headers  map[string]string
+	last     atomic.Value // id of an invoice
 }
 
 // build builds the program that is measured.
@@ -63,7 +64,7 @@ func serve(ctx context.Context, binary, folder, database string) (*program, erro
 	}
 	listen := l.Addr().String()
 	l.Close()
-	p := &program{folder: folder, url: "http://" + listen, environ: append(os.Environ(),
+	p := &program{folder: folder, postgres: database, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_UNWATCHED=on", "CHEQUER_RATE_LIMIT=off",
 		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08")}
 	if database != "" {

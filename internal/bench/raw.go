@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 )
 
@@ -21,21 +22,20 @@ type table struct {
 	insert string
 }
 
-// writeRaw writes the rows of one of the program's invoices again and again into
-// a copy of its database, a number of invoices a commit, without the program:
-// prepared statements on one connection, with the same durability. The result is
-// invoices per second.
-func writeRaw(ctx context.Context, from, path string, group int, span time.Duration) (float64, error) {
-	tables, err := readRows(ctx, from)
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(path)
-	db, err := copyDatabase(ctx, from, path)
+// writeRaw writes the rows of one of the program's invoices again and again, a
+// number of invoices a commit, without the program: prepared statements on one
+// connection, with the same durability; on SQLite into a copy of its database, on
+// PostgreSQL into the same. The result is invoices per second.
+func (p *program) writeRaw(ctx context.Context, group int, span time.Duration) (float64, error) {
+	db, begin, err := p.openRaw(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close()
+	tables, err := readRows(ctx, db)
+	if err != nil {
+		return 0, err
+	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return 0, err
@@ -47,10 +47,10 @@ func writeRaw(ctx context.Context, from, path string, group int, span time.Durat
 			return 0, fmt.Errorf("%s: %w", t.insert, err)
 		}
 	}
-	count := 0
-	begin := time.Now()
-	for time.Since(begin) < span {
-		if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	count := rawCount
+	start := time.Now()
+	for time.Since(start) < span {
+		if _, err := conn.ExecContext(ctx, begin); err != nil {
 			return 0, err
 		}
 		for range group {
@@ -63,8 +63,13 @@ func writeRaw(ctx context.Context, from, path string, group int, span time.Durat
 			return 0, err
 		}
 	}
-	return float64(count) / time.Since(begin).Seconds(), nil
+	written := count - rawCount
+	rawCount = count
+	return float64(written) / time.Since(start).Seconds(), nil
 }
+
+// rawCount goes on from run to run, so that no two rows have the same key.
+var rawCount int
 
 // writeInvoice writes one invoice's rows, and moves the counters as a creation
 // does.
@@ -91,27 +96,29 @@ func writeInvoice(ctx context.Context, conn *sql.Conn, statements map[string]*sq
 	return err
 }
 
-// copyDatabase copies the program's database and opens the copy as the program
-// opens it.
-func copyDatabase(ctx context.Context, from, path string) (*sql.DB, error) {
-	source, err := sql.Open("sqlite", "file:"+from+"?_pragma=busy_timeout(10000)")
+// openRaw opens what rows are written to, as the program opens it, and says how a
+// transaction begins there.
+func (p *program) openRaw(ctx context.Context) (db *sql.DB, begin string, err error) {
+	if p.postgres != "" {
+		db, err = sql.Open("pgx", p.postgres)
+		return db, "BEGIN", err
+	}
+	source, err := sql.Open("sqlite", "file:"+p.database()+"?_pragma=busy_timeout(10000)")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer source.Close()
+	path := p.folder + "/raw.db"
+	_ = os.Remove(path) // that of the run before
 	if _, err := source.ExecContext(ctx, "VACUUM INTO $1", path); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	db, err = sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	return db, "BEGIN IMMEDIATE", err
 }
 
 // readRows reads what the newest invoice left.
-func readRows(ctx context.Context, from string) ([]table, error) {
-	db, err := sql.Open("sqlite", "file:"+from+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
+func readRows(ctx context.Context, db *sql.DB) ([]table, error) {
 	var id string
 	if err := db.QueryRowContext(ctx, "SELECT invoice_id FROM events ORDER BY position DESC LIMIT 1").Scan(&id); err != nil {
 		return nil, err
