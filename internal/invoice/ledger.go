@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
-	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/money"

@@ -157,4 +157,3 @@ func sameMoney(a, b Transfer) bool {
 func conflict(a, b Transfer) bool {
 	return slices.ContainsFunc(a.Spends, func(o string) bool { return slices.Contains(b.Spends, o) })
 }
-

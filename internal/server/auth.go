@@ -58,20 +58,20 @@ func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // signed lets a call in by CONTRACT's order of checks: size, so often by address,
-// key, signature, timestamp and nonce, scope, so often by key. Only a call that
-// is refused counts against its address.
+// key, signature, timestamp and nonce, scope, so often by key. Only a call whose
+// caller is not known counts against its address, and only such a call is refused
+// for it: whoever shares an address with a flood gets through with a key.
 func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := readBody(c)
 		if err != nil {
 			return err
 		}
-		if s.addresses.empty(c.RealIP(), s.now()) {
+		key, nonce, err := s.identify(c.Request(), body, r)
+		if err != nil && !s.addresses.take(c.RealIP(), s.now()) {
 			return errTooManyByAddress
 		}
-		key, nonce, err := s.identify(c.Request(), body, r)
 		if err != nil {
-			s.addresses.take(c.RealIP(), s.now())
 			return err
 		}
 		if !slices.ContainsFunc(r.scopes, key.May) {

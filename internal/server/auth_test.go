@@ -4,11 +4,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
@@ -255,53 +253,6 @@ func TestAuth_own_resource_takes_only_our_own_scheme(t *testing.T) {
 	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
 }
 
-// Each request has every fault from one on; the first is told.
-func TestAuth_order_of_checks(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, nil)
-	large := `{"x":"` + strings.Repeat("x", 64<<10) + `"}`
-	text := set("Content-Type", "text/plain")
-	tests := []struct {
-		name    string
-		message message
-		remove  []string
-		status  int
-		code    string
-	}{
-		{"404", message{method: "POST", target: "/api/v2/nothing", body: large, header: text}, nil, 404, "not_found"},
-		{"405", message{method: "PUT", target: "/api/v2/invoice/new", body: large, header: text}, nil, 405, "method_not_allowed"},
-		{"413", message{body: large, header: text}, nil, 413, "body_too_large"},
-		{"key", message{body: "x", key: "nobody", header: text}, []string{api.HeaderSignature}, 403, "bad_key_header"},
-		{"signature", message{body: "x", key: "read", signed: "y", header: text}, nil, 403, "bad_signature_header"},
-		{"timestamp", message{body: "x", key: "read", header: text}, nil, 403, "bad_timestamp_header"},
-		{"scope", message{body: "x", key: "read", header: text}, nil, 403, "key_may_not"},
-		{"415", message{body: "x", key: "all", header: text}, nil, 415, "unsupported_media_type"},
-		{"JSON", message{body: `{"amount":0}{`, key: "all", header: set(api.HeaderIdempotencyKey, "")}, nil, 400, "invalid_json"},
-		{"idempotency", message{key: "all", header: set(api.HeaderIdempotencyKey, "taken"), body: `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["EURC-BASE"]}`}, nil, 409, "idempotency_conflict"},
-		{"domain", message{key: "all", body: `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["BTC"]}`}, nil, 400, "invalid_amount"},
-	}
-	l.send(create(message{key: "all", header: set(api.HeaderIdempotencyKey, "taken")}))
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			m := test.message
-			if m.target == "" {
-				m = create(m)
-			}
-			r := l.request(m)
-			if test.name == "timestamp" {
-				signed := signature.Request{Timestamp: "1", Nonce: "0123456789abcdef", Method: "POST", Target: r.RequestURI, Body: []byte("x")}
-				r.Header.Set(api.HeaderTimestamp, signed.Timestamp)
-				r.Header.Set(api.HeaderNonce, signed.Nonce)
-				r.Header.Set(api.HeaderSignature, signature.Sign("secret of read", signed.Message()))
-			}
-			for _, name := range test.remove {
-				r.Header.Del(name)
-			}
-			refused(t, l.serve(r), test.status, test.code)
-		})
-	}
-}
-
 func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -391,20 +342,3 @@ func (failing) Read([]byte) (int, error)   { return 0, io.ErrUnexpectedEOF }
 func (failing) Close() error               { return nil }
 func (panicking) Read([]byte) (int, error) { panic("body") }
 func (panicking) Close() error             { return nil }
-
-func TestServer_answers_HEAD(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
-	server := httptest.NewServer(l.handler)
-	defer server.Close()
-	client := server.Client()
-	client.Timeout = 10 * time.Second
-	response, err := client.Head(server.URL + "/shop/api/v2/invoice/status?id=" + id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response.StatusCode != http.StatusOK || response.Header.Get("ETag") != `"1"` {
-		t.Errorf("answer %d, ETag %q", response.StatusCode, response.Header.Get("ETag"))
-	}
-}

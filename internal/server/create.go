@@ -22,14 +22,14 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
 	}
-	request, err := s.parseInvoice(k.body)
+	request, p, err := parseInvoice(k.body)
 	if err != nil {
 		return err
 	}
 	if request.IdempotencyKey, err = idempotencyKey(c.Request()); err != nil {
 		return err
 	}
-	inv, err := s.create(c.Request().Context(), k, request)
+	inv, err := s.create(c.Request().Context(), k, request, p)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 
 // create makes an invoice once per idempotency key. What was answered once is
 // answered again before anything else is asked: an honest repetition has the
-// same nonce, and rates may be gone.
-func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest) (*invoice.Invoice, error) {
+// same nonce, rates may be gone, and settings may be others.
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked) (*invoice.Invoice, error) {
 	var err error
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
@@ -61,6 +61,9 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest) (*
 		if !errors.Is(err, invoice.ErrNotFound) {
 			return inv, err
 		}
+	}
+	if err := s.setPrice(p, &r.Terms); err != nil {
+		return nil, err
 	}
 	if err := s.addMerchant(ctx, k.key, &r); err != nil {
 		return nil, err
@@ -91,14 +94,16 @@ func (s *server) addMerchant(ctx context.Context, key merchant.Key, r *invoice.C
 	return nil
 }
 
-// parseInvoice reads the body of invoice/new: first the shape of every field,
-// then the price.
-func (s *server) parseInvoice(body []byte) (invoice.CreateRequest, error) {
-	r := invoice.CreateRequest{ExpiresIn: defaultHold}
-	var digits, code string
-	err := decode(body, map[string]field{
-		"amount":             {required: true, set: amount(&digits)},
-		"fiat_currency":      {required: true, set: text(&code, 8)},
+// asked is a price as a request writes it: plain digits, and a currency's code.
+type asked struct{ digits, code string }
+
+// parseInvoice reads the body of invoice/new: the shape of every field, which is
+// right or wrong whatever the settings are.
+func parseInvoice(body []byte) (r invoice.CreateRequest, p asked, err error) {
+	r.ExpiresIn = defaultHold
+	err = decode(body, map[string]field{
+		"amount":             {required: true, set: amount(&p.digits)},
+		"fiat_currency":      {required: true, set: text(&p.code, 8)},
 		"url_success":        {set: returnURL(&r.Terms.URLSuccess)},
 		"url_failure":        {set: returnURL(&r.Terms.URLFailure)},
 		"allow_paid_expired": {set: yes(&r.Terms.AllowPaidExpired)},
@@ -110,14 +115,16 @@ func (s *server) parseInvoice(body []byte) (invoice.CreateRequest, error) {
 		"expires_in":         {set: hold(&r.ExpiresIn)},
 		"payment_methods":    {set: methods(&r.PaymentMethods)},
 	})
-	if err != nil {
-		return r, err
-	}
-	fiat, known := money.Fiat(code)
+	return r, p, err
+}
+
+// setPrice makes money of the price that is asked.
+func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
+	fiat, known := money.Fiat(p.code)
 	if !known {
-		return r, invalid("fiat_currency", "must be EUR or USD")
+		return invalid("fiat_currency", "must be EUR or USD")
 	}
-	r.Terms.Rules = invoice.DefaultRules(fiat)
-	r.Terms.Price, err = price(digits, fiat, s.maximum)
-	return r, err
+	t.Rules = invoice.DefaultRules(fiat)
+	t.Price, err = price(p.digits, fiat, s.maximum)
+	return err
 }

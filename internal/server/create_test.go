@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"io"
@@ -17,9 +18,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares a body with a file of testdata, which holds it indented.
+// golden compares a body with a file of testdata byte for byte, but for the
+// indentation of the file: a body has no spaces of its own.
 func golden(t *testing.T, name, body string) {
 	t.Helper()
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(body)); err != nil || compact.String() != body {
+		t.Errorf("answer is not compact JSON (%v): %q", err, body)
+	}
 	var indented strings.Builder
 	var any json.RawMessage = []byte(body)
 	encoder := json.NewEncoder(&indented)
@@ -161,14 +167,18 @@ func TestCreate_without_what_it_needs(t *testing.T) {
 		status int
 		code   string
 	}{
-		"no rate":              {func(l *lab) { l.rates.gone.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no wallet":            {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
-		"an unknown method":    {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
-		"held for too long":    {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
-		"a stable coin can":    {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
-		"less than is carried": {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
-		"what is carried":      {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
-		"with a stable coin":   {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"no rate":               {func(l *lab) { l.rates.gone.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no wallet":             {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
+		"an unknown method":     {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
+		"held for too long":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"no rate of the dollar": {func(l *lab) { l.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no rate of one coin":   {func(l *lab) { l.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"held for an hour":      {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3600,"payment_methods":["BTC"]}`, "all", 200, ""},
+		"for a second more":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3601,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"a stable coin can":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
+		"less than is carried":  {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
+		"what is carried":       {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
+		"with a stable coin":    {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -199,5 +209,20 @@ func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 	want := `{"statusCode":400,"error":"Bad Request","message":"amount must be at least 0.48 EUR for the payment methods offered"}`
 	if body != want {
 		t.Errorf("answer %s, want %s", body, want)
+	}
+}
+
+// Null for an optional field is the field left out.
+func TestCreate_takes_null_for_what_is_optional(t *testing.T) {
+	t.Parallel()
+	bare := read(t, newLab(t, nil).send(create(message{key: "all"})))
+	for _, name := range []string{
+		"url_success", "url_failure", "allow_paid_expired", "disable_convert", "order_id", "description", "metadata", "language",
+		"expires_in", "payment_methods",
+	} {
+		body := `{"amount":1,"` + name + `":null,"fiat_currency":"EUR"}`
+		if got := read(t, newLab(t, nil).send(create(message{key: "all", body: body}))); got != bare {
+			t.Errorf("%s null: answer %s, want %s", name, got, bare)
+		}
 	}
 }

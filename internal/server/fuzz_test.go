@@ -1,10 +1,17 @@
 package server_test
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/hex"
 	"encoding/json"
+	"io"
 	"math/big"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,13 +35,24 @@ func answered(t *testing.T, r *http.Response) (api.Invoice, bool) {
 		return made, true
 	case r.StatusCode >= 500 && r.Header.Get("Retry-After") == "":
 		t.Fatalf("answer %d: %s", r.StatusCode, body)
-	case strings.Contains(body, "expired_at"):
-		t.Fatalf("error holds the letters expired_at: %s", body)
 	}
+	noLetters(t, r, body)
 	if err := strict.Decode(&e); err != nil || e.StatusCode != r.StatusCode || e.Message == "" || r.Header.Get(api.HeaderErrorCode) == "" {
 		t.Fatalf("error %d has the body %s", r.StatusCode, body)
 	}
 	return made, false
+}
+
+// noLetters checks that an error holds nowhere the letters by which one client
+// tells success.
+func noLetters(t *testing.T, r *http.Response, body string) {
+	t.Helper()
+	for name, values := range r.Header {
+		body += name + strings.Join(values, "")
+	}
+	if strings.Contains(strings.ToLower(body), "expired_at") {
+		t.Fatalf("error holds the letters expired_at: %s", body)
+	}
 }
 
 func FuzzCreate(f *testing.F) {
@@ -102,6 +120,108 @@ func FuzzStatus_query(f *testing.F) {
 		r.URL = &url.URL{Path: r.URL.Path, RawQuery: query}
 		if got, ok := answered(t, l.serve(r)); ok && got.ForeignID != id {
 			t.Fatalf("%q shows %s", query, got.ForeignID)
+		}
+	})
+}
+
+// Whatever is asked, and wherever a caller writes the letters expired_at, an
+// error is of the one shape and does not hold them.
+func FuzzErrors(f *testing.F) {
+	letters := "expired_at"
+	for _, seed := range []struct {
+		method, target, body, kind, idempotency string
+		own                                     bool
+	}{
+		{"POST", "/api/v2/invoice/new", `{"expired_at":1}`, "application/json", letters, false},
+		{"POST", "/v2/invoice/new", `{"Expired_At":1,"amount":{"expired_at":1}}`, "application/json; charset=expired_at", "", true},
+		{"POST", "/api/v2/invoice/new", `{"amount":1,"fiat_currency":"expired_at"}`, "application/json", "k", false},
+		{"POST", "/api/v2/invoice/new", `{"amount":"expired_at"}`, letters, "k", false},
+		{"POST", "/api/v2/invoice/new", `{"amount":1,"fiat_currency":"EUR","payment_methods":["expired_at"],"language":"expired_at"}`, "application/json", "", false},
+		{"POST", "/api/v2/invoice/new", `{"expired\u005fat\u0000":1}`, "application/json", "", false},
+		{"expired_at", "/api/v2/invoice/new", "", "", "", false},
+		{"GET", "/api/v2/expired_at?expired_at=1", "", "", "", false},
+		{"GET", "/api/v2/invoice/status?id=expired_at", "", "", "", false},
+		{"HEAD", "/api/v2/invoices/expired_at", "", "", "", true},
+		{"POST", "/api/v2/test/invoices/expired_at/simulate", `{"action":"expired_at","payment_method":"expired_at"}`, "application/json", "", true},
+		{"OPTIONS", "//api//v2/invoice/new%2f..", "", "", "", false},
+	} {
+		f.Add(seed.method, seed.target, seed.body, seed.kind, seed.idempotency, seed.own)
+	}
+	l := newLab(f, nil)
+	f.Fuzz(func(t *testing.T, method, target, body, kind, idempotency string, own bool) {
+		if _, err := url.ParseRequestURI("/shop" + target); err != nil || strings.ContainsAny(target, " \t\r\n") || !token.MatchString(method) {
+			t.Skip() // net/http does not let it in
+		}
+		header := set("Content-Type", kind)
+		header.Set(api.HeaderIdempotencyKey, idempotency)
+		r := l.send(message{method: method, target: target, key: "all", body: body, header: header, own: own})
+		if r.StatusCode < 400 {
+			return
+		}
+		answered(t, r)
+	})
+}
+
+var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// A call gets past the signature only by an HMAC of what it says, computed here
+// a second time.
+func FuzzAuth(f *testing.F) {
+	seal := func(message string) string {
+		mac := hmac.New(sha512.New, []byte("secret of all"))
+		mac.Write([]byte(message))
+		return hex.EncodeToString(mac.Sum(nil))
+	}
+	const target = "/shop/api/v2/invoice/new"
+	own := func(timestamp, nonce, idempotency, body string) string {
+		sum := sha512.Sum512([]byte(body))
+		return strings.Join([]string{"chequer-v1", timestamp, nonce, "POST", target, idempotency, hex.EncodeToString(sum[:])}, "\n")
+	}
+	now := strconv.FormatInt(noon.Unix(), 10)
+	spaced := `{"amount": 1, "fiat_currency": "EUR"}`
+	for _, seed := range [][5]string{
+		{seal(fine), "", "", "", fine},
+		{strings.ToUpper(seal(fine)), "", "", "k", fine},
+		{seal(fine), "", "", "", spaced},
+		{seal(own(now, "0123456789abcdef", "k", fine)), now, "0123456789abcdef", "k", fine},
+		{seal(own(now, "0123456789abcdef", "k", fine)), now, "", "k", fine},
+		{seal(fine), now, "0123456789abcdef", "", fine},
+		{seal(own("+1", "0", "", fine)), "+1", "0", "", fine},
+		{seal(fine) + "0", "", "", "", fine},
+		{" " + seal(fine), "", "", "", fine},
+		{"", "", "", "", ""},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
+	}
+	l := newLab(f, nil)
+	f.Fuzz(func(t *testing.T, signature, timestamp, nonce, idempotency, body string) {
+		header := set("Content-Type", "application/json")
+		for name, value := range map[string]string{
+			api.HeaderTimestamp: timestamp, api.HeaderNonce: nonce, api.HeaderIdempotencyKey: idempotency,
+		} {
+			if value != "" {
+				header.Set(name, value)
+			}
+		}
+		r := l.request(create(message{body: body, header: header}))
+		if body == "" {
+			r.Body, body = io.NopCloser(strings.NewReader(fine)), fine
+		}
+		r.Header.Set(api.HeaderKey, publicKey("all"))
+		r.Header.Set(api.HeaderSignature, signature)
+		response := l.serve(r)
+		answered(t, response)
+		given := strings.ToLower(signature)
+		var compact bytes.Buffer
+		signed := timestamp == "" && nonce == "" &&
+			(given == seal(body) || json.Compact(&compact, []byte(body)) == nil && given == seal(compact.String())) ||
+			given == seal(own(timestamp, nonce, idempotency, body))
+		code := response.Header.Get(api.HeaderErrorCode)
+		if !signed && response.StatusCode != http.StatusForbidden && response.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Fatalf("answer %d %s to a forged call", response.StatusCode, code)
+		}
+		if signed && code == "bad_signature_header" {
+			t.Fatal("a signed call was refused")
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"chequer/internal/api"
+	"chequer/internal/server"
 )
 
 func keyed(key, body string) message {
@@ -72,6 +73,20 @@ func TestIdempotency_answer_is_of_the_invoice_as_it_was_made(t *testing.T) {
 	if body := read(t, response); body != first || response.Header.Get("ETag") != tag {
 		t.Errorf("answer %s, want %s", body, first)
 	}
+}
+
+// The answer to a repetition depends on nothing that a setting can change.
+func TestIdempotency_answer_outlives_a_lower_maximum(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	m := keyed("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
+	first := read(t, l.send(m))
+	l.config.MaxAmount = "100"
+	l.handler = server.New(l.config)
+	if again := read(t, l.send(m)); again != first {
+		t.Errorf("answer %s, want %s", again, first)
+	}
+	refused(t, l.send(keyed("order-2", m.body)), 400, "invalid_amount")
 }
 
 func TestIdempotency_of_concurrent_requests(t *testing.T) {

@@ -108,11 +108,12 @@ var (
 // prices are fixed rates that can be taken away.
 type prices struct {
 	*rates.Fixed
-	gone atomic.Bool
+	gone  atomic.Bool
+	lacks string // code of a coin or a fiat that has none
 }
 
 func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
-	if p.gone.Load() {
+	if p.gone.Load() || p.lacks == code || p.lacks == fiat.Code {
 		return money.Rate{}, rates.ErrUnknown
 	}
 	return p.Fixed.Rate(code, coin, fiat)
@@ -207,6 +208,7 @@ type message struct {
 	own    bool        // our own scheme
 	signed string      // what is signed in place of the body
 	nonce  string
+	skew   time.Duration // how far the clock of the caller is ahead
 }
 
 var nonceCount atomic.Int64
@@ -241,7 +243,7 @@ func (l *lab) request(m message) *http.Request {
 		m.nonce = fmt.Sprintf("nonce%016d", nonceCount.Add(1))
 	}
 	signed := signature.Request{
-		Timestamp: strconv.FormatInt(l.now().Unix(), 10), Nonce: m.nonce, Method: m.method, Target: target,
+		Timestamp: strconv.FormatInt(l.now().Add(m.skew).Unix(), 10), Nonce: m.nonce, Method: m.method, Target: target,
 		IdempotencyKey: r.Header.Get(api.HeaderIdempotencyKey), Body: []byte(m.body),
 	}
 	r.Header.Set(api.HeaderTimestamp, signed.Timestamp)

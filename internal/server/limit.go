@@ -50,11 +50,6 @@ func (b *buckets) take(caller string, now time.Time) bool {
 	return b.perSecond == 0 || b.of(caller, now).AllowN(now, 1)
 }
 
-// empty tells whether a caller has no call left, without taking one.
-func (b *buckets) empty(caller string, now time.Time) bool {
-	return b.perSecond > 0 && b.of(caller, now).TokensAt(now) < 1
-}
-
 func (b *buckets) of(caller string, now time.Time) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -78,6 +78,7 @@ func TestCreate_refuses_what_is_not_one_plain_object(t *testing.T) {
 		"bytes that are no UTF-8":    {"{\"amount\":1,\"order_id\":\"\xff\"" + rest, "invalid_json", "UTF-8"},
 		"ten thousand lists":         {`{"amount":` + deep + strings.Repeat("]", 10_000) + rest, "invalid_json", "JSON object"},
 		"lists in lists in a field":  {`{"amount":[[[1]]]` + rest, "invalid_amount", "nested"},
+		"lists in lists in metadata": {`{"amount":1,"metadata":` + deep[:9_000] + strings.Repeat("]", 9_000) + rest, "invalid_metadata", "nested"},
 		"a name twice":               {`{"amount":"100.00","amount":"0.01"` + rest, "duplicate_field", `"amount"`},
 		"a name twice, once escaped": {`{"amount":1,"am\u006funt":2` + rest, "duplicate_field", `"amount"`},
 		"a name twice, once null":    {`{"amount":null,"amount":2` + rest, "duplicate_field", `"amount"`},

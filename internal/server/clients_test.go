@@ -1,0 +1,404 @@
+package server_test
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/server"
+)
+
+// caller is a client of the API family as the public ones behave, written anew:
+// how it makes its two requests, and how it reads an answer.
+type caller struct {
+	base    string // as its user configures it
+	timeout time.Duration
+	create  func(base string) (url, sent, signed string)
+	headers http.Header // of both requests
+	status  func(base, id string) (url string, headers http.Header)
+	read    func(status int, body string) error
+	amount  string // client_amount, as the answer must write it
+}
+
+const (
+	familyKey    = "all00000000000000000000000000000"
+	familySecret = "secret of all"
+)
+
+// familySign is the family's signature, made without any code of ours.
+func familySign(body string) string {
+	mac := hmac.New(sha512.New, []byte(familySecret))
+	mac.Write([]byte(body))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func callers() map[string]caller {
+	plain := func(base, id string) (string, http.Header) { return base + "/api/v2/invoice/status?id=" + id, nil }
+	return map[string]caller{
+		// Typed structures both ways, three seconds for everything, /v2 without /api,
+		// and nothing at all sent with a status.
+		"like Go": {
+			timeout: 3 * time.Second,
+			create: func(base string) (string, string, string) {
+				body, _ := json.Marshal(struct {
+					Amount   float64 `json:"amount"`
+					Currency string  `json:"fiat_currency"`
+					Success  string  `json:"url_success"`
+				}{56.5, "EUR", "https://shop.example/?a=1&b=2"}) // & becomes \u0026
+				return base + "/v2/invoice/new", string(body), string(body)
+			},
+			headers: http.Header{"Content-Type": {"application/json"}},
+			status:  func(base, id string) (string, http.Header) { return base + "/v2/invoice/status?id=" + id, nil },
+			read: func(_ int, body string) error {
+				var invoice struct {
+					ForeignID string  `json:"foreign_id"`
+					Status    string  `json:"status"`
+					Expired   string  `json:"expired_at"`
+					Amount    float64 `json:"client_amount"`
+					Currency  string  `json:"client_currency"`
+					Addresses []struct {
+						Address  string  `json:"address"`
+						Expected float64 `json:"expected_amount"`
+						Currency string  `json:"crypto_currency"`
+						USD      float64 `json:"rate_usd"`
+						EUR      float64 `json:"rate_eur"`
+					} `json:"addresses"`
+				}
+				decoder := json.NewDecoder(strings.NewReader(body))
+				decoder.DisallowUnknownFields()
+				return decoder.Decode(&invoice)
+			},
+			amount: "56.5",
+		},
+		// A base address that ends with a slash, members in the order they were
+		// written, a charset, an empty signature on status, and success told by the
+		// letters expired_at.
+		"like Node": {
+			base: "/",
+			create: func(base string) (string, string, string) {
+				body := `{"url_success":"https://shop.example/ok","fiat_currency":"EUR","allow_paid_expired":false,"amount":0.1}`
+				return base + "/api/v2/invoice/new", body, body
+			},
+			headers: http.Header{"Content-Type": {"application/json;charset=UTF-8"}, "Accept": {"application/json, text/plain, */*"}},
+			status: func(base, id string) (string, http.Header) {
+				return base + "/api/v2/invoice/status?id=" + id, http.Header{api.HeaderKey: {familyKey}, api.HeaderSignature: {""}}
+			},
+			read: func(_ int, body string) error {
+				if !strings.Contains(body, "expired_at") {
+					return fmt.Errorf("an error: %s", body)
+				}
+				return nil
+			},
+			amount: "0.1",
+		},
+		// Signs compact JSON and sends spaced JSON; floats end with .0; text is
+		// escaped to ASCII.
+		"like Python": {
+			create: func(base string) (string, string, string) {
+				return base + "/api/v2/invoice/new",
+					`{"amount": 20.0, "fiat_currency": "EUR", "description": "Zwei Gl\u00e4ser: a, b", "disable_convert": true}`,
+					`{"amount":20.0,"fiat_currency":"EUR","description":"Zwei Gl\u00e4ser: a, b","disable_convert":true}`
+			},
+			headers: http.Header{"Content-Type": {"application/json"}, "User-Agent": {"python-requests/2.31.0"}, "Accept-Encoding": {"gzip, deflate"}},
+			status:  plain,
+			read: func(status int, body string) error {
+				if status != http.StatusOK {
+					return fmt.Errorf("answer %d: %s", status, body)
+				}
+				return json.Unmarshal([]byte(body), new(map[string]any))
+			},
+			amount: "20",
+		},
+		// Doubles with exponents, null for what is not set, the body held back until
+		// it is asked for, and a mapper that throws on a property it does not know,
+		// or on null where a number is.
+		"like Java": {
+			create: func(base string) (string, string, string) {
+				body := `{"fiat_currency":"EUR","amount":1.23456785E7,"url_success":null,"url_failure":null,"allow_paid_expired":false,"disable_convert":null}`
+				return base + "/api/v2/invoice/new", body, body
+			},
+			headers: http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Expect": {"100-continue"}},
+			status:  plain,
+			read:    exactly,
+			amount:  "12345678.5",
+		},
+	}
+}
+
+// exactly reads an answer as the strictest client does: the specification's
+// members, each there, none null, and no other.
+func exactly(_ int, body string) error {
+	var invoice map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &invoice); err != nil {
+		return err
+	}
+	if err := members(invoice, "foreign_id", "status", "expired_at", "client_amount", "client_currency", "addresses"); err != nil {
+		return err
+	}
+	var addresses []map[string]json.RawMessage
+	if err := json.Unmarshal(invoice["addresses"], &addresses); err != nil || len(addresses) == 0 {
+		return fmt.Errorf("addresses %s: %w", invoice["addresses"], err)
+	}
+	for _, a := range addresses {
+		if err := members(a, "address", "expected_amount", "crypto_currency", "rate_usd", "rate_eur"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func members(object map[string]json.RawMessage, names ...string) error {
+	for _, name := range names {
+		if value, given := object[name]; !given || string(value) == "null" {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	if len(object) != len(names) {
+		return fmt.Errorf("%d members, want %d", len(object), len(names))
+	}
+	return nil
+}
+
+// Each public client makes an invoice, reads its status in every state it comes
+// to, and knows an error for one.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	for name, c := range callers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil)
+			l.config.MaxAmount = "100000000"
+			l.handler = server.New(l.config)
+			listening := httptest.NewServer(l.handler)
+			t.Cleanup(listening.Close)
+			base := listening.URL + "/shop" + c.base
+
+			made := c.post(t, base)
+			var told api.Invoice
+			decode(t, made, &told)
+			if !strings.Contains(made, `"client_amount":`+c.amount+`,`) || told.Status != api.StatusCreated {
+				t.Errorf("answer %s, want client_amount %s", made, c.amount)
+			}
+			for _, act := range []string{"", "exact", "confirm", "confirm"} {
+				if act != "" {
+					l.act(t, told.ForeignID, `{"action":"`+act+`"}`)
+				}
+				c.get(t, base, told.ForeignID)
+				if l.resource(t, told.ForeignID).Status == api.StatusPaid {
+					break
+				}
+			}
+			if got := l.resource(t, told.ForeignID).Status; got != api.StatusPaid {
+				t.Errorf("status %s, want paid", got)
+			}
+			c.fails(t, base, "nobody")
+		})
+	}
+}
+
+// post sends invoice/new and returns what the client read.
+func (c caller) post(t *testing.T, base string) string {
+	t.Helper()
+	url, sent, signed := c.create(base)
+	headers := c.headers.Clone()
+	headers.Set(api.HeaderKey, familyKey)
+	headers.Set(api.HeaderSignature, familySign(signed))
+	status, body := c.do(t, "POST", url, sent, headers)
+	c.accepts(t, status, body)
+	return body
+}
+
+// get reads a status.
+func (c caller) get(t *testing.T, base, id string) {
+	t.Helper()
+	url, headers := c.status(base, id)
+	status, body := c.do(t, "GET", url, "", headers)
+	c.accepts(t, status, body)
+}
+
+// fails reads the status of no invoice, and must see that it is none.
+func (c caller) fails(t *testing.T, base, id string) {
+	t.Helper()
+	url, headers := c.status(base, id)
+	status, body := c.do(t, "GET", url, "", headers)
+	if err := c.read(status, body); err == nil || status != http.StatusNotFound {
+		t.Errorf("answer %d, taken for an invoice: %s", status, body)
+	}
+}
+
+func (c caller) accepts(t *testing.T, status int, body string) {
+	t.Helper()
+	if err := c.read(status, body); err != nil || status != http.StatusOK {
+		t.Fatalf("answer %d (%v): %s", status, err, body)
+	}
+	if err := exactly(status, body); err != nil {
+		t.Errorf("%v in %s", err, body)
+	}
+}
+
+// do sends a request; no client follows a redirect with a POST.
+func (c caller) do(t *testing.T, method, url, body string, headers http.Header) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if headers != nil {
+		r.Header = headers.Clone()
+	}
+	transport := &http.Transport{ExpectContinueTimeout: 5 * time.Second, DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	timeout := c.timeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	client := http.Client{Transport: transport, Timeout: timeout, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		t.Errorf("redirected to %s", r.URL)
+		return http.ErrUseLastResponse
+	}}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// Amounts that the Java-like client writes and that are none are refused in
+// words, never rounded.
+func TestClients_small_doubles_are_refused(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	response := l.send(create(message{key: "all", body: `{"amount":5.0E-4,"fiat_currency":"EUR"}`}))
+	if text := refused(t, response, 400, "invalid_amount"); text != "amount must have at most 2 decimals in EUR" {
+		t.Errorf("message %q", text)
+	}
+}
+
+// What is signed is bytes: only spaces between tokens may differ.
+func TestClients_nothing_is_canonicalised(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	sent := `{"fiat_currency": "EUR", "amount": 20.0, "order_id": "a b"}`
+	for name, signed := range map[string]string{
+		"sorted names":           `{"amount":20.0,"fiat_currency":"EUR","order_id":"a b"}`,
+		"another spelling":       `{"fiat_currency":"EUR","amount":20,"order_id":"a b"}`,
+		"an exponent":            `{"fiat_currency":"EUR","amount":2.00E1,"order_id":"a b"}`,
+		"an escape":              `{"fiat_currency":"EUR","amount":20.0,"order_id":"a\u0020b"}`,
+		"spaces within the text": `{"fiat_currency":"EUR","amount":20.0,"order_id":"ab"}`,
+		"other spaces":           `{"fiat_currency":"EUR", "amount":20.0, "order_id":"a b"}`,
+		"a line feed behind":     sent + "\n",
+		"nothing":                ``,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := l.request(create(message{key: "all", body: sent}))
+			r.Header.Set(api.HeaderSignature, familySign(signed))
+			refused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
+		})
+	}
+	r := l.request(create(message{key: "all", body: `{"amount": 1`})) // does not compact
+	r.Header.Set(api.HeaderSignature, familySign(`{"amount":1`))
+	refused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
+}
+
+// A client that holds its body back is told to go on, unless it is refused
+// before the body would be read. See RFC 9110, section 10.1.1.
+func TestClients_expect_100_continue(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	listening := httptest.NewServer(l.handler)
+	t.Cleanup(listening.Close)
+	for _, test := range []struct {
+		name, target string
+		length       int
+		goesOn       bool
+		status       int
+	}{
+		{"created", "/shop//api/v2/invoice/new", len(fine), true, 200},
+		{"too large", "/shop/api/v2/invoice/new", 64<<10 + 1, false, 413},
+		{"not found", "/shop/api/v2/nothing", len(fine), false, 404},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			connection, err := net.Dial("tcp", listening.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer connection.Close()
+			if err := connection.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: evil.example\r\nExpect: 100-continue\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\nx-processing-key: %s\r\nX-PROCESSING-SIGNATURE: %s\r\n\r\n",
+				test.target, test.length, familyKey, strings.ToUpper(familySign(fine)))
+			answers := bufio.NewReader(connection)
+			if test.goesOn {
+				line, err := answers.ReadString('\n')
+				if err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+					t.Fatalf("told %q, %v", line, err)
+				}
+				if _, err := answers.ReadString('\n'); err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprint(connection, fine)
+			}
+			response, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			body := read(t, response)
+			if response.StatusCode != test.status {
+				t.Fatalf("answer %d, want %d: %s", response.StatusCode, test.status, body)
+			}
+			if test.status != http.StatusOK {
+				var e api.Error
+				decode(t, body, &e)
+				return
+			}
+			// Links are of the configured address, whatever the caller says (C65).
+			if location := response.Header.Get("Location"); !strings.HasPrefix(location, "https://pay.example/shop/invoice/") {
+				t.Errorf("Location = %q", location)
+			}
+		})
+	}
+}
+
+// Headers that a proxy would set say nothing when they come from a caller (C65).
+func TestClients_forwarded_headers_are_not_believed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.limit(server.Limits{PerAddress: 1})
+	refused := 0
+	for i := range 100 {
+		address := fmt.Sprintf("192.0.2.%d", i)
+		response := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=nobody", header: http.Header{
+			"X-Forwarded-For": {address}, "X-Real-Ip": {address}, "Forwarded": {"for=" + address},
+			"X-Forwarded-Proto": {"http"}, "X-Forwarded-Host": {"evil.example"},
+		}})
+		if response.StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+		if text := read(t, response); strings.Contains(text, "evil") {
+			t.Errorf("answer %s", text)
+		}
+	}
+	if refused != 98 {
+		t.Errorf("%d of 100 calls were refused, want 98", refused)
+	}
+}

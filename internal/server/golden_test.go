@@ -1,0 +1,309 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/server"
+)
+
+// whole writes down an answer: its status, every header, and the body as it is.
+func whole(t *testing.T, name string, r *http.Response) string {
+	t.Helper()
+	headers := map[string]string{}
+	for name, values := range r.Header {
+		headers[name] = strings.Join(values, " | ")
+	}
+	text, err := json.Marshal(headers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := read(t, r)
+	if body == "" {
+		body = "null"
+	}
+	return fmt.Sprintf(`{"answer":%q,"status":%d,"headers":%s,"body":%s}`, name, r.StatusCode, text, body)
+}
+
+// stories lead to each state.
+var stories = map[string][]string{
+	"created":  {},
+	"pending":  {"exact"},
+	"paid":     {"exact", "confirm"},
+	"expired":  {"expire"},
+	"late":     {"expire", "exact"},
+	"declined": {"cancel"},
+}
+
+// Every kind of answer that a created invoice has, in every state.
+func TestGolden_every_state(t *testing.T) {
+	t.Parallel()
+	for state, acts := range stories {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			now := noon
+			l := newLab(t, func() time.Time { return now })
+			m := keyed("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
+			answers := []string{whole(t, "create", l.send(m))}
+			id := "inv00000000000000000000000000001"
+			path := "/api/v2/invoices/" + id
+			for _, act := range acts {
+				now = now.Add(61 * time.Second)
+				switch act {
+				case "expire":
+					now = noon.Add(16 * time.Minute)
+					l.expire(t)
+				case "cancel":
+					if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+				default:
+					answers = append(answers, whole(t, act, l.send(message{
+						method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: `{"action":"` + act + `"}`,
+					})))
+				}
+			}
+			status := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+			tag := status.Header.Get("Etag")
+			answers = append(answers,
+				whole(t, "status", status),
+				whole(t, "resource", l.send(message{method: "GET", target: path, key: "read", own: true})),
+				whole(t, "resource, not modified", l.send(message{method: "GET", target: path, key: "read", own: true, header: conditional(tag, "")})),
+				whole(t, "create, repeated", l.send(m)),
+			)
+			golden(t, "state_"+state+".json", "["+strings.Join(answers, ",")+"]")
+		})
+	}
+}
+
+// expire lets the watcher look past the end of the hold, and ends it.
+func (l *lab) expire(t *testing.T) {
+	t.Helper()
+	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := l.invoices.Expire(t.Context(), 10); n != 1 || err != nil {
+		t.Fatalf("Expire() = %d, %v", n, err)
+	}
+}
+
+// mistake is a request that has an error for an answer.
+type mistake struct {
+	name string
+	ask  func(*lab) *http.Response
+}
+
+// posted is invoice/new with a body, and headers in pairs.
+func posted(name, body string, headers ...string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		m := create(message{key: "all", body: body, header: http.Header{"Content-Type": {"application/json"}}})
+		for i := 0; i < len(headers); i += 2 {
+			m.header.Set(headers[i], headers[i+1])
+		}
+		return l.send(m)
+	}}
+}
+
+// changed is a good invoice/new by our own scheme, changed after it was signed.
+func changed(name, header, value string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		r := l.request(create(message{key: "all", own: true}))
+		r.Header.Set(header, value)
+		return l.serve(r)
+	}}
+}
+
+// broken is invoice/new while the storage has an error.
+func broken(name string, err error) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.merchants.err = err
+		return l.send(create(message{key: "all"}))
+	}}
+}
+
+func sent(name string, m message) mistake {
+	return mistake{name, func(l *lab) *http.Response { return l.send(m) }}
+}
+
+// with is a member beside those that are needed.
+func with(member string) string { return `{"amount":1,"fiat_currency":"EUR",` + member + `}` }
+
+var mistakes = []mistake{
+	sent("no such path", message{method: "GET", target: "/api/v2/nothing"}),
+	sent("no such method", message{method: "PUT", target: "/api/v2/invoice/new"}),
+	sent("no such invoice", message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}),
+	posted("body too large", with(`"description":"`+strings.Repeat("x", 64<<10)+`"`)),
+	{"body breaks off", func(l *lab) *http.Response {
+		r := l.request(create(message{key: "all"}))
+		r.Body = failing{}
+		return l.serve(r)
+	}},
+	{"address calls too often", func(l *lab) *http.Response {
+		l.limit(server.Limits{PerAddress: 1})
+		for range 2 {
+			l.send(create(message{}))
+		}
+		return l.send(create(message{}))
+	}},
+	sent("no key", create(message{})),
+	sent("revoked key", create(message{key: "revoked"})),
+	changed("no signature", api.HeaderSignature, ""),
+	changed("bad signature", api.HeaderSignature, "00"),
+	changed("no timestamp", api.HeaderTimestamp, ""),
+	sent("old timestamp", create(message{key: "all", own: true, skew: -time.Hour})),
+	changed("no nonce", api.HeaderNonce, ""),
+	sent("short nonce", create(message{key: "all", own: true, nonce: "short"})),
+	{"used nonce", func(l *lab) *http.Response {
+		m := create(message{key: "all", own: true, nonce: orderNonce})
+		l.send(m)
+		return l.send(m)
+	}},
+	sent("no scope", create(message{key: "read"})),
+	{"key calls too often", func(l *lab) *http.Response {
+		l.limit(server.Limits{PerKey: 1})
+		for range 5 {
+			l.send(create(message{key: "all"}))
+		}
+		return l.send(create(message{key: "all"}))
+	}},
+	posted("other media type", fine, "Content-Type", "text/plain"),
+	posted("no JSON", `{`),
+	posted("no UTF-8", "{\"\xff\":1}"),
+	posted("unknown field", with(`"price":2`)),
+	posted("field in capitals", with(`"Amount":2`)),
+	posted("name that is not quoted", with(`"expired_at":2`)),
+	posted("name too long to be quoted", with(`"`+strings.Repeat("x", 65)+`":2`)),
+	posted("field twice", with(`"amount":2`)),
+	posted("amount missing", `{"fiat_currency":"EUR"}`),
+	posted("amount zero", `{"amount":0,"fiat_currency":"EUR"}`),
+	posted("amount too precise", `{"amount":5.0E-4,"fiat_currency":"EUR"}`),
+	posted("amount too large", `{"amount":1.23456785E7,"fiat_currency":"EUR"}`),
+	posted("amount too long", `{"amount":`+strings.Repeat("1", 41)+`,"fiat_currency":"EUR"}`),
+	posted("amount with a large exponent", `{"amount":1e19,"fiat_currency":"EUR"}`),
+	posted("amount with a comma", `{"amount":"1,50","fiat_currency":"EUR"}`),
+	posted("amount too small", `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["BTC"]}`),
+	posted("unknown currency", `{"amount":1,"fiat_currency":"eur"}`),
+	posted("bad url_success", with(`"url_success":"javascript:alert(1)"`)),
+	posted("bad url_failure", with(`"url_failure":"//evil.example"`)),
+	posted("bad allow_paid_expired", with(`"allow_paid_expired":1`)),
+	posted("bad disable_convert", with(`"disable_convert":"no"`)),
+	posted("bad order_id", with(`"order_id":7`)),
+	posted("bad description", with(`"description":"\u0000"`)),
+	posted("bad metadata", with(`"metadata":{"a":1}`)),
+	posted("bad language", with(`"language":"?"`)),
+	posted("bad expires_in", with(`"expires_in":59`)),
+	posted("no method holds so long", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
+	posted("bad payment_methods", with(`"payment_methods":[]`)),
+	posted("nothing on offer", with(`"payment_methods":["DOGE"]`)),
+	posted("bad idempotency key", fine, api.HeaderIdempotencyKey, "ü"),
+	{"idempotency key with another body", func(l *lab) *http.Response {
+		l.send(keyed("k", fine))
+		return l.send(keyed("k", with(`"order_id":"7"`)))
+	}},
+	{"idempotency key still running", func(l *lab) *http.Response {
+		l.merchants.hold, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
+		first := make(chan *http.Response)
+		go func() { first <- l.send(keyed("k", fine)) }()
+		<-l.merchants.entered
+		second := l.send(keyed("k", fine))
+		close(l.merchants.hold)
+		<-first
+		return second
+	}},
+	{"no rate", func(l *lab) *http.Response {
+		l.rates.gone.Store(true)
+		return l.send(create(message{key: "all"}))
+	}},
+	{"no wallet", func(l *lab) *http.Response {
+		l.merchants.wallets = nil
+		return l.send(create(message{key: "all"}))
+	}},
+	broken("no network", fmt.Errorf("create: %w", invoice.ErrUnwatched)),
+	broken("storage is busy", fmt.Errorf("find key: %w", invoice.ErrUnavailable)),
+	broken("caller has gone", fmt.Errorf("find key: %w", context.Canceled)),
+	broken("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),
+	broken("something of our own is wrong", errors.New("expired_at")),
+	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
+	{"nothing to simulate on", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
+	{"unknown simulation", func(l *lab) *http.Response { return l.simulate("all", "steal") }},
+	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
+}
+
+// simulate acts on a new invoice of a key.
+func (l *lab) simulate(key, action string) *http.Response {
+	l.send(create(message{key: key}))
+	return l.send(message{
+		method: "POST", target: "/api/v2/test/invoices/inv00000000000000000000000000001/simulate", key: "page", own: true,
+		body: `{"action":"` + action + `"}`,
+	})
+}
+
+// Every error, as it is answered.
+func TestGolden_every_error(t *testing.T) {
+	t.Parallel()
+	var answers []string
+	for _, m := range mistakes {
+		response := m.ask(newLab(t, nil))
+		if response.StatusCode < 400 {
+			t.Errorf("%s: answer %d: %s", m.name, response.StatusCode, read(t, response))
+			continue
+		}
+		if retry := response.Header.Get("Retry-After"); retry == "" && (response.StatusCode == 503 || response.StatusCode == 429) {
+			t.Errorf("%s: no Retry-After", m.name)
+		}
+		answers = append(answers, whole(t, m.name, response))
+	}
+	all := "[" + strings.Join(answers, ",") + "]"
+	if strings.Contains(strings.ToLower(all), "expired_at") {
+		t.Error("the letters expired_at are in an error")
+	}
+	golden(t, "errors.json", all)
+}
+
+// Whoever adds an error adds its answer.
+func TestGolden_leaves_no_error_out(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile(filepath.Join("testdata", "errors.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`(?:code: |badRequest\()"([a-z_]*[a-z])"`)
+	fields := regexp.MustCompile(`(?m)^\s*"([a-z_]+)":\s+\{(?:required: true, )?set:`)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		var names []string
+		for _, found := range codes.FindAllSubmatch(source, -1) {
+			names = append(names, string(found[1]))
+		}
+		for _, found := range fields.FindAllSubmatch(source, -1) {
+			names = append(names, "invalid_"+string(found[1]))
+		}
+		for _, name := range names {
+			if !bytes.Contains(want, []byte(`"X-Error-Code": "`+name+`"`)) {
+				t.Errorf("%s: no answer in errors.json is %s", file, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// allowed are the methods of an Allow header, sorted.
+func allowed(r *http.Response) string {
+	methods := strings.Split(r.Header.Get("Allow"), ", ")
+	slices.Sort(methods)
+	return strings.Join(methods, " ")
+}
+
+func TestMethods_of_every_path(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	for path, want := range map[string]string{
+		"/api/v2/invoice/new":               "OPTIONS POST",
+		"/v2/invoice/new":                   "OPTIONS POST",
+		"//api//v2/invoice/new":             "OPTIONS POST",
+		"/api/v2/invoice/status":            "GET HEAD OPTIONS",
+		"/v2/invoice/status":                "GET HEAD OPTIONS",
+		"/api/v2/invoices/x":                "GET HEAD OPTIONS",
+		"/api/v2/test/invoices/x/simulate":  "OPTIONS POST",
+		"/api//v2/test/invoices/x/simulate": "OPTIONS POST",
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "BREW", "get", "post"} {
+			if slices.Contains(strings.Fields(want), method) {
+				continue
+			}
+			response := l.send(message{method: method, target: path})
+			refused(t, response, http.StatusMethodNotAllowed, "method_not_allowed")
+			if got := allowed(response); got != want {
+				t.Errorf("%s %s: Allow = %q, want %q", method, path, got, want)
+			}
+		}
+		response := l.send(message{method: "OPTIONS", target: path})
+		if got := allowed(response); response.StatusCode != http.StatusNoContent || got != want || read(t, response) != "" {
+			t.Errorf("OPTIONS %s: answer %d, Allow = %q, want 204 and %q", path, response.StatusCode, got, want)
+		}
+	}
+	refused(t, l.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	refused(t, l.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+}
+
+// HEAD is answered as GET is, without the body.
+func TestMethods_HEAD(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", fine)
+	l.act(t, id, `{"action":"exact"}`)
+	l.act(t, id, `{"action":"confirm"}`)
+	server := httptest.NewServer(l.handler)
+	defer server.Close()
+	client := server.Client()
+	client.Timeout = 10 * time.Second
+	ask := func(method, target, key string) (http.Header, int, string) {
+		t.Helper()
+		r := l.request(message{method: method, target: target, key: key, own: true})
+		over, err := http.NewRequest(method, server.URL+r.RequestURI, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		over.Header = r.Header
+		response, err := client.Do(over)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Header.Del("Date")
+		return response.Header, response.StatusCode, string(body)
+	}
+	for _, test := range []struct {
+		target, key string
+		status      int
+	}{
+		{"/api/v2/invoice/status?id=" + id, "", 200},
+		{"//v2/invoice/status?id=" + id, "", 200},
+		{"/api/v2/invoice/status?id=nobody", "", 404},
+		{"/api/v2/invoice/new", "", 405},
+		{"/api/v2/nothing", "", 404},
+		{"/api/v2/invoices/" + id, "read", 200},
+		{"/api/v2/invoices/" + id, "create", 403},
+		{"/api/v2/invoices/" + id, "", 403},
+	} {
+		whole, status, body := ask("GET", test.target, test.key)
+		head, headStatus, none := ask("HEAD", test.target, test.key)
+		if status != test.status || headStatus != test.status || none != "" {
+			t.Errorf("%s: GET answered %d, HEAD %d with body %q; want %d", test.target, status, headStatus, none, test.status)
+		}
+		if length := whole.Get("Content-Length"); length != strconv.Itoa(len(body)) && length != "" {
+			t.Errorf("%s: Content-Length %s of %d bytes", test.target, length, len(body))
+		}
+		whole.Del("Content-Length")
+		head.Del("Content-Length")
+		if diff := cmp.Diff(head, whole); diff != "" {
+			t.Errorf("%s: headers of HEAD differ from GET (-HEAD +GET):\n%s", test.target, diff)
+		}
+	}
+}

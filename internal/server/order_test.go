@@ -1,0 +1,152 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/server"
+)
+
+// fault is something wrong with a request, in the order in which it is told.
+type fault int
+
+const (
+	badPath fault = iota
+	badMethod
+	largeBody
+	busyAddress
+	noKey
+	badKey
+	noSignature
+	noTimestamp // a signature cannot be looked at without it, nor without a nonce
+	noNonce
+	badSignature
+	badTimestamp
+	badNonce
+	badScope
+	busyKey
+	badMedia
+	badJSON
+	takenKey
+	badPrice
+	noRate
+	usedNonce // noted with the invoice, so that a creation that failed gives it back
+	nothing
+)
+
+// CONTRACT, "order of checks": each request has every fault from one on; the
+// first is told.
+func TestOrder_of_checks(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from   fault
+		status int
+		code   string
+	}{
+		{badPath, 404, "not_found"},
+		{badMethod, 405, "method_not_allowed"},
+		{largeBody, 413, "body_too_large"},
+		{busyAddress, 429, "rate_limited"},
+		{noKey, 403, "no_key_header"},
+		{badKey, 403, "bad_key_header"},
+		{noSignature, 403, "no_signature_header"},
+		{noTimestamp, 403, "no_timestamp_header"},
+		{noNonce, 403, "no_nonce_header"},
+		{badSignature, 403, "bad_signature_header"},
+		{badTimestamp, 403, "bad_timestamp_header"},
+		{badNonce, 403, "bad_nonce_header"},
+		{badScope, 403, "key_may_not"},
+		{busyKey, 429, "rate_limited"},
+		{badMedia, 415, "unsupported_media_type"},
+		{badJSON, 400, "invalid_json"},
+		{takenKey, 409, "idempotency_conflict"},
+		{badPrice, 400, "invalid_amount"},
+		{noRate, 503, "no_rate"},
+		{usedNonce, 403, "bad_nonce_header"},
+		{nothing, 200, ""},
+	} {
+		t.Run(fmt.Sprint(test.status, " ", test.code), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil)
+			l.prepare(t, test.from)
+			response := l.serve(l.faulty(test.from))
+			if test.from == nothing {
+				if response.StatusCode != http.StatusOK {
+					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
+				}
+				return
+			}
+			message := refused(t, response, test.status, test.code)
+			if of := map[fault]string{busyAddress: "This address", busyKey: "This key"}[test.from]; !strings.HasPrefix(message, of) {
+				t.Errorf("message %q, want it to be about %q", message, of)
+			}
+		})
+	}
+}
+
+const orderNonce = "0123456789abcdef"
+
+// prepare makes what stands outside a request wrong.
+func (l *lab) prepare(t *testing.T, from fault) {
+	t.Helper()
+	l.send(keyed("taken", fine))
+	if from <= usedNonce {
+		l.send(create(message{key: "all", own: true, nonce: orderNonce}))
+	}
+	id := l.create(t, "all", fine)
+	l.limit(server.Limits{PerKey: 1, PerAddress: 1})
+	if from <= busyAddress {
+		l.refused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
+	}
+	if from <= busyKey {
+		l.refused(t, create(message{key: "all"}), 6)
+		l.refused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true}, 6)
+	}
+	l.rates.gone.Store(from <= noRate)
+}
+
+// faulty makes a request with every fault from one on.
+func (l *lab) faulty(from fault) *http.Request {
+	m := create(message{key: "all", own: true, nonce: orderNonce, header: set(api.HeaderIdempotencyKey, "fresh")})
+	for _, f := range []struct {
+		fault fault
+		make  func()
+	}{
+		{badPath, func() { m.target = "/api/v2/nothing" }},
+		{badMethod, func() { m.method = "PUT" }},
+		{badPrice, func() { m.body = `{"amount":0,"fiat_currency":"EUR"}` }},
+		{takenKey, func() { m.header.Set(api.HeaderIdempotencyKey, "taken") }},
+		{badJSON, func() { m.body += "{" }},
+		{largeBody, func() { m.body += strings.Repeat(" ", 64<<10) }},
+		{badMedia, func() { m.header.Set("Content-Type", "text/plain") }},
+		{badScope, func() { m.key = "read" }},
+		{badNonce, func() { m.nonce = "short" }},
+		{badTimestamp, func() { m.skew = -time.Hour }},
+	} {
+		if from <= f.fault {
+			f.make()
+		}
+	}
+	r := l.request(m)
+	for name, fault := range map[string]fault{
+		api.HeaderKey: noKey, api.HeaderSignature: noSignature, api.HeaderTimestamp: noTimestamp,
+	} {
+		if from <= fault {
+			r.Header.Del(name)
+		}
+	}
+	if from > noKey && from <= badKey {
+		r.Header.Set(api.HeaderKey, publicKey("nobody"))
+	}
+	if from > noTimestamp && from <= noNonce { // without both it would be the family's scheme
+		r.Header.Del(api.HeaderNonce)
+	}
+	if from > noSignature && from <= badSignature {
+		r.Header.Set(api.HeaderSignature, strings.Repeat("0", 128))
+	}
+	return r
+}

@@ -1,0 +1,92 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/merchant"
+)
+
+// A merchant changes his key without a moment in which neither or only one of
+// them works, and nothing told of an invoice depends on the key that made it.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	issue := func(id string) {
+		l.merchants.keys[publicKey(id)] = merchant.Key{
+			ID: id, MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes, Key: publicKey(id), Secret: "secret of " + id,
+		}
+	}
+	works := func(key string, m message) string {
+		t.Helper()
+		m.key = key
+		response := l.send(m)
+		body := read(t, response)
+		if response.StatusCode != http.StatusOK {
+			t.Fatalf("key %s: answer %d: %s", key, response.StatusCode, body)
+		}
+		return body
+	}
+	resource := func(id string) message { return message{method: "GET", target: "/api/v2/invoices/" + id, own: true} }
+	status := func(id string) string {
+		return works("", message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+	}
+
+	issue("before")
+	made := works("before", keyed("order-1", fine))
+	first := l.create(t, "before", fine)
+
+	issue("after")
+	second := l.create(t, "after", fine)
+	third := l.create(t, "before", fine) // the old one still works
+	if again := works("after", keyed("order-1", fine)); again != made {
+		t.Errorf("an order repeated with the new key is answered %s, want %s", again, made)
+	}
+	shown, told := status(first), works("before", resource(first))
+
+	old := l.merchants.keys[publicKey("before")]
+	old.RevokedAt = noon
+	l.merchants.keys[publicKey("before")] = old
+	for _, m := range []message{create(message{}), create(message{own: true}), resource(first)} {
+		m.key = "before"
+		if text := refused(t, l.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
+			t.Errorf("message %q", text)
+		}
+	}
+	if again := works("after", keyed("order-1", fine)); again != made {
+		t.Errorf("an order repeated after the revocation is answered %s, want %s", again, made)
+	}
+	if got := status(first); got != shown {
+		t.Errorf("status after the revocation is %s, want %s", got, shown)
+	}
+	if got := works("after", resource(first)); got != told {
+		t.Errorf("resource read by the new key is %s, want %s", got, told)
+	}
+	if diff := cmp.Diff(l.lifeOf(t, first), l.lifeOf(t, second)); diff != "" {
+		t.Errorf("events of the old key's invoice and the new one's differ:\n%s", diff)
+	}
+	if !strings.Contains(status(third), `"created"`) {
+		t.Errorf("invoice of the revoked key: %s", status(third))
+	}
+}
+
+// lifeOf pays an invoice and returns the bodies of its events, without what is
+// its own.
+func (l *lab) lifeOf(t *testing.T, id string) []string {
+	t.Helper()
+	l.act(t, id, `{"action":"exact"}`)
+	paid := l.act(t, id, `{"action":"confirm"}`)
+	var bodies []string
+	for _, e := range l.storage.Events() {
+		if body := string(e.Body); strings.Contains(body, id) {
+			for own, name := range map[string]string{id: "ID", e.ID: "EVENT", paid.PaidTx: "TX", paid.Payments[0].Address: "ADDRESS"} {
+				body = strings.ReplaceAll(body, own, name)
+			}
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
+}
