@@ -46,7 +46,7 @@ func (h *Handler) live(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	s := newStream(c)
-	if h.paymentPage(snapshot, "", false).Final && s.shown == version(snapshot) {
+	if s.shown == version(snapshot) && h.paymentPage(snapshot, "", false).Final {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {
@@ -61,12 +61,9 @@ func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapsho
 		return err
 	}
 	for {
-		page := h.paymentPage(snapshot, "", false)
-		if err := s.show(ctx, page); err != nil {
+		final, err := h.send(ctx, s, snapshot)
+		if err != nil || final {
 			return err
-		}
-		if page.Final {
-			return nil
 		}
 		next, err := h.await(ctx, snapshot)
 		if err != nil {
@@ -74,6 +71,16 @@ func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapsho
 		}
 		snapshot = next
 	}
+}
+
+// send sends the live part of a page, or a sign of life when that is on the
+// screen already: then nothing is drawn. It tells whether there is no more to come.
+func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot) (final bool, err error) {
+	if version(snapshot) == s.shown {
+		return false, s.write(": still here\n\n")
+	}
+	page := h.paymentPage(snapshot, "", false)
+	return page.Final, s.show(ctx, page)
 }
 
 // await is the invoice after its next change or a heartbeat. The end of the held
@@ -136,12 +143,8 @@ func newStream(c echo.Context) *stream {
 	return &stream{response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
 }
 
-// show sends the live part of a page, or a sign of life when that is on the
-// screen already.
+// show sends the live part of a page.
 func (s *stream) show(ctx context.Context, page views.Payment) error {
-	if page.Version == s.shown {
-		return s.write(": still here\n\n")
-	}
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
 		return fmt.Errorf("render live part: %w", err)

@@ -41,7 +41,10 @@ const demoDir = "data/demo"
 // loadDemo reads the settings, with a data directory of the demo's own unless one
 // is given.
 func (s *shell) loadDemo() (config.Config, error) {
-	given := func(pair string) bool { return strings.HasPrefix(pair, "CHEQUER_DATA_DIR") }
+	given := func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "CHEQUER_DATA_DIR") && value != ""
+	}
 	if !slices.ContainsFunc(s.environ, given) {
 		s.environ = append(s.environ, "CHEQUER_DATA_DIR="+demoDir)
 	}

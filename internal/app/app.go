@@ -47,6 +47,7 @@ type App struct {
 	demoKey  merchant.Key
 
 	onShutdown func()
+	stopping   chan struct{} // closed when the server is about to stop
 }
 
 // shutdownFor is how long requests under way may take to end.
@@ -54,7 +55,7 @@ const shutdownFor = 10 * time.Second
 
 // New opens storage and the port. Nothing runs before Run; Close undoes it.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
-	a := &App{log: o.Log}
+	a := &App{log: o.Log, stopping: make(chan struct{})}
 	core, err := OpenCore(ctx, c, o)
 	if err != nil {
 		return nil, err
@@ -76,6 +77,9 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		return err
 	}
 	if o.Demo {
+		if err := core.mustBeDemo(ctx, shop); err != nil {
+			return err
+		}
 		if a.demoKey, err = core.ensureDemoKey(ctx, shop); err != nil {
 			return err
 		}
@@ -104,7 +108,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		Limits: limits(c), Caller: callers(c),
+		Limits: limits(c), Caller: callers(c), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, shop.Name, client.Config{
@@ -126,7 +130,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 // NewStorefront is storefront and payment page alone, in front of a service
 // elsewhere.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
-	a := &App{log: o.Log}
+	a := &App{log: o.Log, stopping: make(chan struct{})}
 	c.Storefront = true
 	name := c.ShopName
 	if name == "" {
@@ -206,10 +210,8 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		return fmt.Errorf("listen: %w", err)
 	}
 	a.listener = l
-	serving, end := context.WithCancel(context.Background())
 	a.http = &http.Server{
 		Handler:           h,
-		BaseContext:       func(net.Listener) context.Context { return serving },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second, // event streams lift it for themselves
@@ -220,10 +222,19 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 	var spare spareConns
 	a.http.ConnState = spare.note
 	// What waits for news, as streams and long polls do, would hold a shutdown up,
-	// and so would connections that a browser keeps for later.
-	a.http.RegisterOnShutdown(func() { end(); a.onShutdown(); spare.close() })
+	// and so would connections that a browser keeps for later. Calls that do
+	// something are let end.
+	a.http.RegisterOnShutdown(func() {
+		close(a.stopping)
+		a.onShutdown()
+		time.AfterFunc(spareFor, spare.close)
+	})
 	return nil
 }
+
+// spareFor is how long a connection that has sent nothing may still do so while
+// the server stops.
+const spareFor = 500 * time.Millisecond
 
 // spareConns are connections that have sent nothing yet, which a shutdown waits
 // for.
@@ -263,7 +274,8 @@ func (a *App) Run(ctx context.Context) error {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownFor)
 		defer cancel()
 		if err := a.http.Shutdown(stop); err != nil {
-			return errors.Join(fmt.Errorf("shut down: %w", err), a.http.Close())
+			a.log.Warn("calls were cut off that did not end in time", "error", err)
+			return a.http.Close()
 		}
 		return nil
 	})

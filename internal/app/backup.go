@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"chequer/internal/config"
@@ -72,15 +73,21 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	return m, syncFolder(path)
 }
 
+// backupEnding is how the names of files end that a backup may replace: no
+// database, key or device is called so.
+const backupEnding = ".backup"
+
 // mayWrite fails when a file is there that must not be replaced.
 func mayWrite(path string, force bool) error {
-	switch _, err := os.Lstat(path); {
+	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("write backup: %w", err)
-	case force:
+	case force && info.Mode().IsRegular() && strings.HasSuffix(path, backupEnding):
 		return nil
+	case force:
+		return fmt.Errorf("%s is not replaced: only a file whose name ends in %s is", path, backupEnding)
 	}
 	return fmt.Errorf("%s %w", path, errBackupExists)
 }

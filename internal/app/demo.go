@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,6 +15,26 @@ func (a *App) DemoKey() merchant.Key { return a.demoKey }
 // demoKeyID is that of the one key whose secret the demo may show again: no other
 // test key of the shop is.
 const demoKeyID = "key_demo"
+
+// errRealShop means that a demo would quote real money at made-up rates.
+var errRealShop = errors.New("this database belongs to a real shop, with a wallet or a live key: a demo needs one of its own, see CHEQUER_DATA_DIR and CHEQUER_DATABASE_URL")
+
+// mustBeDemo is errRealShop on a database with anything live in it.
+func (c *Core) mustBeDemo(ctx context.Context, m merchant.Merchant) error {
+	wallets, err := c.Storage.Wallets(ctx, m.ID, merchant.Live)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	list, err := c.Storage.Keys(ctx, m.ID)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	live := slices.ContainsFunc(list, func(k merchant.Key) bool { return k.Mode == merchant.Live && k.RevokedAt.IsZero() })
+	if live || len(wallets) > 0 {
+		return errRealShop
+	}
+	return nil
+}
 
 // ensureDemoKey makes the demo shop's test key once and finds it again.
 func (c *Core) ensureDemoKey(ctx context.Context, m merchant.Merchant) (merchant.Key, error) {

@@ -119,6 +119,9 @@ func collect(environ []string) (map[string]string, []error) {
 				faults = append(faults, fmt.Errorf("%s: %w", name, err))
 			}
 			value = strings.TrimSpace(string(content))
+			if err == nil && value == "" {
+				faults = append(faults, fmt.Errorf("%s: the file is empty", name))
+			}
 		}
 		values[base] = value
 	}
@@ -159,7 +162,7 @@ func (c Config) check() []error {
 		fault("LISTEN", "%q is no address like 127.0.0.1:8080", c.Listen)
 	}
 	switch {
-	case err == nil && host == "" && c.BaseURL == "http://"+c.Listen:
+	case err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) && c.BaseURL == "http://"+c.Listen:
 		fault("BASE_URL", "is missing: the address %q does not say where shoppers reach it", c.Listen)
 	case !baseURL.MatchString(c.BaseURL):
 		fault("BASE_URL", "%q is no address like https://pay.example.org or https://example.org/pay", c.BaseURL)

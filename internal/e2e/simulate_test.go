@@ -104,8 +104,12 @@ func TestRefusedSimulationSaysSo(t *testing.T) {
 		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
 			t.Errorf("%s is offered with nothing to do it to", action)
 		}
-		get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.querySelector("#simulate").append(Object.assign(document.createElement("button"), {name: "action", value: %q, id: "sim-%s", textContent: "x"}))`, action, action)))
-		b.click("#sim-" + action)
+		// At once, since the page may be drawn anew in between.
+		get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
+			const old = Object.assign(document.createElement("button"), {name: "action", value: %q});
+			document.querySelector("#simulate").append(old);
+			old.click();
+		})()`, action)))
 		b.awaits(".refused", "no payment", nil)
 		b.picture(s, "simulate_refused_"+action)
 		if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {

@@ -181,12 +181,12 @@ func (inv *Invoice) letStand(l *ledger) {
 	l.entries[last].value = minor(inv.Terms.Price)
 }
 
-// worthAccepting are the transfers that a person may let stand: present, of an
-// offered asset, and neither dust nor older than the invoice.
+// worthAccepting are the transfers that a person may let stand, whatever their
+// time: present, of an offered asset, and no dust.
 func (inv *Invoice) worthAccepting() []Transfer {
 	var list []Transfer
 	for _, e := range inv.ledger().entries {
-		if !e.ignored && !e.replaced && e.transfer.Presence == Present {
+		if (e.old || !e.ignored) && !e.replaced && e.transfer.Presence == Present {
 			list = append(list, e.transfer)
 		}
 	}

@@ -68,7 +68,11 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	case !t.FirstSeen.IsZero():
 		record.FirstSeen, record.Sighted = t.FirstSeen, true
 	case t.Block == nil:
+		// We look only for invoices that exist: an earlier time is a clock put back.
 		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
+		if record.FirstSeen.Before(inv.CreatedAt) {
+			record.FirstSeen = inv.CreatedAt
+		}
 	default:
 		record.FirstSeen = t.Block.Time
 	}

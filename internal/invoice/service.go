@@ -241,7 +241,11 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 			continue
 		}
 		if p, ok := progress[network]; ok {
-			inv.Cover(network, p.Scanned, p.ContinuousSince)
+			scanned := p.Scanned
+			if now := s.now(); scanned.After(now) { // the clock was put back
+				scanned = now
+			}
+			inv.Cover(network, scanned, p.ContinuousSince)
 		}
 	}
 }

@@ -23,6 +23,10 @@ var secrets = []*regexp.Regexp{
 // use, as one may be lost in copying.
 const fewestWords = 10
 
+// LooksPrivate tells whether a text seems to be something that spends money, so
+// that nobody repeats it.
+func LooksPrivate(text string) bool { return looksPrivate(text) }
+
 func looksPrivate(text string) bool {
 	for _, secret := range secrets {
 		if secret.MatchString(text) {

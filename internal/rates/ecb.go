@@ -68,7 +68,12 @@ func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 	}
 	var heard []Ticker
 	var faults []error
+	told := map[string]bool{}
 	for _, r := range envelope.Days[0].Rates {
+		if told[r.Currency] {
+			return nil, fmt.Errorf("EUR-%.3s is in the table twice", r.Currency)
+		}
+		told[r.Currency] = true
 		ticker, err := ecbTicker(r.Currency, r.Rate, day.Add(published))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("EUR-%.3s: %w", r.Currency, err))

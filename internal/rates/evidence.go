@@ -15,11 +15,13 @@ type Evidence struct {
 	Pairs  []PairEvidence `json:"pairs"`
 }
 
-// PairEvidence is a price and who said what of it. Agreed stands there only when
-// a single source was believed.
+// PairEvidence is a price and who said what of it. High is the price the other
+// way round, where it differs. Agreed stands there only when a single source was
+// believed.
 type PairEvidence struct {
 	Pair   string          `json:"pair"`
 	Price  string          `json:"price"`
+	High   string          `json:"high,omitempty"`
 	Words  []WordEvidence  `json:"words"`
 	Agreed *AgreedEvidence `json:"agreed,omitempty"`
 }
@@ -28,6 +30,7 @@ type PairEvidence struct {
 type WordEvidence struct {
 	Source  string    `json:"source"`
 	Bid     string    `json:"bid"`
+	Ask     string    `json:"ask"`
 	Last    string    `json:"last"`
 	Heard   time.Time `json:"heard"`
 	Time    time.Time `json:"time,omitzero"` // the source's own
@@ -65,9 +68,12 @@ func (v View) Evidence(codes ...string) Evidence {
 func (v View) evidence(pair string) PairEvidence {
 	verdict := v.judge(pair)
 	e := PairEvidence{Pair: pair, Price: verdict.Price.String()}
+	if !verdict.High.Equal(verdict.Price) {
+		e.High = verdict.High.String()
+	}
 	for _, w := range verdict.Words {
 		e.Words = append(e.Words, WordEvidence{
-			Source: w.Source, Bid: w.Bid.String(), Last: w.Last.String(),
+			Source: w.Source, Bid: w.Bid.String(), Ask: w.Ask.String(), Last: w.Last.String(),
 			Heard: stamp(w.Heard), Time: stamp(w.Time), Dropped: w.Dropped,
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -109,7 +110,7 @@ func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
 	return s.tickers, s.err
 }
 
-// says sets the words: pair and price in turn.
+// says sets the words: pair and price in turn, or "bid/ask/last" for a price.
 func (s *script) says(words ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,8 +132,11 @@ func (s *script) count() int {
 	return s.asked
 }
 
-// flat is a ticker whose three prices are one.
+// flat is a ticker whose three prices are one, or "bid/ask/last".
 func flat(pair, price string) rates.Ticker {
+	if three := strings.Split(price, "/"); len(three) == 3 {
+		return ticker(pair, three[0], three[1], three[2], time.Time{})
+	}
 	p := decimal.RequireFromString(price)
 	return rates.Ticker{Pair: pair, Bid: p, Ask: p, Last: p}
 }

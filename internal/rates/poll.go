@@ -13,6 +13,9 @@ import (
 // retryAfter is how soon a source that failed is asked again at the latest.
 const retryAfter = 5 * time.Minute
 
+// maxAhead is how far ahead of the clock a reference table may be dated.
+const maxAhead = 24 * time.Hour
+
 // feed is a source and how it does.
 type feed struct {
 	source    Source
@@ -93,11 +96,24 @@ func (t *Table) poll(ctx context.Context, f *feed) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if f.reference {
+		tickers, err = t.dated(tickers, err)
+	}
 	t.take(f, tickers, err)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", f.source.Name(), err)
 	}
 	return nil
+}
+
+// dated refuses a table of the future.
+func (t *Table) dated(tickers []Ticker, err error) ([]Ticker, error) {
+	for _, ticker := range tickers {
+		if ticker.Time.Sub(t.Now()) > maxAhead {
+			return nil, errors.Join(err, fmt.Errorf("%w: a table of %s", ErrAbsurd, ticker.Time.Format(time.DateOnly)))
+		}
+	}
+	return tickers, err
 }
 
 // take puts an answer into the table and logs what has changed with its source.
@@ -106,6 +122,7 @@ func (t *Table) take(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
 	first, wasSilent, wasDoubted := f.tried.IsZero(), f.silent, f.doubted
 	f.tried, f.fault, f.silent = now, err, len(tickers) == 0
+	t.forget(now)
 	switch {
 	case f.silent:
 		if first || !wasSilent {

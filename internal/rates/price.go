@@ -43,7 +43,8 @@ type Word struct {
 // least.
 func (w Word) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
 
-// Agreed is the last price that two sources agreed on. The zero value is none.
+// Agreed is the last price that two sources agreed on, and when the second newest
+// of their words was heard. The zero value is none.
 type Agreed struct {
 	Price decimal.Decimal
 	At    time.Time
@@ -57,8 +58,11 @@ type Judged struct {
 
 // Verdict is what the words on a pair come to.
 type Verdict struct {
-	Price  decimal.Decimal // zero when there is none, for the reason in Fault
-	Agreed bool            // by two sources or more
+	Price decimal.Decimal // zero when there is none, for the reason in Fault
+	// High is the price for who has to buy: the higher of the median ask and the
+	// median last trade.
+	High   decimal.Decimal
+	Agreed bool // by two sources or more
 	Fault  string
 	Words  []Judged
 	// Witness is the agreement that a single source was believed by.
@@ -72,35 +76,39 @@ type Verdict struct {
 //     after it, and else of another word; if not, it is a fault of its source.
 //  3. Of several words those further than agreeBand from the middle one (the
 //     lower of two) are outliers. The rest must be two at least and more than
-//     half. Their price is the lower of the median bid and the median last trade.
-//  4. A single word counts within agreeBand of the last agreed price, for
-//     aloneFor after it.
+//     half of all that are not too old, faults too: who agreed first does not
+//     silence the others. Their price is the lower of the median bid and the
+//     median last trade.
+//  4. A single word, against one fault at most, counts within agreeBand of the
+//     last agreed price, for aloneFor after it.
 //
 // When sources contradict each other there is no price: none of them is known
-// to be right. See SETTLEMENT 7, "Rates".
+// to be right. Ages count both ways, since a clock may be set back.
+// See SETTLEMENT 7, "Rates".
 func Judge(words []Word, last Agreed, now time.Time) Verdict {
-	if now.Sub(last.At) > aloneFor {
+	if now.Sub(last.At).Abs() > aloneFor {
 		last = Agreed{}
 	}
 	v := Verdict{Words: make([]Judged, len(words))}
 	for i, w := range words {
 		v.Words[i] = Judged{Word: w, Dropped: stale(w, now)}
 	}
+	fresh := len(v.counted())
 	v.dropAbsurd(last)
-	switch counted := v.counted(); len(counted) {
-	case 0:
+	switch counted := v.counted(); {
+	case len(counted) == 0:
 		v.Fault = "no word that counts"
-	case 1:
+	case len(counted) == 1 && fresh <= 2:
 		v.alone(counted[0], last)
 	default:
-		v.together(counted)
+		v.together(counted, fresh)
 	}
 	return v
 }
 
 // stale says why a word is too old to count.
 func stale(w Word, now time.Time) string {
-	if age := now.Sub(w.Heard); age > maxAge {
+	if age := now.Sub(w.Heard).Abs(); age > maxAge {
 		return droppedOld
 	}
 	if !w.Time.IsZero() && now.Sub(w.Time).Abs() > maxQuiet {
@@ -150,30 +158,42 @@ func (v *Verdict) alone(w *Judged, last Agreed) {
 		v.Fault = fmt.Sprintf("only %s, and no agreement of two sources near it in the last %s", w.Source, aloneFor)
 		return
 	}
-	v.Price, v.Witness = w.value(), last
+	v.Price, v.High, v.Witness = w.value(), decimal.Max(w.Ask, w.Last), last
 }
 
-// together is the rule for several sources.
-func (v *Verdict) together(counted []*Judged) {
+// together is the rule for several sources, of so many fresh words.
+func (v *Verdict) together(counted []*Judged, fresh int) {
 	values := make([]decimal.Decimal, len(counted))
 	for i, w := range counted {
 		values[i] = w.value()
 	}
 	slices.SortFunc(values, decimal.Decimal.Cmp)
 	middle := values[(len(values)-1)/2]
-	var bids, lasts []decimal.Decimal
+	var bids, asks, lasts []decimal.Decimal
 	for _, w := range counted {
 		if !within(w.value(), middle, agreeBand) {
 			w.Dropped = droppedOutlier
 			continue
 		}
-		bids, lasts = append(bids, w.Bid), append(lasts, w.Last)
+		bids, asks, lasts = append(bids, w.Bid), append(asks, w.Ask), append(lasts, w.Last)
 	}
-	if len(bids) < 2 || 2*len(bids) <= len(counted) {
+	if len(bids) < 2 || 2*len(bids) <= fresh {
 		v.Fault = "sources contradict each other"
 		return
 	}
 	v.Price, v.Agreed = decimal.Min(median(bids), median(lasts)), true
+	v.High = decimal.Max(median(asks), median(lasts))
+}
+
+// agreement is what agreeing sources bear out. A source that has gone silent
+// since does not make it newer.
+func (v *Verdict) agreement() Agreed {
+	var heard []time.Time
+	for _, w := range v.counted() {
+		heard = append(heard, w.Heard)
+	}
+	slices.SortFunc(heard, time.Time.Compare)
+	return Agreed{Price: v.Price, At: heard[len(heard)-2]}
 }
 
 // median is the middle of some prices, or half way between the middle two.

@@ -259,6 +259,10 @@ func TestECB_refuses(t *testing.T) {
 			t.Errorf("date %q: %v, %v", wrong, got, err)
 		}
 	}
+	twice := strings.Replace(text, "JPY", "USD", 1)
+	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(twice))).Fetch(t.Context()); len(got) > 0 || err == nil {
+		t.Errorf("a currency twice: %v, %v", got, err)
+	}
 	two := strings.Replace(text, "<Cube time=", "<Cube time='2026-11-26'/><Cube time=", 1)
 	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(two))).Fetch(t.Context()); len(got) > 0 || err == nil {
 		t.Errorf("two days: %v, %v", got, err)
@@ -294,7 +298,7 @@ func TestTable_survives_absurd_providers(t *testing.T) {
 						t.Errorf("price is %s, %v", rate.Price(), err)
 					}
 				case wrong == `"0.0000125"` || wrong == `"80000000"`: // who lies alike from the start is believed
-				case err != nil || rate.Price() != "79996.296": // through the dollar
+				case err != nil || rate.Price() != "79981.486": // through the dollar, 86400 / 1.08025
 					t.Errorf("price is %s, %v", rate.Price(), err)
 				}
 			})

@@ -96,7 +96,7 @@ func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []
 		words[pair] = list
 		verdict := Judge(list, agreed[pair], now)
 		if verdict.Agreed {
-			agreed[pair] = Agreed{Price: verdict.Price, At: now}
+			agreed[pair] = verdict.agreement()
 		}
 		if slices.ContainsFunc(verdict.Words, func(w Judged) bool {
 			return w.Source == source && (w.Dropped == droppedAbsurd || w.Dropped == droppedOutlier)
@@ -108,13 +108,30 @@ func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []
 	return doubted
 }
 
-// hearReference takes the table of the reference. The caller holds the lock.
+// hearReference takes the table of the reference, but for words older than those
+// it has. The caller holds the lock.
 func (t *Table) hearReference(source string, tickers []Ticker, now time.Time) {
 	reference := map[string]Word{}
+	maps.Copy(reference, t.reference)
 	for _, ticker := range tickers {
+		if ticker.Time.Before(reference[ticker.Pair].Time) {
+			continue
+		}
 		reference[ticker.Pair] = Word{Source: source, Ticker: ticker, Heard: now}
 	}
 	t.reference = reference
+}
+
+// forget drops what is ahead of the clock, which was set back: it would come
+// alive again when the clock gets there. The caller holds the lock.
+func (t *Table) forget(now time.Time) {
+	words, agreed, reference := maps.Clone(t.words), maps.Clone(t.agreed), maps.Clone(t.reference)
+	for pair, list := range words {
+		words[pair] = slices.DeleteFunc(slices.Clone(list), func(w Word) bool { return w.Heard.Sub(now) > maxAge })
+	}
+	maps.DeleteFunc(agreed, func(_ string, a Agreed) bool { return a.At.Sub(now) > maxAge })
+	maps.DeleteFunc(reference, func(_ string, w Word) bool { return w.Time.Sub(now) > maxAhead })
+	t.words, t.agreed, t.reference = words, agreed, reference
 }
 
 func (t *Table) order(source string) int {

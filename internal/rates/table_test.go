@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
 
 	"chequer/internal/money"
 	"chequer/internal/rates"
@@ -33,6 +34,9 @@ func TestRate(t *testing.T) {
 		{"euro without EUR-USD", []string{"BTC-EUR", "80000"}, nil, "BTC", money.BTC, money.EUR, "80000"},
 		{"the exchanges' EUR-USD before the reference's", append([]string{"BTC-EUR", "80000"}, euroDollar...), []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "86400"},
 		{"the reference's EUR-USD as last resort", []string{"BTC-EUR", "80000"}, []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "88000"},
+		{"the dollars' euro is rounded for the merchant", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.08/1.06"}, nil, "LTC", money.LTC, money.EUR, "78"},
+		{"also by the last trade", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.06/1.08"}, nil, "LTC", money.LTC, money.EUR, "78"},
+		{"and not the euro's dollars", []string{"BTC-EUR", "80000", "EUR-USD", "1.05/1.08/1.06"}, nil, "BTC", money.BTC, money.USD, "84000"},
 		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, money.Currency{Code: "GBP", Decimals: 2}, "67200"},
 		{"a dollar token in euro", append([]string{"USDC-EUR", "0.925"}, euroDollar...), nil, "USDC", usdc, money.EUR, "0.925"},
 		{"a dollar token in dollars", append([]string{"USDC-EUR", "0.925", "USDC-USD", "0.9998"}, euroDollar...), nil, "USDC", usdc, money.USD, "0.9998"},
@@ -105,12 +109,12 @@ func TestTable_ages(t *testing.T) {
 	step()
 	expect("one source that leaps", "none")
 	l.a.says("BTC-EUR", "81000")
-	l.wait(10 * time.Minute)
+	l.wait(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
-	l.wait(5 * time.Minute)
+	l.wait(time.Second)
 	step()
-	expect("one source for more than 15 minutes", "none")
+	expect("15 minutes after the other's last word", "none")
 
 	l.b.says("BTC-EUR", "81100")
 	step()
@@ -154,6 +158,100 @@ func TestTable_reference(t *testing.T) {
 	}
 }
 
+func TestTable_reference_keeps_the_newest_word_of_each_pair(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		name  string
+		words []string // beside a good table of EUR-USD at 1.1
+		age   time.Duration
+		want  string
+	}{
+		{"newer", []string{"EUR-USD", "1.2"}, -day, "1.2"},
+		{"corrected", []string{"EUR-USD", "1.2"}, 0, "1.2"},
+		{"without the dollar", []string{"EUR-CHF", "0.94"}, 0, "1.1"},
+		{"older", []string{"EUR-USD", "1.2"}, 1, "1.1"},
+		{"more than a day ahead", []string{"EUR-USD", "1.2"}, -day - 1, "1.1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab()
+			l.ecb.says("EUR-USD", "1.1")
+			l.ecb.tickers[0].Time = noon
+			_ = l.Step(t.Context())
+			l.ecb.says(tt.words...)
+			l.ecb.tickers[0].Time = noon.Add(-tt.age)
+			_ = l.Step(t.Context())
+			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTable_forgets_what_it_heard_while_the_clock_ran_ahead(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	step := func() { _ = l.Step(t.Context()) }
+	expect := func(when, want string) {
+		t.Helper()
+		if got := l.price("BTC", money.BTC, money.EUR); got != want {
+			t.Errorf("%s: got %s, want %s", when, got, want)
+		}
+	}
+	l.wait(6 * time.Hour)
+	l.a.says("BTC-EUR", "80000")
+	l.b.says("BTC-EUR", "80000")
+	l.ecb.says("EUR-USD", "1.2")
+	l.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
+	step()
+	expect("while it is ahead", "80000")
+	l.wait(-6 * time.Hour)
+	for _, s := range []*script{l.a, l.b, l.ecb} {
+		s.fails(errors.New("gone"))
+	}
+	step()
+	expect("when it is right", "none")
+	l.wait(6 * time.Hour)
+	step()
+	expect("when it gets there", "none")
+
+	l.wait(-6 * time.Hour)
+	l.ecb.says("EUR-USD", "1.1")
+	l.ecb.tickers[0].Time = noon
+	step()
+	if got := l.price("EUR", money.EUR, money.USD); got != "1.1" {
+		t.Errorf("a true table against one of the future: %s", got)
+	}
+}
+
+// Kraken and Coinbase lie alike and are the first to answer after a restart.
+func TestTable_two_liars_who_are_first_do_not_outvote_two_others(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	d := &script{name: "d"}
+	config := l.Config
+	config.Exchanges = append(config.Exchanges, d)
+	l.Table = rates.NewTable(config)
+	l.a.says("BTC-EUR", "800000")
+	l.b.says("BTC-EUR", "800000")
+	_ = l.Step(t.Context())
+	l.c.says("BTC-EUR", "80000")
+	d.says("BTC-EUR", "80000")
+	for range 100 {
+		_ = l.Step(t.Context())
+		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
+			t.Fatalf("at %s: two against two cost %s", l.clock(), got)
+		}
+		l.wait(time.Minute)
+	}
+	l.b.says("BTC-EUR", "80000")
+	_ = l.Step(t.Context())
+	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
+		t.Errorf("three against one: %s", got)
+	}
+}
+
 func TestView_keeps_its_moment(t *testing.T) {
 	t.Parallel()
 	l := newLab()
@@ -180,19 +278,20 @@ func TestEvidence(t *testing.T) {
 	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
 	l.b.says("BTC-EUR", "80100")
 	l.c.says("BTC-EUR", "80000000")
+	l.b.tickers[0].Ask = decimal.RequireFromString("80200")
 	l.ecb.says("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
 	_ = l.Step(t.Context())
 	l.wait(1500 * time.Microsecond)
 	got := l.View().Evidence("BTC", "LTC").String()
 	want := `{"source":"live","at":"2026-11-27T20:15:00.001Z","pairs":[` +
-		`{"pair":"BTC-EUR","price":"80050","words":[` +
-		`{"source":"a","bid":"80000","last":"80000","heard":"2026-11-27T20:15:00Z"},` +
-		`{"source":"b","bid":"80100","last":"80100","heard":"2026-11-27T20:15:00Z"},` +
-		`{"source":"c","bid":"80000000","last":"80000000","heard":"2026-11-27T20:15:00Z","dropped":"absurd"}]},` +
+		`{"pair":"BTC-EUR","price":"80050","high":"80100","words":[` +
+		`{"source":"a","bid":"80000","ask":"80000","last":"80000","heard":"2026-11-27T20:15:00Z"},` +
+		`{"source":"b","bid":"80100","ask":"80200","last":"80100","heard":"2026-11-27T20:15:00Z"},` +
+		`{"source":"c","bid":"80000000","ask":"80000000","last":"80000000","heard":"2026-11-27T20:15:00Z","dropped":"absurd"}]},` +
 		`{"pair":"EUR-USD","price":"1.1","words":[` +
-		`{"source":"a","bid":"1.08","last":"1.08","heard":"2026-11-27T20:15:00Z","dropped":"alone"},` +
-		`{"source":"ecb","bid":"1.1","last":"1.1","heard":"2026-11-27T20:15:00Z","time":"2026-11-27T19:15:00Z"}]}]}`
+		`{"source":"a","bid":"1.08","ask":"1.08","last":"1.08","heard":"2026-11-27T20:15:00Z","dropped":"alone"},` +
+		`{"source":"ecb","bid":"1.1","ask":"1.1","last":"1.1","heard":"2026-11-27T20:15:00Z","time":"2026-11-27T19:15:00Z"}]}]}`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
@@ -215,8 +314,8 @@ func TestEvidence_names_the_agreement_that_a_single_source_rests_on(t *testing.T
 	want := []rates.PairEvidence{{
 		Pair: "BTC-EUR", Price: "80000",
 		Words: []rates.WordEvidence{
-			{Source: "a", Bid: "80000", Last: "80000", Heard: noon.Add(6 * time.Minute)},
-			{Source: "b", Bid: "80100", Last: "80100", Heard: noon, Dropped: "too old"},
+			{Source: "a", Bid: "80000", Ask: "80000", Last: "80000", Heard: noon.Add(6 * time.Minute)},
+			{Source: "b", Bid: "80100", Ask: "80100", Last: "80100", Heard: noon, Dropped: "too old"},
 		},
 		Agreed: &rates.AgreedEvidence{Price: "80050", At: noon},
 	}}

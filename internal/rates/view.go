@@ -99,10 +99,11 @@ func (v View) market(code string, coin, fiat money.Currency, between ...money.Cu
 }
 
 // exchange is what one unit of a currency costs in fiat. Fiat is priced from the
-// euro, as markets do it.
+// euro, as markets do it, and the other way round from the high price, so that
+// the merchant bears no spread.
 func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 	if _, isFiat := money.Fiat(from.Code); isFiat && from != money.EUR {
-		rate, err := v.direct(fiat.Code, fiat, from)
+		rate, err := v.priced(fiat.Code, fiat, from, func(v Verdict) decimal.Decimal { return v.High })
 		if err != nil {
 			return money.Rate{}, "", err
 		}
@@ -115,12 +116,17 @@ func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 
 // direct is the price that the words on one pair come to.
 func (v View) direct(code string, coin, fiat money.Currency) (money.Rate, error) {
+	return v.priced(code, coin, fiat, func(v Verdict) decimal.Decimal { return v.Price })
+}
+
+// priced is one of the prices of a verdict on one pair.
+func (v View) priced(code string, coin, fiat money.Currency, price func(Verdict) decimal.Decimal) (money.Rate, error) {
 	pair := pairOf(code, fiat)
 	verdict := v.judge(pair)
 	if verdict.Price.IsZero() {
 		return money.Rate{}, fmt.Errorf("%w for %s: %s", ErrUnknown, pair, verdict.Fault)
 	}
-	return money.ParseRate(verdict.Price.String(), coin, fiat)
+	return money.ParseRate(price(verdict).String(), coin, fiat)
 }
 
 // judge is what the exchanges' words on a pair come to or, where they come to
@@ -132,7 +138,7 @@ func (v View) judge(pair string) Verdict {
 	}
 	word := v.judgeReference(pair)
 	if word.Dropped == "" {
-		verdict.Price, verdict.Fault = word.Last, ""
+		verdict.Price, verdict.High, verdict.Fault = word.Last, word.Last, ""
 	}
 	verdict.Words = append(verdict.Words, word)
 	return verdict

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -45,7 +46,16 @@ func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duratio
 	if wait == 0 {
 		return inv, invoice.ErrNotModified
 	}
-	newer, err := s.invoices.Wait(c.Request().Context(), inv.ID, inv.Version, wait)
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-s.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, wait)
 	if err != nil {
 		return inv, err
 	}

@@ -19,7 +19,7 @@ func resource(inv *invoice.Invoice, now time.Time) api.Resource {
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
-		SecondsLeft:    secondsLeft(inv.ExpiresAt().Sub(now.Add(inv.Clock))),
+		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
 		PaymentMethods: paymentMethods(inv), Payments: payments(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundAddress: inv.Refund,

@@ -67,6 +67,9 @@ type Config struct {
 	// MaxAmount is the largest price, in whole units of any currency.
 	MaxAmount string
 	Limits    Limits
+	// Stopping is closed when the server is about to stop: whoever waits for news is
+	// answered then. nil never is.
+	Stopping <-chan struct{}
 	// Caller tells the address of who calls; that of the socket when nil.
 	Caller echo.IPExtractor
 	Now    func() time.Time
@@ -85,6 +88,7 @@ type server struct {
 	running   running
 	keys      *buckets
 	addresses *buckets
+	stopping  <-chan struct{}
 }
 
 // New makes the handler of every API path below the base path. It must not stand
@@ -94,6 +98,7 @@ func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, nonces: c.Nonces, simnet: c.Simnet,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
+		stopping:  c.Stopping,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}

@@ -11,7 +11,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// AcquireLease implements watcher.Storage.
+// AcquireLease implements watcher.Storage. A lease that runs for longer than two of
+// them is one of a clock that was put back, and holds nobody up.
 func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (int64, error) {
 	epoch, err := answer(ctx, s.write, func(ctx context.Context, q querier) (epoch int64, err error) {
 		err = q.QueryRowContext(ctx, `
@@ -21,6 +22,7 @@ func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder str
 				epoch = CASE WHEN networks.holder = excluded.holder THEN networks.epoch ELSE networks.epoch + 1 END,
 				holder = excluded.holder, lease_until = excluded.lease_until
 			WHERE networks.holder = excluded.holder OR networks.lease_until <= $4
+				OR networks.lease_until > excluded.lease_until + excluded.lease_until - $4
 			RETURNING epoch`,
 			string(network), holder, now.Add(ttl).UnixMilli(), now.UnixMilli()).Scan(&epoch)
 		return epoch, err

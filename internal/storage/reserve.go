@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // ahead is how far a mark may be above its counter, as far as that is committed.
@@ -42,17 +43,41 @@ func openReserve(path string, d dialect) (*reserve, error) {
 	if path == "" {
 		return r, nil
 	}
-	text, err := os.ReadFile(path)
+	// That it can be written is found out now, not by the first shopper.
+	return r, r.locked(func() error { return r.read() })
+}
+
+// locked does something while no other process of this data directory is at the
+// marks.
+func (r *reserve) locked(do func() error) error {
+	f, err := os.OpenFile(r.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock index marks: %w", err)
+	}
+	defer f.Close() // gives the lock back
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock index marks: %w", err)
+	}
+	return do()
+}
+
+// read takes in what is higher in the file. It need not be there.
+func (r *reserve) read() error {
+	text, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read index marks: %w", err)
+		return fmt.Errorf("read index marks: %w", err)
 	}
-	if err := json.Unmarshal(text, &r.marks); err != nil {
-		return nil, fmt.Errorf("read index marks: %s is damaged; without the file the next addresses skip %d: %w", path, leap, err)
+	var marks map[string]int64
+	if err := json.Unmarshal(text, &marks); err != nil {
+		return fmt.Errorf("read index marks: %s is damaged; without the file the next addresses skip %d: %w", r.path, leap, err)
 	}
-	return r, nil
+	for counter, mark := range marks {
+		r.marks[counter] = max(mark, r.marks[counter])
+	}
+	return nil
 }
 
 // next is the index to hand out for a counter that stands at index: the same, or
@@ -64,6 +89,23 @@ func (r *reserve) next(counter string, index int64) (int64, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	mark, known := r.marks[counter]
+	if known && index < mark && mark <= index+ahead {
+		return index, nil
+	}
+	err := r.locked(func() (err error) {
+		index, err = r.decide(counter, index)
+		return err
+	})
+	return index, err
+}
+
+// decide is next where the mark must be looked at closely, or raised. Another
+// process may have raised it meanwhile.
+func (r *reserve) decide(counter string, index int64) (int64, error) {
+	if err := r.read(); err != nil {
+		return 0, err
+	}
 	mark, known := r.marks[counter]
 	switch {
 	case known && mark > index+ahead:

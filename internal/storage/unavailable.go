@@ -9,8 +9,11 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"chequer/internal/invoice"
 )
@@ -25,13 +28,22 @@ func (s *Storage) availability(ctx context.Context, err error) error {
 			s.log.Info("database answers again")
 		}
 		return nil
-	case ctx.Err() != nil || !busy(err) && !lost(err):
+	case ctx.Err() != nil || !busy(err) && !lost(err) && !full(err):
 		return err
 	}
 	if s.away.CompareAndSwap(false, true) {
 		s.log.Warn("database does not answer", "error", err)
 	}
 	return fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)
+}
+
+// full tells whether there is no room on the disk.
+func full(err error) bool {
+	if fault, ok := errors.AsType[*sqlite.Error](err); ok {
+		return fault.Code()&0xff == sqlite3.SQLITE_FULL
+	}
+	fault, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && fault.Code == "53100" || errors.Is(err, syscall.ENOSPC)
 }
 
 // leaving are the codes with which PostgreSQL says, but for class 08, that it is

@@ -1,0 +1,274 @@
+package e2e_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/client"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/rates"
+	"chequer/internal/server"
+	"chequer/internal/signature"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/watcher"
+)
+
+// timed is the service with everything behind it, and a clock that the test
+// sets. The program itself takes its clock from the machine.
+type timed struct {
+	t        *testing.T
+	store    *storage.Storage
+	net      *simnet.Network
+	invoices *invoice.Service
+	watcher  *watcher.Watcher
+	api      http.Handler
+	key      merchant.Key
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func openTimed(t *testing.T) *timed {
+	t.Helper()
+	s := &timed{t: t, store: storagetest.SQLite(t), now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)}
+	s.net = simnet.New(s.store, s.clock)
+	fixed, err := rates.ParseFixed("BTC-EUR=80000,EUR-USD=1.08", "fixed")
+	s.must(err)
+	log := slog.New(slog.DiscardHandler)
+	s.invoices = invoice.NewService(invoice.Config{
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}},
+		Rates: func() invoice.Rates { return fixed }, Now: s.clock, NewID: rand.Text, Encode: server.EncodeEvent, Log: log,
+	})
+	merchants := merchant.NewService(s.store, s.clock, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
+	s.api = server.New(server.Config{
+		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net,
+		BaseURL: "http://shop.example", MaxAmount: "1000000", Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock, Log: log,
+	})
+	m, err := merchants.First(t.Context(), "Shop")
+	s.must(err)
+	secret, key, err := keys.NewTestKey(rand.Reader, keys.BTC)
+	s.must(err)
+	s.must(s.store.CreateWallet(t.Context(), merchant.Wallet{
+		ID: "wlt_1", MerchantID: m.ID, Mode: merchant.Test, Asset: string(keys.BTC),
+		Key: key.String(), Counter: key.Fingerprint(), Secret: secret, CreatedAt: s.clock(),
+	}))
+	s.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes)
+	s.must(err)
+	s.watcher = s.watch("first")
+	s.look()
+	return s
+}
+
+// watch is another process's look at the network.
+func (s *timed) watch(holder string) *watcher.Watcher {
+	return watcher.New(watcher.Config{
+		Network: s.net, Storage: s.store, Observer: s.invoices, Holder: holder, Every: time.Second,
+		Now: s.clock, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+func (s *timed) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// step moves the clock of the machine.
+func (s *timed) step(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func (s *timed) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// look lets the watcher and then the expirer look once.
+func (s *timed) look() {
+	s.t.Helper()
+	s.must(s.watcher.Step(s.t.Context()))
+	s.expire()
+}
+
+func (s *timed) expire() {
+	s.t.Helper()
+	_, err := s.invoices.Expire(s.t.Context(), 100)
+	s.must(err)
+}
+
+// shop calls the API by the service's clock.
+func (s *timed) shop() shop {
+	s.t.Helper()
+	c, err := client.New(client.Config{
+		BaseURL: "http://shop.example", Key: s.key.Key, Secret: s.key.Secret, Transport: client.InProcess(s.api), Now: s.clock,
+	})
+	s.must(err)
+	return shop{t: s.t, client: c}
+}
+
+// pays sends what an invoice asks for and returns the transaction.
+func (s *timed) pays(id string) string {
+	s.t.Helper()
+	inv, err := s.invoices.Invoice(s.t.Context(), id)
+	s.must(err)
+	m := inv.Methods[0]
+	price, _ := inv.Quote().Price(m.Asset.Code)
+	tx, err := s.net.Pay(s.t.Context(), m.Asset, m.Destination.Script, price.Expected)
+	s.must(err)
+	return tx
+}
+
+// stands fails when an invoice has another status or any exception.
+func (s *timed) stands(id string, want invoice.Status) {
+	s.t.Helper()
+	inv, err := s.invoices.Invoice(s.t.Context(), id)
+	s.must(err)
+	if got := inv.Standing; got.Status != want || len(got.Exceptions) > 0 {
+		s.t.Errorf("invoice is %s %v, want %s", got.Status, got.Exceptions, want)
+	}
+}
+
+// TestClockStepsForward moves the clock an hour ahead, past the end of every
+// price: what was paid before it counts, and nothing ends before the network was
+// looked at.
+func TestClockStepsForward(t *testing.T) {
+	t.Parallel()
+	s := openTimed(t)
+	shop := s.shop()
+	unpaid, seen, unseen := shop.order(), shop.order(), shop.order()
+	txs := []string{s.pays(seen)}
+	s.look()
+	txs = append(txs, s.pays(unseen))
+
+	s.step(time.Hour)
+	s.expire()
+	s.stands(unpaid, invoice.Created)
+	s.stands(seen, invoice.Pending)
+	s.stands(unseen, invoice.Created)
+	if left := shop.invoice(unpaid).SecondsLeft; left > 0 {
+		t.Errorf("%d seconds are left", left)
+	}
+	s.look()
+	s.stands(seen, invoice.Pending)
+	s.stands(unseen, invoice.Pending)
+	s.step(time.Minute) // what could not end at once is looked at again within it
+	s.look()
+	s.stands(unpaid, invoice.Expired)
+	s.must(s.net.Confirm(t.Context(), txs))
+	s.look()
+	s.stands(seen, invoice.Paid)
+	s.stands(unseen, invoice.Paid)
+
+	fresh := shop.order()
+	s.look()
+	s.stands(fresh, invoice.Created)
+}
+
+// TestClockStepsBack moves the clock an hour back: what is open stays open, and
+// what is ended ended; new orders are made and paid, and who waits hears of it.
+func TestClockStepsBack(t *testing.T) {
+	t.Parallel()
+	s := openTimed(t)
+	shop := s.shop()
+	open, ended, paid := shop.order(), shop.order(), shop.order()
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(paid)}))
+	s.step(14 * time.Minute)
+	s.look()
+	_, err := s.invoices.Cancel(t.Context(), ended)
+	s.must(err)
+
+	s.step(-time.Hour)
+	s.look()
+	s.stands(open, invoice.Created)
+	s.stands(ended, invoice.Declined)
+	s.stands(paid, invoice.Paid)
+	fresh := shop.order()
+	s.look()
+	s.stands(fresh, invoice.Created)
+	news := shop.news(fresh)
+	tx := s.pays(fresh)
+	s.look()
+	s.stands(fresh, invoice.Pending)
+	if got := <-news; got != api.StatusPending {
+		t.Errorf("who waits hears %q", got)
+	}
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.look()
+	s.stands(fresh, invoice.Paid)
+
+	s.step(time.Hour) // and the clock is right again
+	s.look()
+	s.stands(open, invoice.Created)
+	s.stands(fresh, invoice.Paid)
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(open)}))
+	s.look()
+	s.stands(open, invoice.Paid)
+}
+
+// TestSignaturesWhenTheClockSteps signs by the right time while the server's
+// clock is an hour off, either way: it is told so, and is welcome again when the
+// clock is right. A nonce is good once all the same.
+func TestSignaturesWhenTheClockSteps(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			s := openTimed(t)
+			right := s.clock()
+			call := func(nonce string) string {
+				t.Helper()
+				body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
+				request, err := http.NewRequest(http.MethodPost, "http://shop.example"+api.PathInvoiceNew, bytes.NewReader(body))
+				s.must(err)
+				signed := signature.Request{
+					Timestamp: strconv.FormatInt(right.Unix(), 10), Nonce: nonce,
+					Method: request.Method, Target: request.URL.RequestURI(), Body: body,
+				}
+				for name, value := range map[string]string{
+					"Content-Type": "application/json", api.HeaderKey: s.key.Key, api.HeaderTimestamp: signed.Timestamp,
+					api.HeaderNonce: nonce, api.HeaderSignature: signature.Sign(s.key.Secret, signed.Message()),
+				} {
+					request.Header.Set(name, value)
+				}
+				resp, err := client.InProcess(s.api).RoundTrip(request)
+				s.must(err)
+				return fmt.Sprint(resp.StatusCode, " ", resp.Header.Get(api.HeaderErrorCode))
+			}
+			const first, second = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"
+			for _, row := range []struct {
+				step        time.Duration
+				nonce, want string
+			}{
+				{0, first, "200 "},
+				{0, first, "403 bad_nonce_header"},
+				{by, second, "403 bad_timestamp_header"},
+				{0, first, "403 bad_timestamp_header"},
+				{-by, second, "200 "},
+				{0, first, "403 bad_nonce_header"},
+			} {
+				s.step(row.step)
+				if got := call(row.nonce); got != row.want {
+					t.Errorf("after a step of %s: got %q, want %q", row.step, got, row.want)
+				}
+			}
+		})
+	}
+}

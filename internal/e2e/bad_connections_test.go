@@ -1,0 +1,353 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/signature"
+)
+
+// crowded is a demo in a process of its own, whose descriptors can be counted.
+func crowded(t *testing.T) (p *process, folder string) {
+	t.Helper()
+	folder, listen := t.TempDir(), freePort(t)
+	p = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off")}
+	p.demo()
+	return p, folder
+}
+
+// descriptors is how many files and connections the program has open.
+func (p *process) descriptors() int {
+	p.t.Helper()
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.command.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return len(open) // none where there is no /proc
+}
+
+// settles fails when the program keeps more open than it had before.
+func (p *process) settles(before int) {
+	p.t.Helper()
+	const slack = 8 // spare connections of our own clients
+	until(p.t, 5*time.Second, fmt.Sprintf("descriptors are back at about %d", before), func() bool {
+		http.DefaultClient.CloseIdleConnections()
+		return p.descriptors() <= before+slack
+	})
+}
+
+// dial opens a connection to the program, which is closed with the test.
+func (p *process) dial() net.Conn {
+	p.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+// needFiles skips a test where so many files cannot be open.
+func needFiles(t *testing.T, want uint64) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit.Cur < want {
+		t.Skipf("only %d files may be open here, not %d", limit.Cur, want)
+	}
+}
+
+// TestSlowClients lets a thousand clients send one byte of a request and wait.
+// The others are served meanwhile, and the slow ones are sent home.
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	const clients = 1000
+	needFiles(t, clients+500)
+	p, _ := crowded(t)
+	shop := newShop(t, p.url, p.key)
+	id := shop.order()
+	before := p.descriptors()
+	began := time.Now()
+	slow := make([]net.Conn, clients)
+	for i := range slow {
+		slow[i] = p.dial()
+		if _, err := slow[i].Write([]byte("G")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var slowest time.Duration
+	for range 20 {
+		asked := time.Now()
+		read(t, p.url+"/invoice/"+id, http.StatusOK)
+		shop.order()
+		slowest = max(slowest, time.Since(asked))
+	}
+	if slowest > 3*time.Second {
+		t.Errorf("a page and an order took %s beside slow clients", slowest)
+	}
+	for i, c := range slow {
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("slow client %d is still served after %s", i, time.Since(began))
+		}
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("slow clients were sent home after %s", took)
+	}
+	p.settles(before)
+	t.Logf("a page and an order took %s at most; slow clients ended after %s", slowest, time.Since(began))
+}
+
+// TestLargeHeaders sends headers up to and above what is read, on a connection
+// that was good for another request.
+func TestLargeHeaders(t *testing.T) {
+	t.Parallel()
+	p, _ := crowded(t)
+	before := p.descriptors()
+	for _, row := range []struct {
+		size, status int
+	}{
+		{60 << 10, http.StatusOK},
+		{80 << 10, http.StatusRequestHeaderFieldsTooLarge},
+		{128 << 10, http.StatusRequestHeaderFieldsTooLarge},
+		{1 << 20, http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		t.Run(fmt.Sprintf("%d_KiB", row.size>>10), func(t *testing.T) {
+			c := p.dial()
+			answers := bufio.NewReader(c)
+			status := func(header string) int {
+				t.Helper()
+				go fmt.Fprintf(c, "GET /robots.txt HTTP/1.1\r\nHost: x\r\n%s\r\n", header)
+				resp, err := http.ReadResponse(answers, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					t.Fatal(err)
+				}
+				return resp.StatusCode
+			}
+			if got := status(""); got != http.StatusOK {
+				t.Errorf("the request before is answered %d", got)
+			}
+			if got := status("X-Large: " + strings.Repeat("a", row.size) + "\r\n"); got != row.status {
+				t.Errorf("got %d, want %d", got, row.status)
+			}
+			if row.status != http.StatusOK {
+				if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the connection goes on: %v", err)
+				}
+			}
+			c.Close()
+		})
+	}
+	p.settles(before)
+}
+
+// TestHalfSentBodies sends orders whose body ends too early.
+func TestHalfSentBodies(t *testing.T) {
+	t.Parallel()
+	p, folder := crowded(t)
+	db := file(t, folder)
+	invoices := func() (n int) {
+		if err := db.QueryRow("SELECT COUNT(*) FROM invoices").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := p.descriptors()
+	body := `{"amount":12.50,"fiat_currency":"EUR"}`
+	order := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s: %s\r\n%s: %s\r\n",
+		api.PathInvoiceNew, api.HeaderKey, p.key.Key, api.HeaderSignature, signature.Sign(p.key.Secret, []byte(body)))
+	form := "POST /order HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+	for range 100 {
+		for request, part := range map[string]string{
+			order + "Content-Length: 1000\r\n\r\n":             body, // all that is signed, and a lie
+			order + "Content-Length: 39\r\n\r\n":               body[:20],
+			order + "Transfer-Encoding: chunked\r\n\r\n26\r\n": body, // without the last chunk
+			form + "Content-Length: 1000\r\n\r\n":              "amount=12.50",
+		} {
+			c := p.dial()
+			if _, err := io.WriteString(c, request+part); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+		}
+	}
+	t.Run("who_still_listens_is_told", func(t *testing.T) {
+		c := p.dial()
+		if _, err := io.WriteString(c, order+"Content-Length: 1000\r\n\r\n"+body); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != http.StatusBadRequest || !bytes.Contains(text, []byte(`"statusCode":400`)) {
+			t.Errorf("got %s: %s", resp.Status, text)
+		}
+		c.Close()
+	})
+	p.settles(before)
+	if n := invoices(); n != 0 {
+		t.Errorf("half an order made %d invoices", n)
+	}
+	newShop(t, p.url, p.key).order()
+	if n := invoices(); n != 1 {
+		t.Errorf("a whole order made %d invoices", n)
+	}
+}
+
+// Places for streams, as web.Config has them when nothing is said.
+const (
+	places           = 5000
+	placesPerInvoice = 20
+)
+
+// stream asks for the event stream of an invoice, as its page does; without a
+// place it returns nothing.
+func (p *process) stream(id string) (net.Conn, error) {
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if _, err := fmt.Fprintf(c, "GET /invoice/%s/live?v=1 HTTP/1.1\r\nHost: x\r\n\r\n", id); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	resp, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<10), nil)
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, c.Close())
+	case resp.StatusCode == http.StatusOK:
+		return c, nil
+	case resp.StatusCode == http.StatusNoContent:
+		return nil, c.Close()
+	}
+	return nil, errors.Join(fmt.Errorf("a stream is answered %s", resp.Status), c.Close())
+}
+
+// TestManyStreams asks for ten thousand streams at once: half of them have a
+// place, the others are told so and poll.
+func TestManyStreams(t *testing.T) {
+	t.Parallel()
+	needFiles(t, places+2000)
+	p, _ := crowded(t)
+	shop := newShop(t, p.url, p.key)
+	ids := make([]string, places/placesPerInvoice+1)
+	for i := range ids {
+		ids[i] = shop.order()
+	}
+	before := p.descriptors()
+	began := time.Now()
+
+	var mu sync.Mutex
+	open := map[string][]net.Conn{}
+	closeAll := func() {
+		for _, list := range open {
+			for _, c := range list {
+				c.Close()
+			}
+		}
+		clear(open)
+	}
+	t.Cleanup(closeAll)
+	var refused, next atomic.Int64
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			for {
+				n := next.Add(1) - 1
+				if n >= 2*places {
+					return
+				}
+				id := ids[n/placesPerInvoice%int64(len(ids)-1)]
+				c, err := p.stream(id)
+				switch {
+				case err != nil:
+					t.Error(err)
+					return
+				case c == nil:
+					refused.Add(1)
+				default:
+					mu.Lock()
+					open[id] = append(open[id], c)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	opened := time.Since(began)
+	total := 0
+	for id, list := range open {
+		if total += len(list); len(list) > placesPerInvoice {
+			t.Errorf("invoice %s has %d streams", id, len(list))
+		}
+	}
+	if total != places || refused.Load() != places {
+		t.Fatalf("%d streams are open and %d refused, want %d of each", total, refused.Load(), places)
+	}
+
+	last := ids[len(ids)-1]
+	if c, err := p.stream(last); c != nil || err != nil {
+		t.Errorf("there is a place too many: %v", err)
+	}
+	asked := time.Now()
+	read(t, p.url+"/invoice/"+last, http.StatusOK)
+	shop.simulate(last, api.SimulateExact)
+	shop.status(last, api.StatusPending, patience)
+	shop.simulate(last, api.SimulateConfirm)
+	shop.status(last, api.StatusPaid, patience)
+	if got := read(t, p.url+"/invoice/"+last, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
+		t.Errorf("the page without a stream says %q", got)
+	}
+	took := time.Since(asked)
+	if took > 10*time.Second {
+		t.Errorf("a page without a stream was paid in %s", took)
+	}
+
+	for _, c := range open[ids[0]] {
+		c.Close()
+	}
+	delete(open, ids[0])
+	until(t, 10*time.Second, "a place is free again", func() bool {
+		c, err := p.stream(ids[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c == nil {
+			return false
+		}
+		c.Close()
+		return true
+	})
+	closeAll()
+	p.settles(before)
+	t.Logf("%d streams open and %d refused after %s; a page without one was paid in %s", total, refused.Load(), opened, took)
+}

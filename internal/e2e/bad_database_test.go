@@ -1,0 +1,291 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/merchant"
+	"chequer/internal/signature"
+)
+
+// refusal is an answer that is no invoice.
+type refusal struct {
+	status      int
+	code, retry string
+	told        api.Error
+}
+
+// crowd is customers who order without end, and what they were answered.
+type crowd struct {
+	t   *testing.T
+	url string
+	key merchant.Key
+
+	mu       sync.Mutex
+	answered []api.Invoice
+	refused  []refusal
+}
+
+// orders lets so many customers order until stop is called.
+func (c *crowd) orders(customers int) (stop func()) {
+	ctx, cancel := context.WithCancel(c.t.Context())
+	var group sync.WaitGroup
+	for range customers {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				c.order()
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() { cancel(); group.Wait() })
+	c.t.Cleanup(stop)
+	return stop
+}
+
+// order makes one invoice and notes the answer.
+func (c *crowd) order() {
+	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
+	r, err := http.NewRequest(http.MethodPost, c.url+api.PathInvoiceNew, bytes.NewReader(body))
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(api.HeaderKey, c.key.Key)
+	r.Header.Set(api.HeaderSignature, signature.Sign(c.key.Secret, body))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Errorf("an order has no answer: %v", err)
+		return
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Errorf("the answer to an order has no end: %v", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if resp.StatusCode != http.StatusOK {
+		no := refusal{status: resp.StatusCode, code: resp.Header.Get(api.HeaderErrorCode), retry: resp.Header.Get("Retry-After")}
+		if err := json.Unmarshal(text, &no.told); err != nil {
+			c.t.Errorf("%s is answered as %q", resp.Status, text)
+		}
+		c.refused = append(c.refused, no)
+		return
+	}
+	var inv api.Invoice
+	if err := json.Unmarshal(text, &inv); err != nil || inv.ForeignID == "" {
+		c.t.Errorf("an order is answered as %q", text)
+		return
+	}
+	c.answered = append(c.answered, inv)
+}
+
+// count is how many orders were answered with an invoice, and how many refused.
+func (c *crowd) count() (answered, refused int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.answered), len(c.refused)
+}
+
+// keptAll fails when an answered invoice is gone or shares an address.
+func (c *crowd) keptAll() {
+	c.t.Helper()
+	(&process{t: c.t, url: c.url}).allThere(c.answered)
+	owner := map[string]string{}
+	for _, inv := range c.answered {
+		for _, a := range inv.Addresses {
+			if other, twice := owner[a.Address]; twice && other != inv.ForeignID {
+				c.t.Errorf("invoices %s and %s share %s", other, inv.ForeignID, a.Address)
+			}
+			owner[a.Address] = inv.ForeignID
+		}
+	}
+}
+
+// file is the database of a program.
+func file(t *testing.T, folder string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "chequer.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	return db
+}
+
+// run runs statements on a database.
+func run(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// sound fails when a database is damaged, or knows fewer invoices than it must.
+func sound(t *testing.T, db *sql.DB, least int) {
+	t.Helper()
+	var says string
+	var invoices int
+	err := errors.Join(db.QueryRow("PRAGMA integrity_check").Scan(&says), db.QueryRow("SELECT COUNT(*) FROM invoices").Scan(&invoices))
+	if err != nil || says != "ok" || invoices < least {
+		t.Errorf("the database is %q with %d invoices of %d: %v", says, invoices, least, err)
+	}
+}
+
+// TestDatabaseLockedByAnother keeps the database of a running program locked for
+// eight seconds, from this process: pages are shown all the while, orders wait.
+func TestDatabaseLockedByAnother(t *testing.T) {
+	t.Parallel()
+	folder, listen := t.TempDir(), freePort(t)
+	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off")}
+	p.demo()
+	c := &crowd{t: t, url: p.url, key: p.key}
+	shop := newShop(t, p.url, p.key)
+	id := shop.order()
+	stop := c.orders(8)
+	until(t, patience, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
+
+	db := file(t, folder)
+	run(t, db, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE")
+	locked := time.Now()
+	var slowest time.Duration
+	pages := 0
+	until(t, 10*time.Second, "eight seconds have passed", func() bool {
+		asked := time.Now()
+		read(t, p.url+"/invoice/"+id, http.StatusOK)
+		if got := shop.invoice(id).Status; got != api.StatusCreated {
+			t.Errorf("the invoice is %s", got)
+		}
+		slowest = max(slowest, time.Since(asked))
+		pages++
+		return time.Since(locked) > 8*time.Second
+	})
+	during, _ := c.count()
+	run(t, db, "ROLLBACK")
+	until(t, 5*time.Second, "orders are answered again", func() bool { n, _ := c.count(); return n > during+20 })
+	stop()
+
+	if slowest > 2*time.Second {
+		t.Errorf("a page took %s while the database was locked", slowest)
+	}
+	for _, no := range c.refused {
+		if no.status != http.StatusServiceUnavailable || no.retry == "" {
+			t.Errorf("an order is refused with %+v", no)
+		}
+	}
+	c.keptAll()
+	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
+	shop.status(id, api.StatusPaid, patience)
+	sound(t, db, len(c.answered))
+	t.Logf("%d pages, the slowest in %s; %d orders kept, %d refused", pages, slowest, len(c.answered), len(c.refused))
+}
+
+// smallDisk is a folder on a disk of its own. Where none may be made the test is
+// skipped, but fails in CI.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	folder := t.TempDir()
+	out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true" && os.Getuid() == 0:
+		t.Fatalf("mount: %v: %s", err, out)
+	default:
+		t.Skip("a small disk cannot be mounted here")
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return folder
+}
+
+// fill writes a file until its disk is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			return
+		}
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err == nil {
+		_, err = f.Write(make([]byte, 4<<10))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}
+
+// TestDiskFull fills the disk of a running program while it makes invoices, and
+// makes room again.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t, "24m")
+	settings := settings(t, "CHEQUER_RATE_LIMIT=off", "CHEQUER_DATABASE_URL=sqlite:"+filepath.Join(folder, "chequer.db"))
+	settings.DataDir = folder
+	p := start(t, settings, app.Options{Demo: true})
+	c := &crowd{t: t, url: p.url, key: p.key}
+	shop := newShop(t, p.url, p.key)
+	id := shop.order()
+	stop := c.orders(4)
+	until(t, patience, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
+
+	ballast := filepath.Join(folder, "ballast")
+	until(t, patience, "orders are refused", func() bool {
+		fill(t, ballast)
+		_, refused := c.count()
+		return refused >= 20
+	})
+	read(t, p.url+"/invoice/"+id, http.StatusOK)
+	if got := shop.invoice(id).Status; got != api.StatusCreated {
+		t.Errorf("the invoice is %s", got)
+	}
+	stop()
+	c.keptAll()
+	full, refused := c.count()
+	for _, no := range c.refused {
+		want := refusal{status: no.status, code: no.code, retry: no.retry, told: api.Error{
+			StatusCode: no.status, Error: http.StatusText(no.status), Message: no.told.Message,
+		}}
+		if no.status < 500 || no.code == "" || no != want || no.told.Message == "" || strings.Contains(no.told.Message, "disk") {
+			t.Fatalf("an order is refused with %+v", no)
+		}
+	}
+
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	stop = c.orders(4)
+	until(t, 10*time.Second, "orders are answered again", func() bool { n, _ := c.count(); return n >= full+20 })
+	stop()
+	c.keptAll()
+	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
+	shop.status(id, api.StatusPaid, patience)
+	sound(t, file(t, folder), len(c.answered))
+	t.Logf("%d orders kept while the disk filled, %d refused, the first with %+v", full, refused, c.refused[0])
+}
