@@ -33,6 +33,7 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_RATES", cfg.Rates, "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
 				{"CHEQUER_EURC_FLOOR", cfg.EuroFloor, "price in euro under which EURC is not offered"},
 				{"CHEQUER_MAX_AMOUNT", cfg.MaxAmount, "largest amount of an invoice"},
+				{"CHEQUER_REQUIRE_NONCE", cfg.OwnScheme.String(), "timestamp and nonce compulsory for invoice/new too: on or off"},
 				{"CHEQUER_RATE_LIMIT", cfg.RateLimit, "requests a second and key, half as many unsigned and address; or off"},
 				{"CHEQUER_UNWATCHED", cfg.Unwatched.String(), "offer networks that nobody looks at: on or off"},
 				{"CHEQUER_API_KEY", cfg.APIKey, "for chequer storefront"},

@@ -108,7 +108,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		Limits: limits(c), Caller: callers(c), Stopping: a.stopping,
+		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: callers(c), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, shop.Name, client.Config{

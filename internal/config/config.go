@@ -32,6 +32,7 @@ type Config struct {
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
+	OwnScheme   Switch `env:"REQUIRE_NONCE"`
 	MasterKey   string `env:"MASTER_KEY"`
 	Passphrase  string `env:"PASSPHRASE"`
 	APIKey      string `env:"API_KEY"`

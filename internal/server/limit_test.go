@@ -71,3 +71,19 @@ func TestAFailedCreationGivesItsNonceBack(t *testing.T) {
 		t.Errorf("once more, without an idempotency key: %d", got)
 	}
 }
+
+func TestOwnSchemeCanBeCompulsory(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.config.OwnScheme = true
+	l.handler = server.New(l.config)
+	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine}
+	resp := l.send(m)
+	if got := resp.Header.Get("X-Error-Code"); resp.StatusCode != http.StatusForbidden || got != "no_timestamp_header" {
+		t.Errorf("signed by the family's scheme: %d %s", resp.StatusCode, got)
+	}
+	m.own = true
+	if got := l.send(m).StatusCode; got != http.StatusOK {
+		t.Errorf("signed by our own: %d", got)
+	}
+}

@@ -66,6 +66,9 @@ type Config struct {
 	BasePath string
 	// MaxAmount is the largest price, in whole units of any currency.
 	MaxAmount string
+	// OwnScheme makes our own signature scheme, over the whole request and with a
+	// nonce, compulsory for invoice/new too. Our own pages are let off.
+	OwnScheme bool
 	Limits    Limits
 	// Stopping is closed when the server is about to stop: whoever waits for news is
 	// answered then. nil never is.
@@ -89,6 +92,7 @@ type server struct {
 	keys      *buckets
 	addresses *buckets
 	stopping  <-chan struct{}
+	ownScheme bool
 }
 
 // New makes the handler of every API path below the base path. It must not stand
@@ -99,6 +103,7 @@ func New(c Config) http.Handler {
 		invoices: c.Invoices, merchants: c.Merchants, nonces: c.Nonces, simnet: c.Simnet,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		stopping:  c.Stopping,
+		ownScheme: c.OwnScheme,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
@@ -117,7 +122,7 @@ func New(c Config) http.Handler {
 // routes are all of them; who may make a call stands beside each.
 func (s *server) routes(g *echo.Group) {
 	reading := []string{http.MethodGet, http.MethodHead}
-	create := s.signed(rule{scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
+	create := s.signed(rule{own: s.ownScheme, letOff: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
 	for _, root := range []string{"/api", ""} { // one public client leaves /api out
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
