@@ -61,7 +61,9 @@ bench: ## Measure, each figure beside a baseline of the same run
 	$(GO) test -run '^$$' -bench . ./internal/storage ./internal/keys
 
 nightly: test ## Run the slow tests too
-	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./internal/money
+	$(GO) test ./internal/storage
+	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken client:FuzzClient_shows_only_what_is_fit keys:FuzzParseDescriptor; do \
+		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s ./internal/$${target%:*} || exit 1; done
 
 clean: ## Remove what was built; data stays
 	rm -rf bin

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -11,6 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"golang.org/x/time/rate"
+
+	"chequer/internal/caller"
 )
 
 // maxForm is far more than any form here has.
@@ -99,26 +99,9 @@ func (h *Handler) limited() []echo.MiddlewareFunc {
 	})
 	return []echo.MiddlewareFunc{middleware.RateLimiterWithConfig(middleware.RateLimiterConfig{
 		Store:               store,
-		IdentifierExtractor: func(c echo.Context) (string, error) { return network(c.RealIP()), nil },
+		IdentifierExtractor: func(c echo.Context) (string, error) { return caller.Network(c.RealIP()), nil },
 		DenyHandler: func(echo.Context, string, error) error {
 			return echo.NewHTTPError(http.StatusTooManyRequests)
 		},
 	})}
-}
-
-// network is who is counted as one: an IPv4 address, or the /64 that one
-// subscriber has of IPv6.
-func network(ip string) string {
-	if host, _, err := net.SplitHostPort(ip); err == nil {
-		ip = host
-	}
-	address, err := netip.ParseAddr(ip)
-	if err != nil || address.Unmap().Is4() {
-		return ip
-	}
-	prefix, err := address.WithZone("").Prefix(64)
-	if err != nil {
-		return ip
-	}
-	return prefix.String()
 }

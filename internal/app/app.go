@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 
+	"chequer/internal/caller"
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/client"
@@ -108,7 +108,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: callers(c), Stopping: a.stopping,
+		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, shop.Name, client.Config{
@@ -156,7 +156,7 @@ func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
 		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: time.Now, Demo: o.Demo,
-		IPExtractor: callers(c),
+		IPExtractor: caller.Extractor(c.Proxies()),
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up
 	return pages, nil
@@ -167,20 +167,6 @@ func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (
 func limits(c config.Config) server.Limits {
 	n := c.RequestsPerSecond()
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
-}
-
-// callers tells a shopper's address: that of the socket, or the last one that a
-// trusted proxy did not add itself.
-func callers(c config.Config) echo.IPExtractor {
-	networks := c.Proxies()
-	if len(networks) == 0 {
-		return echo.ExtractIPDirect()
-	}
-	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
-	for _, n := range networks {
-		options = append(options, echo.TrustIPRange(n))
-	}
-	return echo.ExtractIPFromXFFHeader(options...)
 }
 
 // edges sends the paths of the API to the service and everything else to the

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/caller"
 	"chequer/internal/merchant"
 	"chequer/internal/signature"
 )
@@ -51,7 +52,7 @@ type call struct {
 // unsigned lets anybody's call in, so often by address.
 func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.addresses.take(network(c.RealIP()), s.now()) {
+		if !s.addresses.take(caller.Network(c.RealIP()), s.now()) {
 			return errTooManyByAddress
 		}
 		return handle(c)
@@ -69,7 +70,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 			return err
 		}
 		key, nonce, err := s.identify(c.Request(), body, r)
-		if err != nil && !s.addresses.take(network(c.RealIP()), s.now()) {
+		if err != nil && !s.addresses.take(caller.Network(c.RealIP()), s.now()) {
 			return errTooManyByAddress
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -29,20 +28,6 @@ var (
 		message: "This address makes too many requests",
 	}
 )
-
-// network is what one caller has of an address: all of IPv4's, and the 64 bits of
-// IPv6's that a provider gives to one customer.
-func network(ip string) string {
-	address, err := netip.ParseAddr(ip)
-	if err != nil || address.Unmap().Is4() {
-		return ip
-	}
-	prefix, err := address.WithZone("").Prefix(64)
-	if err != nil {
-		return ip
-	}
-	return prefix.String()
-}
 
 // maxBuckets bounds the memory of callers. When it is full, those who have their
 // whole burst left are forgotten, which changes nothing for them.

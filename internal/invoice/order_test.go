@@ -1,0 +1,72 @@
+package invoice_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+)
+
+// TestOrderDoesNotMatter shows the same facts in any order, any repetition and
+// any split into snapshots: the answer is the same.
+func TestOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		facts := randomFacts(random)
+		want := replay(t, facts, nil)
+		for range 6 {
+			if diff := cmp.Diff(want, replay(t, facts, random)); diff != "" {
+				t.Fatalf("seed %d: another order (-want +got):\n%s\nfacts: %+v", seed, diff, facts)
+			}
+		}
+	}
+}
+
+// randomFacts are transfers that may conflict, before and after the end, in
+// blocks and not.
+func randomFacts(random *rand.Rand) []chain.Transfer {
+	var facts []chain.Transfer
+	taken := map[string]bool{}
+	for i := range 1 + random.IntN(6) {
+		t := pay(fmt.Sprintf("t%d", i), 20_000+random.Int64N(80_000), time.Duration(random.IntN(30))*time.Minute+time.Duration(i)*time.Second)
+		t.Spends = []string{fmt.Sprintf("o%d", random.IntN(4)), fmt.Sprintf("o%d", random.IntN(4))}
+		free := !taken[t.Spends[0]] && !taken[t.Spends[1]]
+		if free && random.IntN(2) == 0 { // no two blocks hold conflicting transactions
+			taken[t.Spends[0]], taken[t.Spends[1]] = true, true
+			t = in(t, 101+random.Int64N(5), t.FirstSeen.Sub(noon)+time.Hour)
+		}
+		facts = append(facts, t)
+	}
+	return facts
+}
+
+// replay shows facts in an order of its own, some of them several times, under
+// a listener's coverage, with scans in between.
+func replay(t *testing.T, facts []chain.Transfer, random *rand.Rand) outcome {
+	t.Helper()
+	inv := fresh(t, noon)
+	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 110}}
+	order := make([]int, len(facts))
+	for i := range order {
+		order[i] = i
+	}
+	if random != nil {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		order = append(order, order[random.IntN(len(order)):]...)
+	}
+	shown := []chain.Transfer{}
+	for _, i := range order {
+		if random != nil && random.IntN(3) == 0 {
+			scan(inv, noon.Add(time.Duration(random.IntN(120))*time.Minute))
+		}
+		shown = append(shown, facts[i])
+		see(inv, listener, shown...)
+	}
+	scan(inv, noon.Add(2*time.Hour))
+	return stands(inv)
+}
