@@ -187,10 +187,10 @@ func TestTestToolsOfferWhatCanWork(t *testing.T) {
 		then     []string
 	}{
 		{"nothing came", nil, nil},
-		{"waits for a block", at("seen", 0), []string{"Confirm", "Drop it (double spend)"}},
+		{"waits for a block", at("seen", 0), []string{"Confirm", "Double spend"}},
 		{"not deep enough", at("seen", 1), []string{"Confirm", "Reorganise"}},
 		{"deep enough", at("confirmed", 2), []string{"Reorganise"}},
-		{"late and waiting", at("late", 0), []string{"Confirm", "Drop it (double spend)"}},
+		{"late and waiting", at("late", 0), []string{"Confirm", "Double spend"}},
 		{"dropped", at("replaced", 0), nil},
 		{"gone with its block", at("reorged", 0), nil},
 	} {

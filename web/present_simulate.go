@@ -21,7 +21,7 @@ var sequels = []struct {
 	fits func(api.Payment) bool
 }{
 	{views.Simulation{Value: api.SimulateConfirm, Text: "Confirm"}, func(t api.Payment) bool { return t.Confirmations < t.Required }},
-	{views.Simulation{Value: api.SimulateReplace, Text: "Drop it (double spend)"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
+	{views.Simulation{Value: api.SimulateReplace, Text: "Double spend"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
 	{views.Simulation{Value: api.SimulateReorganise, Text: "Reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
 }
 

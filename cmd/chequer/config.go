@@ -27,10 +27,10 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_DATABASE_URL", withoutPassword(cfg.DatabaseURL), "sqlite:PATH or postgres://…"},
 				{"CHEQUER_MASTER_KEY", hidden(cfg.MasterKey), "64 hexadecimal digits; else a file in the data directory"},
 				{"CHEQUER_PASSPHRASE", hidden(cfg.Passphrase), "of backups"},
-				{"CHEQUER_SHOP_NAME", cfg.ShopName, "name of the shop that shoppers see"},
+				{"CHEQUER_SHOP_NAME", orElse(cfg.ShopName, "Shop"), "name of the shop that shoppers see"},
 				{"CHEQUER_TRUST_PROXY", cfg.TrustProxy, "networks of proxies whose X-Forwarded-For is believed"},
 				{"CHEQUER_STOREFRONT", cfg.Storefront.String(), "open-amount form at the root: on or off"},
-				{"CHEQUER_RATES", cfg.Rates, "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
+				{"CHEQUER_RATES", orElse(cfg.Rates, "live"), "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
 				{"CHEQUER_EURC_FLOOR", cfg.EuroFloor, "price in euro under which EURC is not offered"},
 				{"CHEQUER_MAX_AMOUNT", cfg.MaxAmount, "largest amount of an invoice"},
 				{"CHEQUER_REQUIRE_NONCE", cfg.OwnScheme.String(), "timestamp and nonce compulsory for invoice/new too: on or off"},
@@ -55,6 +55,14 @@ type setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	About string `json:"about"`
+}
+
+// orElse is a value, or what an empty one means.
+func orElse(value, empty string) string {
+	if value == "" {
+		return empty
+	}
+	return value
 }
 
 func hidden(secret string) string {

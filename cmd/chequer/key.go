@@ -16,7 +16,7 @@ import (
 
 // key is the group of commands about API keys.
 func (s *shell) key() *cobra.Command {
-	c := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys"}
+	c := group("key", "Make, list and revoke API keys")
 	c.AddCommand(s.keyAdd(), s.keyList(), s.keyRevoke())
 	return c
 }

@@ -38,6 +38,14 @@ func root(environ []string) *cobra.Command {
 	return c
 }
 
+// group is a command that only holds others, and shows them.
+func group(name, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Args: noCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+}
+
 // noCommand refuses what is no command without repeating it: it may be a private
 // key, pasted where its command was forgotten.
 func noCommand(_ *cobra.Command, args []string) error {

@@ -28,7 +28,7 @@ const changeWarning = "These are the addresses that a wallet keeps for its chang
 
 // wallet is the group of commands about public keys that money goes to.
 func (s *shell) wallet() *cobra.Command {
-	c := &cobra.Command{Use: "wallet", Short: "Say where the money goes: extended public keys"}
+	c := group("wallet", "Say where the money goes: extended public keys")
 	c.AddCommand(s.walletAdd(), s.walletList())
 	return c
 }

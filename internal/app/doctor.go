@@ -108,7 +108,7 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 		say(LevelOK, "rate "+p.Pair, "%s", p.Price)
 	}
 	if !priced {
-		say(LevelFail, "rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08 sets them by hand")
+		say(LevelFail, "rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08 sets them by hand")
 	}
 	return nil
 }

@@ -20,11 +20,20 @@ func (b *tab) decode(selector string) string {
 	b.settle(selector)
 	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
 	b.check(err)
-	text, err := readCode(picture)
+	text, err := readCode(inside(picture))
 	if err != nil {
 		b.t.Fatalf("no QR code can be read from %s: %v", selector, err)
 	}
 	return text
+}
+
+// inside is a picture of a code without the border and the round corners of its
+// tile, which are dark on a dark page; some of the quiet zone stays.
+func inside(picture image.Image) image.Image {
+	const tile = 20 // pixels, of a quiet zone of 30 and more
+	return picture.(interface {
+		SubImage(image.Rectangle) image.Image
+	}).SubImage(picture.Bounds().Inset(tile))
 }
 
 // readCode reads a picture in several ways. Among the modules of a good code the
