@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -85,5 +86,23 @@ func TestOwnSchemeCanBeCompulsory(t *testing.T) {
 	m.own = true
 	if got := l.send(m).StatusCode; got != http.StatusOK {
 		t.Errorf("signed by our own: %d", got)
+	}
+}
+
+// One customer of a provider has a whole /64 of IPv6: that is one address.
+func TestLimitsCountNetworksOfIPv6(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.limit(server.Limits{PerKey: 1, PerAddress: 1})
+	refused := 0
+	for i := range 10 {
+		r := l.request(message{method: "GET", target: "/api/v2/invoice/status?id=nobody"})
+		r.RemoteAddr = fmt.Sprintf("[2001:db8::%d]:1", i+1)
+		if l.serve(r).StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused != 8 { // a burst of two
+		t.Errorf("%d of 10 calls from one network were refused, want 8", refused)
 	}
 }

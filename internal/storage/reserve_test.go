@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -173,5 +174,66 @@ func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
 	}
 	if got := s.index(); got != 3 {
 		t.Errorf("the next index is %d, want 3", got)
+	}
+}
+
+// Two servers of one data directory raise marks of counters that the other does
+// not use: neither may put the other's back.
+func TestServersKeepEachOthersMarks(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "sqlite")
+	openOne := func() *storage.Storage {
+		t.Helper()
+		store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		return store
+	}
+	one, two := openOne(), openOne()
+	for i := range 150 {
+		create(t, two, creation(fmt.Sprint("two", i), "shop"))
+	}
+	for i := range 150 {
+		create(t, one, creation(fmt.Sprint("one", i), "bakery"))
+	}
+	text, err := os.ReadFile(s.marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks map[string]int64
+	if err := json.Unmarshal(text, &marks); err != nil {
+		t.Fatal(err)
+	}
+	for _, counter := range []string{"shop/BTC", "bakery/BTC"} {
+		if marks[counter] < 150 {
+			t.Errorf("the mark of %s is %d after 150 indexes", counter, marks[counter])
+		}
+	}
+	// And one that begins late takes no counter for lost.
+	if got := create(t, one, creation("late", "shop")).Methods[0].Index; got != 150 {
+		t.Errorf("the first server's first index of the shop is %d, want 150", got)
+	}
+}
+
+func TestMarksThatCannotBeWrittenStopTheStart(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{"null": "null", "none": ""} {
+		marks := filepath.Join(t.TempDir(), "indexes.json")
+		if content != "" {
+			if err := os.WriteFile(marks, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := &shop{t: t, url: engines["sqlite"](t), marks: marks}
+		addMerchants(t, open(t, s.url))
+		if got := s.index(); got != 0 {
+			t.Errorf("%s: the first index is %d", name, got)
+		}
+	}
+	_, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: filepath.Join(t.TempDir(), "nowhere", "indexes.json")})
+	if err == nil {
+		t.Error("marks in a folder that is not there were accepted")
 	}
 }
