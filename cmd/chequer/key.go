@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/merchant"
 )
 
@@ -33,15 +32,11 @@ func (s *shell) keyAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cfg, core, err := s.core(c)
+			core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
-			if err != nil {
-				return err
-			}
 			mode := merchant.Live
 			if test {
 				mode = merchant.Test
@@ -81,15 +76,11 @@ func (s *shell) keyList() *cobra.Command {
 		Short: "List API keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, err := s.core(c)
+			core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
-			if err != nil {
-				return err
-			}
 			list, err := core.Storage.Keys(c.Context(), shop.ID)
 			if err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/app"
 	"chequer/internal/config"
+	"chequer/internal/merchant"
 )
 
 // shell is what every command shares.
@@ -69,6 +70,20 @@ func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 	}
 	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: logger()})
 	return cfg, core, err
+}
+
+// shop opens the storage and finds the merchant that a command is about. The core
+// is to be closed.
+func (s *shell) shop(c *cobra.Command) (*app.Core, merchant.Merchant, error) {
+	cfg, core, err := s.core(c)
+	if err != nil {
+		return nil, merchant.Merchant{}, err
+	}
+	shop, err := core.Shop(c.Context(), cfg, app.Options{})
+	if err != nil {
+		return nil, shop, errors.Join(err, core.Close())
+	}
+	return core, shop, nil
 }
 
 // print writes a result: as JSON when that is asked for, else as text does.

@@ -82,15 +82,11 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
 	if err != nil {
 		return err
 	}
-	cfg, core, err := s.core(c)
+	core, shop, err := s.shop(c)
 	if err != nil {
 		return err
 	}
 	defer core.Close()
-	shop, err := core.Shop(c.Context(), cfg, app.Options{})
-	if err != nil {
-		return err
-	}
 	if err := refuseTwice(c.Context(), core, shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
@@ -172,15 +168,11 @@ func (s *shell) walletList() *cobra.Command {
 		Short: "List the wallets in force with their first addresses",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, err := s.core(c)
+			core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
-			if err != nil {
-				return err
-			}
 			rows := []walletRow{}
 			for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
 				list, err := core.Storage.Wallets(c.Context(), shop.ID, mode)

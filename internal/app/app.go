@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"regexp"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -173,18 +171,13 @@ func limits(c config.Config) server.Limits {
 // pages. Repeated slashes count as one, since a client sends them.
 func edges(basePath string, service, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path, ours := strings.CutPrefix(repeatedSlashes.ReplaceAllString(r.URL.Path, "/"), basePath)
-		if ours && (isBelow(path, "/api") || isBelow(path, "/v2")) {
+		if server.Owns(r.URL.Path, basePath) {
 			service.ServeHTTP(w, r)
 			return
 		}
 		pages.ServeHTTP(w, r)
 	})
 }
-
-var repeatedSlashes = regexp.MustCompile(`/{2,}`)
-
-func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
 // listen opens the port and makes the server of it.
 func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"chequer/internal/config"
+	"chequer/internal/durable"
 	"chequer/internal/storage"
 )
 
@@ -70,7 +71,7 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	if err := os.Rename(f.Name(), path); err != nil {
 		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
-	return m, syncFolder(path)
+	return m, durable.SyncFolder(path)
 }
 
 // backupEnding is how the names of files end that a backup may replace: no
@@ -146,12 +147,3 @@ type readerFunc func([]byte) (int, error)
 
 // Read implements io.Reader.
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// syncFolder returns when a file's name is on disk, too.
-func syncFolder(path string) error {
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
-}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"chequer/internal/config"
+	"chequer/internal/durable"
 	"chequer/internal/storage"
 )
 
@@ -122,5 +123,5 @@ func writeMasterKey(path string, master []byte) error {
 	if err := os.Link(f.Name(), path); err != nil { // fails when another process was faster
 		return fmt.Errorf("master key: %w", err)
 	}
-	return syncFolder(path)
+	return durable.SyncFolder(path)
 }

@@ -50,7 +50,7 @@ func Parse(text string, kind Kind, network Network, script Script) (Key, error) 
 
 func parse(text string, kind Kind, script Script) (Key, error) {
 	switch {
-	case looksPrivate(text):
+	case LooksPrivate(text):
 		return Key{}, ErrPrivateKey
 	case !kind.known():
 		return Key{}, ErrKind

@@ -25,9 +25,7 @@ const fewestWords = 10
 
 // LooksPrivate tells whether a text seems to be something that spends money, so
 // that nobody repeats it.
-func LooksPrivate(text string) bool { return looksPrivate(text) }
-
-func looksPrivate(text string) bool {
+func LooksPrivate(text string) bool {
 	for _, secret := range secrets {
 		if secret.MatchString(text) {
 			return true

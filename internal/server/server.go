@@ -158,6 +158,15 @@ func common(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// Owns tells whether a path is the API's, with repeated slashes as one: every
+// other is the pages'.
+func Owns(path, basePath string) bool {
+	path, below := strings.CutPrefix(slashes.ReplaceAllString(path, "/"), basePath)
+	return below && (isBelow(path, "/api") || isBelow(path, "/v2"))
+}
+
+func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
 var slashes = regexp.MustCompile(`//+`)
 
 // withoutRepeatedSlashes routes "//api//v2/…" as "/api/v2/…". The request target

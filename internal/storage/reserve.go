@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
+
+	"chequer/internal/durable"
 )
 
 // ahead is how far a mark may be above its counter, as far as that is committed.
@@ -125,7 +126,7 @@ func (r *reserve) raise(counter string, mark int64) error {
 	r.marks[counter] = mark
 	text, err := json.Marshal(r.marks)
 	if err == nil {
-		err = replaceFile(r.path, text)
+		err = durable.Replace(r.path, text)
 	}
 	if err != nil {
 		if r.marks[counter] = old; !known {
@@ -134,25 +135,4 @@ func (r *reserve) raise(counter string, mark int64) error {
 		return fmt.Errorf("write index marks: %w", err)
 	}
 	return nil
-}
-
-// replaceFile puts new content in a file's place and returns when it is on disk.
-func replaceFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

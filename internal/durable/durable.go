@@ -1,0 +1,35 @@
+// Package durable puts files where a crash cannot undo it.
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Replace puts new content in a file's place, wholly or not at all, and returns
+// when it is on disk. Only its owner can read the file.
+func Replace(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // does nothing once it has its name
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncFolder(path)
+}
+
+// SyncFolder returns when the name of a file is on disk.
+func SyncFolder(path string) error {
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
