@@ -4,6 +4,7 @@ package chain
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"chequer/internal/money"
@@ -72,10 +73,13 @@ type Block struct {
 // Cursor is the place of b.
 func (b Block) Cursor() Cursor { return Cursor{Height: b.Height, Hash: b.Hash} }
 
-// Watched answers "is this ours?" from memory.
+// Watched answers "is this ours?" from memory. It stands still during a scan.
 type Watched interface {
 	// Destination tells whether a script is the destination of an open invoice.
 	Destination(script string) bool
+	// Since lists the destinations that came after a mark, and gives the mark for
+	// the next call. The zero mark lists all of them.
+	Since(mark uint64) (scripts iter.Seq[string], next uint64)
 	// Outpoint tells whether an output is spent by an unconfirmed transfer that
 	// is recorded, so that a conflicting spend of it matters.
 	Outpoint(outpoint string) bool
@@ -108,12 +112,16 @@ type Snapshot struct {
 	// Next is the cursor to go on from: at least the network's deepest plausible
 	// reorganisation behind the tip.
 	Next Cursor
+	// Behind tells that the covered range ends below the network's tip: a further
+	// scan is worth while at once, and the network does not count as scanned yet.
+	Behind bool
 	// Unconfirmed is the coverage of what is in no block.
 	Unconfirmed Coverage
-	// Continuous tells that first sightings are known without a gap since the
-	// snapshot before, as by a node of our own that remembers them.
-	Continuous bool
-	Transfers  []Transfer
+	// ViewSince is since when unconfirmed money is seen without a gap: the start
+	// of a node that remembers its first sightings, or of a listener. Zero when
+	// there is no such view.
+	ViewSince time.Time
+	Transfers []Transfer
 	// Conflicts are transactions seen to spend a watched outpoint.
 	Conflicts []Conflict
 }

@@ -104,7 +104,8 @@ func (s *timed) must(err error) {
 // look lets the watcher and then the expirer look once.
 func (s *timed) look() {
 	s.t.Helper()
-	s.must(s.watcher.Step(s.t.Context()))
+	_, err := s.watcher.Step(s.t.Context())
+	s.must(err)
 	s.expire()
 }
 

@@ -96,9 +96,15 @@ const Watch = 30 * 24 * time.Hour
 type Coverage struct {
 	// Scanned is the start of the last scan that reached the tip.
 	Scanned time.Time
-	// Broken tells that the view of unconfirmed money had a gap between creation
-	// and expiry.
-	Broken bool
+	// BlindFrom is the first moment since creation at which unconfirmed money was
+	// not watched; zero when there was none.
+	BlindFrom time.Time
+}
+
+// blindBefore tells whether unconfirmed money was not watched at some moment
+// between creation and t.
+func (c Coverage) blindBefore(t time.Time) bool {
+	return !c.BlindFrom.IsZero() && c.BlindFrom.Before(t)
 }
 
 // Quote returns the newest quote.

@@ -130,7 +130,7 @@ func (inv *Invoice) inTime(t Transfer, m Method, p portion, q Quote) bool {
 		first = t.Block.Time
 	}
 	seen := !p.firstSeen.After(q.Until) ||
-		coverage.Broken && !first.After(q.Until.Add(inv.Terms.Rules.BlindWindow))
+		coverage.blindBefore(q.Until) && !first.After(q.Until.Add(inv.Terms.Rules.BlindWindow))
 	deadline := q.Until.Add(inv.Terms.Rules.ConfirmWindow)
 	if t.ConfirmedAt.IsZero() {
 		return seen && !coverage.Scanned.After(deadline)

@@ -93,8 +93,11 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	}
 	block := *now.Block
 	block.Time = block.Time.Add(inv.Clock)
+	known := 0 // confirmations that a scan which stopped below the tip does not take back
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
+	} else if o.Snapshot.Behind {
+		known = t.Confirmations
 	}
 	if t.ConfirmedAt.IsZero() {
 		t.ConfirmedAt = block.Time
@@ -103,14 +106,15 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 		t.Required = max(need, 1)
 	}
 	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)
-	t.Confirmations = min(int(o.Snapshot.Tip.Height-block.Height)+1, t.Required)
+	deep := int(o.Snapshot.Tip.Height-block.Height) + 1
+	t.Confirmations = min(max(deep, known), t.Required)
 }
 
 // missing concludes from a recorded transfer not being shown, as far as the
 // snapshot's coverage allows.
 func (inv *Invoice) missing(t *Transfer, o Observation) {
 	if t.Block != nil {
-		if t.Block.Height > o.Snapshot.From.Height {
+		if t.Block.Height > o.Snapshot.From.Height && !(o.Snapshot.Behind && t.Block.Height > o.Snapshot.Tip.Height) {
 			t.Presence, t.Block, t.Confirmations = Reorged, nil, 0
 		}
 		return
@@ -153,7 +157,7 @@ func (inv *Invoice) moveBirth(o Observation) {
 			continue
 		}
 		hash, covered := o.Snapshot.Blocks[m.Birth.Height]
-		if covered && hash != m.Birth.Hash || m.Birth.Height > o.Snapshot.Tip.Height {
+		if covered && hash != m.Birth.Hash || m.Birth.Height > o.Snapshot.Tip.Height && !o.Snapshot.Behind {
 			inv.Methods[i].Birth, inv.Methods[i].Forked = o.Snapshot.From, true
 		}
 	}

@@ -76,8 +76,8 @@ func quote(t testing.TB, number int, from time.Time, due, bitcoin string) invoic
 }
 
 func scan(inv *invoice.Invoice, to time.Time) {
-	inv.Cover("bitcoin", to, time.UnixMilli(0))
-	inv.Cover("base", to, time.UnixMilli(0))
+	inv.Cover("bitcoin", to, nil)
+	inv.Cover("base", to, nil)
 }
 
 // pay is an unconfirmed transfer of satoshis, seen some time after noon.
@@ -148,7 +148,7 @@ func TestStatus(t *testing.T) {
 		{"nothing seen is created", func(inv *invoice.Invoice) { scan(inv, soon) }, outcome{"created", "", "0", "100", "0"}},
 		{"exactly at its end it still stands", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
 		{"scanned past its end it expires", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
-		{"one network not scanned holds expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, time.UnixMilli(0)) }, outcome{"created", "", "0", "100", "0"}},
+		{"one network not scanned holds expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
 		{"all confirmed is paid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
 		{"one satoshi short is underpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full-1, time.Minute), 101, 2*time.Minute)) }, outcome{"pending", "[underpaid]", "99.99", "0.01", "0"}},
@@ -305,20 +305,23 @@ func TestBlindWindow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		since time.Time // when our view of the mempool became continuous
+		gaps  []invoice.Gap // when we did not watch the mempool
 		after time.Duration
 		want  invoice.Status
 	}{
-		{"an honest shopper paid while we were down", noon.Add(20 * time.Minute), 30 * time.Minute, invoice.Paid},
-		{"a cheat waits for two hours", noon.Add(20 * time.Minute), 2*time.Hour + 16*time.Minute, invoice.Expired},
-		{"a cheat finds us watching", noon.Add(-time.Minute), 30 * time.Minute, invoice.Expired},
+		{"an honest shopper paid while we were down", gap(10, 20), 30 * time.Minute, invoice.Paid},
+		{"an honest shopper paid before we had ever watched", gap(-1_000_000, 5), 30 * time.Minute, invoice.Paid},
+		{"an honest shopper paid in one of two gaps, the other came long after", append(gap(10, 20), gap(60, 70)...), 30 * time.Minute, invoice.Paid},
+		{"a cheat waits for two hours", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
+		{"a cheat finds us watching", gap(-20, -1), 30 * time.Minute, invoice.Expired},
+		{"a cheat waits for us to be down after the end", gap(16, 40), 30 * time.Minute, invoice.Expired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			inv := fresh(t, noon)
 			scanned := noon.Add(3 * time.Hour)
-			inv.Cover("bitcoin", scanned, tt.since)
-			inv.Cover("base", scanned, tt.since)
+			inv.Cover("bitcoin", scanned, tt.gaps)
+			inv.Cover("base", scanned, tt.gaps)
 			paid := in(pay("a", full, tt.after), 101, tt.after)
 			paid.FirstSeen = time.Time{}
 			observe(inv, 101, paid)
@@ -327,6 +330,11 @@ func TestBlindWindow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// gap is a time without a view of the mempool, in minutes after noon.
+func gap(from, until time.Duration) []invoice.Gap {
+	return []invoice.Gap{{From: noon.Add(from * time.Minute), Until: noon.Add(until * time.Minute)}}
 }
 
 func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {

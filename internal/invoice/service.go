@@ -237,7 +237,7 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
 		if !s.scanned[network] {
-			inv.Cover(network, s.now(), time.Time{})
+			inv.Cover(network, s.now(), nil)
 			continue
 		}
 		if p, ok := progress[network]; ok {
@@ -245,7 +245,7 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 			if now := s.now(); scanned.After(now) { // the clock was put back
 				scanned = now
 			}
-			inv.Cover(network, scanned, p.ContinuousSince)
+			inv.Cover(network, scanned, p.Gaps)
 		}
 	}
 }

@@ -96,8 +96,9 @@ func (s *shop) newID() string {
 // step lets the watcher and the expirer look once.
 func (s *shop) step() {
 	s.t.Helper()
-	s.must(s.watcher.Step(s.t.Context()))
-	_, err := s.service.Expire(s.t.Context(), 100)
+	_, err := s.watcher.Step(s.t.Context())
+	s.must(err)
+	_, err = s.service.Expire(s.t.Context(), 100)
 	s.must(err)
 }
 

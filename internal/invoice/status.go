@@ -144,11 +144,17 @@ func (inv *Invoice) nextCheck(status Status) time.Time {
 }
 
 // Cover takes note of how far a network was scanned, on everybody's clock, and
-// since when its view of unconfirmed money has no gap.
-func (inv *Invoice) Cover(network chain.ID, scanned, continuousSince time.Time) {
+// when unconfirmed money was not watched on it.
+func (inv *Invoice) Cover(network chain.ID, scanned time.Time, gaps []Gap) {
 	c := inv.Coverage[network]
-	if !c.Scanned.After(inv.ExpiresAt()) && continuousSince.After(inv.CreatedAt) {
-		c.Broken = true
+	for _, g := range gaps {
+		from := g.From.Add(inv.Clock)
+		if from.Before(inv.CreatedAt) {
+			from = inv.CreatedAt
+		}
+		if g.Until.Add(inv.Clock).After(from) && (c.BlindFrom.IsZero() || from.Before(c.BlindFrom)) {
+			c.BlindFrom = from
+		}
 	}
 	if at := scanned.Add(inv.Clock); at.After(c.Scanned) {
 		c.Scanned = at

@@ -78,17 +78,6 @@ type Lease struct {
 // IsZero tells whether l claims nothing.
 func (l Lease) IsZero() bool { return l.Network == "" }
 
-// Progress is how far a network was scanned.
-type Progress struct {
-	Cursor chain.Cursor // to go on from
-	Tip    chain.Cursor // the newest block known
-	// Scanned is the start of the last scan that reached the tip.
-	Scanned time.Time
-	// ContinuousSince is since when unconfirmed money was watched without a gap.
-	ContinuousSince time.Time
-	Sequence        int64 // of the last saved snapshot
-}
-
 // Recorded is what is known of a transfer, as far as a scan needs it.
 type Recorded struct {
 	InvoiceID     string

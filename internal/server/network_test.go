@@ -48,7 +48,7 @@ func (n *network) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snap
 func (n *network) watch(l *lab) {
 	n.lab, n.tip = l, 100
 	l.storage.SaveProgress(n.id, invoice.Progress{
-		Tip: chain.Cursor{Height: 100, Hash: "b100"}, Scanned: n.now(), ContinuousSince: n.now().Add(-time.Hour),
+		Tip: chain.Cursor{Height: 100, Hash: "b100"}, Scanned: n.now(),
 	})
 }
 
@@ -111,11 +111,11 @@ func (n *network) observe(ctx context.Context) error {
 	snapshot := chain.Snapshot{
 		Started: started, From: chain.Cursor{Height: 90, Hash: "b90"},
 		Tip:         chain.Block{Height: n.tip, Hash: fmt.Sprintf("b%d", n.tip), Time: started},
-		Unconfirmed: chain.Complete, Continuous: true, Transfers: slices.Clone(n.shown),
+		Unconfirmed: chain.Complete, Transfers: slices.Clone(n.shown),
 	}
 	lease := invoice.Lease{Network: n.id, Epoch: 1, Sequence: n.sequence}
 	reached := invoice.Progress{
-		Tip: snapshot.Tip.Cursor(), Scanned: started, ContinuousSince: noon.Add(-time.Hour), Sequence: n.sequence,
+		Tip: snapshot.Tip.Cursor(), Scanned: started, Sequence: n.sequence,
 	}
 	if err := n.lab.invoices.Observe(ctx, lease, snapshot, reached, n.lab.storage.Owner); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/storage"
+	"chequer/internal/watcher"
 )
 
 // With -race this finds results that work writes while its caller, whose context
@@ -45,7 +46,7 @@ func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *
 				return err
 			},
 			"Destinations": func(ctx context.Context, _ string) error {
-				_, _, err := s.Destinations(ctx, "bitcoin", nil, noon)
+				_, err := s.Destinations(ctx, "bitcoin", nil, noon, func(watcher.Destination) {})
 				return err
 			},
 			"SimnetChain": func(ctx context.Context, _ string) error {

@@ -10,16 +10,21 @@ import (
 
 // coverageRow is how far one network was looked at.
 type coverageRow struct {
-	Scanned *int64 `json:"scanned,omitempty"`
-	Broken  bool   `json:"broken,omitempty"`
+	Scanned   *int64 `json:"scanned,omitempty"`
+	BlindFrom *int64 `json:"blind_from,omitempty"`
+	// Broken was written by the first schema for a gap of unknown time.
+	Broken bool `json:"broken,omitempty"`
 }
 
 func coverageToText(coverage map[chain.ID]invoice.Coverage) string {
 	rows := map[chain.ID]coverageRow{}
 	for network, c := range coverage {
-		row := coverageRow{Broken: c.Broken}
+		var row coverageRow
 		if at := millis(c.Scanned); at.Valid {
 			row.Scanned = &at.V
+		}
+		if at := millis(c.BlindFrom); at.Valid {
+			row.BlindFrom = &at.V
 		}
 		rows[network] = row
 	}
@@ -33,9 +38,15 @@ func parseCoverage(text string) (map[chain.ID]invoice.Coverage, error) {
 	}
 	coverage := map[chain.ID]invoice.Coverage{}
 	for network, row := range rows {
-		c := invoice.Coverage{Broken: row.Broken}
+		var c invoice.Coverage
 		if row.Scanned != nil {
 			c.Scanned = utc(*row.Scanned)
+		}
+		switch {
+		case row.BlindFrom != nil:
+			c.BlindFrom = utc(*row.BlindFrom)
+		case row.Broken:
+			c.BlindFrom = utc(0)
 		}
 		coverage[network] = c
 	}

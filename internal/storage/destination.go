@@ -43,31 +43,26 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 // Destinations implements watcher.Storage. The marks are read first: whatever
 // has a position up to them is committed by then, since positions are handed out
 // in the order of commits. What comes in between is told now and once more.
-func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time) ([]watcher.Destination, watcher.Marks, error) {
-	type feeds struct {
-		added []watcher.Destination
-		marks watcher.Marks
-	}
-	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (f feeds, err error) {
-		if f.marks, err = readMarks(ctx, q); err != nil {
-			return f, err
+func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time, add func(watcher.Destination)) (watcher.Marks, error) {
+	marks, err := answer(ctx, s.read, func(ctx context.Context, q querier) (watcher.Marks, error) {
+		marks, err := readMarks(ctx, q)
+		if err != nil {
+			return nil, err
 		}
-		for merchantID, position := range f.marks {
+		for merchantID, position := range marks {
 			if position <= since[merchantID] {
 				continue
 			}
-			more, err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned)
-			if err != nil {
-				return f, err
+			if err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned, add); err != nil {
+				return nil, err
 			}
-			f.added = append(f.added, more...)
 		}
-		return f, nil
+		return marks, nil
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("destinations on %s: %w", network, err)
+		return nil, fmt.Errorf("destinations on %s: %w", network, err)
 	}
-	return found.added, found.marks, nil
+	return marks, nil
 }
 
 func readMarks(ctx context.Context, q querier) (watcher.Marks, error) {
@@ -82,13 +77,16 @@ func readMarks(ctx context.Context, q querier) (watcher.Marks, error) {
 	return marks, err
 }
 
-func readDestinations(ctx context.Context, q querier, network chain.ID, merchantID string, above int64, scanned time.Time) ([]watcher.Destination, error) {
-	return list(ctx, q, func(row scanner) (watcher.Destination, error) {
+func readDestinations(ctx context.Context, q querier, network chain.ID, merchantID string, above int64, scanned time.Time, add func(watcher.Destination)) error {
+	return each(ctx, q, func(row scanner) error {
 		d := watcher.Destination{Owner: invoice.Owner{MerchantID: merchantID}}
 		var until int64
-		err := row.Scan(&d.Script, &d.InvoiceID, &until)
+		if err := row.Scan(&d.Script, &d.InvoiceID, &until); err != nil {
+			return err
+		}
 		d.Until = utc(until)
-		return d, err
+		add(d)
+		return nil
 	}, `
 		SELECT script, invoice_id, watch_until FROM destinations
 		WHERE network = $1 AND merchant_id = $2 AND position > $3 AND watch_until >= $4

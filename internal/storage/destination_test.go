@@ -18,13 +18,12 @@ func TestDestinations_are_told_once_and_while_watched(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		scripts := func(marks watcher.Marks, scanned time.Time) ([]string, watcher.Marks) {
 			t.Helper()
-			added, marks, err := s.Destinations(t.Context(), "ethereum", marks, scanned)
+			var list []string
+			marks, err := s.Destinations(t.Context(), "ethereum", marks, scanned, func(d watcher.Destination) {
+				list = append(list, fmt.Sprintf("%s of %s at %s until %s", d.Script, d.InvoiceID, d.MerchantID, d.Until.Format("2 Jan 15:04")))
+			})
 			if err != nil {
 				t.Fatal(err)
-			}
-			var list []string
-			for _, d := range added {
-				list = append(list, fmt.Sprintf("%s of %s at %s until %s", d.Script, d.InvoiceID, d.MerchantID, d.Until.Format("2 Jan 15:04")))
 			}
 			return list, marks
 		}
@@ -91,12 +90,9 @@ func TestDestinations_misses_none_that_is_created_meanwhile(t *testing.T) {
 		seen := map[string]int{}
 		var marks watcher.Marks
 		for last := false; ; {
-			added, next, err := s.Destinations(t.Context(), "bitcoin", marks, noon)
+			next, err := s.Destinations(t.Context(), "bitcoin", marks, noon, func(d watcher.Destination) { seen[d.InvoiceID]++ })
 			if err != nil {
 				t.Fatal(err)
-			}
-			for _, d := range added {
-				seen[d.InvoiceID]++
 			}
 			marks = next
 			if last {

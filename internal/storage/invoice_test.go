@@ -25,7 +25,7 @@ func TestInvoice_reads_what_was_created(t *testing.T) {
 		want.Terms.OrderID, want.Terms.Description = "1042", "Zwei Brötchen \u202e und\u2028ein \"Kaffee\""
 		want.Terms.Metadata = map[string]string{"table": "7", "": "empty"}
 		want.Terms.Rules.Tolerance, want.Terms.Rules.LatePercent = money.FromCents(5, money.EUR), 0
-		want.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon}, "ethereum": {Broken: true}}
+		want.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon}, "ethereum": {BlindFrom: noon}}
 		c := creation("a", "shop")
 		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return want, nil }
 
@@ -128,7 +128,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 		var want *invoice.Invoice
 		decide := func(inv *invoice.Invoice) error {
 			inv.Version = 2
-			inv.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon.Add(time.Minute), Broken: true}}
+			inv.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon.Add(time.Minute), BlindFrom: noon}}
 			inv.DeclinedAt, inv.DelayedAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
 			inv.Accepted, inv.Refund, inv.Clock = []string{"t1:0", "t2:1"}, "bc1qrefund", 90*time.Second
 			inv.Methods[0].Birth = chain.Cursor{Height: 799_990, Hash: "00aa"}

@@ -56,10 +56,10 @@ func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 		return exec(ctx, q, `
 			UPDATE networks SET
 				sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,
-				scanned_at = $8, continuous_since = $9
+				scanned_at = $8, gaps = $9
 			WHERE network = $1 AND epoch = $2 AND sequence < $3`,
 			string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
-			millis(p.Scanned), millis(p.ContinuousSince))
+			millis(p.Scanned), gapsToText(p.Gaps))
 	})
 	if err != nil {
 		return fmt.Errorf("save progress of %s: %w", lease.Network, err)
@@ -85,13 +85,20 @@ func readProgress(ctx context.Context, q querier) (map[chain.ID]invoice.Progress
 	err := each(ctx, q, func(row scanner) error {
 		var network string
 		var p invoice.Progress
-		var scanned, continuous sql.Null[int64]
-		err := row.Scan(&network, &p.Sequence, &p.Cursor.Height, &p.Cursor.Hash, &p.Tip.Height, &p.Tip.Hash, &scanned, &continuous)
-		p.Scanned, p.ContinuousSince = fromMillis(scanned), fromMillis(continuous)
+		var scanned sql.Null[int64]
+		var gaps string
+		err := row.Scan(&network, &p.Sequence, &p.Cursor.Height, &p.Cursor.Hash, &p.Tip.Height, &p.Tip.Hash, &scanned, &gaps)
+		if err != nil {
+			return err
+		}
+		p.Scanned = fromMillis(scanned)
+		if p.Gaps, err = parseGaps(gaps); err != nil {
+			return fmt.Errorf("network %s: %w", network, err)
+		}
 		progress[chain.ID(network)] = p
-		return err
+		return nil
 	}, `
-		SELECT network, sequence, cursor_height, cursor_hash, tip_height, tip_hash, scanned_at, continuous_since
+		SELECT network, sequence, cursor_height, cursor_hash, tip_height, tip_hash, scanned_at, gaps
 		FROM networks WHERE sequence > 0`)
 	return progress, err
 }

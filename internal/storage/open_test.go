@@ -53,8 +53,8 @@ func TestOpen_makes_a_new_database_once_for_many_at_once(t *testing.T) {
 			if used, err := storage.InUse(t.Context(), url); err != nil || !used {
 				t.Errorf("afterwards: in use %v, error %v", used, err)
 			}
-			if versions := rows(t, url, "SELECT version_id FROM goose_db_version WHERE version_id > 0"); len(versions) != 1 {
-				t.Errorf("migrations applied: %q, want the first once", versions)
+			if versions := rows(t, url, "SELECT version_id FROM goose_db_version WHERE version_id > 0 GROUP BY version_id HAVING COUNT(*) > 1"); len(versions) != 0 {
+				t.Errorf("migrations applied more than once: %q", versions)
 			}
 		})
 	}

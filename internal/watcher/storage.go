@@ -22,10 +22,10 @@ type Storage interface {
 	SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error
 	// Progress tells how far each network was scanned.
 	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
-	// Destinations lists what was committed since the marks of the last call, by
-	// merchant; nil marks list all that is still watched at the scanned time. The
-	// new marks are for the next call.
-	Destinations(ctx context.Context, network chain.ID, since Marks, scanned time.Time) ([]Destination, Marks, error)
+	// Destinations tells one by one, perhaps more than once, what was committed
+	// since the marks of the last call, by merchant; nil marks tell all that is
+	// still watched at the scanned time. The new marks are for the next call.
+	Destinations(ctx context.Context, network chain.ID, since Marks, scanned time.Time, add func(Destination)) (Marks, error)
 	// RecordedTransfers lists unfinished transfers, for the outpoints to watch.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"chequer/internal/chain"
@@ -36,10 +37,6 @@ const leaseFor = 10 * time.Second
 // releaseFor is how long the end of a watcher may take to give its lead up.
 const releaseFor = 2 * time.Second
 
-// gap is the time between two scans above which unconfirmed money may have been
-// missed.
-const gap = time.Minute
-
 // Watcher looks at one network.
 type Watcher struct {
 	Config
@@ -49,7 +46,7 @@ type Watcher struct {
 }
 
 // New makes a Watcher.
-func New(c Config) *Watcher { return &Watcher{Config: c} }
+func New(c Config) *Watcher { return &Watcher{Config: c, index: newIndex(nil)} }
 
 // Run looks until the context ends, gives the lead up, and returns nil then.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -61,7 +58,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 		wake = waker.Wake()
 	}
 	for {
-		w.report(ctx, w.Step(ctx))
+		behind, err := w.Step(ctx)
+		w.report(ctx, err)
+		if behind && ctx.Err() == nil {
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -71,72 +72,98 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Step scans once, records what it found and saves the cursor. It does nothing
-// while another process leads.
-func (w *Watcher) Step(ctx context.Context) error {
+// Step scans once, records what it found and saves the cursor; behind tells that
+// there is more to read at once. It does nothing while another process leads.
+func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
-	epoch, err := w.Storage.AcquireLease(ctx, network, w.Holder, w.Now(), leaseFor)
+	epoch, err := w.lease(ctx)
 	if errors.Is(err, invoice.ErrFenced) {
-		w.index = nil // whoever leads now sees what we would miss
-		return nil
+		if w.epoch != 0 {
+			w.index, w.epoch = newIndex(w.index), 0 // whoever leads now sees what we would miss
+		}
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("watch %s: lease: %w", network, err)
+		return false, fmt.Errorf("watch %s: lease: %w", network, err)
 	}
 	if epoch != w.epoch {
 		w.Log.Info("watching network", "network", network, "epoch", epoch)
-		w.index, w.epoch = nil, epoch
+		w.index, w.epoch = newIndex(w.index), epoch
 	}
+	held, done := w.keepLease(ctx)
+	defer done()
+	behind, err = w.scan(held, epoch)
+	if err != nil && errors.Is(context.Cause(held), invoice.ErrFenced) {
+		return false, fmt.Errorf("watch %s: %w", network, invoice.ErrFenced)
+	}
+	return behind, err
+}
+
+// scan scans, records and saves under a lead that is held.
+func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error) {
+	network := w.Network.ID()
 	all, err := w.Storage.Progress(ctx)
 	if err != nil {
-		return fmt.Errorf("watch %s: progress: %w", network, err)
+		return false, fmt.Errorf("watch %s: progress: %w", network, err)
 	}
 	was := all[network]
 	if err := w.load(ctx, was); err != nil {
-		return fmt.Errorf("watch %s: %w", network, err)
+		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
 	snapshot, err := w.Network.Scan(ctx, was.Cursor, w.index)
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", network, err)
+		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
 	lease := invoice.Lease{Network: network, Epoch: epoch, Sequence: was.Sequence + 1}
-	reached := progress(was, snapshot, lease.Sequence)
+	reached := was.After(snapshot, lease.Sequence)
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
-		return err
+		return false, err
 	}
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
-		return fmt.Errorf("watch %s: save cursor: %w", network, err)
+		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
 	}
-	w.index.drop(snapshot.Started)
-	return nil
+	w.index.drop(reached.Scanned)
+	return snapshot.Behind, nil
 }
 
-// progress is how far the network is scanned now.
-func progress(was invoice.Progress, s chain.Snapshot, sequence int64) invoice.Progress {
-	continuous := was.ContinuousSince
-	unknown := continuous.IsZero() && was.Sequence == 0
-	if unknown || (!s.Continuous && s.Started.Sub(was.Scanned) > gap) {
-		continuous = s.Started
-	}
-	if s.Continuous && unknown {
-		continuous = time.UnixMilli(0) // since ever: sightings are remembered for us
-	}
-	return invoice.Progress{
-		Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: s.Started,
-		ContinuousSince: continuous, Sequence: sequence,
+// lease takes or renews the lead.
+func (w *Watcher) lease(ctx context.Context) (epoch int64, err error) {
+	return w.Storage.AcquireLease(ctx, w.Network.ID(), w.Holder, w.Now(), leaseFor)
+}
+
+// keepLease renews the lead while a step takes its time, and ends the step's
+// context when somebody else has taken it. Done must be called.
+func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done func()) {
+	step, cancel := context.WithCancelCause(ctx)
+	epoch := w.epoch
+	var group sync.WaitGroup
+	group.Go(func() {
+		tick := time.NewTicker(leaseFor / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-step.Done():
+				return
+			case <-tick.C:
+			}
+			if now, err := w.lease(step); errors.Is(err, invoice.ErrFenced) || err == nil && now != epoch {
+				cancel(invoice.ErrFenced)
+			}
+		}
+	})
+	return step, func() {
+		cancel(nil)
+		group.Wait()
 	}
 }
 
 // load brings the index up to what was committed before this scan.
 func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
-	if w.index == nil {
-		w.index = newIndex()
-	}
-	added, marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned)
+	marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned, w.index.add)
 	if err != nil {
 		return fmt.Errorf("load destinations: %w", err)
 	}
-	w.index.add(added, marks)
+	w.index.marks = marks
 	recorded, err := w.Storage.RecordedTransfers(ctx, w.Network.ID(), was.Cursor.Height)
 	if err != nil {
 		return fmt.Errorf("load transfers: %w", err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
@@ -121,7 +123,7 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 			two.step()
 			paid, reached = two.reload(inv), two.progress()
 		}
-		if err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
+		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
 			t.Errorf("got error %v, want %v", err, invoice.ErrFenced)
 		}
 		if paid.Standing.Status != invoice.Pending {
@@ -130,7 +132,7 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		if got := two.reload(inv); got.Version != paid.Version {
 			t.Errorf("version moved from %d to %d", paid.Version, got.Version)
 		}
-		if got := two.progress(); got != reached {
+		if got := two.progress(); !cmp.Equal(got, reached) {
 			t.Errorf("progress moved from %v to %v", reached, got)
 		}
 	})
@@ -149,10 +151,10 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		broken := errors.New("node is away")
 		one.net.fault = broken
 		clock.pass(time.Second)
-		if err := one.watcher.Step(t.Context()); !errors.Is(err, broken) {
+		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("got error %v, want %v", err, broken)
 		}
-		if got := one.progress(); got != before {
+		if got := one.progress(); !cmp.Equal(got, before) {
 			t.Errorf("progress moved from %v to %v", before, got)
 		}
 		one.net.fault = nil
@@ -308,7 +310,8 @@ func (p *process) must(err error) {
 
 func (p *process) step() {
 	p.t.Helper()
-	p.must(p.watcher.Step(p.t.Context()))
+	_, err := p.watcher.Step(p.t.Context())
+	p.must(err)
 }
 
 func (p *process) wantScans(want int) {

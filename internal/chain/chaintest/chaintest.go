@@ -3,6 +3,8 @@
 package chaintest
 
 import (
+	"iter"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +44,9 @@ type Watch map[string]bool
 
 // Destination implements chain.Watched.
 func (w Watch) Destination(script string) bool { return w[script] }
+
+// Since implements chain.Watched: every script is new to every call.
+func (w Watch) Since(uint64) (iter.Seq[string], uint64) { return maps.Keys(w), 0 }
 
 // Outpoint implements chain.Watched.
 func (w Watch) Outpoint(string) bool { return false }

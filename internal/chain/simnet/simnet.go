@@ -80,7 +80,7 @@ func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	tip := c.Blocks[len(c.Blocks)-1]
 	s := chain.Snapshot{
 		Started: started, From: from, Tip: tip.chain(), Next: tip.chain().Cursor(),
-		Blocks: map[int64]string{}, Unconfirmed: chain.Complete, Continuous: true,
+		Blocks: map[int64]string{}, Unconfirmed: chain.Complete, ViewSince: time.UnixMilli(0), // everything is remembered
 	}
 	byHeight := map[int64]Block{}
 	for _, b := range c.Blocks {

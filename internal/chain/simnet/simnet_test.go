@@ -3,6 +3,7 @@ package simnet_test
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"iter"
 	"testing"
 	"time"
 
@@ -90,6 +91,10 @@ type everything struct{}
 
 func (everything) Destination(string) bool { return true }
 func (everything) Outpoint(string) bool    { return false }
+
+func (everything) Since(uint64) (iter.Seq[string], uint64) {
+	return func(func(string) bool) {}, 0
+}
 
 // TestSimnetRemembers shows that the chain is in storage: another process sees
 // the same.

@@ -1,0 +1,49 @@
+package bitcoin
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/wire"
+
+	"chequer/internal/chain"
+)
+
+// NewTx reads a transaction as the network spells it.
+func NewTx(message *wire.MsgTx) Tx {
+	tx := Tx{ID: message.TxHash().String(), Coinbase: blockchain.IsCoinBaseTx(message)}
+	for _, in := range message.TxIn {
+		if !tx.Coinbase {
+			tx.Spends = append(tx.Spends, in.PreviousOutPoint.String())
+		}
+	}
+	for _, out := range message.TxOut {
+		tx.Outputs = append(tx.Outputs, Output{Script: hex.EncodeToString(out.PkScript), Units: out.Value})
+	}
+	return tx
+}
+
+// NewHeader reads a header at a height.
+func NewHeader(height int64, header *wire.BlockHeader) Header {
+	return Header{
+		Block:  chain.Block{Height: height, Hash: header.BlockHash().String(), Time: header.Timestamp.UTC()},
+		Parent: header.PrevBlock.String(),
+	}
+}
+
+// NewBlock reads a block at a height, and fails when its transactions are not
+// those that its header commits to.
+func NewBlock(height int64, message *wire.MsgBlock) (Block, error) {
+	txs := make([]*btcutil.Tx, len(message.Transactions))
+	block := Block{Header: NewHeader(height, &message.Header), Txs: make([]Tx, len(message.Transactions))}
+	for i, tx := range message.Transactions {
+		txs[i] = btcutil.NewTx(tx)
+		block.Txs[i] = NewTx(tx)
+	}
+	if root := blockchain.CalcMerkleRoot(txs, false); len(txs) == 0 || root != message.Header.MerkleRoot {
+		return Block{}, fmt.Errorf("block %s: its transactions are not those of its header", block.Hash)
+	}
+	return block, nil
+}

@@ -1,0 +1,199 @@
+package bitcoin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// depth is how far the cursor stays behind the tip: deeper than any plausible
+// reorganisation and than every confirmation count, that of mined coins included.
+const depth = coinbase
+
+// patience is how long one scan may read blocks that were missed, before it
+// records what it has and goes on with the next.
+const patience = 5 * time.Second
+
+// errMoved means that the chain changed while it was read.
+var errMoved = errors.New("the chain moved while it was read")
+
+// Scanner is a network that is watched through a source. It implements
+// chain.Scanner and chain.Waker.
+type Scanner struct {
+	*Network
+	source Source
+	now    func() time.Time
+
+	mu   sync.Mutex // one scan at a time
+	view view
+}
+
+var _ interface {
+	chain.Scanner
+	chain.Waker
+} = (*Scanner)(nil)
+
+// Watch watches a network through a source.
+func Watch(network *Network, source Source, now func() time.Time) *Scanner {
+	return &Scanner{Network: network, source: source, now: now, view: view{asset: network.params.Asset, source: source}}
+}
+
+// Wake implements chain.Waker.
+func (s *Scanner) Wake() <-chan struct{} { return s.source.Wake() }
+
+// Scan implements chain.Scanner.
+func (s *Scanner) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tries := 0; ; tries++ {
+		snapshot, err := s.scan(ctx, from, watched)
+		if !errors.Is(err, errMoved) || tries == 2 {
+			if err != nil {
+				return chain.Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
+			}
+			return snapshot, nil
+		}
+	}
+}
+
+func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	started := s.now()
+	best, err := s.source.Best(ctx)
+	if err != nil {
+		return chain.Snapshot{}, err
+	}
+	base, err := s.base(ctx, from, best)
+	if err != nil {
+		return chain.Snapshot{}, err
+	}
+	behind, err := s.view.follow(ctx, base, best, watched)
+	if err != nil {
+		return chain.Snapshot{}, err
+	}
+	snapshot := s.blocks(base, watched)
+	snapshot.Started, snapshot.Behind = started, behind
+	if behind {
+		snapshot.Unconfirmed = chain.None
+		return snapshot, nil
+	}
+	if err := s.waiting(ctx, &snapshot, watched); err != nil {
+		return chain.Snapshot{}, err
+	}
+	// A transaction that a block took meanwhile would be nowhere.
+	if again, err := s.source.Best(ctx); err != nil {
+		return chain.Snapshot{}, err
+	} else if again.Hash != best.Hash {
+		return chain.Snapshot{}, errMoved
+	}
+	return snapshot, nil
+}
+
+// base is the block after which a scan begins: the cursor's, or one below the
+// fork when that left the chain.
+func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Header, error) {
+	if from.IsZero() {
+		return s.source.AtHeight(ctx, max(best.Height-depth, 0))
+	}
+	if best.Height < from.Height {
+		return Header{}, fmt.Errorf("the source is at block %d only, and block %d was read already", best.Height, from.Height)
+	}
+	if from.Height == best.Height && from.Hash == best.Hash {
+		return best, nil
+	}
+	base, err := s.source.AtHeight(ctx, from.Height)
+	if err == nil && base.Hash != from.Hash {
+		// Where the old chain left the best one is not kept: begin lower.
+		return s.source.AtHeight(ctx, max(from.Height-depth, 0))
+	}
+	return base, err
+}
+
+// blocks is the part of a snapshot that the blocks show.
+func (s *Scanner) blocks(base Header, watched chain.Watched) chain.Snapshot {
+	snapshot := chain.Snapshot{From: base.Cursor(), Tip: base.Block, Next: base.Cursor(), Blocks: map[int64]string{base.Height: base.Hash}}
+	if n := len(s.view.records); n > 0 {
+		snapshot.Tip = s.view.records[n-1].Block
+	}
+	for _, r := range s.view.records {
+		snapshot.Blocks[r.Height] = r.Hash
+		if r.Height <= snapshot.Tip.Height-depth {
+			snapshot.Next = r.Cursor()
+		}
+		for _, t := range r.transfers {
+			if watched.Destination(t.Script) {
+				t.FirstSeen = s.source.Seen(t.Tx)
+				snapshot.Transfers = append(snapshot.Transfers, t)
+			}
+		}
+		for _, c := range r.conflicts {
+			if watched.Outpoint(c.Outpoint) || s.source.Pending(c.Outpoint) {
+				snapshot.Conflicts = append(snapshot.Conflicts, c)
+			}
+		}
+	}
+	return snapshot
+}
+
+// waiting adds what no block holds yet.
+func (s *Scanner) waiting(ctx context.Context, snapshot *chain.Snapshot, watched chain.Watched) error {
+	waiting, err := s.source.Waiting(ctx, watched)
+	if err != nil {
+		return err
+	}
+	snapshot.Unconfirmed, snapshot.ViewSince = waiting.Coverage, waiting.Since
+	mined := map[string]bool{}
+	for _, t := range snapshot.Transfers {
+		mined[t.Tx] = true
+	}
+	taken := map[string]bool{}
+	for _, c := range snapshot.Conflicts {
+		taken[c.Outpoint] = true
+	}
+	snapshot.Conflicts = append(snapshot.Conflicts, waiting.Conflicts...)
+	for _, tx := range waiting.Txs {
+		if !mined[tx.ID] && !spendsAny(tx, taken) {
+			snapshot.Transfers = append(snapshot.Transfers, s.transfers(tx, watched)...)
+		}
+	}
+	return nil
+}
+
+func spendsAny(tx Tx, outpoints map[string]bool) bool {
+	for _, o := range tx.Spends {
+		if outpoints[o] {
+			return true
+		}
+	}
+	return false
+}
+
+// transfers are what a waiting transaction pays to watched destinations.
+func (s *Scanner) transfers(tx Tx, watched chain.Watched) []chain.Transfer {
+	found := transfers(s.params.Asset, tx, nil, watched)
+	for i := range found {
+		found[i].FirstSeen = s.source.Seen(tx.ID)
+	}
+	return found
+}
+
+// transfers are what a transaction pays to watched destinations.
+func transfers(asset chain.Asset, tx Tx, block *chain.Block, watched chain.Watched) []chain.Transfer {
+	var found []chain.Transfer
+	for i, out := range tx.Outputs {
+		if !watched.Destination(out.Script) {
+			continue
+		}
+		found = append(found, chain.Transfer{
+			ID: fmt.Sprintf("%s:%d", tx.ID, i), Tx: tx.ID, Asset: asset.Code, Script: out.Script,
+			Amount: money.FromMinor(big.NewInt(out.Units), asset.Currency), Spends: tx.Spends,
+			Block: block, Coinbase: tx.Coinbase,
+		})
+	}
+	return found
+}

@@ -1,0 +1,165 @@
+package bitcoin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"chequer/internal/chain"
+)
+
+// view is the covered part of the best chain, kept from scan to scan so that a
+// block is read once.
+type view struct {
+	asset   chain.Asset
+	source  Source
+	records []record // each on top of the one before
+	// What the records were looked through for: marks of watched destinations and
+	// of the inputs of waiting transactions.
+	scripts, inputs uint64
+}
+
+// record is a covered block and what is of interest in it.
+type record struct {
+	Header
+	transfers []chain.Transfer
+	conflicts []chain.Conflict
+}
+
+// follow brings the view to the blocks above base up to best; behind tells that
+// it ran out of patience on the way there.
+func (v *view) follow(ctx context.Context, base, best Header, watched chain.Watched) (behind bool, err error) {
+	if err := v.keep(ctx, base); err != nil {
+		return false, err
+	}
+	if err := v.lookAgain(ctx, watched); err != nil {
+		return false, err
+	}
+	return v.extend(ctx, base, best, watched)
+}
+
+// keep forgets records that are not above base on the best chain.
+func (v *view) keep(ctx context.Context, base Header) error {
+	var buried []string
+	for len(v.records) > 0 && v.records[0].Height <= base.Height {
+		for _, t := range v.records[0].transfers {
+			buried = append(buried, t.Tx)
+		}
+		v.records = v.records[1:]
+	}
+	v.source.Buried(buried)
+	for len(v.records) > 0 {
+		last := v.records[len(v.records)-1]
+		header, err := v.source.AtHeight(ctx, last.Height)
+		if err != nil && !errors.Is(err, ErrNoBlock) {
+			return err
+		}
+		if err == nil && header.Hash == last.Hash {
+			break
+		}
+		v.records = v.records[:len(v.records)-1]
+	}
+	if len(v.records) > 0 && v.records[0].Parent != base.Hash {
+		v.records = nil
+	}
+	return nil
+}
+
+// lookAgain looks through the records for what is watched since.
+func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
+	scripts, nextScripts := watched.Since(v.scripts)
+	inputs, nextInputs := v.source.Inputs(v.inputs)
+	fresh := concat(scripts, inputs)
+	if some(fresh) {
+		for i, r := range v.records {
+			again, err := v.look(ctx, r.Header, fresh, watched)
+			if err != nil {
+				return err
+			}
+			if again != nil {
+				v.records[i] = *again
+			}
+		}
+	}
+	v.scripts, v.inputs = nextScripts, nextInputs
+	return nil
+}
+
+// extend adds the blocks up to best, as far as patience goes.
+func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watched) (behind bool, err error) {
+	last := base
+	if n := len(v.records); n > 0 {
+		last = v.records[n-1].Header
+	}
+	begin := time.Now()
+	scripts, _ := watched.Since(0)
+	inputs, _ := v.source.Inputs(0)
+	for last.Height < best.Height {
+		if last.Height-base.Height > depth && time.Since(begin) > patience {
+			return true, nil
+		}
+		header, err := v.source.AtHeight(ctx, last.Height+1)
+		if errors.Is(err, ErrNoBlock) || err == nil && header.Parent != last.Hash {
+			return false, errMoved
+		}
+		if err != nil {
+			return false, err
+		}
+		found, err := v.look(ctx, header, concat(scripts, inputs), watched)
+		if err != nil {
+			return false, err
+		}
+		if found == nil {
+			found = &record{Header: header}
+		}
+		v.records, last = append(v.records, *found), header
+	}
+	if last.Hash != best.Hash {
+		return false, errMoved
+	}
+	return false, nil
+}
+
+// look reads a block if it concerns some scripts; nil when it does not.
+func (v *view) look(ctx context.Context, header Header, scripts iter.Seq[string], watched chain.Watched) (*record, error) {
+	concerns, err := v.source.Concerns(ctx, header.Hash, scripts)
+	if err != nil || !concerns {
+		return nil, err
+	}
+	block, err := v.source.Block(ctx, header.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("block %d: %w", header.Height, err)
+	}
+	r := record{Header: header}
+	for _, tx := range block.Txs {
+		r.transfers = append(r.transfers, transfers(v.asset, tx, &r.Block, watched)...)
+		for _, o := range tx.Spends {
+			if watched.Outpoint(o) || v.source.Pending(o) {
+				r.conflicts = append(r.conflicts, chain.Conflict{Outpoint: o, Tx: tx.ID, Block: &r.Block})
+			}
+		}
+	}
+	return &r, nil
+}
+
+// concat is one sequence after the other.
+func concat(a, b iter.Seq[string]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s := range a {
+			if !yield(s) {
+				return
+			}
+		}
+		b(yield)
+	}
+}
+
+// some tells whether there is anything in a sequence.
+func some(s iter.Seq[string]) bool {
+	for range s {
+		return true
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package invoice
+
+import (
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+)
+
+// Progress is how far a network was scanned.
+type Progress struct {
+	Cursor chain.Cursor // to go on from
+	Tip    chain.Cursor // the newest block known
+	// Scanned is the start of the last scan that reached the tip.
+	Scanned time.Time
+	// Gaps are when unconfirmed money was not watched, oldest first. The first one
+	// is the time before anything was watched.
+	Gaps     []Gap
+	Sequence int64 // of the last saved snapshot
+}
+
+// Gap is a time when unconfirmed money was not watched.
+type Gap struct{ From, Until time.Time }
+
+// keptGaps is how many gaps are told apart: older ones run together, in the
+// shopper's favour.
+const keptGaps = 64
+
+// After is how far the network is scanned once a snapshot is recorded.
+func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
+	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence}
+	if s.Behind {
+		if next.Tip.Height < p.Tip.Height {
+			next.Tip = p.Tip
+		}
+		return next
+	}
+	next.Scanned = s.Started
+	switch {
+	case s.ViewSince.IsZero():
+		next.Gaps = widen(p.Gaps, Gap{From: p.Scanned, Until: s.Started})
+	case s.ViewSince.After(p.Scanned):
+		next.Gaps = widen(p.Gaps, Gap{From: p.Scanned, Until: s.ViewSince})
+	}
+	return next
+}
+
+// widen adds a gap that begins after all the others, or where the last one ends.
+func widen(gaps []Gap, g Gap) []Gap {
+	gaps = slices.Clone(gaps)
+	if n := len(gaps); n > 0 && !g.From.After(gaps[n-1].Until) {
+		if g.Until.After(gaps[n-1].Until) {
+			gaps[n-1].Until = g.Until
+		}
+		return gaps
+	}
+	gaps = append(gaps, g)
+	if len(gaps) > keptGaps {
+		gaps[1].From = gaps[0].From
+		gaps = gaps[1:]
+	}
+	return gaps
+}
