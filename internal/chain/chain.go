@@ -40,6 +40,22 @@ type Waker interface {
 	Wake() <-chan struct{}
 }
 
+// Reporter is a Scanner that can say how its source fares, from memory.
+type Reporter interface {
+	Health() Health
+}
+
+// Health is how a network's source fares.
+type Health struct {
+	Source string // in words: "light client", "node at 127.0.0.1:8332"
+	Height int64  // of the newest block that the source has; 0 before there is one
+	Peers  int    // connected peers of a light client
+	// Progress says how far a source that is catching up has come, "" otherwise.
+	Progress string
+	// Fault says what keeps the source from being believed, "" when nothing does.
+	Fault string
+}
+
 // Request asks for the destination at an index of a wallet's public key.
 type Request struct {
 	Asset Asset

@@ -37,6 +37,7 @@ type Scanner struct {
 var _ interface {
 	chain.Scanner
 	chain.Waker
+	chain.Reporter
 } = (*Scanner)(nil)
 
 // Watch watches a network through a source.
@@ -46,6 +47,9 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 
 // Wake implements chain.Waker.
 func (s *Scanner) Wake() <-chan struct{} { return s.source.Wake() }
+
+// Health implements chain.Reporter.
+func (s *Scanner) Health() chain.Health { return s.source.Health() }
 
 // Scan implements chain.Scanner.
 func (s *Scanner) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {

@@ -13,8 +13,8 @@ import (
 var ErrNoBlock = errors.New("no such block")
 
 // Source is who tells what a network shows: a node of the merchant's own, or the
-// light client. Its methods are called one at a time. An error concludes
-// nothing.
+// light client. Its methods are called one at a time, but for Wake and Health,
+// which may be called at any time. An error concludes nothing.
 type Source interface {
 	// Best is the tip of the best chain, as far as it may be believed.
 	Best(ctx context.Context) (Header, error)
@@ -38,6 +38,8 @@ type Source interface {
 	Pending(outpoint string) bool
 	// Buried tells of transactions that are too deep in the chain to come back.
 	Buried(txs []string)
+	// Health is how the source fares, from memory.
+	Health() chain.Health
 	// Wake rings when a scan is worth while.
 	Wake() <-chan struct{}
 }
