@@ -167,6 +167,8 @@ func TestPaymentPage(t *testing.T) {
 		{"the network of a token is told", "/invoice/abc", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
 		{"an unwatched method says so", "/invoice/abc", nil, `.m2 .note:contains("Checked by hand.")`, 1},
 		{"a watched method does not", "/invoice/abc", nil, `.m1 .note:contains("Checked by hand.")`, 0},
+		{"a method whose network we are behind on says so", "/invoice/abc", func(r *api.Resource) { r.PaymentMethods[0].Behind = true }, `.m1 .note:contains("longer than usual")`, 1},
+		{"one that we look at does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
 		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
 		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
 		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 4},

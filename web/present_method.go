@@ -103,6 +103,12 @@ func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 			Text:   sentence(s.shop) + " looks for this payment by hand, so this page will not show by itself that it has arrived.",
 		})
 	}
+	if m.Behind {
+		notes = append(notes, views.Note{
+			Strong: "This may take longer than usual.",
+			Text:   "We are still reading what is new on the " + m.NetworkName + " network. A payment is not lost: it shows here once we have read on.",
+		})
+	}
 	if rest && m.SmallestAmount != "" && m.DueAmount == m.SmallestAmount {
 		notes = append(notes, views.Note{
 			Strong: "The network carries no less than " + m.SmallestAmount + " " + symbol(m) + ".",

@@ -63,6 +63,9 @@ type PaymentMethod struct {
 	AddressCode    string `json:"address_code"`  // tokens: the QR code to show first
 	Confirmations  int    `json:"confirmations"` // asked for this amount
 	Watched        bool   `json:"watched"`       // false: nobody looks for this money
+	// Behind tells that the network was not looked at lately: what is sent shows
+	// later than usual.
+	Behind bool `json:"behind"`
 }
 
 // Payment is a transfer counted, or not counted, to the invoice.

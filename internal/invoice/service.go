@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -248,6 +249,29 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 			inv.Cover(network, scanned, p.Gaps)
 		}
 	}
+}
+
+// lately is how old a scan may be before what is sent shows later than usual.
+const lately = 2 * time.Minute
+
+// Behind lists the networks of an open invoice that should be looked at and were
+// not lately, in the order of its methods.
+func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
+	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
+		return nil, nil
+	}
+	progress, err := s.storage.Progress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var behind []chain.ID
+	for _, m := range inv.Methods {
+		network := m.Asset.Network
+		if s.scanned[network] && s.now().Sub(progress[network].Scanned) > lately && !slices.Contains(behind, network) {
+			behind = append(behind, network)
+		}
+	}
+	return behind, nil
 }
 
 // event makes an event with its body.
