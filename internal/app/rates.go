@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/config"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 	"chequer/internal/rates"
 )
 
@@ -61,8 +62,8 @@ type liveRates struct{ rates.View }
 
 // Evidence implements invoice.Rates. It leaves out when it was asked for, which
 // the quote tells, so that quotes of the same moment share it.
-func (r liveRates) Evidence(codes ...string) string {
-	e := r.View.Evidence(codes...)
+func (r liveRates) Evidence(fiat money.Currency, codes ...string) string {
+	e := r.View.Evidence(fiat, codes...)
 	e.At = time.Time{}
 	return e.String()
 }
