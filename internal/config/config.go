@@ -29,6 +29,7 @@ type Config struct {
 	Storefront  Switch `env:"STOREFRONT"`
 	Unwatched   Switch `env:"UNWATCHED"`
 	Rates       string `env:"RATES"`
+	Fiat        string `env:"FIAT"`
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
@@ -168,7 +169,7 @@ func (c Config) check() []error {
 	case !baseURL.MatchString(c.BaseURL):
 		fault("BASE_URL", "%q is no address like https://pay.example.org or https://example.org/pay", c.BaseURL)
 	}
-	for _, text := range proxies(c.TrustProxy) {
+	for _, text := range parts(c.TrustProxy) {
 		if _, _, err := net.ParseCIDR(text); err != nil {
 			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
 		}
@@ -219,7 +220,7 @@ func (c Config) RequestsPerSecond() int {
 // Proxies are the networks whose word on a caller's address is believed.
 func (c Config) Proxies() []*net.IPNet {
 	var list []*net.IPNet
-	for _, text := range proxies(c.TrustProxy) {
+	for _, text := range parts(c.TrustProxy) {
 		if _, n, err := net.ParseCIDR(text); err == nil {
 			list = append(list, n)
 		}
@@ -227,8 +228,11 @@ func (c Config) Proxies() []*net.IPNet {
 	return list
 }
 
-// proxies are the parts of a list, separated by commas.
-func proxies(list string) []string {
+// Fiats are the codes of the currencies beside euro and dollar, as they are given.
+func (c Config) Fiats() []string { return parts(c.Fiat) }
+
+// parts are those of a list, separated by commas.
+func parts(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 

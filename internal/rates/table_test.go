@@ -3,6 +3,7 @@ package rates_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -370,6 +371,10 @@ func TestRate_in_another_currency_ends_with_the_table(t *testing.T) {
 	}
 	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
 		t.Errorf("in euro: got %s, want 80000", got)
+	}
+	want := rates.PairReport{Pair: "EUR-GBP", Fault: "no word that counts"}
+	if !slices.Contains(l.Report().Pairs, want) {
+		t.Errorf("the report is %v, want %v in it", l.Report().Pairs, want)
 	}
 }
 
