@@ -202,6 +202,40 @@ func TestPaymentPage(t *testing.T) {
 	}
 }
 
+// The currency of the invoice is the shop's choice, and coins cost what they do in
+// it.
+func TestPaymentPageInOtherCurrencies(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		currency, price, due, rate string
+		want                       map[string]string
+	}{
+		{"CHF", "56.5", "13.29", "82099", map[string]string{
+			".due .v": "CHF\u00a013.29", ".meter": "CHF\u00a043.21", ".due p.c": "1 BTC = CHF\u00a082,099.00",
+		}},
+		{"JPY", "5000", "1250", "14090781", map[string]string{
+			".due .v": "¥1,250", ".meter": "¥3,750", ".due p.c": "1 BTC = ¥14,090,781",
+		}},
+	} {
+		t.Run(tt.currency, func(t *testing.T) {
+			t.Parallel()
+			r := invoice("abc")
+			r.ClientCurrency, r.ClientAmount, r.DueAmount = tt.currency, tt.price, tt.due
+			r.Status, r.Exceptions = api.StatusPending, []string{api.ExceptionUnderpaid}
+			r.PaymentMethods[0].RateClient = tt.rate
+			doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
+			for selector, want := range tt.want {
+				if got := doc.Find(selector).First().Text(); !strings.Contains(got, want) {
+					t.Errorf("%s: %q, want %q in it", selector, got, want)
+				}
+			}
+			if body := doc.Find("body").Text(); strings.Contains(body, "€") || strings.Contains(body, "$") {
+				t.Errorf("euros or dollars on the page: %s", body)
+			}
+		})
+	}
+}
+
 // A service that speaks only the specification tells no names, links or
 // versions; the page is whole all the same.
 func TestPaymentPageOfABareService(t *testing.T) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -168,9 +169,10 @@ func unit(r api.Resource, code string) string {
 	return code
 }
 
-// price is that of one coin, said after an amount of it.
+// price is that of one coin, said after an amount of it. A service that speaks
+// only the specification tells it in euro and dollars.
 func price(r api.Resource, m api.PaymentMethod) string {
-	one := map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency]
+	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if one == "" {
 		return ""
 	}

@@ -31,6 +31,7 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_TRUST_PROXY", cfg.TrustProxy, "networks of proxies whose X-Forwarded-For is believed"},
 				{"CHEQUER_STOREFRONT", cfg.Storefront.String(), "open-amount form at the root: on or off"},
 				{"CHEQUER_RATES", orElse(cfg.Rates, "live"), "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
+				{"CHEQUER_FIAT", cfg.Fiat, "currencies beside EUR and USD that invoices may be in, such as CHF,GBP"},
 				{"CHEQUER_EURC_FLOOR", cfg.EuroFloor, "price in euro under which EURC is not offered"},
 				{"CHEQUER_MAX_AMOUNT", cfg.MaxAmount, "largest amount of an invoice"},
 				{"CHEQUER_REQUIRE_NONCE", cfg.OwnScheme.String(), "timestamp and nonce compulsory for invoice/new too: on or off"},

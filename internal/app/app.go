@@ -82,6 +82,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 			return err
 		}
 	}
+	fiats, err := fiats(c)
+	if err != nil {
+		return err
+	}
 	rates, keepRates, err := rateTable(c, o)
 	if err != nil {
 		return err
@@ -116,7 +120,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	})
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
-		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
 		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)

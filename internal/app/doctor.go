@@ -13,6 +13,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/rates"
 )
 
 // Level says how bad a finding is.
@@ -107,10 +108,26 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 		priced = true
 		say(LevelOK, "rate "+p.Pair, "%s", p.Price)
 	}
+	examineFiats(cfg, report, say)
 	if !priced {
 		say(LevelFail, "rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08 sets them by hand")
 	}
 	return nil
+}
+
+// examineFiats says whether invoices can be made in the currencies that are
+// switched on.
+func examineFiats(cfg config.Config, report rates.Report, say func(Level, string, string, ...any)) {
+	list, _ := fiats(cfg) // a wrong one stopped the start
+	for _, fiat := range list {
+		pair := "EUR-" + fiat.Code
+		i := slices.IndexFunc(report.Pairs, func(p rates.PairReport) bool { return p.Pair == pair })
+		if i >= 0 && report.Pairs[i].Fault == "" {
+			say(LevelOK, "currency "+fiat.Code, "a euro is %s %s", report.Pairs[i].Price, fiat.Code)
+			continue
+		}
+		say(LevelFail, "currency "+fiat.Code, "no invoice can be made in it: the European Central Bank's table has no price of the last 5 days")
+	}
 }
 
 func dropped(why string) string {

@@ -29,6 +29,7 @@ type Config struct {
 	Storefront  Switch `env:"STOREFRONT"`
 	Unwatched   Switch `env:"UNWATCHED"`
 	Rates       string `env:"RATES"`
+	Fiat        string `env:"FIAT"`
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
@@ -189,7 +190,7 @@ func (c Config) check() []error {
 		}
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
-	for _, text := range list(c.TrustProxy) {
+	for _, text := range parts(c.TrustProxy) {
 		if _, _, err := net.ParseCIDR(text); err != nil {
 			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
 		}
@@ -240,12 +241,20 @@ func (c Config) RequestsPerSecond() int {
 // Proxies are the networks whose word on a caller's address is believed.
 func (c Config) Proxies() []*net.IPNet {
 	var found []*net.IPNet
-	for _, text := range list(c.TrustProxy) {
+	for _, text := range parts(c.TrustProxy) {
 		if _, n, err := net.ParseCIDR(text); err == nil {
 			found = append(found, n)
 		}
 	}
 	return found
+}
+
+// Fiats are the codes of the currencies beside euro and dollar, as they are given.
+func (c Config) Fiats() []string { return parts(c.Fiat) }
+
+// parts are those of a list, separated by commas.
+func parts(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 func isPort(text string) bool {

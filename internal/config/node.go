@@ -29,7 +29,7 @@ const (
 func (c Chain) Off() bool { return c.Node == NodeOff || c.Node == "" }
 
 // Peers are addresses that the light client connects to before others.
-func (c Config) Peers() []string { return list(c.BitcoinPeers) }
+func (c Config) Peers() []string { return parts(c.BitcoinPeers) }
 
 // check finds what the types cannot; light tells whether there is a light client,
 // networks are those that can be named.
@@ -48,9 +48,4 @@ func (c Chain) check(fault func(name, format string, args ...any), name string, 
 	if !slices.Contains(networks, c.Network) && c.Network != "" {
 		fault(name+"_NETWORK", "%q is none of %s", c.Network, strings.Join(networks, ", "))
 	}
-}
-
-// list are the parts of a list, separated by commas or spaces.
-func list(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }

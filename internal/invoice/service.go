@@ -21,9 +21,9 @@ type Rates interface {
 	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
 	// Source says in a word where rates come from.
 	Source() string
-	// Evidence is what the rates of some codes rest on, to be kept with a quote; ""
-	// when there is nothing to say.
-	Evidence(codes ...string) string
+	// Evidence is what the rates of some codes in fiat rest on, to be kept with a
+	// quote; "" when there is nothing to say.
+	Evidence(fiat money.Currency, codes ...string) string
 }
 
 // Config is what a Service is made of.

@@ -78,7 +78,7 @@ func paymentMethod(inv *invoice.Invoice, m invoice.Method, p invoice.Price) api.
 		CryptoCurrency: a.Code, Symbol: a.Symbol, Name: a.Name, Network: string(a.Network), NetworkName: a.NetworkName,
 		Contract: a.Contract, Decimals: a.Currency.Decimals, Address: m.Destination.Address,
 		ExpectedAmount: p.Expected.String(), DueAmount: due.String(), SmallestAmount: a.Dust.String(),
-		RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+		RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(), RateClient: p.Rate(inv.Terms.Price.Currency()).Price(),
 		PaymentURI: link.URI, PaymentCode: link.Code, AddressCode: link.Bare,
 		Confirmations: inv.Confirmations(m), Watched: m.Watched,
 	}
@@ -132,6 +132,7 @@ func quotes(inv *invoice.Invoice) []api.Quote {
 		for _, p := range q.Prices {
 			quote.Prices = append(quote.Prices, api.QuotedPrice{
 				CryptoCurrency: p.Asset, ExpectedAmount: p.Expected.String(), RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+				RateClient: p.Rate(q.Due.Currency()).Price(),
 			})
 		}
 		list = append(list, quote)
