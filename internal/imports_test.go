@@ -35,10 +35,11 @@ var floors = map[string]int{
 
 // rings are packages that only tests import.
 var rings = map[string]bool{
-	"chequer/internal/invoice/invoicetest": true,
-	"chequer/internal/chain/chaintest":     true,
-	"chequer/internal/storage/storagetest": true,
-	"chequer/internal/e2e":                 true,
+	"chequer/internal/invoice/invoicetest":       true,
+	"chequer/internal/chain/chaintest":           true,
+	"chequer/internal/chain/bitcoin/bitcointest": true,
+	"chequer/internal/storage/storagetest":       true,
+	"chequer/internal/e2e":                       true,
 }
 
 func TestImportsPointDown(t *testing.T) {

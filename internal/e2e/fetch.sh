@@ -1,23 +1,56 @@
 #!/usr/bin/env bash
 # Installs what the tests use and this machine lacks: the only place that installs anything.
-# Needs apt-get and root; without them it says what is missing, and those tests are skipped in one line each.
+# What it cannot get is said in one line, and those tests are skipped in one line each.
 #
 #   chromium    the shopper's way through the pages, codes read off the screen   (internal/e2e)
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
+#   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
+#   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 set -uo pipefail
 
-missing=()
-command -v chromium >/dev/null || missing+=(chromium)
-ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
-[ ${#missing[@]} -eq 0 ] && exit 0
+packages() { # by apt-get, as root
+	local missing=()
+	command -v chromium >/dev/null || missing+=(chromium)
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+	command -v litecoind >/dev/null || missing+=(litecoind)
+	[ ${#missing[@]} -eq 0 ] && return
 
-if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
-	echo "not installed, so what needs it is skipped: ${missing[*]} (as root: apt-get install ${missing[*]})"
-	exit 0
-fi
-echo "installing for the tests: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-apt-get -o DPkg::Lock::Timeout=300 update -qq &&
-	apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
-	echo "could not be installed, so what needs it is skipped: ${missing[*]}"
+	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
+		echo "not installed, so what needs it is skipped: ${missing[*]} (as root: apt-get install ${missing[*]})"
+		return
+	fi
+	echo "installing for the tests: ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get -o DPkg::Lock::Timeout=300 update -qq &&
+		apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+		echo "could not be installed, so what needs it is skipped: ${missing[*]}"
+}
+
+# Built as a module of its own: a node's versions of libraries are not ours. btcd empties the database of a
+# regression test network whenever it starts; without that line it can be restarted as on any other network.
+btcd() {
+	local version=0.26.2 build=restartable cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
+	[[ "$("$cache/btcd" --version 2>/dev/null)" == *" $version-beta+$build" ]] && return
+
+	echo "building for the tests: btcd $version (takes minutes once)"
+	source=$(mktemp -d)
+	(
+		set -e
+		export GOFLAGS= GOWORK=off
+		cd "$source"
+		cp -r "$(go mod download -json "github.com/btcsuite/btcd@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')" module
+		chmod -R u+w module
+		cd module
+		sed '/^\tremoveRegressionDB(dbPath)$/d' btcd.go >patched
+		mv patched btcd.go
+		mkdir -p "$cache"
+		go build -ldflags "-X main.appBuild=$build" -o "$cache/btcd.new" .
+		mv "$cache/btcd.new" "$cache/btcd"
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be built, so what needs it is skipped: btcd $version"
+	rm -rf "$source"
+}
+
+packages
+btcd
 exit 0

@@ -1,0 +1,250 @@
+package bitcointest_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin/bitcointest"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/money"
+)
+
+// A node and a network make a lab.
+var _ chaintest.Lab = struct {
+	*bitcointest.Node
+	network
+}{}
+
+type network interface{ Network() chain.Scanner }
+
+// on runs a test with a node of each kind.
+func on(t *testing.T, test func(t *testing.T, n *bitcointest.Node)) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *bitcointest.Node{
+		"btcd": bitcointest.Btcd, "litecoind": bitcointest.Litecoind,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t))
+		})
+	}
+}
+
+func TestNode_starts_with_coins(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		if got := n.Tip(t).Height; got != 110 {
+			t.Errorf("height %d, want 110", got)
+		}
+		waiting(t, n)
+	})
+}
+
+func TestSend_waits_until_it_is_mined(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		first, second := n.Send(t, pays(t, n, "0.5")), n.Send(t, pays(t, n, "7"), pays(t, n, "0.1"))
+		waiting(t, n, first, second)
+		n.Mine(t, second)
+		waiting(t, n, first)
+		mined(t, n, second)
+		n.Mine(t)
+		waiting(t, n, first)
+		mined(t, n)
+		n.Mine(t, first)
+		waiting(t, n)
+		mined(t, n, first)
+	})
+}
+
+func TestSend_has_coins_for_many(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		var txs []string
+		for range 100 {
+			txs = append(txs, n.Send(t, pays(t, n, "1")))
+		}
+		n.Mine(t, txs...)
+		mined(t, n, txs...)
+		n.Send(t, pays(t, n, "50"))
+	})
+}
+
+func TestSendWithFee_pays_that_fee(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		fee := money.MustParse("0.00000321", n.Asset().Currency)
+		tx := n.SendWithFee(t, fee, pays(t, n, "0.5"))
+		var entry map[string]struct{ Fee float64 }
+		n.Call(t, &entry, "getrawmempool", true)
+		if got := entry[tx].Fee; got < 0.000003209 || got > 0.000003211 {
+			t.Errorf("fee %v, want %s", got, fee)
+		}
+	})
+}
+
+func TestReplace_takes_the_place(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, pays(t, n, "0.5"), pays(t, n, "0.5"), pays(t, n, "0.5"))
+		second := n.Replace(t, tx, pays(t, n, "0.5"))
+		waiting(t, n, second)
+		third := n.Replace(t, second, pays(t, n, "20"))
+		waiting(t, n, third)
+		n.Mine(t, third)
+		mined(t, n, third)
+	})
+}
+
+func TestConflict_is_mined_without_having_waited(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, pays(t, n, "0.5"))
+		thief := n.Conflict(t, tx, pays(t, n, "0.5"))
+		waiting(t, n, tx)
+		n.Mine(t, thief)
+		waiting(t, n)
+		mined(t, n, thief)
+	})
+}
+
+func TestSpend_spends_what_was_received(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, pays(t, n, "0.5"))
+		spend := n.Spend(t, tx+":0", pays(t, n, "0.4"))
+		waiting(t, n, tx, spend)
+		n.Mine(t, tx, spend)
+		mined(t, n, tx, spend)
+	})
+}
+
+func TestReorganise_lets_it_wait_again(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, pays(t, n, "0.5"))
+		before := n.Tip(t)
+		n.Mine(t, tx)
+		n.MineBlocks(t, 2)
+		n.Reorganise(t, tx)
+		waiting(t, n, tx)
+		if got, want := n.Tip(t).Height, before.Height+4; got != want {
+			t.Errorf("height %d, want %d", got, want)
+		}
+		n.Mine(t, tx)
+		mined(t, n, tx)
+	})
+}
+
+func TestFork_can_hold_the_conflict(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx, other := n.Send(t, pays(t, n, "0.5")), n.Send(t, pays(t, n, "0.5"))
+		spend := n.Spend(t, tx+":0", pays(t, n, "0.4"))
+		n.Mine(t, tx, spend, other)
+		n.Fork(t, 1, n.Conflict(t, tx, pays(t, n, "0.5")))
+		waiting(t, n, other)
+	})
+}
+
+func TestRestart_keeps_the_chain_from_then_on(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, pays(t, n, "0.5"))
+		n.Mine(t, tx)
+		tip := n.Tip(t)
+		n.Restart(t)
+		if got := n.Tip(t); got != tip {
+			t.Errorf("tip %v, want %v", got, tip)
+		}
+		mined(t, n, tx)
+		n.Kill(t)
+		n.Start(t)
+		if got := n.Tip(t); got != tip {
+			t.Errorf("tip %v after it was killed, want %v", got, tip)
+		}
+		n.Mine(t, n.Send(t, pays(t, n, "0.5")))
+	})
+}
+
+func TestRaw_is_what_the_node_has(t *testing.T) {
+	on(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, pays(t, n, "0.5"))
+		var raw string
+		n.Call(t, &raw, "getrawtransaction", tx)
+		if got := n.Raw(t, tx); got != raw {
+			t.Errorf("Raw() = %s, want %s", got, raw)
+		}
+	})
+}
+
+func TestPeer_shares_the_chain_and_the_wallet(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *bitcointest.Node{
+		"btcd": bitcointest.Btcd, "litecoind": bitcointest.Litecoind,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := start(t)
+			two := start(t, bitcointest.Listen("127.1.0.1"), bitcointest.Peer(one))
+			if !strings.HasPrefix(two.P2P, "127.1.0.1:") {
+				t.Errorf("listens on %s, want 127.1.0.1", two.P2P)
+			}
+			tx := one.Send(t, pays(t, one, "0.5"))
+			two.Sync(t, one)
+			waiting(t, two, tx)
+			two.Mine(t, tx)
+			one.Sync(t, two)
+			mined(t, one, tx)
+			one.Mine(t, one.Send(t, pays(t, one, "0.5")))
+			one.Fork(t, 1)
+			two.Sync(t, one)
+		})
+	}
+}
+
+func TestBtcd_with_TLS(t *testing.T) {
+	t.Parallel()
+	n := bitcointest.Btcd(t, bitcointest.TLS())
+	if !strings.HasPrefix(n.RPC, "https://") {
+		t.Errorf("RPC at %s, want TLS", n.RPC)
+	}
+}
+
+func TestLitecoind_has_a_cookie_and_options(t *testing.T) {
+	t.Parallel()
+	n := bitcointest.Litecoind(t, bitcointest.Listen(""), bitcointest.Arguments("-prune=550", "-txindex=0"))
+	n.Mine(t, n.Send(t, pays(t, n, "0.5")))
+	var info struct{ Pruned bool }
+	n.Call(t, &info, "getblockchaininfo")
+	if !info.Pruned {
+		t.Error("it does not prune")
+	}
+	cookie, err := os.ReadFile(n.Cookie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.User, n.Password, _ = strings.Cut(string(cookie), ":")
+	n.Tip(t)
+}
+
+// pays is an output to a new script.
+func pays(t *testing.T, n *bitcointest.Node, amount string) chaintest.Output {
+	t.Helper()
+	return chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse(amount, n.Asset().Currency)}
+}
+
+// waiting fails when others wait than those.
+func waiting(t *testing.T, n *bitcointest.Node, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(sorted(n.Waiting(t)), sorted(want)); diff != "" {
+		t.Errorf("what waits differs (-got +want):\n%s", diff)
+	}
+}
+
+// mined fails when the newest block holds others than those.
+func mined(t *testing.T, n *bitcointest.Node, want ...string) {
+	t.Helper()
+	var block struct{ Tx []string }
+	n.Call(t, &block, "getblock", n.Tip(t).Hash, 1)
+	if diff := cmp.Diff(sorted(block.Tx[1:]), sorted(want)); diff != "" {
+		t.Errorf("what is mined differs (-got +want):\n%s", diff)
+	}
+}
+
+func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }

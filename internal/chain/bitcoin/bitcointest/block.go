@@ -1,0 +1,125 @@
+package bitcointest
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/mining"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// regtest has the rules of both networks' regression tests; only their
+// genesis blocks differ.
+var regtest = &chaincfg.RegressionNetParams
+
+// header is what the node tells of a block's header.
+type header struct {
+	Hash              string
+	PreviousBlockHash string
+	Height            int64
+	Time              int64
+}
+
+func (n *Node) header(t *testing.T, hash string) (h header) {
+	t.Helper()
+	n.Call(t, &h, "getblockheader", hash, true)
+	return h
+}
+
+func (n *Node) block(t *testing.T, hash string) *wire.MsgBlock {
+	t.Helper()
+	var raw string
+	n.Call(t, &raw, "getblock", hash, 0)
+	block := new(wire.MsgBlock)
+	if err := block.Deserialize(hex.NewDecoder(strings.NewReader(raw))); err != nil {
+		t.Fatalf("block %s: %v", hash, err)
+	}
+	return block
+}
+
+// extend makes a block on a parent. Its time is the one given, or just after the
+// parent's. The node shows it as its tip unless it has a longer chain.
+func (n *Node) extend(t *testing.T, parent header, at time.Time, txs []*wire.MsgTx) header {
+	t.Helper()
+	previous, err := chainhash.NewHashFromStr(parent.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	height := parent.Height + 1
+	list := []*btcutil.Tx{btcutil.NewTx(n.coinbase(t, int32(height)))}
+	for _, tx := range txs {
+		list = append(list, btcutil.NewTx(tx))
+	}
+	if len(txs) > 0 {
+		mining.AddWitnessCommitment(list[0], list)
+	}
+	block := &wire.MsgBlock{Header: wire.BlockHeader{
+		Version:    0x20000000, // BIP 9, "no deployment"
+		PrevBlock:  *previous,
+		MerkleRoot: blockchain.CalcMerkleRoot(list, false),
+		Timestamp:  time.Unix(max(at.Unix(), parent.Time+1), 0),
+		Bits:       regtest.PowLimitBits,
+	}}
+	for _, tx := range list {
+		block.Transactions = append(block.Transactions, tx.MsgTx())
+	}
+	n.solve(t, &block.Header)
+
+	var best int64
+	n.Call(t, &best, "getblockcount")
+	longest := best < height
+	var refused *string
+	n.Call(t, &refused, "submitblock", encode(t, block))
+	if refused != nil && (longest || *refused != "inconclusive") {
+		t.Fatalf("block %d: %s", height, *refused)
+	}
+	n.wallet.keep(block.Transactions[0])
+	hash := block.BlockHash().String()
+	if longest {
+		n.until(t, "the new block", func() bool { return n.Tip(t).Hash == hash })
+	}
+	return header{Hash: hash, PreviousBlockHash: parent.Hash, Height: height, Time: block.Header.Timestamp.Unix()}
+}
+
+// coinbase pays the wallet in several coins, so that a few mature blocks are
+// enough for many payments. It takes no fees.
+func (n *Node) coinbase(t *testing.T, height int32) *wire.MsgTx {
+	t.Helper()
+	// The height is asked for by BIP 34; chance makes two blocks of one height differ.
+	script, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddInt64(rand.Int64N(1 << 31)).Script()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&chainhash.Hash{}, wire.MaxPrevOutIndex), script, nil))
+	const coins = 10
+	for range coins {
+		tx.AddTxOut(wire.NewTxOut(blockchain.CalcBlockSubsidy(height, regtest)/coins, n.wallet.home))
+	}
+	return tx
+}
+
+// solve finds the nonce: about every other one is good.
+func (n *Node) solve(t *testing.T, h *wire.BlockHeader) {
+	t.Helper()
+	for {
+		var b bytes.Buffer
+		if err := h.Serialize(&b); err != nil {
+			t.Fatal(err)
+		}
+		work := n.software.work(b.Bytes())
+		if blockchain.HashToBig(&work).Cmp(regtest.PowLimit) <= 0 {
+			return
+		}
+		h.Nonce++
+	}
+}

@@ -1,0 +1,191 @@
+package bitcointest
+
+import (
+	"bytes"
+	"encoding/hex"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/money"
+)
+
+// change is what change must be worth to be an output: more than any dust limit.
+const change = 10_000
+
+// NewScript makes a script that nothing was paid to, of a key that the lab owns.
+func (n *Node) NewScript(*testing.T) string { return n.wallet.newScript() }
+
+// Send puts a transaction into the mempool that says it may be replaced.
+func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
+	t.Helper()
+	return n.Broadcast(t, n.pay(t, nil, outputs, feeRate, 0))
+}
+
+// SendWithFee is Send with a fee of the caller's.
+func (n *Node) SendWithFee(t *testing.T, fee money.Amount, outputs ...chaintest.Output) (tx string) {
+	t.Helper()
+	return n.Broadcast(t, n.pay(t, nil, outputs, 0, fee.Minor().Int64()))
+}
+
+// Spend puts a transaction into the mempool that spends an output that pays one
+// of the lab's scripts, "txid:vout".
+func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) (tx string) {
+	t.Helper()
+	coin, err := wire.NewOutPointFromString(outpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.Broadcast(t, n.pay(t, []wire.OutPoint{*coin}, outputs, feeRate, 0))
+}
+
+// Replace double-spends a waiting transaction of the lab for twice its fee.
+func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (replacement string) {
+	t.Helper()
+	replacement = n.Conflict(t, tx, outputs...)
+	n.Broadcast(t, replacement)
+	n.until(t, "that "+tx+" is gone", func() bool { return !slices.Contains(n.Waiting(t), tx) })
+	return replacement
+}
+
+// Conflict makes a transaction that spends what a transaction of the lab spends,
+// and keeps it: Mine puts it into a block without any mempool having seen it.
+func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (conflict string) {
+	t.Helper()
+	old := n.transaction(t, tx)
+	fee := -value(old.TxOut)
+	var coins []wire.OutPoint
+	for _, in := range old.TxIn {
+		coins = append(coins, in.PreviousOutPoint)
+		fee += n.output(t, in.PreviousOutPoint).Value
+	}
+	rate := fee/size(len(old.TxIn), len(old.TxOut)) + 1
+	return n.pay(t, coins, outputs, 2*rate, 2*fee)
+}
+
+// Broadcast puts a transaction of the lab into the mempool.
+func (n *Node) Broadcast(t *testing.T, tx string) string {
+	t.Helper()
+	n.Call(t, nil, "sendrawtransaction", encode(t, n.transaction(t, tx)))
+	n.until(t, tx, func() bool { return slices.Contains(n.Waiting(t), tx) })
+	return tx
+}
+
+// Waiting are the transactions in the mempool.
+func (n *Node) Waiting(t *testing.T) (txs []string) {
+	t.Helper()
+	n.Call(t, &txs, "getrawmempool")
+	return txs
+}
+
+// Raw is a transaction in hex: one of the lab's, or one that the node can tell.
+func (n *Node) Raw(t *testing.T, tx string) string {
+	t.Helper()
+	return encode(t, n.transaction(t, tx))
+}
+
+// feeRate is what the lab pays for a byte of a transaction when nobody asks for
+// more: ten times what nodes want.
+const feeRate = 10
+
+// size is at least the virtual bytes of a transaction with one output more, for
+// change.
+func size(inputs, outputs int) int64 { return int64(11 + 68*inputs + 43*(outputs+1)) }
+
+// pay makes a transaction that spends these coins, and more of the wallet's when
+// they are not enough. Its fee is at least the rate asks for.
+func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, rate, least int64) (id string) {
+	t.Helper()
+	tx := wire.NewMsgTx(2)
+	for _, o := range outputs {
+		script, err := hex.DecodeString(o.Script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx.AddTxOut(wire.NewTxOut(o.Amount.Minor().Int64(), script))
+	}
+	var spent []*wire.TxOut
+	for rest := -value(tx.TxOut); ; {
+		fee := max(least, rate*size(len(tx.TxIn), len(outputs)))
+		if rest >= fee && len(coins) == 0 {
+			if rest-fee >= change {
+				tx.AddTxOut(wire.NewTxOut(rest-fee, n.wallet.home))
+			}
+			break
+		}
+		if len(coins) == 0 {
+			coins = append(coins, n.coin(t))
+		}
+		in := wire.NewTxIn(&coins[0], nil, nil)
+		in.Sequence = wire.MaxTxInSequenceNum - 2 // may be replaced: BIP 125
+		tx.AddTxIn(in)
+		out := n.output(t, coins[0])
+		spent, rest, coins = append(spent, out), rest+out.Value, coins[1:]
+	}
+	if err := n.wallet.sign(tx, spent); err != nil {
+		t.Fatal(err)
+	}
+	n.wallet.keep(tx)
+	return tx.TxHash().String()
+}
+
+// coin takes the oldest coin of the wallet that the node lets us spend.
+func (n *Node) coin(t *testing.T) wire.OutPoint {
+	t.Helper()
+	const maturity = 100
+	for _, coin := range n.wallet.coins {
+		var out *struct {
+			Confirmations int
+			Coinbase      bool
+		}
+		n.Call(t, &out, "gettxout", coin.Hash.String(), coin.Index, false)
+		if out != nil && (!out.Coinbase || out.Confirmations >= maturity) {
+			n.wallet.take(coin)
+			return coin
+		}
+	}
+	t.Fatal("no coin can be spent: mine more blocks")
+	return wire.OutPoint{}
+}
+
+// transaction is one of the lab's, or one that the node can tell.
+func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
+	t.Helper()
+	if tx := n.wallet.made[id]; tx != nil {
+		return tx
+	}
+	var raw string
+	n.Call(t, &raw, "getrawtransaction", id)
+	tx := new(wire.MsgTx)
+	if err := tx.Deserialize(hex.NewDecoder(strings.NewReader(raw))); err != nil {
+		t.Fatalf("transaction %s: %v", id, err)
+	}
+	return tx
+}
+
+// output is the output at an outpoint.
+func (n *Node) output(t *testing.T, o wire.OutPoint) *wire.TxOut {
+	t.Helper()
+	return n.transaction(t, o.Hash.String()).TxOut[o.Index]
+}
+
+func value(outputs []*wire.TxOut) (sum int64) {
+	for _, out := range outputs {
+		sum += out.Value
+	}
+	return sum
+}
+
+// encode is a transaction or block in hex.
+func encode(t *testing.T, what interface{ Serialize(io.Writer) error }) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := what.Serialize(&b); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(b.Bytes())
+}

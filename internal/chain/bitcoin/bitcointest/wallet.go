@@ -1,0 +1,77 @@
+package bitcointest
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// wallet is the lab's: it owns every coin that its nodes mine, and every script
+// that they make.
+type wallet struct {
+	keys map[string]*btcec.PrivateKey // by script in hex
+	home []byte                       // the script that mined coins and change go to
+	made map[string]*wire.MsgTx       // by ID, those that were never sent too
+	// coins are the unspent outputs, the oldest first: some are not mature yet, and
+	// some went with their block or transaction.
+	coins []wire.OutPoint
+}
+
+func newWallet() *wallet {
+	w := &wallet{keys: map[string]*btcec.PrivateKey{}, made: map[string]*wire.MsgTx{}}
+	w.home, _ = hex.DecodeString(w.newScript())
+	return w
+}
+
+// newScript makes a script that pays to the witness of a new key.
+func (w *wallet) newScript() string {
+	key, err := btcec.NewPrivateKey()
+	if err != nil {
+		panic(err) // there is always chance
+	}
+	script := "0014" + hex.EncodeToString(btcutil.Hash160(key.PubKey().SerializeCompressed()))
+	w.keys[script] = key
+	return script
+}
+
+// keep remembers a transaction and its outputs that are the lab's to spend.
+func (w *wallet) keep(tx *wire.MsgTx) {
+	id := tx.TxHash()
+	w.made[id.String()] = tx
+	for i, out := range tx.TxOut {
+		if string(out.PkScript) == string(w.home) {
+			w.coins = append(w.coins, wire.OutPoint{Hash: id, Index: uint32(i)})
+		}
+	}
+}
+
+// take takes an output from the unspent ones.
+func (w *wallet) take(coin wire.OutPoint) {
+	w.coins = slices.DeleteFunc(w.coins, func(c wire.OutPoint) bool { return c == coin })
+}
+
+// sign signs every input of a transaction, which spend these outputs.
+func (w *wallet) sign(tx *wire.MsgTx, spent []*wire.TxOut) error {
+	outputs := map[wire.OutPoint]*wire.TxOut{}
+	for i, in := range tx.TxIn {
+		outputs[in.PreviousOutPoint] = spent[i]
+	}
+	hashes := txscript.NewTxSigHashes(tx, txscript.NewMultiPrevOutFetcher(outputs))
+	for i, in := range tx.TxIn {
+		key := w.keys[hex.EncodeToString(spent[i].PkScript)]
+		if key == nil {
+			return fmt.Errorf("%s is not the lab's", in.PreviousOutPoint)
+		}
+		var err error
+		in.Witness, err = txscript.WitnessSignature(tx, hashes, i, spent[i].Value, spent[i].PkScript, txscript.SigHashAll, key, true)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
