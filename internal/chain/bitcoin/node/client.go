@@ -20,7 +20,7 @@ import (
 
 // longest is more than any honest answer: a block of 4 MB in JSON, with every
 // byte twice in hex and once more in words, stays well below.
-const longest = 128 << 20
+const longest = 64 << 20
 
 // Codes of Bitcoin Core's rpc/protocol.h.
 const (
