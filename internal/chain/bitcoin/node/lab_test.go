@@ -24,6 +24,8 @@ func TestLitecoind(t *testing.T) {
 	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return litecoind(t) })
 }
 
+var _ chaintest.Coins = (*lab)(nil)
+
 // lab is a real node that is scanned through its RPC.
 type lab struct {
 	*bitcointest.Node
