@@ -58,7 +58,7 @@ func family(c config.Config, s config.Chain, setting string, known []bitcoin.Par
 	case s.Off():
 		l = live{Network: network}
 	case s.Node == config.NodeLight:
-		l, err = lightClient(c, network, now, log)
+		l = lightClient(c, network, now, log)
 	default:
 		l, err = ownNode(s, setting, network, now, log)
 	}
