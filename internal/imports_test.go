@@ -24,7 +24,8 @@ var floors = map[string]int{
 	"chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/web": 2,
 
-	"chequer/internal/server": 3, "chequer/internal/watcher": 3,
+	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/chain/bitcoin/node": 3,
+	"chequer/internal/chain/bitcoin/light": 3,
 
 	"chequer/internal/storage": 4,
 

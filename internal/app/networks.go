@@ -40,28 +40,30 @@ func (l live) wallet() string { return l.Assets()[0].Wallet }
 // liveNetworks are the networks that the settings name. Nothing is opened or
 // asked before they are run.
 func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
-	btc, err := family(c, c.Bitcoin, bitcoin.Bitcoins, now, log)
+	btc, err := family(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
 	if err != nil {
-		return nil, fmt.Errorf("CHEQUER_BITCOIN_NODE: %w", err)
+		return nil, err
 	}
-	ltc, err := family(c, c.Litecoin, bitcoin.Litecoins, now, log)
+	ltc, err := family(c, c.Litecoin, "CHEQUER_LITECOIN_NODE", bitcoin.Litecoins, now, log)
 	if err != nil {
-		return nil, fmt.Errorf("CHEQUER_LITECOIN_NODE: %w", err)
+		return nil, err
 	}
-	btc.setting, ltc.setting = "CHEQUER_BITCOIN_NODE", "CHEQUER_LITECOIN_NODE"
 	return []live{btc, ltc, {Network: ethereum.New(ethereum.Mainnet)}, {Network: ethereum.New(ethereum.Base)}}, nil
 }
 
 // family is one network of Bitcoin's family, watched as its settings say.
-func family(c config.Config, s config.Chain, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (live, error) {
+func family(c config.Config, s config.Chain, setting string, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (l live, err error) {
 	network := bitcoin.New(paramsOf(s, known))
 	switch {
 	case s.Off():
-		return live{Network: network}, nil
+		l = live{Network: network}
 	case s.Node == config.NodeLight:
-		return lightClient(c, network, now, log)
+		l = lightClient(c, network, now, log)
+	default:
+		l, err = ownNode(s, setting, network, now, log)
 	}
-	return ownNode(s, network, now, log)
+	l.setting = setting
+	return l, err
 }
 
 // paramsOf are those of the network that the settings name.

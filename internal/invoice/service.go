@@ -48,6 +48,7 @@ type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
+	began     time.Time
 	rates     func() Rates
 	unwatched bool
 	now       func() time.Time
@@ -62,7 +63,7 @@ type Service struct {
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
-		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{},
+		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, began: c.Now(),
 	}
 	for _, networks := range c.Networks {
 		for _, n := range networks {
@@ -255,7 +256,8 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 const lately = 2 * time.Minute
 
 // Behind lists the networks of an open invoice that should be looked at and were
-// not lately, in the order of its methods.
+// not lately, in the order of its methods. A program that has just begun has time
+// for its first look.
 func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
 	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
 		return nil, nil
@@ -267,7 +269,11 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	var behind []chain.ID
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		if s.scanned[network] && s.now().Sub(progress[network].Scanned) > lately && !slices.Contains(behind, network) {
+		seen := progress[network].Scanned
+		if seen.Before(s.began) {
+			seen = s.began
+		}
+		if s.scanned[network] && s.now().Sub(seen) > lately && !slices.Contains(behind, network) {
 			behind = append(behind, network)
 		}
 	}

@@ -20,6 +20,8 @@ func TestSimnet(t *testing.T) {
 	})
 }
 
+var _ chaintest.Coins = (*lab)(nil)
+
 // lab is simnet with hands on it.
 type lab struct{ net *simnet.Network }
 
@@ -54,6 +56,18 @@ func (l *lab) send(t *testing.T, spends []string, outputs []chaintest.Output) st
 		t.Fatal(err)
 	}
 	return id
+}
+
+// Conflict implements chaintest.Coins: until the next scan nobody sees it wait.
+func (l *lab) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) string {
+	t.Helper()
+	return l.Replace(t, tx, outputs...)
+}
+
+// Spend implements chaintest.Coins.
+func (l *lab) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
+	t.Helper()
+	return l.send(t, []string{outpoint}, outputs)
 }
 
 // spends finds the inputs of a transaction that the lab sent.

@@ -1,0 +1,91 @@
+package node
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"chequer/internal/chain/bitcoin"
+)
+
+// tx is a transaction as getrawtransaction and getblock spell it out.
+type tx struct {
+	TxID string
+	Vin  []struct {
+		Coinbase *string
+		TxID     string
+		Vout     uint32
+		IsMWEB   bool
+	}
+	Vout []struct {
+		Value        json.Number
+		N            int
+		ScriptPubKey struct{ Hex string }
+		IsMWEB       bool
+	}
+}
+
+// read reads a transaction and its hash. Inputs and outputs of Litecoin's MWEB,
+// which have no number of their own, are left out.
+func (t tx) read() (bitcoin.Tx, chainhash.Hash, error) {
+	id, err := parseHash(t.TxID)
+	if err != nil {
+		return bitcoin.Tx{}, chainhash.Hash{}, err
+	}
+	read := bitcoin.Tx{ID: t.TxID}
+	for _, in := range t.Vin {
+		switch {
+		case in.Coinbase != nil:
+			read.Coinbase = true
+		case !in.IsMWEB:
+			spent, err := parseHash(in.TxID)
+			if err != nil {
+				return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("transaction %s: %w", t.TxID, err)
+			}
+			read.Spends = append(read.Spends, wire.NewOutPoint(&spent, in.Vout).String())
+		}
+	}
+	for _, out := range t.Vout {
+		if out.IsMWEB {
+			continue
+		}
+		units, err := parseUnits(out.Value)
+		script, notHex := hex.DecodeString(out.ScriptPubKey.Hex)
+		if err != nil || notHex != nil || out.N != len(read.Outputs) {
+			return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("output %d of transaction %s makes no sense", out.N, t.TxID)
+		}
+		read.Outputs = append(read.Outputs, bitcoin.Output{Script: hex.EncodeToString(script), Units: units})
+	}
+	return read, id, nil
+}
+
+// parseUnits reads an amount of coins, "0.00000546" or "5.46e-06", as its
+// smallest units, of which it must be a whole number.
+func parseUnits(coins json.Number) (int64, error) {
+	const longest = 24
+	value, ok := new(big.Rat).SetString(string(coins))
+	if len(coins) > longest || strings.Contains(string(coins), "/") || !ok {
+		return 0, fmt.Errorf("%q is no amount", words(string(coins)))
+	}
+	value.Mul(value, big.NewRat(btcutil.SatoshiPerBitcoin, 1))
+	if !value.IsInt() || !value.Num().IsInt64() {
+		return 0, fmt.Errorf("%q is no amount", coins)
+	}
+	return value.Num().Int64(), nil
+}
+
+// parseTx reads a transaction in hex.
+func parseTx(text string) (bitcoin.Tx, error) {
+	var message wire.MsgTx
+	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {
+		return bitcoin.Tx{}, err
+	}
+	return bitcoin.NewTx(&message), nil
+}

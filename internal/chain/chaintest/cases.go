@@ -1,0 +1,145 @@
+package chaintest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/money"
+)
+
+// Coins is a Lab of a network where money is outputs that are spent whole.
+type Coins interface {
+	Lab
+	// Conflict makes a double spend of a waiting transaction, for Mine to put into a
+	// block before a scan has seen it wait.
+	Conflict(t *testing.T, tx string, outputs ...Output) (conflict string)
+	// Spend puts a transaction into the mempool that spends an output which pays one
+	// of the lab's scripts, "txid:vout".
+	Spend(t *testing.T, outpoint string, outputs ...Output) (tx string)
+}
+
+// coins are the hands of a lab that has them.
+func (b *bench) coins(t *testing.T) Coins {
+	t.Helper()
+	c, ok := b.Lab.(Coins)
+	if !ok {
+		t.Skip("money is no coins here")
+	}
+	return c
+}
+
+func reorganisedDeep(t *testing.T, b *bench) {
+	one, two := b.script(t), b.script(t)
+	first := b.Send(t, Output{one, b.amount("0.5")})
+	b.Mine(t, first)
+	second := b.Send(t, Output{two, b.amount("0.25")})
+	b.Mine(t, second)
+	for range 4 {
+		b.Mine(t)
+	}
+	before := b.want(t, shown{first, one, "0.5", true}, shown{second, two, "0.25", true})
+	b.from = before.Next
+	b.Reorganise(t, first, second)
+	after := b.want(t, shown{first, one, "0.5", false}, shown{second, two, "0.25", false})
+	for height := after.From.Height + 1; height <= before.Tip.Height; height++ {
+		held, was := after.Blocks[height] == before.Blocks[height], height <= before.Tip.Height-6
+		if before.Blocks[height] != "" && held != was {
+			t.Errorf("block %d of the old chain is in the new one: %t", height, held)
+		}
+	}
+	b.from = after.Next
+	b.Mine(t, second)
+	b.Mine(t, first)
+	b.want(t, shown{first, one, "0.5", true}, shown{second, two, "0.25", true})
+}
+
+func hiddenDoubleSpend(t *testing.T, b *bench) {
+	coins, script, other := b.coins(t), b.script(t), b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	honest := b.Send(t, Output{other, b.amount("0.1")})
+	b.want(t, shown{tx, script, "0.5", false}, shown{honest, other, "0.1", false})
+	b.Mine(t, coins.Conflict(t, tx, Output{b.NewScript(t), b.amount("0.4")}))
+	b.want(t, shown{honest, other, "0.1", false})
+	again := coins.Conflict(t, honest, Output{other, b.amount("0.05")})
+	b.Mine(t, again)
+	b.want(t, shown{again, other, "0.05", true})
+}
+
+func spent(t *testing.T, b *bench) {
+	coins, script := b.coins(t), b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	b.Mine(t, tx)
+	before := b.want(t, shown{tx, script, "0.5", true})
+	spend := coins.Spend(t, before.Transfers[0].ID, Output{b.NewScript(t), b.amount("0.4")})
+	b.want(t, shown{tx, script, "0.5", true})
+	b.Mine(t, spend)
+	after := b.want(t, shown{tx, script, "0.5", true})
+	if diff := cmp.Diff(before.Transfers[0].Block, after.Transfers[0].Block); diff != "" {
+		t.Errorf("its block (-before +after):\n%s", diff)
+	}
+}
+
+// dust pays so little in a block only: nodes hand on none of it.
+func dust(t *testing.T, b *bench) {
+	coins, script := b.coins(t), b.script(t)
+	unit := money.FromCents(1, b.Asset().Currency)
+	tx := b.Send(t, Output{script, b.Asset().Dust}, Output{script, b.amount("0.5")})
+	b.want(t, shown{tx, script, b.Asset().Dust.String(), false}, shown{tx, script, "0.5", false})
+	tx = coins.Conflict(t, tx, Output{b.NewScript(t), b.amount("0")}, Output{script, b.amount("0")}, Output{script, unit}, Output{script, b.amount("0.5")})
+	b.Mine(t, tx)
+	b.want(t, shown{tx, script, unit.String(), true}, shown{tx, script, "0.5", true})
+}
+
+func sameBlock(t *testing.T, b *bench) {
+	script := b.script(t)
+	tx := b.Send(t, Output{script, b.amount("0.5")})
+	b.Mine(t, tx)
+	first := b.want(t, shown{tx, script, "0.5", true})
+	b.Mine(t)
+	second := b.want(t, shown{tx, script, "0.5", true})
+	if diff := cmp.Diff(first.Transfers, second.Transfers); diff != "" {
+		t.Errorf("transfers of a block that is scanned again (-first +second):\n%s", diff)
+	}
+}
+
+func reusedScript(t *testing.T, b *bench) {
+	script := b.script(t)
+	b.Mine(t, b.Send(t, Output{script, b.amount("0.5")}))
+	b.from = b.scan(t).Tip.Cursor()
+	b.want(t)
+	tx := b.Send(t, Output{script, b.amount("0.1")})
+	b.Mine(t, tx)
+	b.want(t, shown{tx, script, "0.1", true})
+}
+
+func laterDestination(t *testing.T, b *bench) {
+	early := b.script(t)
+	later, latest := b.NewScript(t), b.NewScript(t)
+	mined := b.Send(t, Output{later, b.amount("0.5")}, Output{early, b.amount("0.1")})
+	b.Mine(t, mined)
+	b.Mine(t)
+	waits := b.Send(t, Output{latest, b.amount("0.25")})
+	s := b.want(t, shown{mined, early, "0.1", true})
+	b.from = s.Next
+	b.watch[later] = true
+	b.want(t, shown{mined, early, "0.1", true}, shown{mined, later, "0.5", true})
+	b.watch[latest] = true
+	b.want(t, shown{mined, early, "0.1", true}, shown{mined, later, "0.5", true}, shown{waits, latest, "0.25", false})
+}
+
+func down(t *testing.T, b *bench) {
+	bumped, returned, stolen := b.script(t), b.script(t), b.script(t)
+	low := b.Send(t, Output{bumped, b.amount("0.1")})
+	back := b.Send(t, Output{returned, b.amount("0.2")})
+	b.Mine(t, back)
+	gone := b.Send(t, Output{stolen, b.amount("0.3")})
+	b.from = b.want(t, shown{low, bumped, "0.1", false}, shown{back, returned, "0.2", true}, shown{gone, stolen, "0.3", false}).Next
+	// Nobody looks now.
+	high := b.Replace(t, low, Output{bumped, b.amount("0.1")})
+	b.Reorganise(t, back)
+	b.Mine(t, high)
+	b.Mine(t, b.Replace(t, gone, Output{b.NewScript(t), b.amount("0.3")}))
+	b.Mine(t)
+	b.want(t, shown{high, bumped, "0.1", true}, shown{back, returned, "0.2", false})
+}
