@@ -11,6 +11,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/keys"
+	"chequer/internal/money"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/publicsuffix"
@@ -198,10 +199,15 @@ func TestNetworks_public_endpoints_are_of_three_operators(t *testing.T) {
 	}
 }
 
-func TestWith_adds_listed_tokens_alone(t *testing.T) {
+func TestToken(t *testing.T) {
 	t.Parallel()
-	p := ethereum.Mainnet.With("USDT", "SHIB")
-	if got := p.Assets[len(p.Assets)-1].Code; got != "USDT" || len(p.Assets) != len(ethereum.Mainnet.Assets)+1 {
-		t.Errorf("%d assets, the last is %s", len(p.Assets), got)
+	contract, err := keys.ParseEthereumAddress("0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ethereum.Gnosis.Token("EURE", contract, money.Currency{Code: "EURC", Decimals: 18})
+	if got.Network != "gnosis" || got.ChainID != 100 || got.Contract != contract.String() || got.Volatile ||
+		got.Rate != "EURC" || got.Currency.Decimals != 18 || got.Dust.Currency() != got.Currency || len(got.Policy.Depth) != 3 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -1,7 +1,6 @@
 package ethereum
 
 import (
-	"slices"
 	"time"
 
 	"chequer/internal/chain"
@@ -212,16 +211,12 @@ func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[st
 	return p
 }
 
-// With is the network with some of the tokens beside those that are offered by
-// default; unknown ones are left out.
-func (p Params) With(codes ...string) Params {
-	p.Assets = slices.Clone(p.Assets)
-	for _, a := range p.More {
-		if slices.Contains(codes, a.Code) {
-			p.Assets = append(p.Assets, a)
-		}
-	}
-	return p
+// Token is a token on the network that we do not list, priced as its currency is.
+func (p Params) Token(code string, contract keys.EthereumAddress, currency money.Currency) chain.Asset {
+	a := p.Assets[0] // all assets of a network share what is the network's
+	a.Code, a.Symbol, a.Name, a.Contract = code, code, code, contract.String()
+	a.Currency, a.Rate, a.Dust, a.Volatile = currency, currency.Code, money.Zero(currency), false
+	return a
 }
 
 // network is what all assets of one network share.
