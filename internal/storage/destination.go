@@ -12,16 +12,16 @@ import (
 )
 
 // saveDestinations writes the scripts that an invoice is paid to, one row for
-// all methods that share one, and until when they are watched. A script that is
-// another invoice's is an error.
+// all methods that share one, and until when they are watched: elsewhere as long
+// as the first quote asks for. A script that is another invoice's is an error.
 func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
 	until := inv.ExpiresAt().Add(invoice.Watch).UnixMilli()
-	for i, m := range inv.Methods {
-		network, script := m.Asset.Network, m.Destination.Script
-		written := slices.ContainsFunc(inv.Methods[:i], func(other invoice.Method) bool {
-			return other.Asset.Network == network && other.Destination.Script == script
-		})
-		if written {
+	places := slices.Clone(inv.Elsewhere)
+	for _, m := range inv.Methods {
+		places = append(places, invoice.Elsewhere{Network: m.Asset.Network, Script: m.Destination.Script, Index: m.Index})
+	}
+	for i, p := range places {
+		if slices.Contains(places[:i], p) {
 			continue
 		}
 		ours, err := exec(ctx, q, `
@@ -29,12 +29,12 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
 			WHERE destinations.invoice_id = excluded.invoice_id`,
-			string(network), script, inv.ID, inv.MerchantID, int64(m.Index), position, until)
+			string(p.Network), p.Script, inv.ID, inv.MerchantID, int64(p.Index), position, until)
 		if err != nil {
-			return fmt.Errorf("write destination on %s: %w", network, err)
+			return fmt.Errorf("write destination on %s: %w", p.Network, err)
 		}
 		if ours == 0 {
-			return fmt.Errorf("write destination: script %s on %s belongs to another invoice", script, network)
+			return fmt.Errorf("write destination: script %s on %s belongs to another invoice", p.Script, p.Network)
 		}
 	}
 	return nil
