@@ -14,6 +14,10 @@ import (
 // looked at: where it stands still, money that waits cannot be seen.
 const stale = 5 * time.Minute
 
+// lag is how much older than now a newest block may be that shows how things stand
+// now. Of an older one it is said how they stood then.
+const lag = time.Minute
+
 // errMoved means that the chain changed while it was read.
 var errMoved = errors.New("the chain moved while it was read")
 
@@ -110,6 +114,9 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	snapshot.Started, snapshot.Behind, snapshot.Unconfirmed = s.view.seen, behind, chain.None
 	if behind {
 		snapshot.Started = best.At
+	}
+	if known := snapshot.Tip.Time.Add(lag); known.Before(snapshot.Started) {
+		snapshot.Started = known
 	}
 	return snapshot, nil
 }

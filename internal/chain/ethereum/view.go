@@ -24,6 +24,9 @@ const (
 	step = 50
 	// ripe is how many blocks are gathered before they are read once more.
 	ripe = 32
+	// byAddress is for how many destinations a source is asked by their addresses.
+	// For more it is less to read the transfers to everybody.
+	byAddress = 1000
 )
 
 // reading is how often the logs of a block were read.
@@ -298,8 +301,7 @@ func (v *view) ripe(final int64) bool {
 
 // readRange reads the logs of adjoining records at once.
 func (v *view) readRange(ctx context.Context, records []record, final int64, to iter.Seq[string], watched chain.Watched) error {
-	everybody := !v.source.ByAddress()
-	logs, err := v.ask(ctx, records, to, everybody)
+	logs, everybody, err := v.ask(ctx, records, to)
 	if err != nil {
 		return err
 	}
@@ -316,19 +318,29 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 	return nil
 }
 
-// ask reads the logs of adjoining records, in the order of their blocks.
-func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string], everybody bool) ([]Log, error) {
+// ask reads the logs of adjoining records, in the order of their blocks: those to
+// some destinations at least, or to everybody.
+func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, everybody bool, err error) {
 	query := Query{Contracts: v.contracts}
-	if !everybody {
+	if v.source.ByAddress() && atMost(to, byAddress) {
 		query.To = slices.Collect(to)
 	}
 	span := Span{From: records[0].first, To: records[len(records)-1].Header}
-	logs, err := v.source.Logs(ctx, span, query)
-	if err != nil {
-		return nil, fmt.Errorf("blocks %d to %d: %w", span.From, span.To.Height, err)
+	if logs, err = v.source.Logs(ctx, span, query); err != nil {
+		return nil, false, fmt.Errorf("blocks %d to %d: %w", span.From, span.To.Height, err)
 	}
 	slices.SortStableFunc(logs, func(a, b Log) int { return cmp.Compare(a.Height, b.Height) })
-	return logs, nil
+	return logs, query.To == nil, nil
+}
+
+// atMost tells whether a sequence has no more than so many entries.
+func atMost(s iter.Seq[string], most int) bool {
+	for range s {
+		if most--; most < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // between are the logs of some blocks, out of a list in their order.
@@ -342,12 +354,16 @@ func between(logs []Log, first, last int64) []Log {
 // look takes the logs of a record's blocks in, and makes transfers of those that
 // are ours.
 func (v *view) look(ctx context.Context, r *record, logs []Log, ours func(script string) bool) error {
+	logs = between(logs, r.first, r.Height)
+	if len(logs) == 0 {
+		return v.settle(ctx, r, r.logs, ours)
+	}
 	known := map[Log]int{}
 	for i, l := range r.logs {
 		known[l.Event()] = i
 	}
 	fresh := slices.Clone(r.logs)
-	for _, l := range between(logs, r.first, r.Height) {
+	for _, l := range logs {
 		if i, have := known[l.Event()]; have {
 			fresh[i].Voices |= l.Voices
 			continue
@@ -453,7 +469,7 @@ func (v *view) lookAgainIn(ctx context.Context, records []record, fresh iter.Seq
 	var logs []Log
 	if slices.ContainsFunc(records, func(r record) bool { return !r.everybody }) {
 		var err error
-		if logs, err = v.ask(ctx, records, fresh, !v.source.ByAddress()); err != nil {
+		if logs, _, err = v.ask(ctx, records, fresh); err != nil {
 			return err
 		}
 	}
@@ -501,9 +517,4 @@ func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 }
 
 // some tells whether there is anything in a sequence.
-func some(s iter.Seq[string]) bool {
-	for range s {
-		return true
-	}
-	return false
-}
+func some(s iter.Seq[string]) bool { return !atMost(s, 0) }

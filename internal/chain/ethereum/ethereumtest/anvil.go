@@ -19,17 +19,15 @@ import (
 	"time"
 )
 
-// ChainID is that of the node's network.
-const ChainID = 31337
-
 // patience is how long a node may take to do something on a busy machine.
 const patience = time.Minute
 
 // Node is a running anvil. With a Network method beside it, it is a
 // chaintest.Lab. Its methods fail the test themselves; they are for one goroutine.
 type Node struct {
-	// RPC is its URL.
-	RPC string
+	// RPC is its URL, ChainID tells its network from others.
+	RPC     string
+	ChainID uint64
 	// Token and FeeToken are ERC-20 contracts; of the second, a tenth of each
 	// transfer does not arrive. Odd logs what looks like a transfer.
 	Token, FeeToken, Odd string
@@ -39,9 +37,9 @@ type Node struct {
 	txs     map[string]signed // by hash
 }
 
-// Anvil starts anvil with the contracts deployed. Where fetch.sh could not install
-// it the test is skipped, but fails in CI.
-func Anvil(t *testing.T, arguments ...string) *Node {
+// Anvil starts anvil as the node of a network, with the contracts deployed. Where
+// fetch.sh could not install it the test is skipped, but fails in CI.
+func Anvil(t *testing.T, chainID uint64) *Node {
 	t.Helper()
 	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
 	program := filepath.Join(cache, "chequer", "bin", "anvil")
@@ -52,11 +50,10 @@ func Anvil(t *testing.T, arguments ...string) *Node {
 		t.Skipf("%s is not installed", program)
 	}
 	port := freePort(t)
-	n := &Node{RPC: "http://127.0.0.1:" + port, txs: map[string]signed{}}
-	start(t, exec.Command(program, append([]string{
+	n := &Node{RPC: "http://127.0.0.1:" + port, ChainID: chainID, txs: map[string]signed{}}
+	start(t, exec.Command(program,
 		"--host", "127.0.0.1", "--port", port, "--silent", "--no-mining", "--accounts", strconv.Itoa(maxSenders),
-		"--chain-id", strconv.Itoa(ChainID), "--base-fee", "0",
-	}, arguments...)...))
+		"--chain-id", strconv.FormatUint(chainID, 10), "--base-fee", "0"))
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		err := n.call(&n.senders, "eth_accounts")
 		if err == nil {

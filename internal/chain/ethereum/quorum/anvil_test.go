@@ -19,13 +19,13 @@ func TestAnvil(t *testing.T) {
 	t.Run("own node", func(t *testing.T) {
 		t.Parallel()
 		chaintest.Run(t, func(t *testing.T) chaintest.Lab {
-			n := ethereumtest.Anvil(t)
+			n := ethereumtest.Anvil(t, chainID)
 			return newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
 		})
 	})
 	t.Run("two operators", func(t *testing.T) {
 		t.Parallel()
-		chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, ethereumtest.Anvil(t)) })
+		chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, ethereumtest.Anvil(t, chainID)) })
 	})
 }
 
@@ -47,7 +47,7 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "one"}, {URL: n.RPC, Operator: "two"}}
 	}
 	q, err := quorum.New(quorum.Config{
-		ChainID: ethereumtest.ChainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 },
+		ChainID: chainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,13 +55,13 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 	p := ethereum.Mainnet
 	eurc, usdc := p.Assets[2], p.Assets[1]
 	eurc.Contract, usdc.Contract = n.Token, n.FeeToken
-	p.ChainID, p.Assets = ethereumtest.ChainID, []chain.Asset{eurc, usdc}
+	p.ChainID, p.Assets = chainID, []chain.Asset{eurc, usdc}
 	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now)}
 }
 
 func TestAnvil_shows_only_money_that_arrived(t *testing.T) {
 	t.Parallel()
-	n := ethereumtest.Anvil(t)
+	n := ethereumtest.Anvil(t, chainID)
 	l := newLab(t, n)
 	counterfeit := n.Deploy(t, ethereumtest.Code("token", 0))
 	ours := n.NewScript(t)
@@ -106,7 +106,7 @@ func TestAnvil_shows_only_money_that_arrived(t *testing.T) {
 
 func TestAnvil_that_goes_back_silently(t *testing.T) {
 	t.Parallel()
-	n := ethereumtest.Anvil(t)
+	n := ethereumtest.Anvil(t, chainID)
 	l := newLab(t, n)
 	ours := n.NewScript(t)
 	watch := chaintest.Watch{ours: true}

@@ -21,7 +21,7 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 		verdicts[i].yes = l.Voices & voicesOf(q.panel)
 	}
 	var mu sync.Mutex
-	each(q.panel, func(e *endpoint) bool {
+	each(ctx, q.panel, all, func(ctx context.Context, e *endpoint) bool {
 		var asked []int
 		for i, l := range logs {
 			if l.Voices&e.voice == 0 && !q.enough(l.Voices) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -131,6 +132,7 @@ type node struct {
 	noTags    bool
 	fails     string // method that is answered with an error
 	redirects string
+	hangs     bool
 }
 
 // request is one call that a node was asked.
@@ -180,6 +182,11 @@ type rpcCall struct {
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.hangs {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client leaves
+		<-r.Context().Done()
+		return
+	}
 	switch {
 	case n.dead:
 		panic(http.ErrAbortHandler)

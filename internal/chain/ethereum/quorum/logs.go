@@ -53,7 +53,7 @@ func (q *Quorum) Logs(ctx context.Context, span ethereum.Span, query ethereum.Qu
 	var mu sync.Mutex
 	place := map[ethereum.Log]int{}
 	var union []ethereum.Log
-	told := each(q.panel, func(e *endpoint) bool {
+	told := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
 		found, err := e.logs(ctx, span, query)
 		mu.Lock()
 		defer mu.Unlock()
@@ -122,7 +122,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 	}
 	calls = append(calls, call{"eth_getBlockByNumber", []any{hexOf(span.To.Height), false}})
 	answers, err := e.ask(ctx, calls...)
-	if refused := (*refusedError)(nil); errors.As(err, &refused) && from < to {
+	if isRefused(err) && from < to {
 		return nil, errTooWide
 	}
 	if err != nil {

@@ -124,20 +124,55 @@ func (q *Quorum) tell(height int64, err error) {
 
 // look asks all endpoints for their newest block, and gives those that answered.
 func (q *Quorum) look(ctx context.Context) []*endpoint {
-	return each(q.endpoints, func(e *endpoint) bool {
+	own := slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted && !e.resting() })
+	enough := func(voices uint64) bool {
+		answered := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.voice&voices == 0 })
+		trusted := slices.ContainsFunc(answered, func(e *endpoint) bool { return e.Trusted })
+		return trusted || !own && operators(answered) >= operatorsAgree
+	}
+	return each(ctx, q.endpoints, enough, func(ctx context.Context, e *endpoint) bool {
 		return e.look(ctx, q.ChainID, q.Tags) == nil
 	})
 }
 
-// each does something with endpoints at the same time, leaving out those that are
-// left alone, and gives those where it went well, in their order.
-func each(endpoints []*endpoint, do func(*endpoint) bool) []*endpoint {
+// grace is how long the others may take once enough endpoints have answered.
+const grace = 2 * time.Second
+
+// errSlow is an endpoint that the others did not wait for.
+var errSlow = errors.New("answers much later than others")
+
+// all waits for all endpoints.
+func all(uint64) bool { return false }
+
+// each does something with endpoints at the same time, leaving out those that rest,
+// and gives those where it went well, in their order. Those that are much slower
+// than enough others are not waited for.
+func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64) bool, do func(context.Context, *endpoint) bool) []*endpoint {
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var mu sync.Mutex
+	var voices uint64
 	well := make([]bool, len(endpoints))
 	var group sync.WaitGroup
 	for i, e := range endpoints {
-		if !e.resting() {
-			group.Go(func() { well[i] = do(e) })
+		if e.resting() {
+			continue
 		}
+		group.Go(func() {
+			did := do(waiting, e)
+			mu.Lock()
+			defer mu.Unlock()
+			if well[i] = did; !did {
+				if errors.Is(context.Cause(waiting), errSlow) {
+					e.failed(errSlow)
+				}
+				return
+			}
+			before := enough(voices)
+			if voices |= e.voice; !before && enough(voices) {
+				time.AfterFunc(grace, func() { cancel(errSlow) })
+			}
+		})
 	}
 	group.Wait()
 	var found []*endpoint
@@ -290,7 +325,7 @@ func (q *Quorum) Headers(ctx context.Context, from, to int64) ([]ethereum.Header
 func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to int64) ([]ethereum.Header, error) {
 	told := make([]map[ethereum.Header]uint64, to-from+1)
 	var mu sync.Mutex
-	each(endpoints, func(e *endpoint) bool {
+	each(ctx, endpoints, q.enough, func(ctx context.Context, e *endpoint) bool {
 		headers, err := e.headers(ctx, from, to)
 		mu.Lock()
 		defer mu.Unlock()

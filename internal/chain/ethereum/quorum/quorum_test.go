@@ -15,6 +15,7 @@ import (
 	"chequer/internal/chain/chaintest"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/keys"
 )
 
 // shop watches the made-up chain through some nodes.
@@ -298,8 +299,12 @@ func TestScan_does_not_count_while_the_chain_stands_still(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
-	s.want()
-	w.pass(10 * time.Minute)
+	first := s.want()
+	w.pass(4 * time.Minute)
+	if got := s.want().Started.Sub(first.Tip.Time); got != time.Minute {
+		t.Errorf("looked at %s after the newest block, want as long as that tells how things stand", got)
+	}
+	w.pass(6 * time.Minute)
 	s.wantError("block 20, the newest, is 10m0s old")
 }
 
@@ -428,7 +433,41 @@ func TestScan_takes_a_round_number_of_logs_for_a_limit(t *testing.T) {
 	s.want(slices.Repeat([]string{"1"}, 15)...)
 }
 
-func TestScan_bounds_filters_and_batches(t *testing.T) {
+func TestLogs_bounds_filters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	b := w.mine(pays(ours, 5_000_000))
+	n := newNode(t, w)
+	list := endpoints(n)
+	list[0].Trusted = true
+	q := open(t, w, list).quorum
+	best, err := q.Best(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, _ := keys.ParseEthereumAddress(token.Contract)
+	query := ethereum.Query{Contracts: []keys.EthereumAddress{contract}}
+	for i := range 2500 {
+		query.To = append(query.To, fmt.Sprintf("0x%040x", i))
+	}
+	query.To = append(query.To, ours)
+	logs, err := q.Logs(t.Context(), ethereum.Span{From: b.height, To: best.Header}, query)
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%d logs, %v", len(logs), err)
+	}
+	asked := n.asked("eth_getLogs")
+	if len(asked) != 3 {
+		t.Errorf("%d filters, want 3", len(asked))
+	}
+	for _, r := range asked {
+		topics := r.Params[0].(map[string]any)["topics"].([]any)
+		if to := topics[2].([]any); len(to) > 1000 {
+			t.Errorf("%d addresses in one filter", len(to))
+		}
+	}
+}
+
+func TestScan_asks_for_everybody_where_that_is_less(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	w.mine(pays(ours, 5_000_000))
@@ -441,9 +480,8 @@ func TestScan_bounds_filters_and_batches(t *testing.T) {
 	}
 	s.want("5")
 	for _, r := range n.asked("eth_getLogs") {
-		topics := r.Params[0].(map[string]any)["topics"].([]any)
-		if to := topics[2].([]any); len(to) > 1000 {
-			t.Errorf("%d addresses in one filter", len(to))
+		if topics := r.Params[0].(map[string]any)["topics"].([]any); len(topics) != 1 {
+			t.Errorf("a filter with %d topics", len(topics))
 		}
 	}
 }
@@ -470,6 +508,21 @@ func TestScan_leaves_alone_who_asks_for_it(t *testing.T) {
 	s.want()
 	if n := len(busy.asked("eth_chainId")); n == before {
 		t.Error("not asked again after the rest")
+	}
+}
+
+func TestScan_waits_for_nobody_who_is_much_slower(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	w.mine(pays(ours, 5_000_000))
+	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.hangs = true })))
+	begin := time.Now()
+	s.want("5")
+	if took := time.Since(begin); took > 6*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if got := s.quorum.Reports()[2].Fault; got != "answers much later than others" {
+		t.Errorf("fault %q", got)
 	}
 }
 

@@ -113,9 +113,12 @@ func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
 	for len(calls) > 0 {
 		n := min(len(calls), c.batch)
 		answers, err := c.post(ctx, calls[:n])
-		if refused := (*refusedError)(nil); errors.As(err, &refused) && n > 1 {
+		if n > 1 && (isRefused(err) || allRefused(answers)) {
 			c.batch = n / 2
 			continue
+		}
+		if wish := (*restError)(nil); errors.As(err, &wish) {
+			c.batch = max(n/2, 1) // a batch may count as many questions
 		}
 		if err != nil {
 			return nil, &cleanError{says: c.clean(err.Error()), cause: err}
@@ -128,6 +131,22 @@ func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
 		all, calls = append(all, answers...), calls[n:]
 	}
 	return all, nil
+}
+
+func isRefused(err error) bool {
+	refused := (*refusedError)(nil)
+	return errors.As(err, &refused)
+}
+
+// allRefused tells whether several calls were all answered with the same fault, as
+// by an endpoint that does not take so many in one request.
+func allRefused(answers []answer) bool {
+	for _, a := range answers {
+		if a.fault == nil || *a.fault != *answers[0].fault {
+			return false
+		}
+	}
+	return len(answers) > 1
 }
 
 // wire is a call or an answer as it is sent.
