@@ -198,7 +198,10 @@ func TestStorage_used_inside_its_own_transaction_fails_at_once(t *testing.T) {
 			t.Errorf("write in a write: got %v, want %v", err, storage.ErrNested)
 		}
 		c := creation("b", "shop")
-		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return s.Invoice(ctx, "a") }
+		c.Build = func(invoice.NextIndex) (inv *invoice.Invoice, err error) {
+			deep(200, func() { inv, err = s.Invoice(ctx, "a") })
+			return inv, err
+		}
 		if _, _, err := s.CreateInvoice(ctx, c); !errors.Is(err, storage.ErrNested) {
 			t.Errorf("read in a write: got %v, want %v", err, storage.ErrNested)
 		}
@@ -206,6 +209,15 @@ func TestStorage_used_inside_its_own_transaction_fails_at_once(t *testing.T) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
+}
+
+// deep calls a function from so many calls further down.
+func deep(calls int, call func()) {
+	if calls > 0 {
+		deep(calls-1, call)
+		return
+	}
+	call()
 }
 
 func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
