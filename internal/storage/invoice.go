@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
@@ -13,7 +14,7 @@ import (
 func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
 	type result struct {
 		known string // the invoice made before with this key
-		made  record
+		made  *invoice.Invoice
 	}
 	r, err := answer(ctx, s.write, func(ctx context.Context, q querier) (r result, err error) {
 		if r.known, err = claimKey(ctx, q, c); err != nil || r.known != "" {
@@ -30,8 +31,7 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 		inv, err = s.Invoice(ctx, r.known)
 		return inv, true, err
 	}
-	inv, err = r.made.invoice()
-	return inv, false, err
+	return r.made, false, nil
 }
 
 // Replay implements invoice.Storage.
@@ -43,29 +43,47 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 	return s.Invoice(ctx, known)
 }
 
-// create builds and writes an invoice.
-func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (record, error) {
+// create builds and writes an invoice. It is returned as it will be read: what is
+// written was just made, and reading it again would cost as much as writing it.
+func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*invoice.Invoice, error) {
 	if err := takeNonce(ctx, q, c); err != nil {
-		return record{}, err
+		return nil, err
 	}
 	inv, err := c.Build(func(counter string) (uint32, error) { return s.nextIndex(ctx, q, counter) })
 	if err != nil {
-		return record{}, err
+		return nil, err
 	}
 	made := toRecord(inv)
 	if err := made.row.insert(ctx, q); err != nil {
-		return record{}, fmt.Errorf("write invoice: %w", err)
+		return nil, fmt.Errorf("write invoice: %w", err)
 	}
 	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
-		return record{}, err
+		return nil, err
 	}
 	if err := keepKey(ctx, q, c, inv.ID); err != nil {
-		return record{}, err
+		return nil, err
 	}
 	if err := keepEvidence(ctx, q, c); err != nil {
-		return record{}, err
+		return nil, err
 	}
-	return made, tell(ctx, q, inv, true)
+	if err := tell(ctx, q, inv, true); err != nil {
+		return nil, err
+	}
+	return asRead(inv), nil
+}
+
+// asRead is a new invoice as readers get it: without events, and with lists and
+// maps that are empty or nil as reading makes them.
+func asRead(inv *invoice.Invoice) *invoice.Invoice {
+	read := *inv
+	read.Events = nil
+	if len(read.Terms.Metadata) == 0 {
+		read.Terms.Metadata = nil
+	}
+	if read.Coverage == nil {
+		read.Coverage = map[chain.ID]invoice.Coverage{}
+	}
+	return &read
 }
 
 // Invoice implements invoice.Storage.
