@@ -26,6 +26,7 @@ type Storage struct {
 	box     *seal.Box
 	reserve *reserve
 	log     *slog.Logger
+	recent  recent
 	pruned  atomic.Int64 // when, in Unix milliseconds
 	away    atomic.Bool  // the database does not answer, so that the log tells of changes only
 }
