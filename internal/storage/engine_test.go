@@ -168,14 +168,15 @@ func TestWrite_runs_again_after_a_deadlock(t *testing.T) {
 	for i, counters := range [][2]string{{"x", "y"}, {"y", "x"}} {
 		var once sync.Once
 		group.Go(func() {
-			create(t, s, invoice.Creation{MerchantID: "shop", At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			merchant := []string{"shop", "bakery"}[i] // creations of one come one after the other
+			create(t, s, invoice.Creation{MerchantID: merchant, At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
 				if _, err := next(counters[0]); err != nil {
 					return nil, err
 				}
 				once.Do(both.Done) // each has its first counter and wants the other's
 				both.Wait()
 				_, err := next(counters[1])
-				return newInvoice(fmt.Sprint("i", i), "shop", uint32(i), uint32(i)), err
+				return newInvoice(fmt.Sprint("i", i), merchant, uint32(i), uint32(i)), err
 			}})
 		})
 	}

@@ -23,6 +23,11 @@ func checkNesting() error {
 	}
 }
 
+// noted makes work one that checkNesting finds.
+func noted(w work) work {
+	return func(ctx context.Context, q querier) error { return inside(ctx, q, w) }
+}
+
 // inside does the work of a transaction. It is a function of its own, so that
 // its call of the work is one place in the program.
 //

@@ -56,6 +56,9 @@ func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqlite
 // write implements engine.
 func (s *sqliteEngine) write(ctx context.Context, w work) error { return s.writer.write(ctx, w) }
 
+// share implements engine. All that is written shares commits.
+func (s *sqliteEngine) share(ctx context.Context, _ string, w work) error { return s.write(ctx, w) }
+
 // read implements engine. Reads are short, so none is cut off in the middle.
 func (s *sqliteEngine) read(ctx context.Context, w work) error {
 	select {

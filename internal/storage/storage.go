@@ -178,7 +178,16 @@ func (s *Storage) write(ctx context.Context, w work) error {
 	if err := checkNesting(); err != nil {
 		return err
 	}
-	return s.availability(ctx, s.engine.write(ctx, func(ctx context.Context, q querier) error { return inside(ctx, q, w) }))
+	return s.availability(ctx, s.engine.write(ctx, noted(w)))
+}
+
+// share is write for work that locks a merchant's feed before anything else, so
+// that those of one merchant may share a commit.
+func (s *Storage) share(ctx context.Context, merchantID string, w work) error {
+	if err := checkNesting(); err != nil {
+		return err
+	}
+	return s.availability(ctx, s.engine.share(ctx, merchantID, noted(w)))
 }
 
 // read runs work whose statements need not agree with each other; ErrNested and
