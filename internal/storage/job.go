@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// maxBatch is how many transactions one commit holds at most. It is less than
-// index marks may be ahead.
-const maxBatch = 64
+// maxBatch is how many transactions one commit holds at most: enough to share the
+// wait for the disk, and so much less than index marks may be ahead that these
+// are seldom raised.
+const maxBatch = 32
 
 // job is the work of one caller that may share a commit with others, and what
 // came of it. No statement runs under a caller's context: an interrupt would hit
