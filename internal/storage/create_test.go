@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,6 +50,29 @@ func TestCreateInvoice_returns_what_later_readers_get(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-read +created):\n%s", name, diff)
 			}
+		}
+	})
+}
+
+func TestCreateInvoice_names_the_script_that_is_anothers(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		service := newService(t, s)
+		request := invoice.CreateRequest{
+			MerchantID: "shop", Mode: invoice.Live, Wallets: slices.Clone(wallets), ExpiresIn: time.Minute,
+			Terms: invoice.Terms{Price: money.FromCents(1250, money.EUR)},
+		}
+		inv, err := service.Create(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Wallets[2].Counter = "starts again"
+		_, err = service.Create(t.Context(), request)
+		want := "script " + inv.Methods[len(inv.Methods)-1].Destination.Script + " on ethereum belongs to another invoice"
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got error %v, want … %s", err, want)
+		}
+		if scripts := rows(t, url, "SELECT script FROM destinations"); len(scripts) != 4 {
+			t.Errorf("got scripts %q, want the four of the first", scripts)
 		}
 	})
 }
