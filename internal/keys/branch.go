@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"sync"
 	"sync/atomic"
 
@@ -89,9 +90,10 @@ func (b *branch) derive(number uint32) *block {
 	var before [blockSize]btcec.FieldVal // the product of all Z before
 	var product btcec.FieldVal
 	product.SetInt(1)
+	mac := hmac.New(sha512.New, b.chainCode)
 	for i := range points {
 		before[i] = product
-		if points[i] = b.offset(number*blockSize + uint32(i)); !points[i].Z.IsZero() {
+		if points[i] = b.offset(mac, number*blockSize+uint32(i)); !points[i].Z.IsZero() {
 			product.Mul(&points[i].Z)
 		}
 	}
@@ -115,14 +117,15 @@ func (b *branch) derive(number uint32) *block {
 
 // offset is the point of the public key at an index. See BIP 32, "Public parent
 // key → public child key"; the two cases in which there is no such child have a
-// probability below 2⁻¹²⁷ each, and are the point at infinity here.
-func (b *branch) offset(index uint32) (point btcec.JacobianPoint) {
-	mac := hmac.New(sha512.New, b.chainCode)
+// probability below 2⁻¹²⁷ each, and are the point at infinity here. The mac is
+// keyed with the chain code.
+func (b *branch) offset(mac hash.Hash, index uint32) (point btcec.JacobianPoint) {
+	mac.Reset()
 	mac.Write(b.public)
 	mac.Write(binary.BigEndian.AppendUint32(nil, index))
-	hash := mac.Sum(nil)
+	digest := mac.Sum(nil)
 	var tweak btcec.ModNScalar
-	if overflow := tweak.SetByteSlice(hash[:32]); overflow {
+	if overflow := tweak.SetByteSlice(digest[:32]); overflow {
 		return btcec.JacobianPoint{}
 	}
 	btcec.ScalarBaseMultNonConst(&tweak, &point)
