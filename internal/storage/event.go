@@ -7,16 +7,21 @@ import (
 	"chequer/internal/invoice"
 )
 
+// positions are the last ones taken in the feeds of all merchants.
+var positions = &kind{
+	add: `
+		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
+		ON CONFLICT (merchant_id) DO UPDATE SET position = feeds.position + excluded.position
+		RETURNING position`,
+	set: "UPDATE feeds SET position = $2 WHERE merchant_id = $1",
+}
+
 // takePositions moves a merchant's feed on and returns the last position taken.
 // The feed is locked from here to the commit, so that whoever sees a position has
 // seen all before it. What changes an invoice takes them last, what makes one
 // takes them first: see Storage.share.
 func takePositions(ctx context.Context, q querier, merchantID string, count int) (last int64, err error) {
-	err = q.QueryRowContext(ctx, `
-		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
-		ON CONFLICT (merchant_id) DO UPDATE SET position = feeds.position + excluded.position
-		RETURNING position`, merchantID, count).Scan(&last)
-	if err != nil {
+	if last, err = add(ctx, q, number{positions, merchantID}, int64(count)); err != nil {
 		return 0, fmt.Errorf("lock feed: %w", err)
 	}
 	return last, nil

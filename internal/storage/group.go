@@ -93,12 +93,7 @@ func (p *postgres) commit(batch []*job) {
 		if len(batch) == 1 {
 			return batch[0].alone(ctx, q)
 		}
-		for _, j := range batch {
-			if err := j.share(ctx, q); err != nil {
-				return err
-			}
-		}
-		return nil
+		return shareAll(ctx, q, batch)
 	})
 	for _, j := range batch {
 		j.answer(err)

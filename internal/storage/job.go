@@ -53,24 +53,41 @@ func (j *job) answer(fault error) {
 
 // share does j within a savepoint, so that an error or a panic undoes it alone:
 // they are noted in it. The error here is one that spoils the whole transaction.
-func (j *job) share(ctx context.Context, q querier) error {
+func (j *job) share(ctx context.Context, q *tally) error {
 	if j.err = j.gone(); j.err != nil {
 		return nil
 	}
 	if _, err := q.ExecContext(ctx, "SAVEPOINT job"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
+	before := q.mark()
 	j.attempt(ctx, q)
 	if j.err != nil && (again(j.err) || lost(j.err)) {
 		return j.err
 	}
 	if j.err != nil || j.panicked != nil {
+		q.undo(before)
 		if _, err := q.ExecContext(ctx, "ROLLBACK TO job"); err != nil {
 			return fmt.Errorf("undo: %w", err)
 		}
 	}
 	if _, err := q.ExecContext(ctx, "RELEASE job"); err != nil {
 		return fmt.Errorf("release savepoint: %w", err)
+	}
+	return nil
+}
+
+// shareAll does jobs one after the other in a transaction that they share. An error
+// spoils it.
+func shareAll(ctx context.Context, q querier, batch []*job) error {
+	t := newTally(q)
+	for _, j := range batch {
+		if err := j.share(ctx, t); err != nil {
+			return err
+		}
+	}
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("write what was counted: %w", err)
 	}
 	return nil
 }

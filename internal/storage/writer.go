@@ -106,11 +106,9 @@ func (w *writer) commit(ctx context.Context, batch []*job) error {
 	if err := w.begin(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	for _, j := range batch {
-		if err := j.share(ctx, w.conn); err != nil {
-			w.rollback(ctx)
-			return err
-		}
+	if err := shareAll(ctx, w.conn, batch); err != nil {
+		w.rollback(ctx)
+		return err
 	}
 	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
 		w.rollback(ctx)
