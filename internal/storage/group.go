@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -89,24 +88,8 @@ func (p *postgres) commit(batch []*job) {
 		})
 		defer stop()
 	}
-	err := p.write(ctx, func(ctx context.Context, q querier) error {
-		if len(batch) == 1 {
-			return batch[0].alone(ctx, q)
-		}
-		return shareAll(ctx, q, batch)
-	})
+	err := p.write(ctx, func(ctx context.Context, q querier) error { return doAll(ctx, q, batch) })
 	for _, j := range batch {
 		j.answer(err)
 	}
-}
-
-// errPanicked undoes the transaction of work that panicked.
-var errPanicked = errors.New("work panicked")
-
-// alone does j in a transaction of its own, which needs no savepoint.
-func (j *job) alone(ctx context.Context, q querier) error {
-	if j.attempt(ctx, q); j.panicked != nil {
-		return errPanicked
-	}
-	return j.err
 }

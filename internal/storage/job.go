@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -51,6 +52,37 @@ func (j *job) answer(fault error) {
 	close(j.done)
 }
 
+// doAll does jobs one after the other in a transaction. An error spoils it.
+func doAll(ctx context.Context, q querier, batch []*job) error {
+	if len(batch) == 1 {
+		return batch[0].alone(ctx, q)
+	}
+	t := newTally(q)
+	for _, j := range batch {
+		if err := j.share(ctx, t); err != nil {
+			return err
+		}
+	}
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("write what was counted: %w", err)
+	}
+	return nil
+}
+
+// errPanicked undoes the transaction of work that panicked.
+var errPanicked = errors.New("work panicked")
+
+// alone does j in a transaction of its own, which needs no savepoint.
+func (j *job) alone(ctx context.Context, q querier) error {
+	if err := j.gone(); err != nil {
+		return err
+	}
+	if j.attempt(ctx, q); j.panicked != nil {
+		return errPanicked
+	}
+	return j.err
+}
+
 // share does j within a savepoint, so that an error or a panic undoes it alone:
 // they are noted in it. The error here is one that spoils the whole transaction.
 func (j *job) share(ctx context.Context, q *tally) error {
@@ -73,21 +105,6 @@ func (j *job) share(ctx context.Context, q *tally) error {
 	}
 	if _, err := q.ExecContext(ctx, "RELEASE job"); err != nil {
 		return fmt.Errorf("release savepoint: %w", err)
-	}
-	return nil
-}
-
-// shareAll does jobs one after the other in a transaction that they share. An error
-// spoils it.
-func shareAll(ctx context.Context, q querier, batch []*job) error {
-	t := newTally(q)
-	for _, j := range batch {
-		if err := j.share(ctx, t); err != nil {
-			return err
-		}
-	}
-	if err := t.flush(ctx); err != nil {
-		return fmt.Errorf("write what was counted: %w", err)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (w *writer) commit(ctx context.Context, batch []*job) error {
 	if err := w.begin(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := shareAll(ctx, w.conn, batch); err != nil {
+	if err := doAll(ctx, w.conn, batch); err != nil {
 		w.rollback(ctx)
 		return err
 	}
