@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
@@ -126,11 +127,10 @@ func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	branch, err := newBranch(end)
-	if err != nil {
+	key := Key{kind: kind, network: x.network, script: script, given: x.key()}
+	if key.branch, err = newBranch(end, key.write); err != nil {
 		return Key{}, err
 	}
-	key := Key{kind: kind, network: x.network, script: script, given: x.key(), branch: branch}
 	if usual, err := x.usualPath(); err != nil || !slices.Equal(p, usual) {
 		key.path = p.String()
 	}
@@ -182,14 +182,19 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 	if index >= hardened {
 		return "", "", ErrIndex
 	}
-	public, err := k.branch.child(index)
+	found, err := k.branch.address(index)
 	if err != nil {
 		return "", "", fmt.Errorf("derive address %d: %w", index, err)
 	}
+	return found.text, found.script, nil
+}
+
+// write is the address of a public key of k.
+func (k Key) write(public *btcec.PublicKey) address {
 	if k.kind == ETH {
 		account := accountOf(public)
-		return account.String(), account.lower(), nil
+		return address{account.String(), account.lower()}
 	}
 	output := outputScript(public, k.script)
-	return encodeOutput(output, prefixesOf(k.kind, k.network)), hex.EncodeToString(output), nil
+	return address{encodeOutput(output, prefixesOf(k.kind, k.network)), hex.EncodeToString(output)}
 }
