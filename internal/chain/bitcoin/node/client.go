@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -70,6 +69,16 @@ func ask(result any, method string, params ...any) *request {
 	return &request{method: method, params: append([]any{}, params...), result: result}
 }
 
+// firstError is the first error of some calls.
+func firstError(requests ...*request) error {
+	for _, r := range requests {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
 // client speaks JSON-RPC with one node. It is for one goroutine.
 type client struct {
 	config Config
@@ -85,7 +94,10 @@ func newClient(c Config) *client { return &client{config: c} }
 // call calls one method.
 func (c *client) call(ctx context.Context, result any, method string, params ...any) error {
 	r := ask(result, method, params...)
-	return cmp.Or(c.do(ctx, r), r.err)
+	if err := c.do(ctx, r); err != nil {
+		return err
+	}
+	return r.err
 }
 
 // do makes a batch of calls. The error is what befell them all; each has its own
@@ -184,7 +196,7 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 		case status == http.StatusUnauthorized:
 			return nil, fmt.Errorf("it refuses the user or password in %s", c.config.Setting)
 		case status == http.StatusForbidden:
-			return nil, errors.New("it does not serve this machine: see its setting rpcallowip")
+			return nil, errors.New("it forbids us to ask: see its settings rpcallowip and rpcwhitelist")
 		case status != http.StatusOK && !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")):
 			return nil, fmt.Errorf("it answers HTTP %d: %s", status, words(string(answer[:min(len(answer), 200)])))
 		}

@@ -251,7 +251,9 @@ func (f *fake) truth(method string, params []json.RawMessage) (any, int, string)
 	case "getmempoolinfo":
 		return map[string]any{"loaded": true}, 0, ""
 	case "getnetworkinfo":
-		return map[string]any{"localrelay": true, "connections": 8}, 0, ""
+		return map[string]any{"localrelay": true}, 0, ""
+	case "getconnectioncount":
+		return 8, 0, ""
 	case "uptime":
 		return int64(f.now.Sub(f.started) / time.Second), 0, ""
 	case "getrawtransaction", "getmempoolentry":

@@ -86,12 +86,10 @@ func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 type state struct {
 	begin, end time.Time // when it was asked and when it had answered
 	ids        []string
-	pool       struct{ Loaded *bool } // nil in btcd: it keeps no mempool
-	network    struct {
-		LocalRelay  *bool // false when the node takes blocks only; nil in btcd
-		Connections int
-	}
-	uptime int64 // in seconds; negative when it does not tell
+	pool       struct{ Loaded *bool }     // nil in btcd: it keeps no mempool
+	network    struct{ LocalRelay *bool } // false when the node takes blocks only; nil in btcd
+	peers      int
+	uptime     int64 // in seconds; negative when it does not tell
 }
 
 // waiting brings the mempool up to date. What was read stays when something
@@ -101,7 +99,11 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	if err != nil {
 		return bitcoin.Waiting{}, err
 	}
-	n.tell(func(h *chain.Health) { h.Peers = s.network.Connections })
+	n.tell(func(h *chain.Health) { h.Peers = s.peers })
+	if s.peers == 0 && n.config.Chain != "regtest" {
+		n.alone = true
+		return bitcoin.Waiting{}, errors.New("it has no peers: it sees neither transactions nor blocks")
+	}
 	if relay := s.network.LocalRelay; relay != nil && !*relay {
 		n.mempool.listed = time.Time{}
 		return bitcoin.Waiting{Coverage: chain.None}, nil
@@ -129,7 +131,8 @@ func (n *Node) state(ctx context.Context) (state, error) {
 	s := state{begin: n.config.Now()}
 	ids, pool := ask(&s.ids, "getrawmempool"), ask(&s.pool, "getmempoolinfo")
 	network, uptime := ask(&s.network, "getnetworkinfo"), ask(&s.uptime, "uptime")
-	if err := n.rpc.do(ctx, pool, network, uptime, ids); err != nil {
+	peers := ask(&s.peers, "getconnectioncount")
+	if err := n.rpc.do(ctx, pool, network, peers, uptime, ids); err != nil {
 		return state{}, err
 	}
 	s.end = n.config.Now()
@@ -139,32 +142,11 @@ func (n *Node) state(ctx context.Context) (state, error) {
 	if uptime.err != nil || s.uptime < 0 || s.uptime > int64(100*365*24*time.Hour/time.Second) {
 		s.uptime = -1
 	}
-	return s, errors.Join(ids.err, pool.err, network.err)
+	return s, firstError(ids, pool, network, peers)
 }
 
 // loading tells whether the node still reads the mempool that it saved.
 func (s state) loading() bool { return s.pool.Loaded != nil && !*s.pool.Loaded }
-
-// since is when the node started, after which it forgets no sighting. It tells
-// whole seconds; the earliest that is sure is kept while it may be the same start.
-func (n *Node) since(s state) time.Time {
-	if s.uptime < 0 {
-		if n.began.IsZero() {
-			n.began = s.begin
-		}
-		return n.began
-	}
-	up := time.Duration(s.uptime) * time.Second
-	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
-	if n.began.IsZero() || earliest.After(n.began) {
-		n.began = latest
-		n.config.Log.Info("node started", "node", n.host, "at", latest.UTC())
-	}
-	if latest.Before(n.began) {
-		n.began = latest
-	}
-	return n.began
-}
 
 // update takes in which transactions wait.
 func (m *mempool) update(s state) error {

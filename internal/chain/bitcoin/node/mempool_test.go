@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,6 +249,35 @@ func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
 	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
 	if w.Coverage != chain.None || !w.Since.IsZero() || len(w.Txs) > 0 {
 		t.Errorf("Waiting() = %+v, want no view", w)
+	}
+}
+
+func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n := f.source(func(c *node.Config) { c.Chain = "main" })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("since %v, want the node's start", w.Since)
+	}
+	f.answers["getconnectioncount"] = says(0)
+	f.wait(time.Minute)
+	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "it has no peers") {
+		t.Errorf("Waiting() = %v with the fault %q, want that it has no peers", err, n.Health().Fault)
+	}
+	f.set(func() { clear(f.answers) })
+	f.wait(time.Minute)
+	for range 2 {
+		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Minute)) || w.Coverage != chain.Complete {
+			t.Errorf("%q since %v, want that it has peers again", w.Coverage, w.Since)
+		}
+	}
+	f.wait(time.Minute)
+	f.set(func() { f.started = f.now })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock()) {
+		t.Errorf("since %v, want the restart", w.Since)
+	}
+	if h := n.Health(); h.Peers != 8 || h.Fault != "" || h.Source != "node at "+strings.TrimPrefix(f.server.URL, "http://") {
+		t.Errorf("Health() = %+v", h)
 	}
 }
 

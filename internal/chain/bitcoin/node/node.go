@@ -52,6 +52,8 @@ type Node struct {
 	read    blocks
 	mempool mempool
 	began   time.Time // when the node started, as far as it says; by our clock
+	alone   bool      // it had no peers when it was asked last
+	joined  time.Time // when it had some again; zero when it always had
 
 	mu     sync.Mutex
 	health chain.Health
