@@ -25,6 +25,7 @@ var floors = map[string]int{
 	"chequer/web": 2,
 
 	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/chain/bitcoin/node": 3,
+	"chequer/internal/chain/bitcoin/light": 3,
 
 	"chequer/internal/storage": 4,
 

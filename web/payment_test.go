@@ -167,6 +167,8 @@ func TestPaymentPage(t *testing.T) {
 		{"the network of a token is told", "/invoice/abc", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
 		{"an unwatched method says so", "/invoice/abc", nil, `.m2 .note:contains("Checked by hand.")`, 1},
 		{"a watched method does not", "/invoice/abc", nil, `.m1 .note:contains("Checked by hand.")`, 0},
+		{"a method whose network we are behind on says so", "/invoice/abc", func(r *api.Resource) { r.PaymentMethods[0].Behind = true }, `.m1 .note:contains("longer than usual")`, 1},
+		{"one that we look at does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
 		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
 		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
 		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 4},
@@ -195,6 +197,40 @@ func TestPaymentPage(t *testing.T) {
 			doc := document(t, get(t, pages(t, newService(r), nil), tt.target))
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
 				t.Errorf("%d of %q, want %d", got, tt.selector, tt.want)
+			}
+		})
+	}
+}
+
+// The currency of the invoice is the shop's choice, and coins cost what they do in
+// it.
+func TestPaymentPageInOtherCurrencies(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		currency, price, due, rate string
+		want                       map[string]string
+	}{
+		{"CHF", "56.5", "13.29", "82099", map[string]string{
+			".due .v": "CHF\u00a013.29", ".meter": "CHF\u00a043.21", ".due p.c": "1 BTC = CHF\u00a082,099.00",
+		}},
+		{"JPY", "5000", "1250", "14090781", map[string]string{
+			".due .v": "¥1,250", ".meter": "¥3,750", ".due p.c": "1 BTC = ¥14,090,781",
+		}},
+	} {
+		t.Run(tt.currency, func(t *testing.T) {
+			t.Parallel()
+			r := invoice("abc")
+			r.ClientCurrency, r.ClientAmount, r.DueAmount = tt.currency, tt.price, tt.due
+			r.Status, r.Exceptions = api.StatusPending, []string{api.ExceptionUnderpaid}
+			r.PaymentMethods[0].RateClient = tt.rate
+			doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
+			for selector, want := range tt.want {
+				if got := doc.Find(selector).First().Text(); !strings.Contains(got, want) {
+					t.Errorf("%s: %q, want %q in it", selector, got, want)
+				}
+			}
+			if body := doc.Find("body").Text(); strings.Contains(body, "€") || strings.Contains(body, "$") {
+				t.Errorf("euros or dollars on the page: %s", body)
 			}
 		})
 	}

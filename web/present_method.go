@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -103,6 +104,12 @@ func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 			Text:   sentence(s.shop) + " looks for this payment by hand, so this page will not show by itself that it has arrived.",
 		})
 	}
+	if m.Behind {
+		notes = append(notes, views.Note{
+			Strong: "This may take longer than usual.",
+			Text:   "We are still reading what is new on the " + m.NetworkName + " network. A payment is not lost: it shows here once we have read on.",
+		})
+	}
 	if rest && m.SmallestAmount != "" && m.DueAmount == m.SmallestAmount {
 		notes = append(notes, views.Note{
 			Strong: "The network carries no less than " + m.SmallestAmount + " " + symbol(m) + ".",
@@ -162,9 +169,10 @@ func unit(r api.Resource, code string) string {
 	return code
 }
 
-// price is that of one coin, said after an amount of it.
+// price is that of one coin, said after an amount of it. A service that speaks
+// only the specification tells it in euro and dollars.
 func price(r api.Resource, m api.PaymentMethod) string {
-	one := map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency]
+	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if one == "" {
 		return ""
 	}

@@ -62,9 +62,14 @@ in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> 
 		RunE: func(c *cobra.Command, args []string) error {
 			// What has spaces in it is joined, so that the words of a wallet are told apart.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
-			key, err := keys.Parse(text, kind, keys.Main, keys.Script(script))
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			network := app.KeyNetwork(cfg, kind)
+			key, err := keys.Parse(text, kind, network, keys.Script(script))
 			if errors.Is(err, keys.ErrScript) && script == "" {
-				return s.showCandidates(c, text, kind, err)
+				return s.showCandidates(c, text, kind, network, err)
 			}
 			if err != nil {
 				return fmt.Errorf("wallet add: %w", err)
@@ -122,7 +127,7 @@ func refuseTwice(ctx context.Context, core *app.Core, merchantID string, key key
 		if err != nil {
 			return fmt.Errorf("wallet %s: %w", wallet.ID, err)
 		}
-		if have.Same(key) {
+		if there, err := have.On(key.Network()); err == nil && there.Same(key) {
 			return fmt.Errorf("this key is the %s wallet already", key.Kind())
 		}
 	}
@@ -138,11 +143,11 @@ type candidates struct {
 
 // showCandidates refuses a key that does not say its script, and shows what its
 // owner can choose it by.
-func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, refusal error) error {
+func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, network keys.Network, refusal error) error {
 	refusal = fmt.Errorf("wallet add: %w", refusal)
 	found := candidates{Error: refusal.Error(), Candidates: map[keys.Script][]string{}}
 	for _, script := range keys.Scripts(kind) {
-		key, err := keys.Parse(text, kind, keys.Main, script)
+		key, err := keys.Parse(text, kind, network, script)
 		if err != nil {
 			return fmt.Errorf("wallet add: %w", err)
 		}
@@ -168,6 +173,10 @@ func (s *shell) walletList() *cobra.Command {
 		Short: "List the wallets in force with their first addresses",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
 			core, shop, err := s.shop(c)
 			if err != nil {
 				return err
@@ -183,6 +192,9 @@ func (s *shell) walletList() *cobra.Command {
 					key, err := keys.Load(wallet.Key)
 					if err != nil {
 						return fmt.Errorf("wallet %s: %w", wallet.ID, err)
+					}
+					if there, err := key.On(app.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
+						key = there // else it is shown as it was added, under another network
 					}
 					row, err := newWalletRow(key, mode)
 					if err != nil {

@@ -58,11 +58,15 @@ type PaymentMethod struct {
 	SmallestAmount string `json:"smallest_amount"`
 	RateEUR        string `json:"rate_eur"`
 	RateUSD        string `json:"rate_usd"`
+	RateClient     string `json:"rate_client"`   // in ClientCurrency
 	PaymentURI     string `json:"payment_uri"`   // asks for DueAmount
 	PaymentCode    string `json:"payment_code"`  // the same, for a QR code
 	AddressCode    string `json:"address_code"`  // tokens: the QR code to show first
 	Confirmations  int    `json:"confirmations"` // asked for this amount
 	Watched        bool   `json:"watched"`       // false: nobody looks for this money
+	// Behind tells that the network was not looked at lately: what is sent shows
+	// later than usual.
+	Behind bool `json:"behind"`
 }
 
 // Payment is a transfer counted, or not counted, to the invoice.
@@ -94,6 +98,7 @@ type QuotedPrice struct {
 	ExpectedAmount string `json:"expected_amount"`
 	RateEUR        string `json:"rate_eur"`
 	RateUSD        string `json:"rate_usd"`
+	RateClient     string `json:"rate_client"`
 }
 
 // SimulateRequest is the body of a simulation on a test invoice.

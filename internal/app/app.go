@@ -82,6 +82,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 			return err
 		}
 	}
+	fiats, err := fiats(c)
+	if err != nil {
+		return err
+	}
 	rates, keepRates, err := rateTable(c, o)
 	if err != nil {
 		return err
@@ -89,13 +93,24 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if keepRates != nil {
 		a.loops = append(a.loops, keepRates)
 	}
+	networks, err := liveNetworks(c, core.Now, o.Log)
+	if err != nil {
+		return err
+	}
 	if !o.Demo {
-		tellUnwatched(o.Log, bool(c.Unwatched))
+		tellWatched(o.Log, networks, bool(c.Unwatched))
+	}
+	if !c.Unwatched {
+		if err := core.mustLookStill(ctx, networks); err != nil {
+			return err
+		}
 	}
 	sim := simnet.New(core.Storage, core.Now)
+	watched := networksOf(networks)
+	numbers := newMetrics(core, watched)
 	invoices := invoice.NewService(invoice.Config{
 		Storage:   core.Storage,
-		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: liveNetworks(), invoice.Test: {sim}},
+		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: watched, invoice.Test: {sim}},
 		Rates:     rates,
 		Unwatched: bool(c.Unwatched),
 		Now:       core.Now,
@@ -105,7 +120,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	})
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
-		BaseURL: c.BaseURL, BasePath: c.BasePath(), MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
 		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
@@ -115,14 +130,41 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err != nil {
 		return err
 	}
-	a.loops = append(a.loops,
-		invoice.NewExpirer(invoices, time.Second, o.Log).Run,
-		watcher.New(watcher.Config{
-			Network: sim, Storage: core.Storage, Observer: invoices, Holder: token(16),
-			Every: time.Second, Now: core.Now, Log: o.Log,
-		}).Run,
-	)
-	return a.listen(ctx, c, edges(c.BasePath(), service, pages))
+	newWatcher := func(n chain.Scanner) *watcher.Watcher {
+		return watcher.New(watcher.Config{
+			Network: n, Storage: core.Storage, Observer: invoices, Holder: token(16),
+			Every: time.Second, Now: core.Now, Log: o.Log, Scanned: numbers.scanned(n.ID()),
+		})
+	}
+	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run)
+	for _, l := range networks {
+		if scanner, ok := l.Network.(chain.Scanner); ok {
+			a.loops = append(a.loops, a.watch(core, l, newWatcher(scanner)))
+		}
+	}
+	if err := a.listenMetrics(ctx, c, numbers); err != nil {
+		return err
+	}
+	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched)))
+}
+
+// listenMetrics opens the port for Prometheus, if there is to be one.
+func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics) error {
+	if c.Metrics == "" {
+		return nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Metrics)
+	if err != nil {
+		return fmt.Errorf("CHEQUER_METRICS: listen: %w", err)
+	}
+	a.close = append(a.close, func() error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	a.loops = append(a.loops, m.serve(l))
+	return nil
 }
 
 // NewStorefront is storefront and payment page alone, in front of a service
@@ -167,15 +209,19 @@ func limits(c config.Config) server.Limits {
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
-// edges sends the paths of the API to the service and everything else to the
-// pages. Repeated slashes count as one, since a client sends them.
-func edges(basePath string, service, pages http.Handler) http.Handler {
+// edges sends the paths of the API to the service, /readyz to who looks after the
+// program, and everything else to the pages. Repeated slashes count as one, since
+// a client sends them.
+func edges(basePath string, service, pages, ready http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if server.Owns(r.URL.Path, basePath) {
+		switch {
+		case server.Owns(r.URL.Path, basePath):
 			service.ServeHTTP(w, r)
-			return
+		case r.URL.Path == basePath+"/readyz":
+			ready.ServeHTTP(w, r)
+		default:
+			pages.ServeHTTP(w, r)
 		}
-		pages.ServeHTTP(w, r)
 	})
 }
 

@@ -68,7 +68,13 @@ func demo(t *testing.T, settings ...string) *program {
 // create makes an invoice at a path.
 func (p *program) create(path string) (*http.Response, string) {
 	p.t.Helper()
-	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
+	return p.ask(path, `{"amount":12.50,"fiat_currency":"EUR"}`)
+}
+
+// ask sends a body with the demo's key.
+func (p *program) ask(path, text string) (*http.Response, string) {
+	p.t.Helper()
+	body := []byte(text)
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+path, bytes.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)

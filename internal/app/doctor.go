@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/rates"
 )
 
 // Level says how bad a finding is.
@@ -58,12 +58,13 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	if err := examineRates(ctx, cfg, say); err != nil {
 		return nil, err
 	}
-	c.examineNetworks(cfg, wallets, say)
-	examinePrices(cfg, wallets, say)
-	if err := c.examineGaps(ctx, shop.ID, say); err != nil {
+	networks, err := liveNetworks(cfg, c.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
 		return nil, err
 	}
-	if err := c.examineScans(ctx, say); err != nil {
+	c.examineNetworks(ctx, cfg, networks, wallets, say)
+	examinePrices(cfg, networks, wallets, say)
+	if err := c.examineGaps(ctx, networks, shop.ID, say); err != nil {
 		return nil, err
 	}
 	keys, err := c.Storage.Keys(ctx, shop.ID)
@@ -107,10 +108,26 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 		priced = true
 		say(LevelOK, "rate "+p.Pair, "%s", p.Price)
 	}
+	examineFiats(cfg, report, say)
 	if !priced {
 		say(LevelFail, "rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08 sets them by hand")
 	}
 	return nil
+}
+
+// examineFiats says whether invoices can be made in the currencies that are
+// switched on.
+func examineFiats(cfg config.Config, report rates.Report, say func(Level, string, string, ...any)) {
+	list, _ := fiats(cfg) // a wrong one stopped the start
+	for _, fiat := range list {
+		pair := "EUR-" + fiat.Code
+		i := slices.IndexFunc(report.Pairs, func(p rates.PairReport) bool { return p.Pair == pair })
+		if i >= 0 && report.Pairs[i].Fault == "" {
+			say(LevelOK, "currency "+fiat.Code, "a euro is %s %s", report.Pairs[i].Price, fiat.Code)
+			continue
+		}
+		say(LevelFail, "currency "+fiat.Code, "no invoice can be made in it: the European Central Bank's table has no price of the last 5 days")
+	}
 }
 
 func dropped(why string) string {
@@ -120,45 +137,13 @@ func dropped(why string) string {
 	return ", left out: " + why
 }
 
-// examineNetworks says who looks for the money of the wallets.
-func (c *Core) examineNetworks(cfg config.Config, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
-	for _, n := range liveNetworks() {
-		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool {
-			return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Wallet == w.Asset })
-		})
-		_, watched := n.(chain.Scanner)
-		switch {
-		case !used:
-		case watched:
-			say(LevelOK, "network "+string(n.ID()), "is watched")
-		case bool(cfg.Unwatched):
-			say(LevelWarn, "network "+string(n.ID()), "is offered, but nobody looks: check each payment in your own wallet")
-		default:
-			say(LevelFail, "network "+string(n.ID()), "is not offered, as nobody looks at it yet; CHEQUER_UNWATCHED=on offers it all the same")
-		}
-	}
-}
-
-// examineScans says how far the running server has looked.
-func (c *Core) examineScans(ctx context.Context, say func(Level, string, string, ...any)) error {
-	progress, err := c.Storage.Progress(ctx)
-	if err != nil {
-		return err
-	}
-	for id, p := range progress {
-		age := c.Now().Sub(p.Scanned).Round(time.Second)
-		say(LevelOK, "network "+string(id), "scanned to block %d, %s ago", p.Tip.Height, age)
-	}
-	return nil
-}
-
 // gapLimit is how many unused addresses in a row wallets look beyond. See BIP 44,
 // "Address gap limit".
 const gapLimit = 20
 
 // examineGaps warns when a wallet may have stopped looking at new addresses.
-func (c *Core) examineGaps(ctx context.Context, merchantID string, say func(Level, string, string, ...any)) error {
-	for _, n := range liveNetworks() {
+func (c *Core) examineGaps(ctx context.Context, networks []live, merchantID string, say func(Level, string, string, ...any)) error {
+	for _, n := range networks {
 		unused, err := c.Storage.UnusedInARow(ctx, merchantID, n.ID())
 		if err != nil {
 			return err
@@ -185,12 +170,12 @@ func examineAddress(cfg config.Config, say func(Level, string, string, ...any)) 
 }
 
 // examinePrices says which coins of the wallets the fixed rates leave out.
-func examinePrices(cfg config.Config, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
+func examinePrices(cfg config.Config, networks []live, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
 	moment, loop, err := rateTable(cfg, Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil || loop != nil {
 		return // said already, or told by the sources
 	}
-	for _, n := range liveNetworks() {
+	for _, n := range networks {
 		for _, a := range n.Assets() {
 			used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet })
 			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); used && err != nil {

@@ -1,34 +1,185 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/config"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/watcher"
 )
 
-// liveNetworks are the networks of real money.
-func liveNetworks() []chain.Network {
-	return []chain.Network{
-		bitcoin.New(bitcoin.Mainnet),
-		bitcoin.New(bitcoin.Litecoin),
-		ethereum.New(ethereum.Mainnet),
-		ethereum.New(ethereum.Base),
+// live is a network of real money, or of its test coins.
+type live struct {
+	chain.Network
+	// run keeps the source of a watched network going, until the context ends; nil
+	// where that needs nothing.
+	run func(context.Context) error
+	// probe asks the source once how it stands; nil where that needs a running
+	// server.
+	probe func(context.Context) error
+	// setting is what would have the network watched; "" when nothing does yet.
+	setting string
+}
+
+// wallet is the kind of wallet that the network's destinations come from.
+func (l live) wallet() string { return l.Assets()[0].Wallet }
+
+// liveNetworks are the networks that the settings name. Nothing is opened or
+// asked before they are run.
+func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
+	btc, err := family(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
+	if err != nil {
+		return nil, err
+	}
+	ltc, err := family(c, c.Litecoin, "CHEQUER_LITECOIN_NODE", bitcoin.Litecoins, now, log)
+	if err != nil {
+		return nil, err
+	}
+	return []live{btc, ltc, {Network: ethereum.New(ethereum.Mainnet)}, {Network: ethereum.New(ethereum.Base)}}, nil
+}
+
+// family is one network of Bitcoin's family, watched as its settings say.
+func family(c config.Config, s config.Chain, setting string, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (l live, err error) {
+	network := bitcoin.New(paramsOf(s, known))
+	switch {
+	case s.Off():
+		l = live{Network: network}
+	case s.Node == config.NodeLight:
+		l = lightClient(c, network, now, log)
+	default:
+		l, err = ownNode(s, setting, network, now, log)
+	}
+	l.setting = setting
+	return l, err
+}
+
+// paramsOf are those of the network that the settings name.
+func paramsOf(s config.Chain, known []bitcoin.Params) bitcoin.Params {
+	i := slices.IndexFunc(known, func(p bitcoin.Params) bool { return p.Name == s.Network })
+	return known[max(i, 0)]
+}
+
+// KeyNetwork is the network that the keys of live wallets of a kind are for.
+func KeyNetwork(c config.Config, kind keys.Kind) keys.Network {
+	switch kind {
+	case keys.BTC:
+		return paramsOf(c.Bitcoin, bitcoin.Bitcoins).Keys
+	case keys.LTC:
+		return paramsOf(c.Litecoin, bitcoin.Litecoins).Keys
+	}
+	return keys.Main
+}
+
+// networksOf are what the domain sees of live networks.
+func networksOf(all []live) []chain.Network {
+	found := make([]chain.Network, len(all))
+	for i, l := range all {
+		found[i] = l.Network
+	}
+	return found
+}
+
+// watch looks at a network from the moment on that there is a wallet for it.
+func (a *App) watch(core *Core, l live, w *watcher.Watcher) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if !core.awaitWallet(ctx, l.wallet()) {
+			return nil
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return w.Run(ctx) })
+		if l.run != nil {
+			group.Go(func() error { return keepRunning(ctx, l, a.log) })
+		}
+		return group.Wait()
 	}
 }
 
-// tellUnwatched logs which networks nobody looks at, and what follows.
-func tellUnwatched(log *slog.Logger, offered bool) {
-	for _, n := range liveNetworks() {
-		switch _, watched := n.(chain.Scanner); {
+// newWallet is how often it is looked for a first wallet.
+const newWallet = time.Second
+
+// awaitWallet waits for a wallet of a kind; false when the context ended.
+func (c *Core) awaitWallet(ctx context.Context, kind string) bool {
+	tick := time.NewTicker(newWallet)
+	defer tick.Stop()
+	for {
+		if there, err := c.Storage.HasWallet(ctx, kind); err == nil && there {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+// tryAgain is how long a source that failed is left alone.
+const tryAgain = 30 * time.Second
+
+// keepRunning runs a network's source, and again when it failed: the rest of the
+// program goes on meanwhile.
+func keepRunning(ctx context.Context, l live, log *slog.Logger) error {
+	for {
+		err := l.run(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		log.Error("source of a network failed", "network", l.ID(), "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(tryAgain):
+		}
+	}
+}
+
+// mustLookStill is an error when open invoices wait for money on a network that
+// nobody looks at any more.
+func (c *Core) mustLookStill(ctx context.Context, all []live) error {
+	var watched []chain.ID
+	for _, l := range all {
+		if _, ok := l.Network.(chain.Scanner); ok {
+			watched = append(watched, l.ID())
+		}
+	}
+	open, err := c.Storage.OpenWatched(ctx, watched)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	var says []string
+	for _, network := range slices.Sorted(maps.Keys(open)) {
+		says = append(says, fmt.Sprintf("%s (%d open invoices)", network, open[network]))
+	}
+	return errors.New("nobody would look any more for payments on " + strings.Join(says, ", ") +
+		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
+}
+
+// tellWatched logs what is watched on worthless coins and what is not watched at
+// all, and what follows.
+func tellWatched(log *slog.Logger, all []live, offered bool) {
+	for _, l := range all {
+		if b, ok := l.Network.(interface{ Params() bitcoin.Params }); ok && b.Params().Keys != keys.Main {
+			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", l.ID())
+		}
+		switch _, watched := l.Network.(chain.Scanner); {
 		case watched:
 		case offered:
-			log.Warn("network is offered, but nobody looks for payments on it", "network", n.ID())
+			log.Warn("network is offered, but nobody looks for payments on it", "network", l.ID())
 		default:
-			log.Warn("network is not offered, as nobody looks for payments on it", "network", n.ID(), "setting", "CHEQUER_UNWATCHED")
+			log.Warn("network is not offered, as nobody looks for payments on it", "network", l.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
 }

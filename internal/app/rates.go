@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,16 +12,21 @@ import (
 
 	"chequer/internal/config"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 	"chequer/internal/rates"
 )
 
 // demoRates are made up, and marked as such wherever they are shown.
-const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08"
+const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08," +
+	"EUR-AUD=1.65,EUR-BRL=6.2,EUR-CAD=1.5,EUR-CHF=0.95,EUR-CNY=7.8,EUR-CZK=24.5,EUR-DKK=7.46,EUR-GBP=0.86,EUR-HKD=8.4," +
+	"EUR-HUF=390,EUR-IDR=18000,EUR-ILS=3.9,EUR-INR=95,EUR-ISK=145,EUR-JPY=165,EUR-KRW=1550,EUR-MXN=20,EUR-MYR=4.8," +
+	"EUR-NOK=11.7,EUR-NZD=1.85,EUR-PHP=63,EUR-PLN=4.25,EUR-RON=5.05,EUR-SEK=11,EUR-SGD=1.45,EUR-THB=37,EUR-TRY=45,EUR-ZAR=20"
 
 // Check says what is wrong with settings that only the program's parts can judge.
 func Check(c config.Config) error {
+	_, fault := fiats(c)
 	_, _, err := rateTable(c, Options{Log: slog.New(slog.DiscardHandler)})
-	return err
+	return errors.Join(fault, err)
 }
 
 // rateTable makes the table that the settings ask for, and the loop that keeps it
@@ -36,6 +42,9 @@ func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop fu
 		if err != nil {
 			return nil, nil, fmt.Errorf("CHEQUER_RATES: %w", err)
 		}
+		if err := checkPriced(c, fixed); err != nil {
+			return nil, nil, err
+		}
 		return func() invoice.Rates { return fixed }, nil, nil
 	}
 	live, err := liveTable(c, o.Log)
@@ -43,6 +52,18 @@ func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop fu
 		return nil, nil, err
 	}
 	return func() invoice.Rates { return liveRates{live.View()} }, live.Run, nil
+}
+
+// checkPriced says which of the currencies that are switched on have no fixed price.
+func checkPriced(c config.Config, fixed *rates.Fixed) error {
+	list, _ := fiats(c) // what is none is said elsewhere
+	var faults []error
+	for _, fiat := range list {
+		if _, err := fixed.Rate(money.EUR.Code, money.EUR, fiat); err != nil {
+			faults = append(faults, fmt.Errorf("CHEQUER_RATES: fixed rates need EUR-%s, as CHEQUER_FIAT names %s", fiat.Code, fiat.Code))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // liveTable asks the exchanges.
@@ -61,8 +82,8 @@ type liveRates struct{ rates.View }
 
 // Evidence implements invoice.Rates. It leaves out when it was asked for, which
 // the quote tells, so that quotes of the same moment share it.
-func (r liveRates) Evidence(codes ...string) string {
-	e := r.View.Evidence(codes...)
+func (r liveRates) Evidence(fiat money.Currency, codes ...string) string {
+	e := r.View.Evidence(fiat, codes...)
 	e.At = time.Time{}
 	return e.String()
 }

@@ -158,6 +158,7 @@ func (c *check) method(m *api.PaymentMethod) {
 	c.amount("payment_methods.smallest_amount", m.SmallestAmount)
 	c.rate("payment_methods.rate_eur", m.RateEUR)
 	c.rate("payment_methods.rate_usd", m.RateUSD)
+	c.rate("payment_methods.rate_client", m.RateClient)
 	c.word("payment_methods.payment_uri", m.PaymentURI, maxURI)
 	c.word("payment_methods.payment_code", m.PaymentCode, maxURI)
 	c.word("payment_methods.address_code", m.AddressCode, maxURI)
@@ -188,6 +189,7 @@ func (c *check) quote(q *api.Quote) {
 		c.amount("quotes.prices.expected_amount", p.ExpectedAmount)
 		c.rate("quotes.prices.rate_eur", p.RateEUR)
 		c.rate("quotes.prices.rate_usd", p.RateUSD)
+		c.rate("quotes.prices.rate_client", p.RateClient)
 	}
 }
 

@@ -24,12 +24,12 @@ const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"s
 	"created_at":"2026-11-27T12:00:00.000Z","expired_at":"2026-11-27T12:15:00.000Z","paid_at":"","paid_currency":"","paid_tx":"",
 	"client_amount":"56.50","client_currency":"EUR","paid_amount":"0","due_amount":"56.5","overpaid_amount":"0","seconds_left":900,
 	"payment_methods":[{"crypto_currency":"BTC","symbol":"BTC","name":"Bitcoin","network":"bitcoin","network_name":"Bitcoin","decimals":8,
-		"address":"bc1q","expected_amount":"0.0006","due_amount":"0.0006","smallest_amount":"0","rate_eur":"86420","rate_usd":"93333.6",
+		"address":"bc1q","expected_amount":"0.0006","due_amount":"0.0006","smallest_amount":"0","rate_eur":"86420","rate_usd":"93333.6","rate_client":"86420",
 		"payment_uri":"bitcoin:bc1q","payment_code":"bitcoin:bc1q","address_code":"","confirmations":1,"watched":true}],
 	"payments":[{"id":"p1","crypto_currency":"BTC","address":"bc1q","amount":"0.0001","fiat_amount":"9","tx":"ab","confirmations":0,
 		"required":1,"state":"seen","first_seen_at":"2026-11-27T12:01:00.000Z"}],
 	"quotes":[{"number":1,"from":"2026-11-27T12:00:00.000Z","until":"2026-11-27T12:15:00.000Z","due_amount":"56.5",
-		"prices":[{"crypto_currency":"BTC","expected_amount":"0.0006","rate_eur":"86420","rate_usd":"93333.6"}]}],
+		"prices":[{"crypto_currency":"BTC","expected_amount":"0.0006","rate_eur":"86420","rate_usd":"93333.6","rate_client":"86420"}]}],
 	"rate_source":"demo","merchant_name":"Atelier Nord","description":"Chair","metadata":{"a":"b"},"language":"de",
 	"url_success":"https://shop.example/ok","url_failure":"http://localhost:8080/no","refund_address":"bc1r",
 	"watched_until":"2026-12-27T12:15:00.000Z"}`
@@ -129,6 +129,7 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 		"payment_methods.smallest_amount": amounts,
 		"payment_methods.rate_eur":        rates,
 		"payment_methods.rate_usd":        rates,
+		"payment_methods.rate_client":     rates,
 		"payment_methods.payment_uri":     words(2048),
 		"payment_methods.payment_code":    words(2048),
 		"payment_methods.address_code":    words(2048),
@@ -151,6 +152,7 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 		"quotes.prices.expected_amount":   amounts,
 		"quotes.prices.rate_eur":          rates,
 		"quotes.prices.rate_usd":          rates,
+		"quotes.prices.rate_client":       rates,
 	} {
 		for _, value := range values {
 			c := hostile(t, false, 200, nil, changed(t, full, field, value))

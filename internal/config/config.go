@@ -29,6 +29,7 @@ type Config struct {
 	Storefront  Switch `env:"STOREFRONT"`
 	Unwatched   Switch `env:"UNWATCHED"`
 	Rates       string `env:"RATES"`
+	Fiat        string `env:"FIAT"`
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
@@ -37,6 +38,11 @@ type Config struct {
 	Passphrase  string `env:"PASSPHRASE"`
 	APIKey      string `env:"API_KEY"`
 	APISecret   string `env:"API_SECRET"`
+	Metrics     string `env:"METRICS"`
+	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
+	Litecoin    Chain  `envPrefix:"LITECOIN_"`
+
+	BitcoinPeers string `env:"BITCOIN_PEERS"`
 }
 
 const prefix = "CHEQUER_"
@@ -87,6 +93,12 @@ func Load(environ []string) (Config, error) {
 		c.BaseURL = "http://" + c.Listen
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.Bitcoin.Node == "" {
+		c.Bitcoin.Node = NodeLight
+	}
+	if c.Litecoin.Node == "" {
+		c.Litecoin.Node = NodeOff
+	}
 	faults = append(faults, c.check()...)
 	return c, errors.Join(faults...)
 }
@@ -135,11 +147,11 @@ func names() []string {
 	if err != nil {
 		panic(err) // a fault in the struct above
 	}
-	list := make([]string, len(params))
+	keys := make([]string, len(params))
 	for i, p := range params {
-		list[i] = p.Key
+		keys[i] = p.Key
 	}
-	return list
+	return keys
 }
 
 // settingFault names the setting that a parse error is about.
@@ -168,7 +180,17 @@ func (c Config) check() []error {
 	case !baseURL.MatchString(c.BaseURL):
 		fault("BASE_URL", "%q is no address like https://pay.example.org or https://example.org/pay", c.BaseURL)
 	}
-	for _, text := range proxies(c.TrustProxy) {
+	if _, port, err := net.SplitHostPort(c.Metrics); c.Metrics != "" && (err != nil || !isPort(port)) {
+		fault("METRICS", "%q is no address like 127.0.0.1:9464", c.Metrics)
+	}
+	c.Bitcoin.check(fault, "BITCOIN", true, "mainnet", "testnet4", "signet", "regtest")
+	for _, peer := range c.Peers() {
+		if host, port, err := net.SplitHostPort(peer); err != nil || host == "" || !isPort(port) {
+			fault("BITCOIN_PEERS", "%q is no address like 127.0.0.1:8333", peer)
+		}
+	}
+	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
+	for _, text := range parts(c.TrustProxy) {
 		if _, _, err := net.ParseCIDR(text); err != nil {
 			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
 		}
@@ -218,17 +240,20 @@ func (c Config) RequestsPerSecond() int {
 
 // Proxies are the networks whose word on a caller's address is believed.
 func (c Config) Proxies() []*net.IPNet {
-	var list []*net.IPNet
-	for _, text := range proxies(c.TrustProxy) {
+	var found []*net.IPNet
+	for _, text := range parts(c.TrustProxy) {
 		if _, n, err := net.ParseCIDR(text); err == nil {
-			list = append(list, n)
+			found = append(found, n)
 		}
 	}
-	return list
+	return found
 }
 
-// proxies are the parts of a list, separated by commas.
-func proxies(list string) []string {
+// Fiats are the codes of the currencies beside euro and dollar, as they are given.
+func (c Config) Fiats() []string { return parts(c.Fiat) }
+
+// parts are those of a list, separated by commas.
+func parts(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 

@@ -38,7 +38,7 @@ func TestKilledWhileCreating(t *testing.T) {
 		t.Run(engine.name, func(t *testing.T) {
 			listen := freePort(t)
 			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
-				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_RATE_LIMIT=off",
+				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATE_LIMIT=off",
 				"CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08")}
 			if url := engine.database(t); url != "" {
 				p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+url)

@@ -88,7 +88,7 @@ func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
 // TestServeHasNoFormUntilItIsAskedFor looks at the root of a server that takes
 // real money.
 func TestServeHasNoFormUntilItIsAskedFor(t *testing.T) {
-	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
+	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
 	p := start(t, settings(t, live...), app.Options{})
 	page := read(t, p.url+"/", http.StatusOK)
 	if got := page.Find("h1").Text(); got != "This is where payments are made" || page.Find("form").Length() > 0 {

@@ -48,9 +48,10 @@ type offer struct {
 }
 
 // Create makes an invoice with everything that can be offered now. It asks no
-// network. The errors are ErrNoWallet, ErrUnwatched, ErrNoMethod, ErrTooLong, ErrNoRate,
-// *TooSmallError and ErrConflict. A known idempotency key returns the invoice
-// that was made with it; ask Replay first, since nothing may be on offer now.
+// network. The errors are ErrNoWallet, ErrUnwatched, ErrNoMethod, ErrTooLong,
+// *NoRateError, *TooSmallError and ErrConflict. A known idempotency key returns
+// the invoice that was made with it; ask Replay first, since nothing may be on
+// offer now.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
 	rates := s.rates()
 	offers, err := s.offers(r, r.Terms.Price, rates)
@@ -61,7 +62,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
-	id, now, evidence := s.id(), s.now(), rates.Evidence(codes(offers)...)
+	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(offers)...)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
 	s.deriveAhead(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
@@ -159,7 +160,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 			}
 			rated = true
 			if price.Expected.IsZero() || price.Expected.Cmp(asset.Dust) < 0 {
-				least := fiatRate(price, due).Value(asset.Dust)
+				least := price.Rate(due.Currency()).Value(asset.Dust)
 				if smallest == nil || least.Cmp(smallest) < 0 {
 					smallest = least
 				}
@@ -180,7 +181,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 	case !short:
 		return nil, ErrTooLong
 	case !rated:
-		return nil, ErrNoRate
+		return nil, &NoRateError{Fiat: due.Currency()}
 	}
 	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
 }
@@ -222,14 +223,11 @@ func priceOf(asset chain.Asset, due money.Amount, rates Rates) (Price, error) {
 		return Price{}, err
 	}
 	price := Price{Asset: asset.Code, EUR: eur, USD: usd}
-	price.Expected = fiatRate(price, due).Convert(due)
-	return price, nil
-}
-
-// fiatRate is the rate of a price in the currency of an amount.
-func fiatRate(p Price, due money.Amount) money.Rate {
-	if due.Currency() == money.USD {
-		return p.USD
+	if fiat := due.Currency(); fiat != money.EUR && fiat != money.USD {
+		if price.Other, err = rates.Rate(asset.Rate, asset.Currency, fiat); err != nil {
+			return Price{}, err
+		}
 	}
-	return p.EUR
+	price.Expected = price.Rate(due.Currency()).Convert(due)
+	return price, nil
 }

@@ -37,6 +37,15 @@ var (
 	ErrUnavailable = errors.New("the database does not answer now")
 )
 
+// NoRateError is ErrNoRate and names the currency.
+type NoRateError struct{ Fiat money.Currency }
+
+// Error implements error.
+func (e *NoRateError) Error() string { return ErrNoRate.Error() + " in " + e.Fiat.Code }
+
+// Unwrap returns ErrNoRate.
+func (e *NoRateError) Unwrap() error { return ErrNoRate }
+
 // TooSmallError means that no method carries so little; Smallest works.
 type TooSmallError struct{ Smallest money.Amount }
 

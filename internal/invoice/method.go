@@ -41,6 +41,18 @@ type Price struct {
 	Expected money.Amount
 	EUR      money.Rate
 	USD      money.Rate
+	Other    money.Rate // in the invoice's currency, where that is neither
+}
+
+// Rate is the price in fiat, which is euro, dollar or the invoice's currency.
+func (p Price) Rate(fiat money.Currency) money.Rate {
+	switch fiat {
+	case money.EUR:
+		return p.EUR
+	case money.USD:
+		return p.USD
+	}
+	return p.Other
 }
 
 // Price finds the price of an asset.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,9 +21,9 @@ type Rates interface {
 	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
 	// Source says in a word where rates come from.
 	Source() string
-	// Evidence is what the rates of some codes rest on, to be kept with a quote; ""
-	// when there is nothing to say.
-	Evidence(codes ...string) string
+	// Evidence is what the rates of some codes in fiat rest on, to be kept with a
+	// quote; "" when there is nothing to say.
+	Evidence(fiat money.Currency, codes ...string) string
 }
 
 // Config is what a Service is made of.
@@ -47,6 +48,7 @@ type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
+	began     time.Time
 	rates     func() Rates
 	unwatched bool
 	now       func() time.Time
@@ -61,7 +63,7 @@ type Service struct {
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
-		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{},
+		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, began: c.Now(),
 	}
 	for _, networks := range c.Networks {
 		for _, n := range networks {
@@ -248,6 +250,34 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 			inv.Cover(network, scanned, p.Gaps)
 		}
 	}
+}
+
+// lately is how old a scan may be before what is sent shows later than usual.
+const lately = 2 * time.Minute
+
+// Behind lists the networks of an open invoice that should be looked at and were
+// not lately, in the order of its methods. A program that has just begun has time
+// for its first look.
+func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
+	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
+		return nil, nil
+	}
+	progress, err := s.storage.Progress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var behind []chain.ID
+	for _, m := range inv.Methods {
+		network := m.Asset.Network
+		seen := progress[network].Scanned
+		if seen.Before(s.began) {
+			seen = s.began
+		}
+		if s.scanned[network] && s.now().Sub(seen) > lately && !slices.Contains(behind, network) {
+			behind = append(behind, network)
+		}
+	}
+	return behind, nil
 }
 
 // event makes an event with its body.

@@ -36,22 +36,20 @@ type shop struct {
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
 
-	mu  sync.Mutex
-	now time.Time
-	ids int
+	mu    sync.Mutex
+	now   time.Time
+	ids   int
+	rates invoice.Rates
 }
 
 func openShop(t *testing.T, table string) *shop {
 	t.Helper()
 	s := &shop{t: t, store: storagetest.SQLite(t), now: noon}
 	s.net = simnet.New(s.store, s.clock)
-	fixed, err := rates.ParseFixed(table, "fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.reprice(table)
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
-		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return fixed },
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: s.moment,
 		Now: s.clock, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
 			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.Standing.Status)
@@ -78,6 +76,22 @@ func (s *shop) clock() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
+}
+
+// reprice sets what coins cost from now on.
+func (s *shop) reprice(table string) {
+	s.t.Helper()
+	fixed, err := rates.ParseFixed(table, "fixed")
+	s.must(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rates = fixed
+}
+
+func (s *shop) moment() invoice.Rates {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rates
 }
 
 func (s *shop) pass(d time.Duration) {
@@ -203,6 +217,7 @@ func TestQuotedAmountHoldsWhateverTheRateDoes(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
+	s.reprice("BTC-EUR=9000,EUR-USD=2")
 	s.pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 	s.wantStatus(inv, invoice.Paid)

@@ -42,10 +42,17 @@ func Parse(text string, kind Kind, network Network, script Script) (Key, error) 
 	if err != nil {
 		return Key{}, err
 	}
-	if key.network != network {
-		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, key.network, network)
+	return key.On(network)
+}
+
+// On is k with the addresses of a network; ErrNetwork when its letters are those
+// of another.
+func (k Key) On(network Network) (Key, error) {
+	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
+		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}
-	return key, nil
+	k.network = network
+	return k, nil
 }
 
 func parse(text string, kind Kind, script Script) (Key, error) {

@@ -15,10 +15,12 @@ const (
 // Network tells real money from play money.
 type Network string
 
-// The networks of a kind. All test networks of a coin spell addresses alike.
+// The networks of a kind. Public test networks of a coin spell addresses alike;
+// Regtest is a private one, with the keys of Test and a spelling of its own.
 const (
-	Main Network = "main"
-	Test Network = "test"
+	Main    Network = "main"
+	Test    Network = "test"
+	Regtest Network = "regtest"
 )
 
 // Script is how an address locks its money: what people call its type.
@@ -60,6 +62,10 @@ func prefixesOf(kind Kind, network Network) prefixes {
 		return prefixes{p2pkh: 0x00, p2sh: 0x05, bech32: "bc"}
 	case kind == BTC && network == Test:
 		return prefixes{p2pkh: 0x6f, p2sh: 0xc4, bech32: "tb"}
+	case kind == BTC && network == Regtest:
+		return prefixes{p2pkh: 0x6f, p2sh: 0xc4, bech32: "bcrt"}
+	case kind == LTC && network == Regtest:
+		return prefixes{p2pkh: 0x6f, p2sh: 0x3a, bech32: "rltc"}
 	case kind == LTC && network == Main:
 		return prefixes{p2pkh: 0x30, p2sh: 0x32, bech32: "ltc"}
 	case kind == LTC && network == Test:

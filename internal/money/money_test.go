@@ -169,12 +169,3 @@ func TestBugs_of_ours_panic(t *testing.T) {
 		})
 	}
 }
-
-func TestFiat(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]bool{"EUR": true, "USD": true, "eur": false, "BTC": false, "": false} {
-		if got, ok := money.Fiat(code); ok != want || ok && (got.Code != code || got.Decimals != 2) {
-			t.Errorf("Fiat(%q) = %v, %v, want %v", code, got, ok, want)
-		}
-	}
-}

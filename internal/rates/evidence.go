@@ -43,13 +43,13 @@ type AgreedEvidence struct {
 	At    time.Time `json:"at"`
 }
 
-// Evidence tells what the rates of some coins in euro and dollars rest on. Coins
-// without a rate are left out.
-func (v View) Evidence(codes ...string) Evidence {
+// Evidence tells what the rates of some coins in euro, dollars and perhaps another
+// currency rest on. Coins without a rate are left out.
+func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
 	e := Evidence{Source: v.Source(), At: stamp(v.at), Pairs: []PairEvidence{}}
 	var told []string
 	for _, code := range codes {
-		for _, fiat := range []money.Currency{money.EUR, money.USD} {
+		for _, fiat := range []money.Currency{money.EUR, money.USD, fiat} {
 			_, pairs, err := v.find(code, money.Currency{Code: code}, fiat)
 			if err != nil {
 				continue

@@ -21,9 +21,9 @@ var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 
 // ParseFixed reads "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08": the price of
 // one of the first in the second. Source is the word that tells where these
-// prices come from. EUR-USD must be there, since every invoice shows both. An
-// EURC is a euro and a USDC a dollar unless the table says otherwise. The error
-// names every fault.
+// prices come from. EUR-USD must be there, since every invoice shows both; other
+// currencies are priced from the euro, as in "EUR-CHF=0.93". An EURC is a euro and
+// a USDC a dollar unless the table says otherwise. The error names every fault.
 func ParseFixed(text, source string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
 	given := map[string]bool{}
@@ -49,8 +49,10 @@ func ParseFixed(text, source string) (*Fixed, error) {
 // checkFixed says what is wrong with one price of a table.
 func checkFixed(pair, price string) error {
 	coin, fiat, _ := strings.Cut(pair, "-")
-	if _, known := money.Fiat(fiat); !known || price == "" {
-		return fmt.Errorf("%q: want COIN-EUR=PRICE or COIN-USD=PRICE", pair)
+	_, known := money.Fiat(fiat)
+	quoted := fiat == money.EUR.Code || fiat == money.USD.Code || coin == money.EUR.Code
+	if !known || !quoted || coin == fiat || price == "" {
+		return fmt.Errorf("%q: want COIN-EUR=PRICE, COIN-USD=PRICE or EUR-CURRENCY=PRICE", pair)
 	}
 	if !slices.Contains(priced, coin) {
 		return fmt.Errorf("%s: there is no such coin; there are %s", pair, strings.Join(priced, " "))
@@ -65,13 +67,24 @@ func checkFixed(pair, price string) error {
 func (f *Fixed) Source() string { return f.source }
 
 // Evidence is none: fixed prices rest on nothing but the setting.
-func (f *Fixed) Evidence(...string) string { return "" }
+func (f *Fixed) Evidence(money.Currency, ...string) string { return "" }
 
-// Rate is the price of one coin in fiat, directly or through EUR-USD;
-// ErrUnknown.
+// Rate is the price of one coin in fiat, directly or through EUR-USD, and through
+// the euro in what is neither euro nor dollar; ErrUnknown.
 func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	if price, ok := f.prices[code+"-"+fiat.Code]; ok {
 		return money.ParseRate(price, coin, fiat)
+	}
+	if exchange, ok := f.prices["EUR-"+fiat.Code]; ok && fiat != money.EUR && fiat != money.USD {
+		euro, err := f.Rate(code, coin, money.EUR)
+		if err != nil {
+			return money.Rate{}, err
+		}
+		rate, err := money.ParseRate(exchange, money.EUR, fiat)
+		if err != nil {
+			return money.Rate{}, err
+		}
+		return euro.Via(rate)
 	}
 	euroDollar, err := money.ParseRate(f.prices["EUR-USD"], money.EUR, money.USD)
 	if err != nil {

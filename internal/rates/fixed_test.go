@@ -10,12 +10,13 @@ import (
 
 func TestFixed(t *testing.T) {
 	t.Parallel()
-	fixed, err := rates.ParseFixed("BTC-EUR=86420.00, ETH-USD=2862.108,EUR-USD=1.08", "fixed")
+	fixed, err := rates.ParseFixed("BTC-EUR=86420.00, ETH-USD=2862.108,EUR-USD=1.08,EUR-CHF=0.9312345,EUR-JPY=163.05", "fixed")
 	if err != nil {
 		t.Fatal(err)
 	}
 	eurc := money.Currency{Code: "EURC", Decimals: 6}
 	usdc := money.Currency{Code: "USDC", Decimals: 6}
+	chf, jpy := money.Currency{Code: "CHF", Decimals: 2}, money.Currency{Code: "JPY"}
 	for _, tt := range []struct {
 		name string
 		code string
@@ -30,6 +31,10 @@ func TestFixed(t *testing.T) {
 		{"and worth dollars", "EURC", eurc, money.USD, "1.08"},
 		{"a dollar token is a dollar", "USDC", usdc, money.USD, "1"},
 		{"and worth euros", "USDC", usdc, money.EUR, "0.92592593"},
+		{"in another currency through the euro, eight digits", "BTC", money.BTC, chf, "80477.285"},
+		{"through dollar and euro", "ETH", money.ETH, jpy, "432098.81"},
+		{"a euro token in another currency", "EURC", eurc, chf, "0.9312345"},
+		{"a dollar token in another currency", "USDC", usdc, chf, "0.86225417"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,6 +47,12 @@ func TestFixed(t *testing.T) {
 	if _, err := fixed.Rate("LTC", money.LTC, money.EUR); !errors.Is(err, rates.ErrUnknown) {
 		t.Errorf("a coin that is not in the table: %v", err)
 	}
+	if _, err := fixed.Rate("BTC", money.BTC, gbp); !errors.Is(err, rates.ErrUnknown) {
+		t.Errorf("a currency that is not in the table: %v", err)
+	}
+	if _, err := fixed.Rate("LTC", money.LTC, chf); !errors.Is(err, rates.ErrUnknown) {
+		t.Errorf("a coin that is not in the table, in another currency: %v", err)
+	}
 }
 
 func TestParseFixedRefuses(t *testing.T) {
@@ -49,7 +60,7 @@ func TestParseFixedRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "BTC-EUR=1", "BTC-EUR=0,EUR-USD=1", "BTC-EUR=-1,EUR-USD=1", "BTC-EUR=1e5,EUR-USD=1",
 		"BTC=5,EUR-USD=1", "BTC-XYZ=5,EUR-USD=1", "BTC-EUR=1,BTC-EUR=2,EUR-USD=1", "BTC-EUR=80,000,EUR-USD=1",
-		"BTC-EUR=NaN,EUR-USD=1",
+		"BTC-EUR=NaN,EUR-USD=1", "BTC-CHF=5,EUR-USD=1", "USD-CHF=0.9,EUR-USD=1", "EUR-chf=0.9,EUR-USD=1", "EUR-CHF=0,EUR-USD=1", "EUR-EUR=1,EUR-USD=1",
 	} {
 		if _, err := rates.ParseFixed(text, "fixed"); err == nil {
 			t.Errorf("ParseFixed(%q) was accepted", text)

@@ -57,13 +57,13 @@ func swallow(t *testing.T, source rates.Source) {
 	})
 	_ = table.Step(t.Context())
 	for _, code := range []string{"BTC", "USDC", "EURC"} {
-		for _, fiat := range []money.Currency{money.EUR, money.USD} {
+		for _, fiat := range []money.Currency{money.EUR, money.USD, gbp} {
 			if rate, err := table.Rate(code, money.Currency{Code: code, Decimals: 8}, fiat); err == nil && rate.IsZero() {
 				t.Errorf("%s costs nothing", code)
 			}
 		}
 	}
-	_ = table.View().Evidence("BTC", "USDC", "EURC").String()
+	_ = table.View().Evidence(gbp, "BTC", "USDC", "EURC").String()
 	table.Report()
 }
 

@@ -24,6 +24,7 @@ var noon = time.Date(2026, 11, 27, 20, 15, 0, 0, time.UTC)
 var (
 	usdc = money.Currency{Code: "USDC", Decimals: 6}
 	eurc = money.Currency{Code: "EURC", Decimals: 6}
+	gbp  = money.Currency{Code: "GBP", Decimals: 2}
 )
 
 // exchange is a source under test: how it is made and what it answers.

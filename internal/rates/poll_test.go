@@ -179,7 +179,7 @@ func TestTable_is_safe_for_concurrent_use_and_never_waits(t *testing.T) {
 					t.Errorf("price is %s", got)
 				}
 				l.Report()
-				l.View().Evidence("BTC", "EURC")
+				l.View().Evidence(money.EUR, "BTC", "EURC")
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package rates_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +38,14 @@ func TestRate(t *testing.T) {
 		{"the dollars' euro is rounded for the merchant", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.08/1.06"}, nil, "LTC", money.LTC, money.EUR, "78"},
 		{"also by the last trade", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.06/1.08"}, nil, "LTC", money.LTC, money.EUR, "78"},
 		{"and not the euro's dollars", []string{"BTC-EUR", "80000", "EUR-USD", "1.05/1.08/1.06"}, nil, "BTC", money.BTC, money.USD, "84000"},
-		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, money.Currency{Code: "GBP", Decimals: 2}, "67200"},
+		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
+		{"rounded half up to eight digits", []string{"BTC-EUR", "80000.01"}, []string{"EUR-GBP", "0.84125"}, "BTC", money.BTC, gbp, "67300.008"},
+		{"through the euro that comes of dollars", append([]string{"LTC-USD", "84.24"}, euroDollar...), []string{"EUR-GBP", "0.84"}, "LTC", money.LTC, gbp, "65.52"},
+		{"never from a market of its own", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
+		{"a currency that the reference leaves out", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-JPY", "163.05"}, "BTC", money.BTC, gbp, "none"},
+		{"a coin without a price in euro", []string{"BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "none"},
+		{"a euro token in another currency", []string{"EURC-EUR", "0.9993"}, []string{"EUR-GBP", "0.84"}, "EURC", eurc, gbp, "0.84"},
+		{"below the floor in another currency", []string{"EURC-EUR", "0.9799"}, []string{"EUR-GBP", "0.84"}, "EURC", eurc, gbp, "none"},
 		{"a dollar token in euro", append([]string{"USDC-EUR", "0.925"}, euroDollar...), nil, "USDC", usdc, money.EUR, "0.925"},
 		{"a dollar token in dollars", append([]string{"USDC-EUR", "0.925", "USDC-USD", "0.9998"}, euroDollar...), nil, "USDC", usdc, money.USD, "0.9998"},
 		{"a euro token is a euro", append([]string{"EURC-EUR", "0.9993"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
@@ -267,7 +275,7 @@ func TestView_keeps_its_moment(t *testing.T) {
 	if err != nil || rate.Price() != "80000" {
 		t.Errorf("the view moved to %s, %v", rate.Price(), err)
 	}
-	if got := view.Evidence("BTC").Pairs[0].Price; got != "80000" {
+	if got := view.Evidence(money.EUR, "BTC").Pairs[0].Price; got != "80000" {
 		t.Errorf("its evidence moved to %s", got)
 	}
 }
@@ -283,7 +291,7 @@ func TestEvidence(t *testing.T) {
 	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
 	_ = l.Step(t.Context())
 	l.wait(1500 * time.Microsecond)
-	got := l.View().Evidence("BTC", "LTC").String()
+	got := l.View().Evidence(money.EUR, "BTC", "LTC").String()
 	want := `{"source":"live","at":"2026-11-27T20:15:00.001Z","pairs":[` +
 		`{"pair":"BTC-EUR","price":"80050","high":"80100","words":[` +
 		`{"source":"a","bid":"80000","ask":"80000","last":"80000","heard":"2026-11-27T20:15:00Z"},` +
@@ -310,7 +318,7 @@ func TestEvidence_names_the_agreement_that_a_single_source_rests_on(t *testing.T
 	l.b.fails(errors.New("gone"))
 	l.wait(6 * time.Minute)
 	_ = l.Step(t.Context())
-	got := l.View().Evidence("BTC").Pairs
+	got := l.View().Evidence(money.EUR, "BTC").Pairs
 	want := []rates.PairEvidence{{
 		Pair: "BTC-EUR", Price: "80000",
 		Words: []rates.WordEvidence{
@@ -321,6 +329,52 @@ func TestEvidence_names_the_agreement_that_a_single_source_rests_on(t *testing.T
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+}
+
+func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.ecb.says("EUR-GBP", "0.84")
+	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
+	_ = l.Step(t.Context())
+	var got []string
+	for _, p := range l.View().Evidence(gbp, "BTC").Pairs {
+		got = append(got, p.Pair+" "+p.Price)
+	}
+	if diff := cmp.Diff([]string{"BTC-EUR 80000", "EUR-USD 1.08", "EUR-GBP 0.84"}, got); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+}
+
+func TestRate_in_another_currency_ends_with_the_table(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.ecb.says("EUR-GBP", "0.84", "EUR-USD", "1.08")
+	for i := range l.ecb.tickers {
+		l.ecb.tickers[i].Time = noon
+	}
+	_ = l.Step(t.Context())
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "67200"}, {5 * 24 * time.Hour, "67200"}, {time.Second, "none"}} {
+		l.wait(tt.after)
+		_ = l.Step(t.Context())
+		if got := l.price("BTC", money.BTC, gbp); got != tt.want {
+			t.Errorf("%s after the table: got %s, want %s", l.clock().Sub(noon), got, tt.want)
+		}
+	}
+	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
+		t.Errorf("in euro: got %s, want 80000", got)
+	}
+	want := rates.PairReport{Pair: "EUR-GBP", Fault: "no word that counts"}
+	if !slices.Contains(l.Report().Pairs, want) {
+		t.Errorf("the report is %v, want %v in it", l.Report().Pairs, want)
 	}
 }
 

@@ -36,7 +36,8 @@ func (v View) Source() string { return sourceLive }
 
 // Rate is the price of one coin in fiat, from markets between the two, or else
 // through another currency; ErrUnknown. A euro token that is worth its euro
-// costs exactly one.
+// costs exactly one. What is neither euro nor dollar is always priced from the
+// euro: BTC-CHF is BTC-EUR × EUR-CHF.
 func (v View) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	rate, _, err := v.find(code, coin, fiat)
 	return rate, err
@@ -48,14 +49,28 @@ func (v View) find(code string, coin, fiat money.Currency) (money.Rate, []string
 	between := money.USD
 	if fiat != money.EUR {
 		between = money.EUR
-		if _, err := v.direct(money.EUR.Code, money.EUR, fiat); err != nil {
+		exchange, err := v.direct(money.EUR.Code, money.EUR, fiat)
+		if err != nil {
 			return money.Rate{}, nil, err
+		}
+		if fiat != money.USD {
+			return v.through(code, coin, exchange)
 		}
 	}
 	if code == euroToken {
 		return v.euro(coin, fiat)
 	}
 	return v.market(code, coin, fiat, between)
+}
+
+// through is the price of a coin in what a euro exchanges for.
+func (v View) through(code string, coin money.Currency, exchange money.Rate) (money.Rate, []string, error) {
+	euro, pairs, err := v.find(code, coin, money.EUR)
+	if err != nil {
+		return money.Rate{}, nil, err
+	}
+	rate, err := euro.Via(exchange)
+	return rate, append(pairs, pairOf(money.EUR.Code, exchange.Fiat())), err
 }
 
 // euro is the price of a euro token: a euro, as long as markets take it for one.

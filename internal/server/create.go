@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -120,11 +122,21 @@ func parseInvoice(body []byte) (r invoice.CreateRequest, p asked, err error) {
 
 // setPrice makes money of the price that is asked.
 func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
-	fiat, known := money.Fiat(p.code)
-	if !known {
-		return invalid("fiat_currency", "must be EUR or USD")
+	i := slices.IndexFunc(s.fiats, func(c money.Currency) bool { return c.Code == p.code })
+	if i < 0 {
+		return invalid("fiat_currency", "must be "+either(s.fiats))
 	}
-	t.Rules = invoice.DefaultRules(fiat)
-	t.Price, err = price(p.digits, fiat, s.maximum)
+	t.Rules = invoice.DefaultRules(s.fiats[i])
+	t.Price, err = price(p.digits, s.fiats[i], s.maximum)
 	return err
+}
+
+// either names some currencies, two at least: "EUR, USD or CHF".
+func either(list []money.Currency) string {
+	var codes []string
+	for _, c := range list {
+		codes = append(codes, c.Code)
+	}
+	last := len(codes) - 1
+	return strings.Join(codes[:last], ", ") + " or " + codes[last]
 }

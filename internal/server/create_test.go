@@ -77,6 +77,21 @@ func TestCreate_in_dollars(t *testing.T) {
 	golden(t, "invoice_new_usd.json", read(t, response))
 }
 
+// The answer keeps its form: six fields, five per address, rates in euro and
+// dollars.
+func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.take(chf, jpy)
+	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":"5000.00","fiat_currency":"JPY"}`})
+	golden(t, "invoice_new_jpy.json", read(t, response))
+	id := "inv00000000000000000000000000001"
+	l.act(t, id, `{"action":"exact"}`)
+	golden(t, "resource_jpy.json", read(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})))
+	events := l.storage.Events()
+	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
+}
+
 // The answers that public clients of the API family need.
 func TestCreate_quirks_of_public_clients(t *testing.T) {
 	t.Parallel()

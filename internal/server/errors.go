@@ -54,7 +54,6 @@ var known = []struct {
 }{
 	{invoice.ErrNotFound, errNoInvoice},
 	{invoice.ErrConflict, &problem{status: http.StatusConflict, code: "idempotency_conflict", message: "The idempotency key was used with another request"}},
-	{invoice.ErrNoRate, &problem{status: http.StatusServiceUnavailable, code: "no_rate", message: "No payment method can be priced now", retry: 30}},
 	{invoice.ErrNoWallet, &problem{status: http.StatusServiceUnavailable, code: "no_wallet", message: "No payment method is set up yet", retry: 30}},
 	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "No payment method is looked after on this server", retry: 30}},
 	{invoice.ErrNoMethod, invalid("payment_methods", "names nothing that is offered")},
@@ -82,6 +81,12 @@ func explain(err error) *problem {
 	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
 		return invalid("amount", fmt.Sprintf("must be at least %s %s for the payment methods offered",
 			small.Smallest, small.Smallest.Currency().Code))
+	}
+	if unpriced, ok := errors.AsType[*invoice.NoRateError](err); ok {
+		return &problem{
+			status: http.StatusServiceUnavailable, code: "no_rate", retry: 30,
+			message: "No payment method can be priced in " + unpriced.Fiat.Code + " now",
+		}
 	}
 	for _, k := range known {
 		if errors.Is(err, k.err) {

@@ -195,6 +195,22 @@ var mistakes = []mistake{
 	posted("amount with a comma", `{"amount":"1,50","fiat_currency":"EUR"}`),
 	posted("amount too small", `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["BTC"]}`),
 	posted("unknown currency", `{"amount":1,"fiat_currency":"eur"}`),
+	{"currency that is not switched on", func(l *lab) *http.Response {
+		l.take(chf, jpy)
+		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"GBP"}`}))
+	}},
+	{"no decimals in yen", func(l *lab) *http.Response {
+		l.take(jpy)
+		return l.send(create(message{key: "all", body: `{"amount":1.5,"fiat_currency":"JPY"}`}))
+	}},
+	{"too many yen", func(l *lab) *http.Response {
+		l.take(jpy)
+		return l.send(create(message{key: "all", body: `{"amount":1000001,"fiat_currency":"JPY"}`}))
+	}},
+	{"too few yen", func(l *lab) *http.Response {
+		l.take(jpy)
+		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"JPY","payment_methods":["BTC"]}`}))
+	}},
 	posted("bad url_success", with(`"url_success":"javascript:alert(1)"`)),
 	posted("bad url_failure", with(`"url_failure":"//evil.example"`)),
 	posted("bad allow_paid_expired", with(`"allow_paid_expired":1`)),
@@ -225,6 +241,11 @@ var mistakes = []mistake{
 	{"no rate", func(l *lab) *http.Response {
 		l.rates.gone.Store(true)
 		return l.send(create(message{key: "all"}))
+	}},
+	{"no rate in francs", func(l *lab) *http.Response {
+		l.take(chf)
+		l.rates.lacks = "CHF"
+		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"CHF"}`}))
 	}},
 	{"no wallet", func(l *lab) *http.Response {
 		l.merchants.wallets = nil

@@ -49,7 +49,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	if now == nil {
 		now = func() time.Time { return noon }
 	}
-	fixed, err := rates.ParseFixed("BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08", "fixed")
+	fixed, err := rates.ParseFixed("BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08,EUR-CHF=0.95,EUR-JPY=163.05", "fixed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +75,12 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	return l
 }
 
+// take begins anew with currencies beside euro and dollar.
+func (l *lab) take(fiats ...money.Currency) {
+	l.config.Fiats = fiats
+	l.handler = server.New(l.config)
+}
+
 // limit begins anew with limits.
 func (l *lab) limit(limits server.Limits) {
 	l.config.Limits = limits
@@ -89,6 +95,11 @@ func bitcoin(network chain.ID) chain.Asset {
 		Volatile: true, Policy: policy,
 	}
 }
+
+var (
+	chf = money.Currency{Code: "CHF", Decimals: 2}
+	jpy = money.Currency{Code: "JPY"}
+)
 
 var (
 	policy = chain.Policy{Mempool: true, Depth: []chain.Depth{{BelowCents: 500_00, Confirmations: 1}, {Confirmations: 2}}}

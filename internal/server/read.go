@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -22,14 +23,18 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	}
 	header := c.Response().Header()
 	header.Set("Cache-Control", "private, no-cache")
-	if matches(c.Request().Header.Values("If-None-Match"), etag(inv.Version)) {
+	behind, err := s.invoices.Behind(c.Request().Context(), inv)
+	if err != nil {
+		return err
+	}
+	if matches(c.Request().Header.Values("If-None-Match"), tagOf(inv, behind)) {
 		wait := preferredWait(c.Request().Header.Values("Prefer"))
 		if wait > 0 {
 			header.Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
 		}
 		inv, err = s.waitFor(c, inv, wait)
 		if errors.Is(err, invoice.ErrNotModified) {
-			header.Set("ETag", etag(inv.Version))
+			header.Set("ETag", tagOf(inv, behind))
 			return c.NoContent(http.StatusNotModified)
 		}
 		if err != nil {
@@ -37,7 +42,18 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 		}
 	}
 	s.tag(c, inv, inv.Version)
-	return writeJSON(c, http.StatusOK, resource(inv, s.now()))
+	header.Set("ETag", tagOf(inv, behind))
+	return writeJSON(c, http.StatusOK, resource(inv, s.now(), behind))
+}
+
+// tagOf is the tag of an invoice as our own resource shows it: it moves with the
+// version, and with what its networks are behind on.
+func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
+	tag := strconv.FormatInt(inv.Version, 10)
+	for _, network := range behind {
+		tag += "-" + string(network)
+	}
+	return strconv.Quote(tag)
 }
 
 // waitFor waits until an invoice has another version than the one at hand, which

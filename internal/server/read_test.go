@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -89,6 +90,46 @@ func TestStatus_looks_at_no_header(t *testing.T) {
 				t.Errorf("%s: answer %d: %s", name, response.StatusCode, read(t, response))
 			}
 		}
+	}
+}
+
+func TestResource_tells_of_networks_that_were_not_looked_at_lately(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	id := l.create(t, "all", fine)
+	behind := func(tag string) (shown []bool, next string) {
+		t.Helper()
+		response := l.send(look(id, conditional(tag, "")))
+		if response.StatusCode == http.StatusNotModified {
+			return nil, response.Header.Get("ETag")
+		}
+		var r api.Resource
+		if err := json.Unmarshal([]byte(read(t, response)), &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range r.PaymentMethods {
+			shown = append(shown, m.Behind)
+		}
+		return shown, response.Header.Get("ETag")
+	}
+	shown, first := behind("")
+	if slices.Contains(shown, true) || len(shown) == 0 {
+		t.Errorf("just scanned: behind %v", shown)
+	}
+	now = noon.Add(3 * time.Minute)
+	shown, second := behind(first)
+	if slices.Contains(shown, false) || len(shown) == 0 || second == first {
+		t.Errorf("after three minutes: behind %v, tag %s after %s", shown, second, first)
+	}
+	if shown, tag := behind(second); shown != nil || tag != second {
+		t.Errorf("asked again: behind %v, tag %s, want not modified", shown, tag)
+	}
+	if err := l.simnet.observe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if shown, tag := behind(second); slices.Contains(shown, true) || len(shown) == 0 || tag != first {
+		t.Errorf("after a scan: behind %v, tag %s, want %s", shown, tag, first)
 	}
 }
 

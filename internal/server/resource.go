@@ -1,15 +1,18 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
-// resource is our own view of an invoice at a time.
-func resource(inv *invoice.Invoice, now time.Time) api.Resource {
+// resource is our own view of an invoice at a time, with the networks that were
+// not looked at lately.
+func resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resource {
 	t, stands := inv.Terms, inv.Standing
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
@@ -20,7 +23,7 @@ func resource(inv *invoice.Invoice, now time.Time) api.Resource {
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(inv), Payments: payments(inv), Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundAddress: inv.Refund,
 		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)),
@@ -52,11 +55,13 @@ func exceptions(inv *invoice.Invoice) []string {
 
 // paymentMethods are those of the newest quote: one that it could not price
 // cannot be paid by now.
-func paymentMethods(inv *invoice.Invoice) []api.PaymentMethod {
+func paymentMethods(inv *invoice.Invoice, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}
 	for _, m := range inv.Methods {
 		if p, offered := inv.Quote().Price(m.Asset.Code); offered {
-			list = append(list, paymentMethod(inv, m, p))
+			method := paymentMethod(inv, m, p)
+			method.Behind = slices.Contains(behind, m.Asset.Network)
+			list = append(list, method)
 		}
 	}
 	return list
@@ -73,7 +78,7 @@ func paymentMethod(inv *invoice.Invoice, m invoice.Method, p invoice.Price) api.
 		CryptoCurrency: a.Code, Symbol: a.Symbol, Name: a.Name, Network: string(a.Network), NetworkName: a.NetworkName,
 		Contract: a.Contract, Decimals: a.Currency.Decimals, Address: m.Destination.Address,
 		ExpectedAmount: p.Expected.String(), DueAmount: due.String(), SmallestAmount: a.Dust.String(),
-		RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+		RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(), RateClient: p.Rate(inv.Terms.Price.Currency()).Price(),
 		PaymentURI: link.URI, PaymentCode: link.Code, AddressCode: link.Bare,
 		Confirmations: inv.Confirmations(m), Watched: m.Watched,
 	}
@@ -127,6 +132,7 @@ func quotes(inv *invoice.Invoice) []api.Quote {
 		for _, p := range q.Prices {
 			quote.Prices = append(quote.Prices, api.QuotedPrice{
 				CryptoCurrency: p.Asset, ExpectedAmount: p.Expected.String(), RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+				RateClient: p.Rate(q.Due.Currency()).Price(),
 			})
 		}
 		list = append(list, quote)

@@ -64,6 +64,8 @@ type Config struct {
 	BaseURL string
 	// BasePath is what the paths of requests start with.
 	BasePath string
+	// Fiats are the currencies that an invoice may be in beside euro and dollar.
+	Fiats []money.Currency
 	// MaxAmount is the largest price, in whole units of any currency.
 	MaxAmount string
 	// OwnScheme makes our own signature scheme, over the whole request and with a
@@ -85,6 +87,7 @@ type server struct {
 	nonces    Nonces
 	simnet    Simnet
 	baseURL   string
+	fiats     []money.Currency
 	maximum   string
 	now       func() time.Time
 	log       *slog.Logger
@@ -102,6 +105,7 @@ func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, nonces: c.Nonces, simnet: c.Simnet,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
+		fiats:     append([]money.Currency{money.EUR, money.USD}, c.Fiats...),
 		stopping:  c.Stopping,
 		ownScheme: c.OwnScheme,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),

@@ -50,6 +50,62 @@ func TestInvoice_reads_what_was_created(t *testing.T) {
 	})
 }
 
+func TestInvoice_keeps_the_rate_of_its_own_currency(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		yen := money.Currency{Code: "JPY"}
+		price := money.MustParse("1500", yen)
+		want := newInvoice("a", "shop", 0, 0)
+		want.Terms.Price, want.Terms.Rules = price, invoice.DefaultRules(yen)
+		want.Standing.Paid, want.Standing.Due, want.Standing.Overpaid = money.FromCents(1, yen), money.FromCents(1499, yen), money.Zero(yen)
+		want.Quotes[0].Due = price
+		for i, p := range want.Quotes[0].Prices {
+			other, err := money.ParseRate("14090781.5", p.Expected.Currency(), yen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Quotes[0].Prices[i].Other, want.Quotes[0].Prices[i].Expected = other, other.Convert(price)
+		}
+		c := creation("a", "shop")
+		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return want, nil }
+		create(t, s, c)
+		market := money.FromCents(1400, yen)
+		want.Transfers = []invoice.Transfer{{
+			ID: "t:0", Network: "bitcoin", Tx: "t", Asset: "BTC", Script: "shop/BTC/0", Amount: money.MustParse("0.0001", money.BTC),
+			Presence: invoice.Present, FirstSeen: noon, Market: &market,
+		}}
+		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Transfers = want.Transfers
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What is written of an invoice in euro is what always was, so that rows of
+// before read alike.
+func TestInvoice_in_euro_is_written_as_before(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		got := rows(t, url, "SELECT quotes FROM invoices")[0]
+		want := `[{"n":1,"from":1795780800000,"until":1795781700000,"due":"56.5","prices":[` +
+			`{"a":"BTC","x":"0.00065379","eur":"86420","usd":"93333.6"},` +
+			`{"a":"EURC","x":"56.506977","eur":"0.99987654","usd":"1.0798667"},` +
+			`{"a":"ETH","x":"0.01968299","eur":"2870.5","usd":"3100.14"}],"src":"fixed"}]`
+		if got != want {
+			t.Errorf("quotes\n got %s\nwant %s", got, want)
+		}
+	})
+}
+
 func TestInvoice_that_is_not_there_is_ErrNotFound(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for _, id := range []string{"nothing", "", "a\x00", "\xff"} {

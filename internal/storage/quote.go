@@ -27,6 +27,7 @@ type priceRow struct {
 	Expected string `json:"x"`
 	EUR      string `json:"eur,omitempty"`
 	USD      string `json:"usd,omitempty"`
+	Other    string `json:"other,omitempty"` // in the invoice's currency, where that is neither
 }
 
 func quotesToText(quotes []invoice.Quote) string {
@@ -39,6 +40,7 @@ func quotesToText(quotes []invoice.Quote) string {
 		for _, p := range q.Prices {
 			rows[i].Prices = append(rows[i].Prices, priceRow{
 				Asset: p.Asset, Expected: p.Expected.String(), EUR: rateText(p.EUR), USD: rateText(p.USD),
+				Other: rateText(p.Other),
 			})
 		}
 	}
@@ -62,7 +64,7 @@ func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]
 		}
 		q := invoice.Quote{Number: r.Number, From: utc(r.From), Until: utc(r.Until), Due: due, Source: r.Source, Evidence: r.Evidence}
 		for _, p := range r.Prices {
-			price, err := p.price(coins[p.Asset])
+			price, err := p.price(coins[p.Asset], fiat)
 			if err != nil {
 				return nil, fmt.Errorf("quote %d: price of %s: %w", r.Number, p.Asset, err)
 			}
@@ -73,7 +75,7 @@ func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]
 	return quotes, nil
 }
 
-func (r priceRow) price(coin money.Currency) (invoice.Price, error) {
+func (r priceRow) price(coin, fiat money.Currency) (invoice.Price, error) {
 	if coin == (money.Currency{}) {
 		return invoice.Price{}, errors.New("no method offers it")
 	}
@@ -89,7 +91,11 @@ func (r priceRow) price(coin money.Currency) (invoice.Price, error) {
 	if err != nil {
 		return invoice.Price{}, err
 	}
-	return invoice.Price{Asset: r.Asset, Expected: expected, EUR: eur, USD: usd}, nil
+	other, err := parseRate(r.Other, coin, fiat)
+	if err != nil {
+		return invoice.Price{}, err
+	}
+	return invoice.Price{Asset: r.Asset, Expected: expected, EUR: eur, USD: usd, Other: other}, nil
 }
 
 // rateText is the price of a rate, "" when it is none.

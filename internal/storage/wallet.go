@@ -138,6 +138,19 @@ func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.
 	return all, nil
 }
 
+// HasWallet tells whether any merchant has a live wallet for an asset, or had one:
+// invoices of a former wallet may be paid yet.
+func (s *Storage) HasWallet(ctx context.Context, asset string) (bool, error) {
+	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (found bool, err error) {
+		err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM wallets WHERE mode = 'live' AND asset = $1)", asset).Scan(&found)
+		return found, err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for a wallet: %w", err)
+	}
+	return found, nil
+}
+
 func readWalletRow(row scanner) (r walletRow, err error) {
 	err = row.Scan(&r.id, &r.merchantID, &r.mode, &r.asset, &r.key, &r.counter, &r.secret, &r.createdAt, &r.archivedAt, &r.mac)
 	return r, err

@@ -29,6 +29,9 @@ type Config struct {
 	Every time.Duration
 	Now   func() time.Time
 	Log   *slog.Logger
+	// Scanned is told of each scan that was recorded, and how long it took. It may
+	// be nil.
+	Scanned func(chain.Snapshot, time.Duration)
 }
 
 // leaseFor is how long a lead runs: a process that died is followed after it.
@@ -110,6 +113,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if err := w.load(ctx, was); err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
+	begin := time.Now()
 	snapshot, err := w.Network.Scan(ctx, was.Cursor, w.index)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
@@ -123,6 +127,9 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
 	}
 	w.index.drop(reached.Scanned)
+	if w.Scanned != nil {
+		w.Scanned(snapshot, time.Since(begin))
+	}
 	return snapshot.Behind, nil
 }
 

@@ -13,8 +13,15 @@ import (
 // Params are what one network of this family differs by.
 type Params struct {
 	Asset chain.Asset
+	// Name is what settings call it, Chain what a node's getblockchaininfo does.
+	Name, Chain string
+	// Genesis is the hash of its first block.
+	Genesis string
 	// Keys is the network whose keys are taken here.
 	Keys keys.Network
+	// Extended tells that blocks hold more than Bitcoin's do, so that they are read
+	// as a node spells them out.
+	Extended bool
 }
 
 // Network is one network of this family. It implements chain.Network.
@@ -26,7 +33,10 @@ type Network struct {
 // New is the network of some parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
 
-// ID is "bitcoin" or "litecoin".
+// Params are what the network was made of.
+func (n *Network) Params() Params { return n.params }
+
+// ID is "bitcoin" or "litecoin", with the name of a test network behind it.
 func (n *Network) ID() chain.ID { return n.params.Asset.Network }
 
 // Assets is the network's one coin.
@@ -43,9 +53,11 @@ func (n *Network) NewDestination(request chain.Request) (chain.Destination, erro
 	if err != nil {
 		return chain.Destination{}, fmt.Errorf("load the key of a %s wallet: %w", n.params.Asset.Wallet, err)
 	}
-	if key.Kind() != keys.Kind(n.params.Asset.Wallet) || key.Network() != n.params.Keys {
-		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of %s %s: %w",
-			n.ID(), key.Kind(), key.Network(), keys.ErrNetwork)
+	if key.Kind() != keys.Kind(n.params.Asset.Wallet) {
+		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of %s: %w", n.ID(), key.Kind(), keys.ErrNetwork)
+	}
+	if key, err = key.On(n.params.Keys); err != nil {
+		return chain.Destination{}, fmt.Errorf("make a destination on %s: %w", n.ID(), err)
 	}
 	address, script, err := key.Address(request.Index)
 	if err != nil {

@@ -12,7 +12,8 @@ const coinbase = 100
 
 // Mainnet is Bitcoin itself.
 var Mainnet = Params{
-	Keys: keys.Main,
+	Name: "mainnet", Chain: "main", Keys: keys.Main,
+	Genesis: "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
 	Asset: chain.Asset{
 		Code:        "BTC",
 		Symbol:      "BTC",
@@ -33,7 +34,8 @@ var Mainnet = Params{
 
 // Litecoin is Bitcoin's rules with a block every two and a half minutes.
 var Litecoin = Params{
-	Keys: keys.Main,
+	Name: "mainnet", Chain: "main", Keys: keys.Main, Extended: true,
+	Genesis: "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2",
 	Asset: chain.Asset{
 		Code:        "LTC",
 		Symbol:      "LTC",
@@ -49,6 +51,31 @@ var Litecoin = Params{
 		Volatile: true,
 		Policy:   policy(4),
 	},
+}
+
+// Bitcoins and Litecoins are the networks of each, the real one first. Coins of
+// the others are worth nothing. The first blocks are those of chainparams.cpp in
+// Bitcoin Core and Litecoin Core.
+var (
+	Bitcoins = []Params{
+		Mainnet,
+		Mainnet.trial("testnet4", "testnet4", keys.Test, "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043"),
+		Mainnet.trial("signet", "signet", keys.Test, "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6"),
+		Mainnet.trial("regtest", "regtest", keys.Regtest, "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"),
+	}
+	Litecoins = []Params{
+		Litecoin,
+		Litecoin.trial("testnet", "test", keys.Test, "4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0"),
+		Litecoin.trial("regtest", "regtest", keys.Regtest, "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9"),
+	}
+)
+
+// trial is a test network beside a real one.
+func (p Params) trial(name, chainName string, network keys.Network, genesis string) Params {
+	p.Name, p.Chain, p.Keys, p.Genesis = name, chainName, network, genesis
+	p.Asset.Network += chain.ID("-" + name)
+	p.Asset.NetworkName += " " + name
+	return p
 }
 
 // policy asks for as many blocks as fit the time of one of Bitcoin's, so that

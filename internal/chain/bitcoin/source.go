@@ -36,7 +36,8 @@ type Source interface {
 	Inputs(mark uint64) (scripts iter.Seq[string], next uint64)
 	// Pending tells whether a waiting transaction of interest spends an outpoint.
 	Pending(outpoint string) bool
-	// Buried tells of transactions that are too deep in the chain to come back.
+	// Buried tells of transactions that are too deep in the chain to come back: what
+	// they spent is gone for those that wait.
 	Buried(txs []string)
 	// Health is how the source fares, from memory.
 	Health() chain.Health

@@ -48,6 +48,9 @@ func (v *view) keep(ctx context.Context, base Header) error {
 		for _, t := range v.records[0].transfers {
 			buried = append(buried, t.Tx)
 		}
+		for _, c := range v.records[0].conflicts {
+			buried = append(buried, c.Tx)
+		}
 		v.records = v.records[1:]
 	}
 	v.source.Buried(buried)

@@ -1,0 +1,4 @@
+package app
+
+// ExamineFiats lets tests give the doctor what the sources said.
+var ExamineFiats = examineFiats

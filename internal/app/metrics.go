@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"chequer/internal/chain"
+)
+
+// metrics are what Prometheus is told of the networks. What other processes may
+// have done is read from storage when it is asked for; the rest is this process's
+// own.
+type metrics struct {
+	core     *Core
+	networks []chain.Network
+	now      func() time.Time
+	registry *prometheus.Registry
+
+	scanSeconds *prometheus.HistogramVec
+	transfers   *prometheus.CounterVec
+
+	mu    sync.Mutex
+	shown map[chain.ID]map[string]bool // transfers of the newest scan
+}
+
+var (
+	tipHeight = prometheus.NewDesc("chequer_network_tip_height", "Height of the newest block that was scanned.", []string{"network"}, nil)
+	scanAge   = prometheus.NewDesc("chequer_network_scan_age_seconds", "Seconds since the start of the last scan that reached the tip.", []string{"network"}, nil)
+	height    = prometheus.NewDesc("chequer_source_height", "Height of the newest block that this process's source has.", []string{"network"}, nil)
+	peers     = prometheus.NewDesc("chequer_source_peers", "Peers that this process's light client is connected to.", []string{"network"}, nil)
+	healthy   = prometheus.NewDesc("chequer_source_up", "1 while this process's source can be believed, else 0.", []string{"network"}, nil)
+)
+
+func newMetrics(core *Core, networks []chain.Network) *metrics {
+	m := &metrics{
+		core: core, networks: networks, now: core.Now, registry: prometheus.NewRegistry(), shown: map[chain.ID]map[string]bool{},
+		scanSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "chequer_scan_seconds", Help: "How long this process's scans took, with recording what they found.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"network"}),
+		transfers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "chequer_transfers_total", Help: "Transfers to our destinations that this process's scans showed for the first time.",
+		}, []string{"network"}),
+	}
+	m.registry.MustRegister(m, m.scanSeconds, m.transfers,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// scanned takes note of a scan. What the first one shows was there before.
+func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) {
+	return func(s chain.Snapshot, took time.Duration) {
+		m.scanSeconds.WithLabelValues(string(network)).Observe(took.Seconds())
+		now := make(map[string]bool, len(s.Transfers))
+		fresh := 0
+		m.mu.Lock()
+		before := m.shown[network]
+		for _, t := range s.Transfers {
+			now[t.ID] = true
+			if before != nil && !before[t.ID] {
+				fresh++
+			}
+		}
+		m.shown[network] = now
+		m.mu.Unlock()
+		m.transfers.WithLabelValues(string(network)).Add(float64(fresh))
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{tipHeight, scanAge, height, peers, healthy} {
+		ch <- d
+	}
+}
+
+// collectFor is how long reading storage for Prometheus may take.
+const collectFor = 2 * time.Second
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, network chain.ID) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, string(network))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), collectFor)
+	defer cancel()
+	if progress, err := m.core.Storage.Progress(ctx); err == nil {
+		for network, p := range progress {
+			gauge(tipHeight, float64(p.Tip.Height), network)
+			gauge(scanAge, m.now().Sub(p.Scanned).Seconds(), network)
+		}
+	}
+	for _, n := range m.networks {
+		r, ok := n.(chain.Reporter)
+		if !ok {
+			continue
+		}
+		h := r.Health()
+		up := 1.0
+		if h.Fault != "" || h.Progress != "" {
+			up = 0
+		}
+		gauge(height, float64(h.Height), n.ID())
+		gauge(peers, float64(h.Peers), n.ID())
+		gauge(healthy, up, n.ID())
+	}
+}
+
+// serve answers Prometheus on an address of its own until the context ends.
+func (m *metrics) serve(l net.Listener) func(context.Context) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 2 * collectFor}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	return func(ctx context.Context) error {
+		stop := context.AfterFunc(ctx, func() { server.Close() })
+		defer stop()
+		if err := server.Serve(l); ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}
+}

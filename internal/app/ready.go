@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+)
+
+// readiness is what /readyz answers: the program is ready when its storage is.
+// How far each network was scanned are facts beside it.
+type readiness struct {
+	Ready    bool            `json:"ready"`
+	Networks []NetworkHealth `json:"networks"`
+}
+
+// NetworkHealth is how a network is watched.
+type NetworkHealth struct {
+	Network chain.ID `json:"network"`
+	Watched bool     `json:"watched"`
+	Tip     int64    `json:"tip"`
+	// ScannedAgo is in seconds since the last scan that reached the tip; null
+	// before there was one.
+	ScannedAgo *int64 `json:"scanned_seconds_ago"`
+	Source     string `json:"source"`
+	Height     int64  `json:"source_height"`
+	Peers      int    `json:"peers"`
+	Progress   string `json:"progress"`
+	Fault      string `json:"fault"`
+}
+
+// readyFor is how long storage may take to answer.
+const readyFor = 2 * time.Second
+
+// ready answers /readyz.
+func (c *Core) ready(networks []chain.Network) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
+		defer cancel()
+		health, err := c.health(ctx, networks)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		if err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_ = json.NewEncoder(w).Encode(readiness{Ready: err == nil, Networks: health})
+	})
+}
+
+// health is how each network is watched, in the order given.
+func (c *Core) health(ctx context.Context, networks []chain.Network) ([]NetworkHealth, error) {
+	progress, err := c.Storage.Progress(ctx)
+	found := []NetworkHealth{}
+	for _, n := range networks {
+		_, watched := n.(chain.Scanner)
+		h := NetworkHealth{Network: n.ID(), Watched: watched}
+		if p, known := progress[n.ID()]; known {
+			h.Tip = p.Tip.Height
+			if !p.Scanned.IsZero() {
+				ago := int64(c.Now().Sub(p.Scanned).Seconds())
+				h.ScannedAgo = &ago
+			}
+		}
+		if r, ok := n.(chain.Reporter); ok {
+			source := r.Health()
+			h.Source, h.Height, h.Peers, h.Progress, h.Fault = source.Source, source.Height, source.Peers, source.Progress, source.Fault
+		}
+		found = append(found, h)
+	}
+	return slices.Clip(found), err
+}

@@ -1,0 +1,127 @@
+package light
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/btcsuite/btcd/addrmgr"
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/peer"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// book knows addresses of peers that nobody named: from the network's DNS seeds,
+// and from other peers. It keeps them in a folder. A nil book knows none.
+type book struct {
+	params  *chaincfg.Params
+	manager *addrmgr.AddrManager
+
+	mu     sync.Mutex
+	seeded time.Time
+}
+
+func newBook(dir string, params *chaincfg.Params) *book {
+	return &book{params: params, manager: addrmgr.New(dir, func(string) ([]net.IP, error) { return nil, nil })}
+}
+
+// next is an address worth a connection, of a group that could be reserved.
+func (b *book) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
+	for range 100 {
+		known := b.manager.GetAddress()
+		if known == nil {
+			return nil, false
+		}
+		na := known.NetAddress()
+		if na.IsTorV3() || known.Services()&wanted != wanted || time.Since(known.LastAttempt()) < 10*time.Minute {
+			continue
+		}
+		if reserve(groupOfNA(na)) {
+			b.manager.Attempt(na)
+			return na, true
+		}
+	}
+	return nil, false
+}
+
+// learn takes in addresses that a peer told.
+func (b *book) learn(from *peer.Peer, addresses ...*wire.NetAddressV2) {
+	if b == nil {
+		return
+	}
+	var useful []*wire.NetAddressV2
+	for _, na := range addresses {
+		if na.Services&wanted != wanted || na.IsTorV3() {
+			continue
+		}
+		if na.Timestamp.After(time.Now().Add(10 * time.Minute)) {
+			na.Timestamp = time.Now().Add(-5 * 24 * time.Hour)
+		}
+		useful = append(useful, na)
+	}
+	if len(useful) > 0 {
+		b.manager.AddAddresses(useful, from.NA())
+	}
+}
+
+// good notes that a peer was there.
+func (b *book) good(na *wire.NetAddressV2) {
+	b.manager.Connected(na)
+	b.manager.Good(na)
+}
+
+func (b *book) wantsMore() bool { return b != nil && b.manager.NeedMoreAddresses() }
+
+// seed asks the DNS seeds, at most once in some minutes.
+func (b *book) seed(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.seeded) < 5*time.Minute {
+		return
+	}
+	b.seeded = time.Now()
+	port, err := strconv.ParseUint(b.params.DefaultPort, 10, 16)
+	if err != nil {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, s := range b.params.DNSSeeds {
+		host := s.Host
+		if s.HasFiltering {
+			host = "x" + strconv.FormatUint(uint64(wanted), 16) + "." + host
+		}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+			defer cancel()
+			found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+			if err != nil {
+				return
+			}
+			var addresses []*wire.NetAddressV2
+			for _, ip := range found {
+				age := time.Duration(3*24+rand.IntN(4*24)) * time.Hour
+				addresses = append(addresses, wire.NetAddressV2FromBytes(time.Now().Add(-age), wanted, ip.Unmap().AsSlice(), uint16(port)))
+			}
+			if len(addresses) > 0 {
+				b.manager.AddAddresses(addresses, addresses[0])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// key is an address as it is dialled.
+func key(na *wire.NetAddressV2) string { return addrmgr.NetAddressKey(na) }
+
+// groupOfNA is the group of an address of the book.
+func groupOfNA(na *wire.NetAddressV2) group {
+	ip, err := netip.ParseAddr(na.Addr.String())
+	if err != nil {
+		return 0
+	}
+	return groupOf(ip)
+}

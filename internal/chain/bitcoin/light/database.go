@@ -1,0 +1,110 @@
+package light
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/btcsuite/btcwallet/walletdb"
+	_ "github.com/btcsuite/btcwallet/walletdb/bdb" // registers itself
+	"github.com/lightninglabs/neutrino"
+	"go.etcd.io/bbolt"
+)
+
+// database is the file in the folder that headers and transactions are kept in.
+type database struct {
+	walletdb.DB
+	store *store
+}
+
+// open opens the database. It waits while another process has it; nil when the
+// context ended before.
+func (c *Client) open(ctx context.Context) (*database, error) {
+	if err := os.MkdirAll(c.config.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("light client: make its folder: %w", err)
+	}
+	path := filepath.Join(c.config.Dir, "light.db")
+	for {
+		db, err := openFile(path)
+		switch {
+		case ctx.Err() != nil:
+			if db != nil {
+				db.Close()
+			}
+			return nil, nil
+		case errors.Is(err, bbolt.ErrTimeout):
+			c.mu.Lock()
+			c.fault = "another process has the folder " + c.config.Dir
+			c.mu.Unlock()
+			continue
+		case err != nil:
+			return nil, c.unreadable(err)
+		}
+		store, err := openStore(db, c.config.Network.Name)
+		if err != nil {
+			return nil, errors.Join(c.unreadable(err), db.Close())
+		}
+		return &database{db, store}, nil
+	}
+}
+
+// openFile opens a file, and waits a second for its lock. What bbolt cannot read
+// it may panic at.
+func openFile(path string) (db walletdb.DB, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%v", cause)
+		}
+	}()
+	return walletdb.Create("bdb", path, true, time.Second)
+}
+
+// unreadable says what to do about data that cannot be read.
+func (c *Client) unreadable(err error) error {
+	return fmt.Errorf("light client: the data in %s cannot be used: %w. "+
+		"The folder may be deleted: its headers are fetched again. Payments that no block holds yet "+
+		"are remembered there too, and are seen again when they confirm", c.config.Dir, err)
+}
+
+// assemble makes the parts from the database.
+func (c *Client) assemble(d *database) (*parts, error) {
+	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.config.Now, c.wakeUp)
+	if err != nil {
+		return nil, c.unreadable(err)
+	}
+	params := c.config.Network.Params
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	headers, err := neutrino.NewChainService(neutrino.Config{
+		DataDir: c.config.Dir, Database: d, ChainParams: *params, AddPeers: c.config.Peers,
+		Dialer: func(to net.Addr) (net.Conn, error) { return dialer.Dial(to.Network(), to.String()) },
+		// The filters of the blocks that may still be reorganised, and of a batch more.
+		// On disk they would grow for ever.
+		FilterCacheSize: 12 << 20, BlockCacheSize: 16 << 20,
+	})
+	if err != nil {
+		return nil, c.unreadable(err)
+	}
+	listener := &listener{
+		network: c.config.Network, configured: c.config.Peers, pool: pool, now: c.config.Now,
+		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, fetches: newFetches(),
+		answered: func() {
+			select {
+			case c.answered <- struct{}{}:
+			default:
+			}
+		},
+	}
+	if len(params.DNSSeeds) > 0 {
+		// neutrino keeps a book of its own in the folder.
+		dir := filepath.Join(c.config.Dir, "peers")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		listener.book = newBook(dir, params)
+	}
+	return &parts{headers: headers, listener: listener, pool: pool}, nil
+}

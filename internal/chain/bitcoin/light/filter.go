@@ -1,0 +1,44 @@
+package light
+
+import (
+	"encoding/hex"
+	"fmt"
+	"iter"
+
+	"github.com/btcsuite/btcd/btcutil/gcs"
+	"github.com/btcsuite/btcd/btcutil/gcs/builder"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// chunk is how many scripts are matched at once, so that a million of them do not
+// take a million places in memory.
+const chunk = 1 << 16
+
+// matches tells whether a block's filter may hold one of some scripts, in hex.
+func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]) (bool, error) {
+	if filter.N() == 0 {
+		return false, nil
+	}
+	key := builder.DeriveKey(block)
+	var list [][]byte
+	var bytes []byte
+	for script := range scripts {
+		begin := len(bytes)
+		var err error
+		if bytes, err = hex.AppendDecode(bytes, []byte(script)); err != nil {
+			return false, fmt.Errorf("script %q: %w", script, err)
+		}
+		// A piece keeps the array that it was cut from when bytes moves to another.
+		if list = append(list, bytes[begin:]); len(list) < chunk {
+			continue
+		}
+		if found, err := filter.MatchAny(key, list); found || err != nil {
+			return found, err
+		}
+		list, bytes = list[:0], bytes[:0]
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	return filter.MatchAny(key, list)
+}

@@ -1,0 +1,30 @@
+package light
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+)
+
+// group is a part of the address space that one hand is likely to hold: a /16 of
+// IPv4 or a /32 of IPv6.
+type group uint64
+
+// groupOf is the group of an address.
+func groupOf(address netip.Addr) group {
+	address = address.Unmap()
+	if address.Is4() {
+		bytes := address.As4()
+		return 4<<32 | group(binary.BigEndian.Uint16(bytes[:]))
+	}
+	bytes := address.As16()
+	return 6<<32 | group(binary.BigEndian.Uint32(bytes[:]))
+}
+
+// groupOfPeer is the group that a connection goes to.
+func groupOfPeer(remote net.Addr) group {
+	if tcp, ok := remote.(*net.TCPAddr); ok {
+		return groupOf(tcp.AddrPort().Addr())
+	}
+	return 0
+}

@@ -1,0 +1,401 @@
+package light
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/peer"
+	"github.com/btcsuite/btcd/wire"
+)
+
+const (
+	// outbound is how many peers are looked for.
+	outbound = 8
+	// again is how often each peer is asked for its tip.
+	again = 30 * time.Second
+	// stale is when what a peer told of its tip is too long ago.
+	stale = 2 * time.Minute
+	// wanted is what discovered peers must serve.
+	wanted = wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeCF
+)
+
+// listener is connected to several peers. It hears of transactions, and asks
+// each peer what it holds for the tip.
+type listener struct {
+	network    Network
+	configured []string
+	book       *book // nil where no peers are discovered
+	pool       *pool
+	now        func() time.Time
+	answered   func() // a peer told something of the tip
+
+	mu      sync.Mutex
+	remotes map[int32]*remote
+	busy    map[group]int // connections, begun ones too
+	banned  map[group]time.Time
+	fetches fetches
+	tip     tip
+	asked   time.Time
+	since   time.Time // when enough groups were connected; zero while they are not
+}
+
+// run keeps the connections until the context ends.
+func (l *listener) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, address := range l.configured {
+		wg.Go(func() { l.keep(ctx, address) })
+	}
+	if l.book != nil {
+		for range max(outbound-len(l.configured), 0) {
+			wg.Go(func() { l.explore(ctx) })
+		}
+	}
+}
+
+// keep stays connected to a peer that the merchant named.
+func (l *listener) keep(ctx context.Context, address string) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		address = net.JoinHostPort(address, l.network.Params.DefaultPort)
+	}
+	const soonest, latest = time.Second, time.Minute
+	for wait := soonest; ; wait = min(2*wait, latest) {
+		if l.serve(ctx, address, false) {
+			wait = soonest
+		}
+		if !sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+// explore is connected to one peer after the other, each of a group of its own.
+func (l *listener) explore(ctx context.Context) {
+	for {
+		na, ok := l.book.next(l.reserve)
+		if !ok {
+			l.book.seed(ctx)
+			if !sleep(ctx, 10*time.Second) {
+				return
+			}
+			continue
+		}
+		if l.serve(ctx, key(na), true) {
+			l.book.good(na)
+		}
+		l.release(groupOfNA(na))
+		if !sleep(ctx, time.Second) {
+			return
+		}
+	}
+}
+
+// reserve takes a group for a connection, if none goes there.
+func (l *listener) reserve(g group) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[g] > 0 || l.now().Before(l.banned[g]) {
+		return false
+	}
+	l.busy[g]++
+	return true
+}
+
+func (l *listener) release(g group) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[g]--; l.busy[g] <= 0 {
+		delete(l.busy, g)
+	}
+}
+
+// serve is connected to a peer as long as it goes, and tells whether it got to
+// talk to it.
+func (l *listener) serve(ctx context.Context, address string, discovered bool) bool {
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	r := newRemote(conn.RemoteAddr(), discovered)
+	if r.peer, err = peer.NewOutboundPeer(l.config(r), conn.RemoteAddr().String()); err != nil {
+		conn.Close()
+		return false
+	}
+	if !discovered {
+		l.mu.Lock()
+		l.busy[r.group]++
+		l.mu.Unlock()
+		defer l.release(r.group)
+	}
+	r.peer.AssociateConnection(patientConn{conn})
+	defer context.AfterFunc(ctx, r.peer.Disconnect)()
+	r.peer.WaitForDisconnect()
+	l.remove(r)
+	return r.peer.VerAckReceived()
+}
+
+// add takes in a peer that is ready to talk.
+func (l *listener) add(r *remote) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.gone {
+		return
+	}
+	l.remotes[r.peer.ID()] = r
+	l.count()
+	l.ask(r)
+	if r.discovered && l.book.wantsMore() {
+		r.peer.QueueMessage(wire.NewMsgGetAddr(), nil)
+	}
+}
+
+// remove forgets a peer, and asks others for what it owes.
+func (l *listener) remove(r *remote) {
+	l.mu.Lock()
+	r.gone = true
+	id := r.peer.ID()
+	if l.remotes[id] == r {
+		delete(l.remotes, id)
+		l.askOthers(id, l.fetches.gone(id))
+	}
+	l.count()
+	l.mu.Unlock()
+	l.answered()
+}
+
+// count finds out since when enough groups are connected.
+func (l *listener) count() {
+	groups := map[group]bool{}
+	for _, r := range l.remotes {
+		groups[r.group] = true
+	}
+	switch {
+	case len(groups) < l.network.Trust.Peers:
+		l.since = time.Time{}
+	case l.since.IsZero():
+		l.since = l.now()
+	}
+}
+
+// announced takes in what a peer announced.
+func (l *listener) announced(r *remote, m *wire.MsgInv) {
+	now := l.now()
+	if !r.items.AllowN(now, len(m.InvList)) {
+		r.peer.Disconnect()
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := r.peer.ID()
+	var fetch []chainhash.Hash
+	block := false
+	for _, i := range m.InvList {
+		switch {
+		case i.Type == wire.InvTypeBlock:
+			block = true
+		case i.Type != wire.InvTypeTx || l.fetches.full(id):
+		case l.pool.announced(i.Hash, r.group) && l.fetches.announced(i.Hash, id, now):
+			fetch = append(fetch, i.Hash)
+		}
+	}
+	askFor(r.peer, fetch)
+	if block {
+		l.ask(r)
+	}
+}
+
+// delivered takes in a transaction that was asked for.
+func (l *listener) delivered(r *remote, tx *wire.MsgTx) {
+	l.mu.Lock()
+	expected := l.fetches.delivered(tx.TxHash())
+	l.mu.Unlock()
+	if expected {
+		l.pool.delivered(tx, r.group)
+	}
+}
+
+// refused takes in that a peer does not have what it announced.
+func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range m.InvList {
+		l.askOthers(r.peer.ID(), []chainhash.Hash{i.Hash})
+	}
+}
+
+// askOthers asks for transactions that a peer did not deliver.
+func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
+	if r := l.remotes[failed]; r != nil {
+		if r.failed += len(ids); r.failed > strikes {
+			r.peer.Disconnect()
+		}
+	}
+	now := l.now()
+	for _, id := range ids {
+		next, ok := l.fetches.refused(id, failed, now)
+		for ok && l.remotes[next] == nil {
+			next, ok = l.fetches.refused(id, next, now)
+		}
+		if ok {
+			askFor(l.remotes[next].peer, []chainhash.Hash{id})
+		}
+	}
+}
+
+// ask asks a peer for what comes after our tip's parent: its first block is our
+// tip, or it does not agree.
+func (l *listener) ask(r *remote) {
+	if l.tip.height == 0 {
+		return
+	}
+	if r.owed = !r.asks.AllowN(l.now(), 1); r.owed {
+		return
+	}
+	m, parent := wire.NewMsgGetHeaders(), l.tip.parent
+	m.BlockLocatorHashes = []*chainhash.Hash{&parent}
+	r.peer.QueueMessage(m, nil)
+}
+
+// moved asks all peers about a new tip.
+func (l *listener) moved(tip tip) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tip, l.asked = tip, l.now()
+	for _, r := range l.remotes {
+		l.ask(r)
+		l.askFilter(r)
+	}
+}
+
+// toldTip takes in a peer's newest blocks.
+func (l *listener) toldTip(r *remote, m *wire.MsgHeaders) {
+	l.mu.Lock()
+	defer l.answered()
+	defer l.mu.Unlock()
+	r.told, r.witness.tip = l.now(), chainhash.Hash{}
+	for i, h := range m.Headers {
+		hash := h.BlockHash()
+		if i > 0 && h.PrevBlock != r.witness.tip {
+			r.peer.Disconnect()
+			return
+		}
+		r.witness.tip = hash
+	}
+	l.askFilter(r)
+}
+
+// askFilter asks a peer that agrees on the tip for its filter header. One that
+// does not know the block would end the connection.
+func (l *listener) askFilter(r *remote) {
+	if r.witness.tip != l.tip.hash || r.witness.filterOf == l.tip.hash || r.peer.Services()&wire.SFNodeCF == 0 {
+		return
+	}
+	hash := l.tip.hash
+	r.peer.QueueMessage(wire.NewMsgGetCFHeaders(wire.GCSFilterRegular, uint32(l.tip.height), &hash), nil)
+}
+
+// toldFilter takes in the filter header that a peer holds for a block.
+func (l *listener) toldFilter(r *remote, m *wire.MsgCFHeaders) {
+	l.mu.Lock()
+	defer l.answered()
+	defer l.mu.Unlock()
+	if len(m.FilterHashes) != 1 || m.FilterType != wire.GCSFilterRegular {
+		return
+	}
+	// See BIP 157, "Filter Headers".
+	r.witness.filterOf = m.StopHash
+	r.witness.filter = chainhash.DoubleHashH(slices.Concat(m.FilterHashes[0][:], m.PrevFilterHeader[:]))
+}
+
+// tick does what is due: it asks again, and ends connections that are no use.
+func (l *listener) tick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	for id, late := range l.fetches.overdue(now) {
+		l.askOthers(id, late)
+	}
+	l.expel(now)
+	all := now.Sub(l.asked) >= again
+	if all {
+		l.asked = now
+	}
+	for _, r := range l.remotes {
+		if all || r.owed {
+			l.ask(r)
+		}
+	}
+}
+
+// expel ends the connections to peers whose filters are not those that the
+// others serve.
+func (l *listener) expel(now time.Time) {
+	served := map[group]bool{}
+	var wrong []*remote
+	for _, r := range l.remotes {
+		switch {
+		case r.witness.filterOf != l.tip.hash:
+		case r.witness.filter == l.tip.filter:
+			served[r.group] = true
+		default:
+			wrong = append(wrong, r)
+		}
+	}
+	if len(served) < max(l.network.Trust.Filters, 1) {
+		return
+	}
+	for _, r := range wrong {
+		l.banned[r.group] = now.Add(24 * time.Hour)
+		r.peer.Disconnect()
+	}
+}
+
+// witnesses are what the connected peers told of the tip lately.
+func (l *listener) witnesses() (list []witness, connected int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	for _, r := range l.remotes {
+		if now.Sub(r.told) < stale {
+			list = append(list, r.witness)
+		}
+	}
+	return list, len(l.remotes)
+}
+
+// view is since when what is announced is heard without a gap.
+func (l *listener) view() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.since
+}
+
+// height is how high most peers say that the chain is; 0 without peers.
+func (l *listener) height() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var heights []int32
+	for _, r := range l.remotes {
+		heights = append(heights, r.peer.StartingHeight())
+	}
+	if len(heights) == 0 {
+		return 0
+	}
+	slices.Sort(heights)
+	return int64(heights[len(heights)/2])
+}
+
+// sleep waits, and tells whether the context still goes on.
+func sleep(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
+	}
+}

@@ -1,0 +1,266 @@
+package light_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/bitcoin/light"
+	"chequer/internal/chain/chaintest"
+)
+
+// shop is a watched script, other is not.
+var (
+	shop  = script("shop")
+	other = script("other")
+	watch = chaintest.Watch{hex.EncodeToString(shop): true}
+)
+
+func script(of string) []byte { return append([]byte{0, 20}, btcutil.Hash160([]byte(of))...) }
+
+// pay spends outputs, which are named by numbers, to scripts.
+func pay(spends []int, scripts ...[]byte) *wire.MsgTx {
+	tx := wire.NewMsgTx(2)
+	for _, n := range spends {
+		in := wire.NewTxIn(outpoint(n), nil, wire.TxWitness{make([]byte, 71), key(n)})
+		tx.AddTxIn(in)
+	}
+	for i, s := range scripts {
+		tx.AddTxOut(wire.NewTxOut(int64(1000+i), s))
+	}
+	return tx
+}
+
+func outpoint(n int) *wire.OutPoint { return wire.NewOutPoint(&chainhash.Hash{byte(n)}, uint32(n)) }
+
+// key is like the public key that output n belongs to.
+func key(n int) []byte { return append([]byte{2, byte(n)}, make([]byte, 31)...) }
+
+// want compares who waits, and who has which contested output.
+func want(t *testing.T, p *light.Pool, waiting []*wire.MsgTx, conflicts map[int]*wire.MsgTx) {
+	t.Helper()
+	txs, told := p.Waiting(watch)
+	var got, ids []string
+	for _, tx := range txs {
+		got = append(got, tx.ID)
+	}
+	for _, tx := range waiting {
+		ids = append(ids, tx.TxHash().String())
+	}
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Errorf("waiting (-want +got):\n%s", diff)
+	}
+	has, wants := map[string]string{}, map[string]string{}
+	for _, c := range told {
+		has[c.Outpoint] = c.Tx
+		if c.Seen != p.Seen(c.Tx) || c.Seen.IsZero() {
+			t.Errorf("conflict seen at %s, its transaction at %s", c.Seen, p.Seen(c.Tx))
+		}
+	}
+	for n, tx := range conflicts {
+		wants[outpoint(n).String()] = tx.TxHash().String()
+	}
+	if diff := cmp.Diff(wants, has); diff != "" {
+		t.Errorf("conflicts (-want +got):\n%s", diff)
+	}
+}
+
+type txs = []*wire.MsgTx
+
+func TestPool_counts_what_two_groups_announced(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 2)
+	tx := pay([]int{1}, other, shop)
+	p.Announce(tx, 1, 1)
+	want(t, p, nil, nil)
+	if got := p.Seen(tx.TxHash().String()); !got.IsZero() {
+		t.Errorf("seen at %s with one group", got)
+	}
+	p.Now = p.Now.Add(time.Minute)
+	p.Announce(tx, 2)
+	second := p.Now
+	want(t, p, txs{tx}, nil)
+	p.Announce(tx, 3, 1)
+	if got := p.Seen(tx.TxHash().String()); got != second {
+		t.Errorf("first seen at %s, want the second group's announcement at %s", got, second)
+	}
+	if p.Rings != 1 {
+		t.Errorf("%d rings, want 1", p.Rings)
+	}
+}
+
+func TestPool_matches_destinations_that_come_later(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		after time.Duration
+		found bool
+	}{{59 * time.Minute, true}, {61 * time.Minute, false}} {
+		p := light.NewPool(t, 2)
+		tx, bump := pay([]int{1}, shop), pay([]int{1}, other, shop)
+		p.Announce(tx, 1, 2)
+		p.Announce(bump, 1, 2)
+		p.Now = p.Now.Add(tt.after)
+		p.Sweep(t)
+		if tt.found {
+			want(t, p, txs{bump}, map[int]*wire.MsgTx{1: bump})
+		} else {
+			want(t, p, nil, nil)
+		}
+	}
+}
+
+func TestPool_the_last_seen_has_the_output(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 2)
+	p.Waiting(watch)
+	tx := pay([]int{1, 2}, shop)
+	thief, bump := pay([]int{2}, other), pay([]int{1, 2, 3}, shop, other)
+	p.Announce(tx, 1, 2)
+	p.Announce(thief, 1)
+	want(t, p, txs{tx}, nil)
+	p.Announce(thief, 2)
+	want(t, p, nil, map[int]*wire.MsgTx{2: thief})
+	p.Announce(tx, 3)
+	want(t, p, nil, map[int]*wire.MsgTx{2: thief})
+	p.Announce(bump, 2, 1)
+	want(t, p, txs{bump}, map[int]*wire.MsgTx{1: bump, 2: bump})
+	p.Restart(t)
+	want(t, p, txs{bump}, map[int]*wire.MsgTx{1: bump, 2: bump})
+}
+
+func TestPool_remembers_over_a_restart(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 2)
+	p.Waiting(watch)
+	tx, half, thief, unrelated := pay([]int{1}, shop), pay([]int{2}, shop), pay([]int{1}, other), pay([]int{3}, other)
+	p.Announce(tx, 1, 2)
+	seen := p.Seen(tx.TxHash().String())
+	p.Announce(half, 1)
+	p.Announce(unrelated, 1, 2)
+	p.Restart(t)
+	if got := p.Seen(tx.TxHash().String()); !got.Equal(seen) {
+		t.Errorf("seen at %s, want %s", got, seen)
+	}
+	if p.Len() != 2 {
+		t.Errorf("%d remembered, want the two that pay", p.Len())
+	}
+	p.Announce(half, 2)
+	p.Announce(thief, 2, 1)
+	want(t, p, txs{half}, map[int]*wire.MsgTx{1: thief})
+}
+
+func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 1)
+	tx, again := pay([]int{1}, shop), pay([]int{2}, shop)
+	p.Announce(tx, 1)
+	p.Announce(again, 1)
+	want(t, p, txs{tx, again}, nil)
+	p.Now = p.Now.Add(10 * 24 * time.Hour)
+	p.Announce(again, 1)
+	p.Now = p.Now.Add(5 * 24 * time.Hour)
+	p.Restart(t)
+	p.Sweep(t)
+	want(t, p, txs{again}, nil)
+	if p.Pending(outpoint(1).String()) || !p.Pending(outpoint(2).String()) {
+		t.Error("what is pending is not what waits")
+	}
+}
+
+func TestPool_lists_the_scripts_that_are_spent_from(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 1)
+	p.Waiting(watch)
+	nested := pay([]int{1}, shop)
+	redeem := script("nested")
+	nested.TxIn[0].SignatureScript = append([]byte{byte(len(redeem))}, redeem...)
+	nestedScript, err := txscript.NewScriptBuilder().AddOp(txscript.OP_HASH160).AddData(btcutil.Hash160(redeem)).AddOp(txscript.OP_EQUAL).Script()
+	if err != nil {
+		t.Fatal(err)
+	}
+	taproot := pay([]int{3}, shop)
+	taproot.TxIn[0].Witness = wire.TxWitness{make([]byte, 64)}
+	p.Announce(nested, 1)
+	p.Announce(pay([]int{2}, shop), 1)
+	p.Announce(taproot, 1)
+	p.Announce(pay([]int{4}, other), 1)
+	_, mark := p.Inputs(0)
+	inputs, _ := p.Inputs(0)
+	first := []string{hex.EncodeToString(nestedScript), hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(2))...))}
+	if diff := cmp.Diff(first, slices.Collect(inputs)); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+	p.Announce(pay([]int{5}, shop), 1)
+	inputs, _ = p.Inputs(mark)
+	if diff := cmp.Diff([]string{hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(5))...))}, slices.Collect(inputs)); diff != "" {
+		t.Errorf("new inputs (-want +got):\n%s", diff)
+	}
+}
+
+func TestPool_forgets_what_a_deep_block_decided(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 1)
+	p.Waiting(watch)
+	paid, robbed := pay([]int{1}, shop), pay([]int{2, 3}, shop)
+	unseen := bitcoin.NewTx(pay([]int{3}, other))
+	p.Announce(paid, 1)
+	p.Announce(pay([]int{1}, other), 1)
+	p.Announce(robbed, 1)
+	p.Block(bitcoin.NewTx(paid), unseen, bitcoin.NewTx(pay([]int{9}, other)))
+	p.Buried(paid.TxHash().String())
+	want(t, p, txs{robbed}, nil)
+	p.Buried(unseen.ID)
+	want(t, p, nil, nil)
+	p.Restart(t)
+	want(t, p, nil, nil)
+	if p.Len() != 0 {
+		t.Errorf("%d remembered", p.Len())
+	}
+}
+
+func TestPool_a_flood_pushes_out_only_its_own(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 2)
+	p.Waiting(watch)
+	mine := pay([]int{1}, shop)
+	p.Announce(mine, 1)
+	for i := range 20_000 {
+		p.AnnounceHash(chainhash.HashH(fmt.Append(nil, i)), 2)
+	}
+	for i := range 1_000 {
+		// Fat ones, that only one group announces.
+		p.Announce(pay([]int{i % 200}, make([]byte, 20_000), fmt.Append(nil, i)), 3)
+	}
+	if p.Len() > 5_500 {
+		t.Errorf("%d remembered", p.Len())
+	}
+	p.Announce(mine, 4)
+	want(t, p, txs{mine}, nil)
+}
+
+func TestPool_bounds_how_many_spend_one_output(t *testing.T) {
+	t.Parallel()
+	p := light.NewPool(t, 1)
+	p.Waiting(watch)
+	var last *wire.MsgTx
+	for i := range 500 {
+		last = pay([]int{1}, shop, fmt.Append(nil, i))
+		p.Announce(last, 1)
+	}
+	want(t, p, txs{last}, map[int]*wire.MsgTx{1: last})
+	if inputs, _ := p.Inputs(0); len(slices.Collect(inputs)) > 101 {
+		t.Error("all of them are kept")
+	}
+}
+
+var _ chain.Watched = watch

@@ -1,0 +1,34 @@
+package light
+
+import "time"
+
+// queue is a bounded list of entries, oldest first.
+type queue struct {
+	places []place
+	bytes  int
+}
+
+type place struct {
+	entry *entry
+	bytes int
+}
+
+// add puts an entry at the end.
+func (q *queue) add(e *entry, bytes int) {
+	q.places = append(q.places, place{e, bytes})
+	q.bytes += bytes
+}
+
+// drop takes out the oldest entries until those left fit, and are no older.
+func (q *queue) drop(most, mostBytes int, oldest time.Time) (dropped []*entry) {
+	for len(q.places) > 0 {
+		p := q.places[0]
+		if len(q.places) <= most && q.bytes <= mostBytes && !p.entry.first.Before(oldest) {
+			break
+		}
+		q.places[0] = place{}
+		q.places, q.bytes = q.places[1:], q.bytes-p.bytes
+		dropped = append(dropped, p.entry)
+	}
+	return dropped
+}

@@ -1,0 +1,72 @@
+package light
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// Trust is how much must come together before anything is concluded from what
+// peers tell. Peers count once for each group of addresses.
+type Trust struct {
+	Peers   int           // that agree on the tip
+	Filters int           // that serve the same filter header for it
+	Fresh   time.Duration // how old the tip may be; 0 for any age
+	Work    *big.Int      // the least that its chain holds; nil for any
+	// Announcers is how many must announce a transaction before it is seen.
+	Announcers int
+}
+
+// tip is the newest block that we have the header and the filter header of.
+type tip struct {
+	height       int64
+	hash, parent chainhash.Hash
+	filter       chainhash.Hash // header of its filter
+	time         time.Time
+	work         *big.Int // of the chain up to it
+}
+
+// witness is what a connected peer told of the tip.
+type witness struct {
+	group    group
+	tip      chainhash.Hash // its own newest block
+	filterOf chainhash.Hash // the block that it served a filter header for
+	filter   chainhash.Hash
+}
+
+// judge tells what is missing before a tip is believed; nil when nothing is.
+func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
+	agree, filters := map[group]bool{}, map[group]bool{}
+	for _, w := range witnesses {
+		if w.tip == tip.hash {
+			agree[w.group] = true
+		}
+		if w.filterOf == tip.hash && w.filter == tip.filter {
+			filters[w.group] = true
+		}
+	}
+	block := "block " + thousands(tip.height)
+	switch {
+	case t.Work != nil && tip.work.Cmp(t.Work) < 0:
+		return fmt.Errorf("the chain up to %s holds less work than this network's had when this program was made", block)
+	case len(agree) < t.Peers:
+		return fmt.Errorf("%d of %d peers agree on %s", len(agree), t.Peers, block)
+	case len(filters) < t.Filters:
+		return fmt.Errorf("%d of %d peers serve the same filter header for %s", len(filters), t.Filters, block)
+	case t.Fresh > 0 && now.Sub(tip.time) > t.Fresh:
+		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", thousands(tip.height), tip.time.UTC().Format(time.DateTime), t.Fresh)
+	}
+	return nil
+}
+
+// thousands writes a number as people read it: 870,123.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,70 @@
+package light_test
+
+import (
+	"math/big"
+	"testing"
+	"time"
+
+	"chequer/internal/chain/bitcoin/light"
+)
+
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	trust := light.Trust{Peers: 4, Filters: 3, Fresh: 3 * time.Hour, Work: big.NewInt(1000)}
+	good := []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 0}}
+	for _, tt := range []struct {
+		name      string
+		trust     light.Trust
+		age       time.Duration
+		work      int64
+		witnesses []light.Witness
+		want      string
+	}{
+		{"enough", trust, 2 * time.Hour, 1000, good, ""},
+		{"no peers", trust, 0, 1000, nil, "0 of 4 peers agree on block 870,123"},
+		{"one is elsewhere", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 2, 1}}, "3 of 4 peers agree on block 870,123"},
+		{"two of one group", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {3, 1, 1}, {3, 1, 1}}, "3 of 4 peers agree on block 870,123"},
+		{"other filter", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 2}, {4, 1, 2}}, "2 of 3 peers serve the same filter header for block 870,123"},
+		{"old", trust, 3*time.Hour + time.Second, 1000, good, "the newest block, 870,123, is of 2026-01-02 08:59:59: more than 3h0m0s ago"},
+		{"little work", trust, 0, 999, good, "the chain up to block 870,123 holds less work than this network's had when this program was made"},
+		{"own numbers", light.Regtest.Trust, 1000 * time.Hour, 0, good[:1], ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := light.Judge(tt.trust, 870_123, tt.age, tt.work, tt.witnesses); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"1.2.3.4", "1.2.255.1", true},
+		{"1.2.3.4", "1.3.3.4", false},
+		{"1.2.3.4", "::ffff:1.2.9.9", true},
+		{"127.1.0.1", "127.2.0.1", false},
+		{"2001:db8:1::1", "2001:db8:ffff::1", true},
+		{"2001:db8::1", "2001:db9::1", false},
+		{"0.0.0.6", "::6", false},
+	} {
+		if got := light.Group(tt.a) == light.Group(tt.b); got != tt.same {
+			t.Errorf("%s and %s of one group: %t, want %t", tt.a, tt.b, got, tt.same)
+		}
+	}
+}
+
+func TestNetworks_want_the_least_work_of_their_own(t *testing.T) {
+	t.Parallel()
+	least := light.Mainnet.Trust.Work
+	for _, n := range []light.Network{light.Testnet4, light.Signet} {
+		if n.Trust.Work.Sign() <= 0 || n.Trust.Work.Cmp(least) >= 0 {
+			t.Errorf("%s: %x", n.Name, n.Trust.Work)
+		}
+		least = n.Trust.Work
+	}
+}

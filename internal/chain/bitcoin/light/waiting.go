@@ -1,0 +1,126 @@
+package light
+
+import (
+	"encoding/hex"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+)
+
+// scripts is a set of watched scripts, by their hashes. A million take some
+// 20 MB.
+type scripts struct {
+	hashes map[uint64]struct{}
+	mark   uint64    // of the newest
+	since  time.Time // when the set was begun
+}
+
+// any tells whether one of some hashes is in the set.
+func (s *scripts) any(hashes []uint64) bool {
+	return slices.ContainsFunc(hashes, func(h uint64) bool { _, in := s.hashes[h]; return in })
+}
+
+// learn adds what is watched since the last time, and tells whether that was
+// anything. Once a day the set is made anew, without what is watched no more.
+func (s *scripts) learn(watched chain.Watched, h hasher, now time.Time) (fresh bool) {
+	if s.hashes == nil || now.Sub(s.since) > 24*time.Hour {
+		s.hashes, s.mark, s.since = map[uint64]struct{}{}, 0, now
+	}
+	list, next := watched.Since(s.mark)
+	var buffer []byte
+	for script := range list {
+		var err error
+		if buffer, err = hex.AppendDecode(buffer[:0], []byte(script)); err == nil {
+			s.hashes[h.script(buffer)] = struct{}{}
+			fresh = true
+		}
+	}
+	s.mark = next
+	return fresh
+}
+
+// waiting tells what was seen of interest to watched destinations.
+func (p *pool) waiting(watched chain.Watched) ([]bitcoin.Tx, []chain.Conflict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watched.learn(watched, p.hasher, p.now()) {
+		p.matchAgain()
+	}
+	var txs []bitcoin.Tx
+	for _, e := range p.interest.list() {
+		if e.payer && p.interest.has(e) && pays(*e.tx, watched) {
+			txs = append(txs, *e.tx)
+		}
+	}
+	return txs, p.interest.conflicts()
+}
+
+// matchAgain looks for destinations that are watched since among what is
+// remembered.
+func (p *pool) matchAgain() {
+	for _, e := range p.entries {
+		if e.payer || !p.watched.any(e.pays) {
+			continue
+		}
+		e.payer = true
+		p.changed(e)
+		if e.sure() {
+			p.interest.take(e)
+			p.takeConflicts(e)
+		}
+	}
+}
+
+// pays tells whether a transaction pays a watched destination.
+func pays(tx bitcoin.Tx, watched chain.Watched) bool {
+	return slices.ContainsFunc(tx.Outputs, func(o bitcoin.Output) bool { return watched.Destination(o.Script) })
+}
+
+// seen is when enough groups had announced a transaction.
+func (p *pool) seen(id string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hash, err := chainhash.NewHashFromStr(id)
+	if err != nil || p.entries[*hash] == nil || !p.entries[*hash].sure() {
+		return time.Time{}
+	}
+	return p.entries[*hash].seen
+}
+
+// scriptsSpent lists the scripts that were spent from after a mark.
+func (p *pool) scriptsSpent(mark uint64) (iter.Seq[string], uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.interest.since(mark)
+}
+
+// pending tells whether a transaction of interest spends an outpoint.
+func (p *pool) pending(outpoint string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.interest.claims[outpoint] != nil
+}
+
+// block notes what a block took.
+func (p *pool) block(txs []bitcoin.Tx) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.interest.block(txs)
+}
+
+// buried forgets transactions that are deep in the chain, and what they left
+// nothing to spend for.
+func (p *pool) buried(ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range ids {
+		for _, e := range p.interest.buried(id) {
+			p.forget(e)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Chain says how one network of Bitcoin's family is watched.
+type Chain struct {
+	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty
+	// is NodeOff.
+	Node string `env:"NODE"`
+	// Cookie is a node's cookie file, in place of user and password.
+	Cookie string `env:"NODE_COOKIE"`
+	// Cert is a file with the certificate of a node that made its own.
+	Cert string `env:"NODE_CERT"`
+	// Network is mainnet or a test network.
+	Network string `env:"NETWORK" envDefault:"mainnet"`
+}
+
+// How a network is watched without a node of one's own.
+const (
+	NodeLight = "light"
+	NodeOff   = "off"
+)
+
+// Off tells whether nobody looks at the network.
+func (c Chain) Off() bool { return c.Node == NodeOff || c.Node == "" }
+
+// Peers are addresses that the light client connects to before others.
+func (c Config) Peers() []string { return parts(c.BitcoinPeers) }
+
+// check finds what the types cannot; light tells whether there is a light client,
+// networks are those that can be named.
+func (c Chain) check(fault func(name, format string, args ...any), name string, light bool, networks ...string) {
+	switch u, err := url.Parse(c.Node); {
+	case c.Off() || c.Node == NodeLight && light:
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
+		ways := "off or an address like http://user:password@127.0.0.1:8332"
+		if light {
+			ways = "light, " + ways
+		}
+		fault(name+"_NODE", "want %s", ways) // it may hold a password, so it is not shown
+	case c.Cookie != "" && u.User != nil:
+		fault(name+"_NODE_COOKIE", "is given, and so are user and password in %s%s_NODE: one of them is enough", prefix, name)
+	}
+	if !slices.Contains(networks, c.Network) && c.Network != "" {
+		fault(name+"_NETWORK", "%q is none of %s", c.Network, strings.Join(networks, ", "))
+	}
+}

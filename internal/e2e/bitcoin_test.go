@@ -1,0 +1,276 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain/bitcoin/bitcointest"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// The account keys m/84'/1'/0' of a published mnemonic, as Bitcoin's and
+// Litecoin's wallets write them for test networks.
+const tpub = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc"
+
+// coin is a way of watching real blocks.
+type coin struct {
+	name     string
+	kind     keys.Kind
+	part     string // of 12.50 EUR
+	start    func(t *testing.T) *bitcointest.Node
+	settings func(n *bitcointest.Node) []string
+	wallet   []string
+}
+
+var coins = []coin{
+	{
+		"light_client", keys.BTC, "0.00005", func(t *testing.T) *bitcointest.Node { return bitcointest.Btcd(t) },
+		func(n *bitcointest.Node) []string {
+			return []string{"CHEQUER_BITCOIN_NETWORK=regtest", "CHEQUER_BITCOIN_PEERS=" + n.P2P}
+		},
+		[]string{"BTC", tpub},
+	},
+	{
+		"btcd", keys.BTC, "0.00005", func(t *testing.T) *bitcointest.Node { return bitcointest.Btcd(t, bitcointest.TLS()) },
+		func(n *bitcointest.Node) []string {
+			return []string{"CHEQUER_BITCOIN_NETWORK=regtest", "CHEQUER_BITCOIN_NODE=" + withPassword(n), "CHEQUER_BITCOIN_NODE_CERT=" + n.Cert}
+		},
+		[]string{"BTC", tpub},
+	},
+	{
+		"litecoind", keys.LTC, "0.05", func(t *testing.T) *bitcointest.Node { return bitcointest.Litecoind(t) },
+		func(n *bitcointest.Node) []string {
+			return []string{
+				"CHEQUER_BITCOIN_NODE=off", "CHEQUER_LITECOIN_NETWORK=regtest",
+				"CHEQUER_LITECOIN_NODE=" + n.RPC, "CHEQUER_LITECOIN_NODE_COOKIE=" + n.Cookie,
+			}
+		},
+		[]string{"LTC", tpub},
+	},
+}
+
+// withPassword is a node's address with user and password.
+func withPassword(n *bitcointest.Node) string {
+	scheme, rest, _ := strings.Cut(n.RPC, "://")
+	return scheme + "://" + n.User + ":" + n.Password + "@" + rest
+}
+
+// shopOn is the whole program on a database of its own that watches a node, with
+// a key for its API.
+func shopOn(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Key) {
+	t.Helper()
+	listen := freePort(t)
+	p := &process{t: t, url: "http://" + listen, environ: append(append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord",
+		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,EUR-USD=1.08"), c.settings(n)...)}
+	p.run(append([]string{"wallet", "add"}, c.wallet...)...)
+	var key merchant.Key
+	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
+		t.Fatal(err)
+	}
+	p.serve()
+	p.scanned()
+	return p, key
+}
+
+// health is what /readyz says of the network that is watched.
+type health struct {
+	Network string `json:"network"`
+	Watched bool   `json:"watched"`
+	Tip     int64  `json:"tip"`
+	Fault   string `json:"fault"`
+}
+
+func (p *process) health() (health, bool) {
+	response, err := http.Get(p.url + "/readyz")
+	if err != nil {
+		return health{}, false
+	}
+	defer response.Body.Close()
+	var all struct {
+		Networks []health
+	}
+	if err := json.NewDecoder(response.Body).Decode(&all); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, h := range all.Networks {
+		if h.Watched {
+			return h, true
+		}
+	}
+	return health{}, false
+}
+
+// scanned waits until the program has looked at the network.
+func (p *process) scanned() {
+	p.t.Helper()
+	var last health
+	defer func() {
+		if p.t.Failed() {
+			p.t.Logf("health: %+v", last)
+		}
+	}()
+	until(p.t, patience, "the network is scanned", func() bool {
+		h, watched := p.health()
+		last = h
+		return watched && h.Tip > 0
+	})
+}
+
+// pay sends an amount to the address that a method of an invoice shows.
+func (c coin) pay(t *testing.T, n *bitcointest.Node, r api.Resource, amount string) (tx string) {
+	t.Helper()
+	return n.Send(t, c.output(t, n, r, amount))
+}
+
+func (c coin) output(t *testing.T, n *bitcointest.Node, r api.Resource, amount string) chaintest.Output {
+	t.Helper()
+	_, script, err := keys.ParseAddress(r.PaymentMethods[0].Address, c.kind, keys.Regtest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chaintest.Output{Script: script, Amount: money.MustParse(amount, n.Asset().Currency)}
+}
+
+// TestRealCoins walks the shopper's way with real nodes: the storefront, the page,
+// a transaction that is seen on the open page, a block, paid.
+func TestRealCoins(t *testing.T) {
+	for _, c := range coins {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := c.start(t)
+			p, key := shopOn(t, c, n)
+			s := newShop(t, p.url, key)
+			b := open(t, screens[0])
+			id := idOf(b.order(p.url, "12,50"))
+			b.mark()
+			r := s.invoice(id)
+			b.picture(screens[0], "real_"+c.name+"_waiting")
+
+			// A part first: the page asks for the rest, to the same address.
+			c.pay(t, n, r, c.part)
+			sent := time.Now()
+			b.awaits("#st", "Part of it arrived", nil)
+			t.Logf("seen on the open page %d ms after it was sent", time.Since(sent).Milliseconds())
+			r = s.invoice(id)
+			if code, link := b.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
+				t.Errorf("the code says %q, want the rest %q", code, link)
+			}
+			b.picture(screens[0], "real_"+c.name+"_partial")
+			c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
+			b.awaits("#st", "Payment seen", nil)
+			if got := b.text("#live"); !strings.Contains(got, "0 of ") {
+				t.Errorf("the page tells no depth: %s", got)
+			}
+			b.picture(screens[0], "real_"+c.name+"_seen")
+
+			n.Mine(t, n.Waiting(t)...)
+			if c.kind == keys.LTC {
+				n.MineBlocks(t, 3)
+			}
+			mined := time.Now()
+			b.awaits("#st", "Paid. Thank you.", nil)
+			t.Logf("paid on the open page %d ms after the last block", time.Since(mined).Milliseconds())
+			b.picture(screens[0], "real_"+c.name+"_paid")
+			b.unmoved()
+			b.quiet()
+			if got := len(s.invoice(id).Payments); got != 2 {
+				t.Errorf("%d payments are recorded, want 2", got)
+			}
+			out := p.run("doctor")
+			if !strings.Contains(string(out), "ok    network ") {
+				t.Errorf("doctor says:\n%s", out)
+			}
+			t.Logf("doctor:\n%s", out)
+		})
+	}
+}
+
+// TestRealCoinsMissed loses the program while money arrives, and kills it again
+// while it catches up.
+func TestRealCoinsMissed(t *testing.T) {
+	for _, c := range coins {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := c.start(t)
+			p, key := shopOn(t, c, n)
+			s := newShop(t, p.url, key)
+			var ids []string
+			for range 3 {
+				ids = append(ids, s.order())
+			}
+			invoices := map[string]api.Resource{}
+			for _, id := range ids {
+				invoices[id] = s.invoice(id)
+			}
+			p.kill()
+			for _, id := range ids {
+				n.Mine(t, c.pay(t, n, invoices[id], invoices[id].PaymentMethods[0].DueAmount))
+				n.MineBlocks(t, 2)
+			}
+			for range 3 { // in the middle of catching up, or just after it
+				p.serve()
+				p.kill()
+			}
+			n.MineBlocks(t, 4)
+			p.serve()
+			for _, id := range ids {
+				s.status(id, api.StatusPaid, patience)
+				if got := len(s.invoice(id).Payments); got != 1 {
+					t.Errorf("%d payments are recorded, want 1", got)
+				}
+			}
+		})
+	}
+}
+
+// TestRealCoinsTakenBack takes money back: by a double spend that confirms
+// elsewhere, and by a reorganisation.
+func TestRealCoinsTakenBack(t *testing.T) {
+	for _, c := range coins {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := c.start(t)
+			p, key := shopOn(t, c, n)
+			s := newShop(t, p.url, key)
+
+			cheated := s.order()
+			r := s.invoice(cheated)
+			tx := c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
+			s.status(cheated, api.StatusPending, patience)
+			elsewhere := chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.0001", n.Asset().Currency)}
+			n.Mine(t, n.Conflict(t, tx, elsewhere))
+			s.status(cheated, api.StatusCreated, patience)
+			if got := s.invoice(cheated).Exceptions; len(got) != 1 || got[0] != api.ExceptionReplaced {
+				t.Errorf("exceptions %v, want %s", got, api.ExceptionReplaced)
+			}
+
+			id := s.order()
+			r = s.invoice(id)
+			tx = c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
+			s.status(id, api.StatusPending, patience)
+			n.Mine(t, tx)
+			if c.kind == keys.LTC {
+				n.MineBlocks(t, 3)
+			}
+			s.status(id, api.StatusPaid, patience)
+			depth := 1
+			if c.kind == keys.LTC {
+				depth = 4
+			}
+			n.Fork(t, depth)
+			s.status(id, api.StatusPending, patience)
+			n.Mine(t, tx)
+			n.MineBlocks(t, 3)
+			s.status(id, api.StatusPaid, patience)
+		})
+	}
+}

@@ -1,0 +1,37 @@
+package money_test
+
+import (
+	"testing"
+
+	"github.com/bojanz/currency"
+
+	"chequer/internal/money"
+)
+
+func TestFiat(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]int32{"EUR": 2, "USD": 2, "CHF": 2, "GBP": 2, "PLN": 2, "HUF": 2, "IDR": 2, "JPY": 0, "KRW": 0, "ISK": 0} {
+		if got, known := money.Fiat(code); !known || got != (money.Currency{Code: code, Decimals: want}) {
+			t.Errorf("Fiat(%q) = %v, %v, want %d decimals", code, got, known, want)
+		}
+	}
+	for _, code := range []string{"eur", "chf", "BTC", "EURC", "BGN", "XYZ", ""} {
+		if got, known := money.Fiat(code); known {
+			t.Errorf("Fiat(%q) = %v, want none", code, got)
+		}
+	}
+}
+
+// The decimals are those that others read in ISO 4217.
+func TestFiats(t *testing.T) {
+	t.Parallel()
+	list := money.Fiats()
+	if len(list) != 30 || list[0] != money.EUR || list[1] != money.USD {
+		t.Fatalf("Fiats() = %v, want euro, dollar and the rest of the European Central Bank's table", list)
+	}
+	for _, c := range list {
+		if digits, known := currency.GetDigits(c.Code); !known || int32(digits) != c.Decimals {
+			t.Errorf("%s has %d decimals, want %d (known: %v)", c.Code, c.Decimals, digits, known)
+		}
+	}
+}
