@@ -76,7 +76,8 @@ func (b *blocks) concerns(hash string, scripts iter.Seq[string]) bool {
 	return false
 }
 
-// Concerns implements bitcoin.Source. What a block spends is no concern, see Node.
+// Concerns implements bitcoin.Source. A block that was read is of no concern for
+// what it spends: its conflicts were told then.
 func (n *Node) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	return n.read.concerns(hash, scripts), nil
 }

@@ -32,6 +32,7 @@ type entry struct {
 	number uint32      // of the last list that it is in
 	paid   []uint64    // hashes of scripts; nil until it is read
 	tx     *bitcoin.Tx // nil unless it pays a destination
+	took   []string    // outpoints that were watched when it was read
 	seen   time.Time   // zero while it is not known
 	asked  bool        // whether the node was asked for its time
 }
@@ -156,4 +157,23 @@ func (e *entry) take(tx bitcoin.Tx, watched chain.Watched) {
 	if pays(tx, watched) {
 		e.tx = &tx
 	}
+	for _, o := range tx.Spends {
+		if watched.Outpoint(o) {
+			e.took = append(e.took, o)
+		}
+	}
+}
+
+// conflicts are the transactions that have watched outpoints now: of those that
+// spend the same, one waits.
+func (m *mempool) conflicts(watched chain.Watched, now time.Time) (all []chain.Conflict) {
+	for id, e := range m.entries {
+		for _, o := range e.took {
+			if watched.Outpoint(o) {
+				all = append(all, chain.Conflict{Outpoint: o, Tx: id.String(), Seen: now})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b chain.Conflict) int { return strings.Compare(a.Outpoint, b.Outpoint) })
+	return all
 }

@@ -9,6 +9,11 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
+// settling is how long a node that started may lack what waited before: btcd
+// forgets it, and others do when they end at once. It is as long as a payment that
+// waits holds its quote.
+const settling = 24 * time.Hour
+
 // Waiting implements bitcoin.Source.
 func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
 	w, err := n.waiting(ctx, watched)
@@ -53,8 +58,11 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	if err := n.date(ctx); err != nil {
 		return bitcoin.Waiting{}, err
 	}
-	w := bitcoin.Waiting{Coverage: chain.Complete, Since: n.since(s), Txs: n.mempool.paying(watched)}
-	if s.loading() {
+	w := bitcoin.Waiting{
+		Coverage: chain.Complete, Since: n.since(s),
+		Txs: n.mempool.paying(watched), Conflicts: n.mempool.conflicts(watched, s.end),
+	}
+	if s.loading() || s.end.Sub(n.began) < settling {
 		w.Coverage = chain.Partial
 	}
 	return w, nil
