@@ -57,6 +57,11 @@ func newBranch(key *hdkeychain.ExtendedKey, write func(*btcec.PublicKey) address
 	return b, nil
 }
 
+// spelled is b with another spelling of its addresses.
+func (b *branch) spelled(write func(*btcec.PublicKey) address) *branch {
+	return &branch{number: b.number, point: b.point, public: b.public, chainCode: b.chainCode, write: write}
+}
+
 // address is the one at an index below 2³¹.
 func (b *branch) address(index uint32) (address, error) {
 	found := b.block(index / blockSize).addresses[index%blockSize]

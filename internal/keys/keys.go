@@ -52,7 +52,10 @@ func (k Key) On(network Network) (Key, error) {
 	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
 		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}
-	k.network = network
+	if k.network != network { // its addresses are spelled otherwise
+		k.network = network
+		k.branch = k.branch.spelled(k.write)
+	}
 	return k, nil
 }
 
