@@ -185,6 +185,11 @@ func (s *Storage) Progress(context.Context) (map[chain.ID]invoice.Progress, erro
 	return progress, nil
 }
 
+// RecentProgress implements invoice.Storage.
+func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Progress, error) {
+	return s.Progress(ctx)
+}
+
 // SaveProgress notes how far a network was scanned.
 func (s *Storage) SaveProgress(network chain.ID, p invoice.Progress) {
 	s.mu.Lock()
