@@ -3,6 +3,7 @@ package quorum
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,7 +22,12 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 		verdicts[i].yes = l.Voices & voicesOf(q.panel)
 	}
 	var mu sync.Mutex
-	each(ctx, q.panel, all, func(ctx context.Context, e *endpoint) bool {
+	decided := func(uint64) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return !slices.ContainsFunc(verdicts, func(v verdict) bool { return q.enough(v.yes) == q.enough(v.no) })
+	}
+	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
 		var asked []int
 		for i, l := range logs {
 			if l.Voices&e.voice == 0 && !q.enough(l.Voices) {

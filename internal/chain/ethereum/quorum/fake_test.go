@@ -133,6 +133,7 @@ type node struct {
 	fails     string // method that is answered with an error
 	redirects string
 	hangs     bool
+	repeats   bool // tells every log twice, and twice that it was removed
 }
 
 // request is one call that a node was asked.
@@ -320,8 +321,14 @@ func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
 			if wanted && len(topics) == 3 {
 				wanted = slices.Contains(topics[2].([]any), any(word(t.to)))
 			}
-			if wanted && !n.hide {
-				found = append(found, n.log(b, t))
+			if !wanted || n.hide {
+				continue
+			}
+			found = append(found, n.log(b, t))
+			if n.repeats {
+				removed := n.log(b, t)
+				removed["removed"] = true
+				found = append(found, n.log(b, t), removed, removed)
 			}
 		}
 	}
@@ -349,7 +356,7 @@ func (n *node) receipt(blocks []block, tx string) any {
 	return nil
 }
 
-func (n *node) log(b block, t transfer) any {
+func (n *node) log(b block, t transfer) map[string]any {
 	var amount [32]byte
 	binary.BigEndian.PutUint64(amount[24:], t.units)
 	return map[string]any{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -575,6 +576,21 @@ func TestScan_tells_one_transaction_with_several_transfers_apart(t *testing.T) {
 	}
 }
 
+func TestScan_hears_of_a_log_twice_and_of_its_removal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	repeating := func(n *node) { n.repeats = true }
+	s := open(t, w, endpoints(newNode(t, w, repeating), newNode(t, w, repeating)))
+	paid := w.mine(pays(ours, 20_000_000))
+	s.want("20")
+	w.reorganise(1)
+	w.mine()
+	s.want()
+	s.want()
+	w.mine(pays(theirs, 1), paid.transfers[0])
+	s.want("20")
+}
+
 func TestScan_catches_up_in_steps_from_its_cursor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(50)
@@ -643,4 +659,28 @@ func TestNew(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An endpoint may answer what it likes: nothing of it is believed, or stops us.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{
+		``, `null`, `[]`, `{}`, `[null]`, `[{"id":1,"result":null}]`, `{"id":null,"error":{"code":-32000,"message":"x"}}`,
+		`[{"id":1,"result":"0x7a69"},{"id":2,"result":{"number":"0x7fffffffffffffff","hash":"0x","parentHash":"0x","timestamp":"0x0"}},{"id":3,"result":[]}]`,
+		`[{"id":1,"result":"0x7a69"},{"id":2,"result":{"number":"0x5","hash":"0x1111111111111111111111111111111111111111111111111111111111111111","parentHash":"0x1111111111111111111111111111111111111111111111111111111111111111","timestamp":"0x6"}},{"id":3,"result":{}}]`,
+		`[{"id":9999,"result":1},{"id":-1,"result":1}]`, `{"id":1,"result":{"status":"0x1","logs":[{"topics":["0x"]}]}}`,
+	} {
+		f.Add(seed)
+	}
+	w := newWorld(20)
+	w.mine(pays(ours, 5_000_000))
+	good := []*node{{world: w, chain: chainID}, {world: w, chain: chainID}}
+	bad := &node{world: w, chain: chainID}
+	for _, n := range append(good, bad) {
+		n.Server = httptest.NewServer(n)
+		f.Cleanup(n.Close)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		bad.change(func(n *node) { n.nonsense = text + " " })
+		open(t, w, endpoints(good[0], bad, good[1])).want("5")
+	})
 }
