@@ -7,14 +7,19 @@ import (
 	"iter"
 	"math/big"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/money"
 )
 
 const (
-	// ripe is how many blocks are gathered before they are read once more.
+	// ripe is how many final blocks are gathered before they are read for the last
+	// time.
 	ripe = 32
+	// secondLook is how old blocks are that are read for the second time: endpoints
+	// may have a block a moment before they can tell what is in it.
+	secondLook = 20 * time.Second
 	// byAddress is for how many destinations a source is asked by their addresses.
 	// For more it is less to read the transfers to everybody.
 	byAddress = 1000
@@ -25,8 +30,9 @@ type reading int
 
 const (
 	unread  reading = iota
-	once            // before the block was final
-	settled         // after it was
+	once            // when the block came
+	twice           // a little later
+	settled         // when it was final
 )
 
 // record is one covered block, or a range of them that ends with it.
@@ -39,23 +45,21 @@ type record struct {
 	transfers []chain.Transfer
 }
 
-// read reads the logs of records that were not read yet, or not since they are
-// final. While nothing is watched there is nothing to read them for.
+// read reads the logs of records that were not read yet, and once more of those
+// that are older or final now. While nothing is watched there is nothing to read
+// them for.
 func (v *view) read(ctx context.Context, final int64, watched chain.Watched) error {
 	all, _ := watched.Since(0)
 	if !some(all) {
 		return nil
 	}
-	again := v.ripe(final)
-	wants := func(r record) bool {
-		return r.read == unread || again && r.read == once && r.Height <= final
-	}
+	due := v.due(final)
 	for i := 0; i < len(v.records); i++ {
-		if !wants(v.records[i]) {
+		if !due(v.records[i]) {
 			continue
 		}
 		end := i + 1
-		for end < len(v.records) && wants(v.records[end]) && v.records[end].Height-v.records[i].first < stride {
+		for end < len(v.records) && due(v.records[end]) && v.records[end].Height-v.records[i].first < stride {
 			end++
 		}
 		if err := v.readRange(ctx, v.records[i:end], final, all, watched); err != nil {
@@ -66,18 +70,37 @@ func (v *view) read(ctx context.Context, final int64, watched chain.Watched) err
 	return nil
 }
 
-// ripe tells whether enough blocks became final to read them once more together.
-func (v *view) ripe(final int64) bool {
-	if len(v.records) == 0 {
-		return false
+// goal is how often a record should have been read by now.
+func (v *view) goal(r record, final int64) reading {
+	switch {
+	case r.Height <= final:
+		return settled
+	case r.Height <= v.last().Height-v.soon:
+		return twice
 	}
-	waiting := int64(0)
+	return once
+}
+
+// due tells which records are read now: new ones at once, the others when enough of
+// them wait to be read together.
+func (v *view) due(final int64) func(record) bool {
+	waiting := map[reading]int64{}
 	for _, r := range v.records {
-		if r.read == once && r.Height <= final {
-			waiting += r.Height - r.first + 1
+		if goal := v.goal(r, final); r.read != unread && r.read < goal {
+			waiting[goal] += r.Height - r.first + 1
 		}
 	}
-	return waiting >= ripe
+	return func(r record) bool {
+		switch goal := v.goal(r, final); {
+		case r.read == unread:
+			return true
+		case r.read >= goal:
+			return false
+		case goal == settled:
+			return waiting[settled] >= ripe
+		}
+		return waiting[twice] >= v.soon
+	}
 }
 
 // readRange reads the logs of adjoining records at once.
@@ -91,10 +114,7 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 		if err := v.look(ctx, r, logs, watched.Destination); err != nil {
 			return err
 		}
-		r.read, r.everybody = once, r.everybody || everybody
-		if r.Height <= final {
-			r.read = settled
-		}
+		r.read, r.everybody = v.goal(*r, final), r.everybody || everybody
 	}
 	return nil
 }

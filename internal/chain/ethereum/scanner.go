@@ -50,7 +50,7 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 			s.assets = append(s.assets, a)
 		}
 	}
-	s.view = newView(source, s.assets)
+	s.view = newView(source, s.assets, network.params.BlockTime)
 	return s
 }
 

@@ -21,12 +21,13 @@ const (
 )
 
 // view is the covered part of the best chain, kept from scan to scan so that what
-// is in a block is read twice: when it comes, and when it is final.
+// is in a block need not be read for each.
 type view struct {
 	source    Source
 	tokens    map[keys.EthereumAddress]chain.Asset
 	contracts []keys.EthereumAddress
 	behind    int64 // how far the cursor stays behind the tip
+	soon      int64 // how far behind the tip blocks are read for the second time
 
 	base    Header
 	records []record // each on top of the one before
@@ -39,8 +40,8 @@ type view struct {
 	seen  time.Time
 }
 
-func newView(source Source, assets []chain.Asset) view {
-	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}}
+func newView(source Source, assets []chain.Asset, blockTime time.Duration) view {
+	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, soon: max(2, int64(secondLook/blockTime))}
 	for _, a := range assets {
 		contract, err := keys.ParseEthereumAddress(a.Contract)
 		if err != nil {

@@ -220,12 +220,12 @@ func TestScan_reads_once_more_what_is_final(t *testing.T) {
 		n.change(func(n *node) { n.hide = true }) // both lose a block's logs for a while
 	}
 	w.mine(pays(ours, 5_000_000))
+	for range 200 {
+		w.mine()
+	}
 	s.want()
 	for _, n := range nodes {
 		n.change(func(n *node) { n.hide = false })
-	}
-	for range 200 {
-		w.mine()
 	}
 	snapshot := s.want()
 	if snapshot.Next.Height > 90 {
@@ -238,6 +238,26 @@ func TestScan_reads_once_more_what_is_final(t *testing.T) {
 	if snapshot.Next.Height < 200 {
 		t.Errorf("the cursor stays at %d", snapshot.Next.Height)
 	}
+}
+
+func TestScan_reads_once_more_what_came_too_early(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	nodes := []*node{newNode(t, w), newNode(t, w)}
+	s := open(t, w, endpoints(nodes...))
+	s.want()
+	for _, n := range nodes {
+		n.change(func(n *node) { n.hide = true }) // they have the block, and not yet what is in it
+	}
+	w.mine(pays(ours, 5_000_000))
+	s.want()
+	for _, n := range nodes {
+		n.change(func(n *node) { n.hide = false })
+	}
+	for range 4 {
+		w.mine()
+	}
+	s.want("5")
 }
 
 func TestScan_follows_a_silent_reorganisation(t *testing.T) {
