@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ type endpoints struct {
 
 // evmNetworks are the EVM networks that the settings name. Those that are off and
 // offered by default otherwise can be offered unwatched.
-func evmNetworks(c config.Config, now func() time.Time) ([]live, error) {
+func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
 	tokens, err := tokensOf(c)
 	if err != nil {
 		return nil, fmt.Errorf("CHEQUER_EVM_TOKENS: %w", err)
@@ -48,7 +49,7 @@ func evmNetworks(c config.Config, now func() time.Time) ([]live, error) {
 				list = append(list, config.Endpoint{URL: address})
 			}
 		}
-		l, err := watchEVM(c, params, list, now)
+		l, err := watchEVM(c, params, list, now, log)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", setting, err)
 		}
@@ -59,10 +60,10 @@ func evmNetworks(c config.Config, now func() time.Time) ([]live, error) {
 }
 
 // watchEVM watches a network through endpoints.
-func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, now func() time.Time) (live, error) {
+func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, now func() time.Time, log *slog.Logger) (live, error) {
 	qc := quorum.Config{
-		ChainID: params.ChainID, Tags: params.Tags, AddressQueries: bool(c.EVM.AddressQueries),
-		Poll: pollFor(params.BlockTime), Now: now, Chance: rand.Float64,
+		Network: params.ID, ChainID: params.ChainID, Tags: params.Tags, AddressQueries: bool(c.EVM.AddressQueries),
+		Poll: pollFor(params.BlockTime), Now: now, Chance: rand.Float64, Log: log,
 	}
 	for _, e := range list {
 		qc.Endpoints = append(qc.Endpoints, quorum.Endpoint{URL: e.URL, Operator: e.Operator, Trusted: e.Trusted})

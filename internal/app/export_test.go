@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"time"
 
 	"chequer/internal/chain"
@@ -12,6 +13,6 @@ var ExamineFiats = examineFiats
 
 // EVMNetworks are the EVM networks that the settings name.
 func EVMNetworks(c config.Config) ([]chain.Network, error) {
-	all, err := evmNetworks(c, time.Now)
+	all, err := evmNetworks(c, time.Now, slog.New(slog.DiscardHandler))
 	return networksOf(all), err
 }

@@ -50,7 +50,7 @@ func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]li
 	if err != nil {
 		return nil, err
 	}
-	evm, err := evmNetworks(c, now)
+	evm, err := evmNetworks(c, now, log)
 	if err != nil {
 		return nil, err
 	}

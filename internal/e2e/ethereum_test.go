@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -26,6 +27,7 @@ type tokenShop struct {
 	*process
 	shop
 	ethereum, base *ethereumtest.Node
+	metrics        string
 }
 
 func openTokenShop(t *testing.T) *tokenShop {
@@ -37,8 +39,9 @@ func openTokenShop(t *testing.T) *tokenShop {
 		n.Mine(t)
 	}
 	listen := freePort(t)
+	s.metrics = freePort(t)
 	s.process = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
-		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_BITCOIN_NODE=off",
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_BITCOIN_NODE=off", "CHEQUER_METRICS="+s.metrics,
 		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08",
 		"CHEQUER_ETHEREUM_RPC=trusted:"+s.ethereum.RPC,
 		"CHEQUER_BASE_RPC=one="+s.base.RPC+",two="+s.base.RPC+",three=http://"+freePort(t)+"/secretkey",
@@ -160,5 +163,24 @@ func TestRealTokens(t *testing.T) {
 			t.Errorf("the doctor shows a key:\n%s", out)
 		}
 		t.Logf("doctor:\n%s", out)
+	})
+	t.Run("the_metrics_say_so_too", func(t *testing.T) {
+		response, err := http.Get("http://" + s.metrics + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			`chequer_endpoint_up{endpoint="one",network="base"} 1`, `chequer_endpoint_up{endpoint="three",network="base"} 0`,
+			`chequer_endpoint_height{endpoint="127.0.0.1",network="ethereum"}`, `chequer_source_up{network="base"} 1`,
+		} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("the metrics do not say %s", want)
+			}
+		}
 	})
 }

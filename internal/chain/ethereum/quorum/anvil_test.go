@@ -1,6 +1,7 @@
 package quorum_test
 
 import (
+	"log/slog"
 	"math/big"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "one"}, {URL: n.RPC, Operator: "two"}}
 	}
 	q, err := quorum.New(quorum.Config{
-		ChainID: chainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 },
+		ChainID: chainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
 		var asked []int
 		for i, l := range logs {
-			if l.Voices&e.voice == 0 && !q.enough(l.Voices) {
+			if l.Voices&e.voice == 0 {
 				asked = append(asked, i)
 			}
 		}
@@ -50,7 +50,7 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 }
 
 // judge gives the logs that are there; an error when one is neither confirmed nor
-// denied.
+// denied, or both.
 func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
 	var confirmed []ethereum.Log
 	for i, l := range logs {
@@ -61,7 +61,7 @@ func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log,
 		case no && !yes:
 			q.expose(l)
 		default:
-			return nil, fmt.Errorf("transfer %s in block %d: %s shows it, and others neither confirm nor deny it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Voices))
+			return nil, fmt.Errorf("transfer %s in block %d is shown by %s, and others do not confirm it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Voices))
 		}
 	}
 	return confirmed, nil
@@ -72,6 +72,7 @@ func (q *Quorum) expose(l ethereum.Log) {
 	for _, e := range q.endpoints {
 		if e.voice&l.Voices != 0 {
 			e.denied(fmt.Sprintf("transfer %s in block %d", l.Tx, l.Height))
+			q.Log.Warn("endpoint shows a transfer that others deny", "network", q.Network, "endpoint", e.name, "tx", l.Tx, "block", l.Height)
 		}
 	}
 }

@@ -41,6 +41,10 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 	defer cancel(nil)
 	var mu sync.Mutex
 	var voices uint64
+	hurry := sync.OnceFunc(func() { time.AfterFunc(grace, func() { cancel(errSlow) }) })
+	if enough(0) {
+		hurry()
+	}
 	well := make([]bool, len(endpoints))
 	var group sync.WaitGroup
 	for i, e := range endpoints {
@@ -57,9 +61,8 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 				}
 				return
 			}
-			before := enough(voices)
-			if voices |= e.voice; !before && enough(voices) {
-				time.AfterFunc(grace, func() { cancel(errSlow) })
+			if voices |= e.voice; enough(voices) {
+				hurry()
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 // Config is what a Quorum is made of.
 type Config struct {
+	Network   chain.ID
 	ChainID   uint64
 	Tags      bool // endpoints know which block is final
 	Endpoints []Endpoint
@@ -28,6 +30,7 @@ type Config struct {
 	Now  func() time.Time
 	// Chance is a number from 0 to 1, for how long a failed endpoint rests.
 	Chance func() float64
+	Log    *slog.Logger
 }
 
 // Quorum is several endpoints of one network. It implements ethereum.Source.

@@ -1,7 +1,9 @@
 package quorum_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +34,7 @@ type shop struct {
 // open watches through endpoints at some nodes, each of an operator of its own.
 func open(t *testing.T, w *world, endpoints []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
-	config := quorum.Config{ChainID: chainID, Tags: true, Endpoints: endpoints, Now: w.Now, Chance: func() float64 { return 0.5 }}
+	config := quorum.Config{ChainID: chainID, Tags: true, Endpoints: endpoints, Now: w.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&config)
 	}
@@ -183,10 +185,29 @@ func TestScan_names_who_is_wrong(t *testing.T) {
 func TestScan_exposes_who_shows_what_others_deny(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours["faking"].change), newNode(t, w)))
+	var log bytes.Buffer
+	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours["faking"].change), newNode(t, w)), func(c *quorum.Config) {
+		c.Network, c.Log = "base", slog.New(slog.NewTextHandler(&log, nil))
+	})
 	s.want()
+	if got := log.String(); strings.Count(got, "others deny") != 1 || !strings.Contains(got, "network=base endpoint=B tx="+fake.tx) {
+		t.Errorf("the log says %q", got)
+	}
 	if got := s.quorum.Reports()[1].Denied; !strings.Contains(got, fake.tx) {
 		t.Errorf("denied is %q", got)
+	}
+}
+
+func TestScan_waits_while_two_say_so_and_two_otherwise(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	faking := behaviours["faking"].change
+	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, faking), newNode(t, w, faking), newNode(t, w)))
+	for range 2 {
+		snapshot, err := s.scan()
+		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
+			t.Errorf("the scan reached block %d with %d transfers", snapshot.Tip.Height, len(snapshot.Transfers))
+		}
 	}
 }
 
