@@ -315,6 +315,10 @@ func TestBlindWindow(t *testing.T) {
 		{"a cheat waits for two hours", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
 		{"a cheat finds us watching", gap(-20, -1), 30 * time.Minute, invoice.Expired},
 		{"a cheat waits for us to be down after the end", gap(16, 40), 30 * time.Minute, invoice.Expired},
+		{"a cheat waits for us to be down from the very end on", gap(15, 40), 30 * time.Minute, invoice.Expired},
+		{"an honest shopper paid in the last of many gaps", append(append(gap(1, 2), gap(3, 4)...), gap(14, 200)...), 2*time.Hour + 15*time.Minute, invoice.Paid},
+		{"a cheat finds many gaps, none of them within", append(append(gap(-30, -20), gap(-10, 0)...), gap(15, 200)...), 16 * time.Minute, invoice.Expired},
+		{"a cheat comes a second after two hours", gap(10, 20), 2*time.Hour + 15*time.Minute + time.Second, invoice.Expired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -329,6 +333,29 @@ func TestBlindWindow(t *testing.T) {
 				t.Errorf("status = %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestCover_lets_no_gap_open_what_was_covered(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name          string
+		before, after []invoice.Gap // that the first scan past the end knew of, and a later one
+		want          invoice.Status
+	}{
+		{"an honest shopper paid while we were down", gap(10, 20), gap(10, 20), invoice.Paid},
+		{"a cheat was seen late, and old gaps run together now", nil, []invoice.Gap{{Until: noon.Add(time.Hour)}}, invoice.Expired},
+	} {
+		inv := fresh(t, noon)
+		inv.Cover("bitcoin", noon.Add(20*time.Minute), tt.before)
+		paid := in(pay("a", full, 0), 101, 30*time.Minute)
+		paid.FirstSeen = time.Time{}
+		observe(inv, 101, paid)
+		scan(inv, noon.Add(3*time.Hour))
+		inv.Cover("bitcoin", noon.Add(3*time.Hour), tt.after)
+		if got := stands(inv).Status; got != tt.want {
+			t.Errorf("%s: status = %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }
 
