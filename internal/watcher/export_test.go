@@ -24,3 +24,6 @@ func (x Index) Drop(scanned time.Time) bool {
 
 // Owner is owner.
 func (x Index) Owner(script string) (invoice.Owner, bool) { return x.owner(script) }
+
+// RenewEvery sets how often the lead is renewed during a step.
+func (w *Watcher) RenewEvery(d time.Duration) { w.renew = d }
