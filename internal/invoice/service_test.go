@@ -63,15 +63,22 @@ func openShop(t *testing.T, table string) *shop {
 	if err := s.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}); err != nil {
 		t.Fatal(err)
 	}
+	s.wallets = testWallets(t)
+	s.step()
+	return s
+}
+
+// testWallets are fresh wallets of every kind.
+func testWallets(t *testing.T) (wallets []invoice.Wallet) {
+	t.Helper()
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
 		_, key, err := keys.NewTestKey(rand.Reader, kind)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.wallets = append(s.wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
+		wallets = append(wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
 	}
-	s.step()
-	return s
+	return wallets
 }
 
 func (s *shop) clock() time.Time {
