@@ -192,6 +192,27 @@ func TestStatus(t *testing.T) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 25*time.Hour))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"an honest shopper's block came a minute before a day was over", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour-time.Minute))
+			scan(inv, hours)
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"or in its last second", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour))
+			scan(inv, hours)
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"a cheat waits a minute longer, to see where the price goes", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour+time.Minute))
+			scan(inv, hours)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"within that day it is still waited for", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, time.Minute))
+			scan(inv, until.Add(24*time.Hour))
+		}, outcome{"pending", "", "100", "0", "0"}},
+		{"a cheat's second confirmation of a bump counts from the first of the money", func(inv *invoice.Invoice) {
+			observe(inv, 100, spending(pay("a", full, time.Minute), "x"))
+			observe(inv, 101, in(spending(pay("b", full, 20*time.Hour), "x"), 101, 15*time.Minute+24*time.Hour+time.Minute))
+			scan(inv, hours)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"money in the birth block never counts", func(inv *invoice.Invoice) {
 			old := in(pay("a", full, 0), 100, -time.Minute)
 			old.FirstSeen = time.Time{}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,14 +37,54 @@ type shop struct {
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
 
-	mu  sync.Mutex
-	now time.Time
-	ids int
+	behind  bool  // scans stop below the tip
+	unsaved error // of the next cursor that is saved
+
+	mu   sync.Mutex
+	now  time.Time
+	ids  int
+	told map[string]string // the invoice of each event
+}
+
+// about is the invoice that an event tells of.
+func (s *shop) about(e invoice.Event) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told[e.ID]
+}
+
+// shopNet is simnet as the shop's watcher scans it.
+type shopNet struct {
+	*simnet.Network
+	shop *shop
+}
+
+func (n shopNet) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	snapshot, err := n.Network.Scan(ctx, from, watched)
+	if snapshot.Behind = n.shop.behind; snapshot.Behind {
+		snapshot.Unconfirmed = chain.None
+		snapshot.Transfers = slices.DeleteFunc(snapshot.Transfers, func(t chain.Transfer) bool { return t.Block == nil })
+	}
+	return snapshot, err
+}
+
+// shopStore is storage as the shop's watcher uses it.
+type shopStore struct {
+	*storage.Storage
+	shop *shop
+}
+
+func (s shopStore) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
+	if err := s.shop.unsaved; err != nil {
+		s.shop.unsaved = nil
+		return err
+	}
+	return s.Storage.SaveProgress(ctx, lease, p)
 }
 
 func openShop(t *testing.T, table string) *shop {
 	t.Helper()
-	s := &shop{t: t, store: storagetest.SQLite(t), now: noon}
+	s := &shop{t: t, store: storagetest.SQLite(t), now: noon, told: map[string]string{}}
 	s.net = simnet.New(s.store, s.clock)
 	fixed, err := rates.ParseFixed(table, "fixed")
 	if err != nil {
@@ -54,11 +95,14 @@ func openShop(t *testing.T, table string) *shop {
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return fixed },
 		Now: s.clock, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.told[e.ID] = inv.ID
 			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.Standing.Status)
 		},
 	})
 	s.watcher = watcher.New(watcher.Config{
-		Network: s.net, Storage: s.store, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock, Log: log,
+		Network: shopNet{s.net, s}, Storage: shopStore{s.store, s}, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock, Log: log,
 	})
 	if err := s.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}); err != nil {
 		t.Fatal(err)
