@@ -26,6 +26,8 @@ type source struct {
 	headers []bitcoin.Header   // by height
 	bodies  map[string]content // by hash
 	reading time.Duration      // of the last block
+	read    int                // blocks
+	matched matcher
 }
 
 // content is what a block holds.
@@ -78,12 +80,13 @@ func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[strin
 	if f == nil {
 		return true, nil
 	}
-	return f.matches(scripts)
+	return s.matched.matches(f, scripts)
 }
 
 func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
 	begin := time.Now()
 	defer func() { s.reading = time.Since(begin) }()
+	s.read++
 	b := s.bodies[hash]
 	var message wire.MsgBlock
 	if err := message.Deserialize(bytes.NewReader(b.bytes)); err != nil {
@@ -109,26 +112,31 @@ func none(func(string) bool) {}
 // chunk is how many scripts are matched at once.
 const chunk = 1 << 16
 
-// matches tells whether a filter may hold one of some scripts. It stands for the
-// light client's own, which is to be called here once there is one.
-func (f *filter) matches(scripts iter.Seq[string]) (bool, error) {
-	var list [][]byte
-	var buffer []byte
+// matcher matches scripts, a chunk at a time. It stands for the light client's
+// own, which is to be called by source.Concerns once there is one.
+type matcher struct {
+	list   [][]byte
+	buffer []byte // holds what the list's pieces are cut from
+}
+
+// matches tells whether a filter may hold one of some scripts.
+func (m *matcher) matches(f *filter, scripts iter.Seq[string]) (bool, error) {
+	m.list, m.buffer = m.list[:0], m.buffer[:0]
 	for script := range scripts {
-		begin := len(buffer)
+		begin := len(m.buffer)
 		var err error
-		if buffer, err = hex.AppendDecode(buffer, []byte(script)); err != nil {
+		if m.buffer, err = hex.AppendDecode(m.buffer, []byte(script)); err != nil {
 			return false, fmt.Errorf("script %q: %w", script, err)
 		}
-		if list = append(list, buffer[begin:]); len(list) < chunk {
+		if m.list = append(m.list, m.buffer[begin:]); len(m.list) < chunk {
 			continue
 		}
-		if found, err := f.MatchAny(f.key, list); found || err != nil {
+		if found, err := f.MatchAny(f.key, m.list); found || err != nil {
 			return found, err
 		}
-		list, buffer = list[:0], buffer[:0]
+		m.list, m.buffer = m.list[:0], m.buffer[:0]
 	}
-	return f.MatchAny(f.key, list)
+	return f.MatchAny(f.key, m.list)
 }
 
 // newFilter is the filter of a block with so many scripts. See BIP 158.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -58,8 +57,7 @@ func watching(ctx context.Context, folder string) error {
 	if err := lookThrough(ctx, network, node, random); err != nil {
 		return err
 	}
-	runtime.KeepAlive(w)
-	return catchUp(ctx, random)
+	return catchUp(ctx, network.watched, random)
 }
 
 // lookThrough prints how long blocks of 4,000 transactions take, from their bytes
@@ -166,25 +164,6 @@ type nobody struct{}
 
 func (nobody) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
 	return nil
-}
-
-// set is what is watched, without an owner.
-type set map[string]bool
-
-func (s set) Destination(script string) bool { return s[script] }
-func (s set) Outpoint(string) bool           { return false }
-
-func (s set) Since(mark uint64) (iter.Seq[string], uint64) {
-	if mark > 0 {
-		return none, mark
-	}
-	return func(yield func(string) bool) {
-		for script := range s {
-			if !yield(script) {
-				return
-			}
-		}
-	}, 1
 }
 
 // middle is the median.
