@@ -234,12 +234,12 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 }
 
 // coverAll takes note of how far each of the invoice's networks was scanned. A
-// network without a scanner counts as scanned by the clock.
+// network without a scanner counts as scanned by the clock, and as not watched.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
 		if !s.scanned[network] {
-			inv.Cover(network, s.now(), nil)
+			inv.Cover(network, s.now(), []Gap{{Until: s.now()}})
 			continue
 		}
 		if p, ok := progress[network]; ok {
