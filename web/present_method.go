@@ -166,6 +166,11 @@ func unit(r api.Resource, code string) string {
 		}
 		return symbol(m)
 	}
+	for _, t := range r.Payments { // not offered, so the network is the news
+		if t.CryptoCurrency == code && t.Symbol != "" && t.NetworkName != "" {
+			return t.Symbol + " on " + t.NetworkName
+		}
+	}
 	return code
 }
 

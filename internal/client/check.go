@@ -176,6 +176,8 @@ func (c *check) payment(p *api.Payment) {
 	c.counter("payments.required", int64(p.Required))
 	c.oneOf("payments.state", p.State, states)
 	c.moment("payments.first_seen_at", &p.FirstSeenAt)
+	c.text(&p.Symbol, maxWord)
+	c.text(&p.NetworkName, maxWord)
 }
 
 func (c *check) quote(q *api.Quote) {
