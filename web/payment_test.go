@@ -204,6 +204,11 @@ func TestPaymentPage(t *testing.T) {
 			r.Status, r.DueAmount = api.StatusPending, "0.1"
 			r.PaymentMethods[0].DueAmount, r.PaymentMethods[0].SmallestAmount = "0.00001", "0.00001"
 		}, `.m1 .note:contains("no less than 0.00001 BTC")`, 1},
+		{"the contract of a token is told", "/invoice/abc", nil, `.m2 .contract:contains("EURC contract. Do not send to it.") code:contains("0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42")`, 1},
+		{"a contract cannot be copied by a button", "/invoice/abc", nil, `.contract button`, 0},
+		{"coins have none", "/invoice/abc", nil, `.m1 .contract`, 0},
+		{"the address of a token is told for its network", "/invoice/abc", nil, `.m2 dt:contains("Address on Base")`, 1},
+		{"the first code of a token is its address alone", "/invoice/abc", nil, `.m2 .give > .qr title:contains("the address only")`, 1},
 		{"auto is kept by its links", "/invoice/abc?auto=1", nil, `a[href="/invoice/abc?auto=1&m=BTC"]`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
