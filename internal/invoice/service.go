@@ -78,6 +78,23 @@ func NewService(c Config) *Service {
 // Now is the service's clock, for who shows how much time is left.
 func (s *Service) Now() time.Time { return s.now() }
 
+// Asset is what a network offers under a code, whether or not an invoice does.
+func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if n.ID() != network {
+				continue
+			}
+			for _, a := range n.Assets() {
+				if a.Code == code {
+					return a, true
+				}
+			}
+		}
+	}
+	return chain.Asset{}, false
+}
+
 // Invoice reads an invoice; ErrNotFound.
 func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 	return s.storage.Invoice(ctx, id)
