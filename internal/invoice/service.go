@@ -279,7 +279,7 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
 		return nil, nil
 	}
-	progress, err := s.storage.Progress(ctx)
+	progress, err := s.storage.RecentProgress(ctx)
 	if err != nil {
 		return nil, err
 	}
