@@ -89,7 +89,9 @@ type Recorded struct {
 	Script        string
 	Asset         string
 	Spends        []string
-	BlockHash     string // "" while unconfirmed
+	FirstSeen     time.Time // on the invoice's own clock
+	BlockHash     string    // "" while unconfirmed
+	BlockHeight   int64
 	Confirmations int
 	Required      int
 }

@@ -35,3 +35,17 @@ func (s *Storage) AtWork() int {
 	defer e.groups.mu.Unlock()
 	return len(e.groups.waiting)
 }
+
+// MakeSchema makes the tables of a schema version in a database without any.
+func MakeSchema(ctx context.Context, url string, version int64) error {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return err
+	}
+	db, err := connect(d, place, busyTimeout)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return makeSchema(ctx, db, d, version)
+}
