@@ -75,13 +75,18 @@ func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
 		return nil
 	}
 	if best.Height < from.Height {
-		return fmt.Errorf("the endpoints are at block %d only, and block %d was read already", best.Height, from.Height)
+		return tooLow(best, from.Height)
 	}
 	if err := v.restart(ctx, from.Height); err != nil || v.base.Hash == from.Hash {
 		return err
 	}
 	// Where the old chain left the best one is not known: begin lower.
 	return v.restart(ctx, max(from.Height-v.behind, 0))
+}
+
+// tooLow says that the source is not where it was before.
+func tooLow(best Best, height int64) error {
+	return fmt.Errorf("the endpoints are at block %d only, and block %d was read already", best.Height, height)
 }
 
 // restart forgets everything and begins above a height.
@@ -135,6 +140,9 @@ func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (re
 		if err == nil {
 			if v.last().Hash == best.Hash {
 				v.seen = best.At
+			}
+			if v.seen.IsZero() {
+				return 0, false, tooLow(best, v.last().Height)
 			}
 			return len(v.records), false, nil
 		}
