@@ -69,6 +69,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			after := dump(t, url)
 			delete(before, "networks") // see wantFirstRelease
 			delete(after, "networks")
+			forgetAdded(t, after)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
@@ -97,6 +98,20 @@ func TestRestore_takes_a_backup_of_the_first_release(t *testing.T) {
 			wantFirstRelease(t, s)
 			wantNext(t, s, 1011, 1006)
 		})
+	}
+}
+
+// forgetAdded takes out of a dump what later releases added to the first.
+func forgetAdded(t *testing.T, tables map[string][]string) {
+	t.Helper()
+	for i, row := range tables["transfers"] {
+		tables["transfers"][i], _, _ = strings.Cut(row, ", unsure: ")
+	}
+	for _, added := range []string{"accounts"} {
+		if len(tables[added]) > 0 {
+			t.Errorf("%s are there: %q", added, tables[added])
+		}
+		delete(tables, added)
 	}
 }
 

@@ -121,12 +121,17 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	}
 	lease := invoice.Lease{Network: network, Epoch: epoch, Sequence: was.Sequence + 1}
 	reached := was.After(snapshot, lease.Sequence)
+	if snapshot.Read.Hash != "" {
+		reached.Read, reached.Loaded = snapshot.Read, w.index.marks
+	}
+	w.index.unsettled = true // until all of it is recorded
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
 		return false, err
 	}
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
 	}
+	w.index.recorded(snapshot)
 	w.index.drop(reached.Scanned)
 	if w.Scanned != nil {
 		w.Scanned(snapshot, time.Since(begin))
@@ -172,11 +177,26 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 		return fmt.Errorf("load destinations: %w", err)
 	}
 	w.index.marks = marks
+	if w.index.unsettled {
+		if err := w.loadRises(ctx, was); err != nil {
+			return err
+		}
+	}
 	recorded, err := w.Storage.RecordedTransfers(ctx, w.Network.ID(), was.Cursor.Height)
 	if err != nil {
 		return fmt.Errorf("load transfers: %w", err)
 	}
 	w.index.watchSpends(recorded)
+	return nil
+}
+
+// loadRises tells the index what is recorded of balances.
+func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
+	w.index.forget(was)
+	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.rise); err != nil {
+		return fmt.Errorf("load balances: %w", err)
+	}
+	w.index.unsettled = false
 	return nil
 }
 
