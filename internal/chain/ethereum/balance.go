@@ -42,6 +42,9 @@ type account struct {
 	address keys.EthereumAddress
 	highest *big.Int // recorded so far
 	unsure  bool     // a person decides about its rises
+	// forked tells that the birth block left the chain while what was there is not
+	// known: a person decides about rises up to its height.
+	forked  bool
 	balance *big.Int // now
 	// from is the last block that is known to show no more than highest.
 	from Header
@@ -111,7 +114,11 @@ func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chai
 			if high := t.Highest(); high.Cmp(a.highest) > 0 {
 				a.highest = high
 			}
-			a.unsure = a.unsure || t.Unsure
+			if t.Unsure && !a.unsure {
+				if a.unsure, err = b.sticks(ctx, a, t); err != nil {
+					return nil, err
+				}
+			}
 			if t.Block.Height > a.from.Height {
 				a.from = Header{Block: *t.Block}
 			}
@@ -266,13 +273,25 @@ func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
 	if err != nil || header.Cursor() == a.Birth {
 		return header, err
 	}
+	a.forked = true
 	return b.view.base, nil
+}
+
+// sticks tells whether later rises are unsure after one that was: not where only a
+// fork made it so.
+func (b *balances) sticks(ctx context.Context, a *account, t chain.Transfer) (bool, error) {
+	if t.Block.Height > a.Birth.Height {
+		return true, nil
+	}
+	header, err := b.view.at(ctx, a.Birth.Height)
+	return header.Cursor() == a.Birth, err
 }
 
 // transfer is the rise of an account's balance between two levels.
 func (b *balances) transfer(a *account, low, high *big.Int, block chain.Block) chain.Transfer {
 	return chain.Transfer{
-		ID: chain.RiseID(b.coin.ChainID, a.Script, high), Asset: b.coin.Code, Script: a.Script, Unsure: a.unsure,
+		ID: chain.RiseID(b.coin.ChainID, a.Script, high), Asset: b.coin.Code, Script: a.Script,
+		Unsure: a.unsure || a.forked && block.Height <= a.Birth.Height && block.Height > b.view.base.Height,
 		Amount: money.FromMinor(new(big.Int).Sub(high, low), b.coin.Currency), Block: &block,
 	}
 }
