@@ -17,7 +17,7 @@ import (
 // alone show. What was written first stays.
 func saveAccounts(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
 	for _, m := range inv.Methods {
-		if !m.Asset.Policy.Balance {
+		if !m.Watched || !m.Asset.Policy.Balance {
 			continue
 		}
 		_, err := q.ExecContext(ctx, `

@@ -72,6 +72,38 @@ func TestDestinations_tell_whose_balance_is_looked_at(t *testing.T) {
 	})
 }
 
+func TestOpenBalances_counts_who_would_wait_for_nobody(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("tokens", "shop"))
+		create(t, s, withAccount("open", "shop"))
+		create(t, s, withAccount("other", "bakery"))
+		for id, change := range map[string]func(*invoice.Invoice){
+			"paid":      func(inv *invoice.Invoice) { inv.Standing.Status, inv.Standing.NextCheck = invoice.Paid, time.Time{} },
+			"test":      func(inv *invoice.Invoice) { inv.Mode = invoice.Test },
+			"unwatched": func(inv *invoice.Invoice) { inv.Methods[1].Watched = false },
+		} {
+			c := withAccount(id, "shop")
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				inv, err := build(next)
+				if err == nil {
+					inv.Methods = []invoice.Method{inv.Methods[0], inv.Methods[2]}
+					change(inv)
+				}
+				return inv, err
+			}
+			create(t, s, c)
+		}
+		got, err := s.OpenBalances(t.Context(), []chain.ID{"ethereum", "base"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[chain.ID]int{"ethereum": 2}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestRises_are_those_of_watched_accounts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		rises := func(id, merchantID string, c invoice.Creation) {

@@ -75,7 +75,9 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	if s.Read.Hash != "" {
 		last, b.at, b.started = s.Read, b.now(), s.Started
 	}
-	b.hold(s, last)
+	if len(accounts) > 0 {
+		b.hold(s, last)
+	}
 	return nil
 }
 

@@ -214,7 +214,7 @@ func (n *Node) Mine(t *testing.T, txs ...string) {
 // transactions, off the chain for one more without any.
 func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
-	tip := n.height(t)
+	tip := n.Height(t)
 	lowest := tip
 	for _, tx := range txs {
 		var receipt struct{ BlockNumber string }
@@ -226,7 +226,8 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	n.Mine(t)
 }
 
-func (n *Node) height(t *testing.T) int64 {
+// Height is that of the newest block.
+func (n *Node) Height(t *testing.T) int64 {
 	t.Helper()
 	var height string
 	n.Call(t, &height, "eth_blockNumber")

@@ -164,6 +164,10 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 			e.lacks(a.fault.Error())
 			return nil, a.fault
 		}
+		if calls[i].method == "eth_call" && string(a.result) == `"0x"` { // there is no such contract
+			values[i] = "0"
+			continue
+		}
 		if values[i], err = numberOf(a.result); err != nil {
 			e.failed(err)
 			return nil, err

@@ -420,6 +420,47 @@ func (b *book) Accounts() iter.Seq[chain.Account] {
 
 func (b *book) Read() chain.Block { return b.read }
 
+// Of many accounts the balances are read now and then only, and the network counts as
+// looked at as of then.
+func TestBalances_of_many_accounts_are_read_now_and_then(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	n := newNode(t, w)
+	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	watch := &book{Watch: chaintest.Watch{}}
+	for i := range 1001 {
+		watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
+	}
+	scan := func() chain.Snapshot {
+		t.Helper()
+		snapshot, err := s.scanner.Scan(t.Context(), s.from, watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if snapshot.Read.Hash != "" {
+			watch.read = snapshot.Read
+		}
+		return snapshot
+	}
+	first := scan()
+	asked := len(n.asked("eth_getBalance"))
+	if asked != 1001 || first.Read.Hash == "" {
+		t.Errorf("%d balances were read at %+v", asked, first.Read)
+	}
+	w.mine()
+	second := scan()
+	if again := len(n.asked("eth_getBalance")); again != asked || second.Read.Hash != "" || !second.Started.Equal(first.Started) || second.Tip == first.Tip {
+		t.Errorf("%d balances were read, as of %s at block %d", again-asked, second.Started, second.Tip.Height)
+	}
+	for range 8 {
+		w.mine()
+	}
+	third := scan()
+	if third.Read != third.Tip || !third.Started.After(first.Started) {
+		t.Errorf("read at %+v, as of %s", third.Read, third.Started)
+	}
+}
+
 // BenchmarkBalances tells what 10,000 open addresses cost, on a network with a block
 // every 2 seconds: what each endpoint is asked and answers, for each block.
 func BenchmarkBalances(b *testing.B) {
