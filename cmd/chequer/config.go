@@ -46,6 +46,7 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_LITECOIN_NODE_COOKIE", cfg.Litecoin.Cookie, "cookie file of your own node, in place of user and password"},
 				{"CHEQUER_LITECOIN_NODE_CERT", cfg.Litecoin.Cert, "certificate of your own node, if it made one itself"},
 				{"CHEQUER_LITECOIN_NETWORK", cfg.Litecoin.Network, "mainnet, testnet or regtest"},
+				{"CHEQUER_CALLBACK_ALLOW", cfg.Callback, "networks that callbacks may go to although they are not public, such as 10.0.0.0/8"},
 				{"CHEQUER_METRICS", cfg.Metrics, "address for Prometheus, such as 127.0.0.1:9464; none by default"},
 				{"CHEQUER_API_KEY", cfg.APIKey, "for chequer storefront"},
 				{"CHEQUER_API_SECRET", hidden(cfg.APISecret), "for chequer storefront"},

@@ -20,6 +20,8 @@ const (
 	HeaderNonce          = "X-Processing-Nonce"
 	HeaderIdempotencyKey = "Idempotency-Key"
 	HeaderErrorCode      = "X-Error-Code"
+	HeaderEventID        = "X-Processing-Event-Id"
+	HeaderSignatureV2    = "X-Processing-Signature-V2"
 	HeaderPaidAt         = "X-Invoice-Paid-At"
 	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
 	HeaderPaidTx         = "X-Invoice-Paid-Tx"

@@ -42,7 +42,7 @@ func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *
 				return err
 			},
 			"Events": func(ctx context.Context, _ string) error {
-				_, err := s.Events(ctx, "shop", 0, 10)
+				_, err := s.Events(ctx, "shop", invoice.Live, 0, 10)
 				return err
 			},
 			"Destinations": func(ctx context.Context, _ string) error {

@@ -3,43 +3,55 @@ package storage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"chequer/internal/invoice"
 )
 
-// appendEvents writes an invoice's events to its merchant's feed and returns the
-// last position taken. It comes last in a transaction: the feed is locked from
-// here to the commit, so that whoever sees a position has seen all before it.
+// appendEvents writes an invoice's events to its merchant's feed, with their
+// deliveries, and returns the last position taken. It comes last in a transaction:
+// the feed is locked from here to the commit, so that whoever sees a position has
+// seen all before it.
 //
 // Without events one position is taken all the same: whoever asks for it has
 // something to place in the feed, and watchers load what lies above their marks.
 func appendEvents(ctx context.Context, q querier, inv *invoice.Invoice) (position int64, err error) {
 	count := int64(max(len(inv.Events), 1))
-	err = q.QueryRowContext(ctx, `
-		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
-		ON CONFLICT (merchant_id) DO UPDATE SET position = feeds.position + excluded.position
-		RETURNING position`, inv.MerchantID, count).Scan(&position)
-	if err != nil {
-		return 0, fmt.Errorf("lock feed: %w", err)
+	if position, err = takePositions(ctx, q, inv.MerchantID, count); err != nil {
+		return 0, err
 	}
 	for i, e := range inv.Events {
 		_, err := q.ExecContext(ctx, `
-			INSERT INTO events (merchant_id, position, id, invoice_id, type, version, created_at, body)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			inv.MerchantID, position-count+1+int64(i), e.ID, inv.ID, string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
+			INSERT INTO events (merchant_id, position, id, invoice_id, mode, type, version, created_at, body)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			inv.MerchantID, position-count+1+int64(i), e.ID, inv.ID, string(inv.Mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
 		if err != nil {
 			return 0, fmt.Errorf("write event %s: %w", e.Type, err)
 		}
 	}
-	return position, nil
+	return position, addDeliveries(ctx, q, inv, position)
 }
 
-// Events reads a merchant's feed after a position, in the order of commits.
-func (s *Storage) Events(ctx context.Context, merchantID string, after int64, limit int) ([]invoice.Event, error) {
+// takePositions moves a merchant's feed on and returns the last position taken.
+func takePositions(ctx context.Context, q querier, merchantID string, count int64) (last int64, err error) {
+	err = q.QueryRowContext(ctx, `
+		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
+		ON CONFLICT (merchant_id) DO UPDATE SET position = feeds.position + excluded.position
+		RETURNING position`, merchantID, count).Scan(&last)
+	if err != nil {
+		return 0, fmt.Errorf("lock feed: %w", err)
+	}
+	return last, nil
+}
+
+// Events reads the events of a mode in a merchant's feed after a position, in the
+// order of commits.
+func (s *Storage) Events(ctx context.Context, merchantID string, mode invoice.Mode, after int64, limit int) ([]invoice.Event, error) {
 	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
 		return list(ctx, q, readEvent, `
-			SELECT id, type, version, created_at, body FROM events
-			WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`, merchantID, after, limit)
+			SELECT position, id, type, version, created_at, body FROM events
+			WHERE merchant_id = $1 AND mode = $2 AND position > $3 ORDER BY position LIMIT $4`,
+			merchantID, string(mode), after, limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read events of %s: %w", merchantID, err)
@@ -51,7 +63,55 @@ func readEvent(row scanner) (invoice.Event, error) {
 	var kind, body string
 	var createdAt int64
 	var e invoice.Event
-	err := row.Scan(&e.ID, &kind, &e.Version, &createdAt, &body)
+	err := row.Scan(&e.Position, &e.ID, &kind, &e.Version, &createdAt, &body)
 	e.Type, e.CreatedAt, e.Body = invoice.EventType(kind), utc(createdAt), []byte(body)
 	return e, err
+}
+
+// ForgetEvents deletes the oldest events of every merchant from before a time,
+// at most limit of each, with what was sent of them, and tells how many they
+// were. It stops at the first younger one.
+func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
+	marks, err := answer(ctx, s.read, readMarks)
+	if err != nil {
+		return 0, fmt.Errorf("forget events: %w", err)
+	}
+	for merchantID := range marks {
+		n, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int, error) {
+			return forgetEvents(ctx, q, merchantID, before, limit)
+		})
+		if err != nil {
+			return forgotten, fmt.Errorf("forget events of %s: %w", merchantID, err)
+		}
+		forgotten += n
+	}
+	return forgotten, nil
+}
+
+func forgetEvents(ctx context.Context, q querier, merchantID string, before time.Time, limit int) (int, error) {
+	type place struct{ position, createdAt int64 }
+	oldest, err := list(ctx, q, func(row scanner) (p place, err error) {
+		err = row.Scan(&p.position, &p.createdAt)
+		return p, err
+	}, "SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2", merchantID, limit)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for n < len(oldest) && oldest[n].createdAt < before.UnixMilli() {
+		n++
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	for _, statement := range []string{
+		"DELETE FROM tries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
+		"DELETE FROM deliveries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
+		"DELETE FROM events WHERE merchant_id = $1 AND position <= $2",
+	} {
+		if _, err := q.ExecContext(ctx, statement, merchantID, oldest[n-1].position); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }

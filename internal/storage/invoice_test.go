@@ -43,7 +43,7 @@ func TestInvoice_reads_what_was_created(t *testing.T) {
 		if diff := cmp.Diff(want, got, same); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
-		events, err := s.Events(t.Context(), "shop", 0, 10)
+		events, err := s.Events(t.Context(), "shop", invoice.Live, 0, 10)
 		if diff := cmp.Diff(want.Events, events); err != nil || diff != "" {
 			t.Errorf("events: error %v (-want +got):\n%s", err, diff)
 		}
@@ -332,7 +332,7 @@ func TestUpdateInvoice_loses_no_change_of_many_at_once(t *testing.T) {
 				t.Fatalf("events are out of order: %q", versions)
 			}
 		}
-		page, err := s.Events(t.Context(), "shop", 30, 2)
+		page, err := s.Events(t.Context(), "shop", invoice.Live, 30, 2)
 		if err != nil || len(page) != 2 || page[0].Version != 31 || page[1].Version != 32 {
 			t.Errorf("events after 30, two at most: got %v, error %v", page, err)
 		}
