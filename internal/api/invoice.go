@@ -10,6 +10,8 @@ const (
 	PathInvoiceStatus = "/api/v2/invoice/status"
 	PathInvoices      = "/api/v2/invoices"
 	PathTestInvoices  = "/api/v2/test/invoices"
+	PathEvents        = "/api/v2/events"
+	PathEndpoints     = "/api/v2/endpoints"
 )
 
 // Headers of requests and answers.

@@ -54,21 +54,29 @@ type EndpointsConfig struct {
 
 // Endpoints changes where a merchant's events are sent. It is safe for concurrent
 // use.
-type Endpoints struct{ EndpointsConfig }
+type Endpoints struct {
+	storage    EndpointStorage
+	check      func(url string, live bool) error
+	encodeTest func(id string, mode Mode, at time.Time) []byte
+	now        func() time.Time
+	token      func(length int) string
+}
 
 // NewEndpoints makes Endpoints.
-func NewEndpoints(c EndpointsConfig) *Endpoints { return &Endpoints{c} }
+func NewEndpoints(c EndpointsConfig) *Endpoints {
+	return &Endpoints{storage: c.Storage, check: c.Check, encodeTest: c.EncodeTest, now: c.Now, token: c.Token}
+}
 
 // Create makes an endpoint for events of some types, all when none is named.
 func (s *Endpoints) Create(ctx context.Context, merchantID string, mode Mode, url string, events []string) (Endpoint, error) {
-	if err := s.Check(url, mode == Live); err != nil {
+	if err := s.check(url, mode == Live); err != nil {
 		return Endpoint{}, err
 	}
 	e := Endpoint{
-		ID: "end_" + s.Token(16), MerchantID: merchantID, Mode: mode, URL: url,
-		Key: s.Token(32), Secret: s.Token(40), Events: events, CreatedAt: s.Now(),
+		ID: "end_" + s.token(16), MerchantID: merchantID, Mode: mode, URL: url,
+		Key: s.token(32), Secret: s.token(40), Events: events, CreatedAt: s.now(),
 	}
-	if err := s.Storage.CreateEndpoint(ctx, e); err != nil {
+	if err := s.storage.CreateEndpoint(ctx, e); err != nil {
 		return Endpoint{}, fmt.Errorf("create endpoint: %w", err)
 	}
 	return e, nil
@@ -76,12 +84,12 @@ func (s *Endpoints) Create(ctx context.Context, merchantID string, mode Mode, ur
 
 // All lists a merchant's endpoints in force.
 func (s *Endpoints) All(ctx context.Context, merchantID string) ([]Endpoint, error) {
-	return s.Storage.Endpoints(ctx, merchantID)
+	return s.storage.Endpoints(ctx, merchantID)
 }
 
 // Endpoint reads one of a merchant's endpoints in force; ErrNotFound.
 func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoint, error) {
-	all, err := s.Storage.Endpoints(ctx, merchantID)
+	all, err := s.storage.Endpoints(ctx, merchantID)
 	if err != nil {
 		return Endpoint{}, err
 	}
@@ -94,7 +102,7 @@ func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoi
 
 // Pause keeps events back, or lets them go again.
 func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused bool) (Endpoint, error) {
-	return s.Storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		e.Paused = paused
 		return nil
 	})
@@ -103,18 +111,18 @@ func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused boo
 // Rotate begins to change an endpoint's key pair; ErrState during a rotation.
 // Both secrets sign until Finish; the old pair is in force until then.
 func (s *Endpoints) Rotate(ctx context.Context, merchantID, id string) (Endpoint, error) {
-	return s.Storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if e.Rotating() {
 			return ErrState
 		}
-		e.NextKey, e.NextSecret = s.Token(32), s.Token(40)
+		e.NextKey, e.NextSecret = s.token(32), s.token(40)
 		return nil
 	})
 }
 
 // Finish ends a rotation: the new pair is the only one; ErrState outside of one.
 func (s *Endpoints) Finish(ctx context.Context, merchantID, id string) (Endpoint, error) {
-	return s.Storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if !e.Rotating() {
 			return ErrState
 		}
@@ -125,8 +133,8 @@ func (s *Endpoints) Finish(ctx context.Context, merchantID, id string) (Endpoint
 
 // Remove takes an endpoint out of force; what waits for it is given up.
 func (s *Endpoints) Remove(ctx context.Context, merchantID, id string) error {
-	_, err := s.Storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
-		e.ArchivedAt = s.Now()
+	_, err := s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+		e.ArchivedAt = s.now()
 		return nil
 	})
 	return err
@@ -142,9 +150,9 @@ func (s *Endpoints) Test(ctx context.Context, merchantID, id string) (eventID st
 	if e.Paused {
 		return "", ErrState
 	}
-	now := s.Now()
-	eventID = "evt_" + s.Token(32)
-	if err := s.Storage.AddTestDelivery(ctx, e, eventID, s.EncodeTest(eventID, e.Mode, now), now); err != nil {
+	now := s.now()
+	eventID = "evt_" + s.token(32)
+	if err := s.storage.AddTestDelivery(ctx, e, eventID, s.encodeTest(eventID, e.Mode, now), now); err != nil {
 		return "", fmt.Errorf("test endpoint: %w", err)
 	}
 	return eventID, nil
@@ -155,18 +163,35 @@ const resendBatch = 500
 
 // Resend has one event sent again; ErrNotFound.
 func (s *Endpoints) Resend(ctx context.Context, e Endpoint, eventID string) error {
-	return s.Storage.Resend(ctx, e, eventID, s.Now())
+	return s.storage.Resend(ctx, e, eventID, s.now())
 }
 
 // ResendAfter has every event after a position sent again that the endpoint
 // wants, and tells how many they are. An error leaves a part of them.
 func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (total int, err error) {
 	for {
-		sent, next, err := s.Storage.ResendAfter(ctx, e, after, resendBatch, s.Now())
+		sent, next, err := s.storage.ResendAfter(ctx, e, after, resendBatch, s.now())
 		total += sent
 		if err != nil || next == 0 {
 			return total, err
 		}
 		after = next
 	}
+}
+
+// Deliveries lists what is and was sent to an endpoint, of positions below one,
+// newest first.
+func (s *Endpoints) Deliveries(ctx context.Context, e Endpoint, below int64, limit int) ([]Delivery, error) {
+	return s.storage.Deliveries(ctx, e.ID, below, limit)
+}
+
+// Delivery reads the delivery of one event with its tries, oldest first;
+// ErrNotFound.
+func (s *Endpoints) Delivery(ctx context.Context, e Endpoint, eventID string) (Delivery, []Try, error) {
+	return s.storage.Delivery(ctx, e.ID, eventID)
+}
+
+// Health tells how an endpoint's deliveries go.
+func (s *Endpoints) Health(ctx context.Context, e Endpoint) (EndpointHealth, error) {
+	return s.storage.EndpointHealth(ctx, e.ID)
 }

@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
 // problem is an error as the caller is told of it.
@@ -60,6 +61,8 @@ var known = []struct {
 	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
 	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server cannot answer for a moment", retry: 1}},
+	{merchant.ErrTooMany, &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"}},
+	{merchant.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"}},
 	{context.Canceled, errGone},
 	{context.DeadlineExceeded, errGone},
 }

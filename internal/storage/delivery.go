@@ -114,7 +114,7 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3
 			WHERE endpoint_id = $1 AND event_id = $2`, e.ID, eventID, at.UnixMilli())
 		if err != nil {
-			return fmt.Errorf("send again: %w", err)
+			return merchantNotFound(err, "send again")
 		}
 		if again > 0 {
 			return nil
