@@ -182,7 +182,10 @@ func (s *shell) printTries(c *cobra.Command, core *app.Core, e merchant.Endpoint
 		})
 	}
 	return s.print(c, row, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %s of invoice %s: %s\n", row.Event, row.Type, row.Invoice, row.State)
+		fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.Type, row.State)
+		if row.Invoice != "" {
+			fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
+		}
 		for _, t := range row.Log {
 			fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, t.At, t.DurationMS, result(t.Status, t.Fault))
 			for _, name := range slices.Sorted(maps.Keys(t.Headers)) {

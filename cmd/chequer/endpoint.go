@@ -200,7 +200,12 @@ func (s *shell) endpointRotate() *cobra.Command {
 			} else {
 				e, err = core.Endpoints.Rotate(c.Context(), e.MerchantID, e.ID)
 			}
-			if err != nil {
+			switch {
+			case errors.Is(err, merchant.ErrState) && finish:
+				return fmt.Errorf("endpoint %s has one key pair only: chequer endpoint rotate %s makes the next", args[0], args[0])
+			case errors.Is(err, merchant.ErrState):
+				return fmt.Errorf("endpoint %s has its next key pair already: chequer endpoint rotate %s --finish lets it take over", args[0], args[0])
+			case err != nil:
 				return fmt.Errorf("rotate endpoint %s: %w", args[0], err)
 			}
 			row := newEndpointRow(e)
