@@ -58,7 +58,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, err
 	}
-	progress, err := s.storage.Progress(ctx)
+	progress, err := s.storage.RecentProgress(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
@@ -103,6 +103,8 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 			Source: r.rates, Evidence: r.evidence,
 		}},
 	}
+	inv.Methods = make([]Method, 0, len(offers))
+	inv.Quotes[0].Prices = make([]Price, 0, len(offers))
 	indexes := map[string]uint32{}
 	for _, o := range offers {
 		index, used := indexes[o.wallet.Counter]
@@ -136,7 +138,9 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 	var smallest *big.Rat
 	for _, network := range s.networks[r.Mode] {
 		_, scanned := network.(chain.Scanner)
-		for _, asset := range network.Assets() {
+		assets := network.Assets()
+		found = slices.Grow(found, len(assets))
+		for _, asset := range assets {
 			i := slices.IndexFunc(r.Wallets, func(w Wallet) bool { return w.Asset == asset.Wallet })
 			if i < 0 {
 				continue

@@ -22,8 +22,11 @@ type Params struct {
 // Network is one EVM network. It implements chain.Network.
 type Network struct {
 	params Params
-	keys   keys.Cache
 }
+
+// loaded is one for all EVM networks: a key has the same addresses on each, and
+// what was derived for one need not be for the next.
+var loaded keys.Cache
 
 // New is the network of some parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
@@ -44,7 +47,7 @@ func (n *Network) Assets() []chain.Asset {
 // the same for every asset, with the checksum of ERC-55; its script is the
 // address in lower case. A key of another network is keys.ErrNetwork.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
-	key, err := n.keys.Load(request.Key)
+	key, err := loaded.Load(request.Key)
 	if err != nil {
 		return chain.Destination{}, fmt.Errorf("load the key of an ETH wallet: %w", err)
 	}

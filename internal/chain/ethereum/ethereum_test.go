@@ -109,6 +109,9 @@ func TestAssets(t *testing.T) {
 				if a.Network != network.ID() || a.Scheme != "ethereum" || !a.Dust.IsZero() || a.Dust.Currency() != a.Currency {
 					t.Errorf("%s: %+v is not of %s, or has dust", a.Code, a, network.ID())
 				}
+				if contract, err := keys.ParseEthereumAddress(a.Contract); a.Contract != "" && (err != nil || contract.String() != a.Contract) {
+					t.Errorf("%s: contract %s is not written as ERC-55 has it: %v", a.Code, a.Contract, err)
+				}
 				if a.Policy.Mempool || a.Policy.BlockGrace != 3*time.Minute {
 					t.Errorf("%s: policy %+v, want no mempool and three minutes", a.Code, a.Policy)
 				}
