@@ -101,7 +101,7 @@ func happen(t testing.TB, s *storage.Storage, id string, types ...invoice.EventT
 // claim takes what is due for an endpoint at a time, and names the events.
 func claim(t testing.TB, s *storage.Storage, endpointID string, now time.Time, limit int) (claims []webhook.Claim, ids []string) {
 	t.Helper()
-	claims, err := s.ClaimDeliveries(t.Context(), endpointID, now, now.Add(-20*time.Minute), now.Add(30*time.Second), limit)
+	claims, err := s.ClaimDeliveries(t.Context(), endpointID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), limit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ const (
 	// whole at most; the event that was answered so waits for as long as was asked.
 	longestRest = time.Hour
 	// claimed is how long a delivery is ours: longer than a try takes.
-	claimed = 3 * patience
+	claimed = patience + 5*time.Second
 	// tick is how often it is looked for what is due.
 	tick = 200 * time.Millisecond
 	// grace is how long tries under way may go on when the program ends.
