@@ -130,12 +130,15 @@ func result(status int, fault string) string {
 }
 
 func (s *shell) endpointDeliveries() *cobra.Command {
-	limit, before := shownDeliveries, int64(math.MaxInt64)
+	limit, before, state := shownDeliveries, int64(math.MaxInt64), ""
 	c := &cobra.Command{
 		Use:   "deliveries ENDPOINT [EVENT]",
 		Short: "List what was sent, newest first, or every try of one event with its answer",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
+				return fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
+			}
 			core, e, err := s.openEndpoint(c, args[0])
 			if err != nil {
 				return err
@@ -144,7 +147,7 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 			if len(args) == 2 {
 				return s.printTries(c, core, e, args[1])
 			}
-			list, err := core.Endpoints.Deliveries(c.Context(), e, before, limit)
+			list, err := core.Endpoints.Deliveries(c.Context(), e, merchant.DeliveryState(state), before, limit)
 			if err != nil {
 				return err
 			}
@@ -165,6 +168,7 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", limit, "how many")
 	c.Flags().Int64Var(&before, "before", before, "only those of smaller positions")
 	c.Flags().Lookup("before").DefValue = "the newest"
+	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered or failed")
 	return c
 }
 

@@ -40,7 +40,7 @@ func (c *Core) examineEndpoints(ctx context.Context, cfg config.Config, merchant
 			warn("did not take the newest event, %s ago: %s; %d events wait", c.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
 		}
 		if h.Failed > 0 {
-			warn("never took %d events: chequer endpoint deliveries %s lists them, resend sends them again", h.Failed, e.ID)
+			warn("never took %d events: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, e.ID)
 		}
 		if fine {
 			say(LevelOK, about, "%d events wait", h.Waiting)

@@ -18,6 +18,9 @@ const (
 	DeliveryFailed DeliveryState = "failed"
 )
 
+// DeliveryStates are all of them.
+var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDone, DeliveryFailed}
+
 // Delivery is the sending of one event to one endpoint.
 type Delivery struct {
 	EndpointID string

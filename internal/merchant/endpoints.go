@@ -23,9 +23,9 @@ type EndpointStorage interface {
 	UpdateEndpoint(ctx context.Context, merchantID, id string, change func(*Endpoint) error) (Endpoint, error)
 	// AddTestDelivery writes a delivery of an event that is not in the feed.
 	AddTestDelivery(ctx context.Context, e Endpoint, eventID string, body []byte, at time.Time) error
-	// Deliveries lists an endpoint's deliveries of positions below one, newest
-	// first.
-	Deliveries(ctx context.Context, endpointID string, below int64, limit int) ([]Delivery, error)
+	// Deliveries lists an endpoint's deliveries in a state, "" for any, of positions
+	// below one, newest first.
+	Deliveries(ctx context.Context, endpointID string, state DeliveryState, below int64, limit int) ([]Delivery, error)
 	// Delivery reads an endpoint's delivery of an event, with its tries, oldest
 	// first; ErrNotFound.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Try, error)
@@ -179,10 +179,10 @@ func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (t
 	}
 }
 
-// Deliveries lists what is and was sent to an endpoint, of positions below one,
-// newest first.
-func (s *Endpoints) Deliveries(ctx context.Context, e Endpoint, below int64, limit int) ([]Delivery, error) {
-	return s.storage.Deliveries(ctx, e.ID, below, limit)
+// Deliveries lists what is and was sent to an endpoint, in a state, "" for any, of
+// positions below one, newest first.
+func (s *Endpoints) Deliveries(ctx context.Context, e Endpoint, state DeliveryState, below int64, limit int) ([]Delivery, error) {
+	return s.storage.Deliveries(ctx, e.ID, state, below, limit)
 }
 
 // Delivery reads the delivery of one event with its tries, oldest first;

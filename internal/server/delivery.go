@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,7 +22,11 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	if err != nil {
 		return err
 	}
-	list, err := s.endpoints.Deliveries(c.Request().Context(), e, before, int(limit))
+	state := merchant.DeliveryState(c.QueryParam("state"))
+	if state != "" && !slices.Contains(merchant.DeliveryStates, state) {
+		return invalid("state", "must be pending, delivered or failed")
+	}
+	list, err := s.endpoints.Deliveries(c.Request().Context(), e, state, before, int(limit))
 	if err != nil {
 		return err
 	}

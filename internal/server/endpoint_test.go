@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,17 +31,24 @@ type callbacks struct {
 func newCallbacks(t *testing.T) *callbacks {
 	t.Helper()
 	l := newLab(t, nil)
+	return &callbacks{lab: l, t: t, storage: l.keepEndpoints()}
+}
+
+// keepEndpoints begins anew with endpoints and a feed.
+func (l *lab) keepEndpoints() *storage.Storage {
+	t := l.t
+	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := storage.Open(t.Context(), filepath.Join(t.TempDir(), "chequer.db"), box, storage.Options{})
+	s, err := storage.Open(context.Background(), filepath.Join(t.TempDir(), "chequer.db"), box, storage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	for _, id := range []string{"shop", "other"} {
-		if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: id, CreatedAt: noon}); err != nil {
+		if err := s.CreateMerchant(context.Background(), merchant.Merchant{ID: id, Name: id, CreatedAt: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +59,7 @@ func newCallbacks(t *testing.T) *callbacks {
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.handler = server.New(l.config)
-	return &callbacks{lab: l, t: t, storage: s}
+	return s
 }
 
 // call makes a call by our own scheme and returns the status and the body.
@@ -116,6 +124,8 @@ func TestEndpoint_lives_by_the_API(t *testing.T) {
 		{"GET", one + "/deliveries", "", 200, `{"deliveries":[{"position":1,"event_id":"evt_00000000000000000000000000000006","event_type":"endpoint.test","foreign_id":"","state":"pending","tries":0,` +
 			`"created_at":"2026-11-27T12:00:32.782Z","next_try_at":"2026-11-27T12:00:32.782Z","status":0,"fault":""}],"before":0}`},
 		{"GET", one + "/deliveries?limit=1", "", 200, `"before":1}`},
+		{"GET", one + "/deliveries?state=failed", "", 200, `{"deliveries":[],"before":0}`},
+		{"GET", one + "/deliveries?state=lost", "", 400, "state must be pending, delivered or failed"},
 		{"GET", one + "/deliveries?before=1", "", 200, `{"deliveries":[],"before":0}`},
 		{"GET", one + "/deliveries/evt_00000000000000000000000000000006", "", 200, `"fault":"","log":[]}`},
 		{"GET", one + "/deliveries/evt_nothing", "", 404, "There is no such event for this endpoint"},

@@ -16,6 +16,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/server"
 )
 
@@ -259,7 +260,37 @@ var mistakes = []mistake{
 	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
 	{"nothing to simulate on", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
 	{"unknown simulation", func(l *lab) *http.Response { return l.simulate("all", "steal") }},
+	endpoint("endpoint in the own network", "", `{"url":"https://127.0.0.1"}`),
+	endpoint("endpoint for unknown events", "", `{"url":"https://shop.example","events":["invoice.payed"]}`),
+	endpoint("unknown endpoint", "/end_x/pause", ""),
+	endpoint("one endpoint too many", "", `{"url":"https://shop.example"}`),
+	endpoint("no new key pair to finish with", "/end_0000000000000001/rotate", `{"finish":true}`),
+	endpoint("rotation that is neither", "/end_0000000000000001/rotate", `{"finish":1}`),
+	endpoint("unknown event sent again", "/end_0000000000000001/resend", `{"event_id":"evt_x"}`),
+	endpoint("nothing to send again", "/end_0000000000000001/resend", ""),
+	endpoint("sent again from nowhere", "/end_0000000000000001/resend", `{"after":-1}`),
+	{"deliveries in an unknown state", func(l *lab) *http.Response {
+		l.keepEndpoints()
+		l.send(message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`})
+		return l.send(message{method: "GET", target: "/api/v2/endpoints/end_0000000000000001/deliveries?state=lost", key: "all", own: true})
+	}},
+	{"feed from nowhere", func(l *lab) *http.Response {
+		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
+	}},
 	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
+}
+
+// endpoint posts to as many endpoints as may be, or to one of them.
+func endpoint(name, below, body string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.keepEndpoints()
+		m := message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`}
+		for range merchant.MaxEndpoints {
+			l.send(m)
+		}
+		m.target, m.body = m.target+below, body
+		return l.send(m)
+	}}
 }
 
 // simulate acts on a new invoice of a key.

@@ -67,14 +67,15 @@ func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, even
 }
 
 // Deliveries implements merchant.EndpointStorage.
-func (s *Storage) Deliveries(ctx context.Context, endpointID string, below int64, limit int) ([]merchant.Delivery, error) {
+func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merchant.DeliveryState, below int64, limit int) ([]merchant.Delivery, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
 		return list(ctx, q, readDelivery, `
 			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, d.tries, d.created_at,
 				d.first_try_at, d.next_try_at, COALESCE(t.status, 0), COALESCE(t.fault, '')
 			FROM deliveries d LEFT JOIN tries t
 				ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries
-			WHERE d.endpoint_id = $1 AND d.position < $2 ORDER BY d.position DESC LIMIT $3`, endpointID, below, limit)
+			WHERE d.endpoint_id = $1 AND d.position < $2 AND ($3 = '' OR d.state = $3) ORDER BY d.position DESC LIMIT $4`,
+			endpointID, below, string(state), limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)

@@ -293,11 +293,11 @@ func TestResend(t *testing.T) {
 		if sent, next, err = s.ResendAfter(ctx, e, next, 2, later); err != nil || sent != 0 || next != 0 {
 			t.Errorf("the rest: got %d sent again and to go on from %d, error %v, want 0 and 0", sent, next, err)
 		}
-		list, err := s.Deliveries(ctx, "e", 1<<62, 2)
+		list, err := s.Deliveries(ctx, "e", "", 1<<62, 2)
 		if err != nil || len(list) != 2 || list[0].Position != 3 || list[1].Position != 2 {
 			t.Errorf("newest two: got %+v, error %v", list, err)
 		}
-		if list, err = s.Deliveries(ctx, "e", 2, 2); err != nil || len(list) != 1 || list[0].EventID != "evt_before_invoice.created_1" {
+		if list, err = s.Deliveries(ctx, "e", merchant.DeliveryPending, 2, 2); err != nil || len(list) != 1 || list[0].EventID != "evt_before_invoice.created_1" {
 			t.Errorf("below these: got %+v, error %v", list, err)
 		}
 	})

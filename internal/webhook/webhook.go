@@ -19,9 +19,10 @@ import (
 const (
 	// pool is how many tries are under way at most.
 	pool = 128
-	// perEndpoint is how many of them go to one endpoint. One whose last try failed
-	// gets one at a time, and all such together no more than half of the pool: those
-	// that answer are not held up by those that do not.
+	// perEndpoint is how many of them go to one endpoint. One that has taken nothing
+	// yet, or whose last try failed, gets one at a time, and those that failed
+	// together no more than half of the pool: who answers is not held up by who does
+	// not.
 	perEndpoint = 8
 	failingPool = pool / 2
 	// longestRest is how long an endpoint that is busy (429, 503) is left alone as a
@@ -72,6 +73,7 @@ type Worker struct {
 // lane is how one endpoint does.
 type lane struct {
 	running int
+	proven  bool      // its last try was taken
 	failing bool      // its last try failed
 	rest    time.Time // until when it asked to be left alone
 }
@@ -212,6 +214,8 @@ func (w *Worker) take(endpointID string) int {
 		room = 0
 	case l.failing:
 		room = min(1-l.running, failingPool-w.failing(), room)
+	case !l.proven:
+		room = min(1-l.running, room)
 	}
 	room = max(room, 0)
 	l.running += room
@@ -236,9 +240,6 @@ func (w *Worker) giveBack(endpointID string, places int) {
 	l := w.lanes[endpointID]
 	l.running -= places
 	w.running -= places
-	if l.running == 0 && !l.failing {
-		delete(w.lanes, endpointID)
-	}
 }
 
 // look has Run look at once for what is due.
@@ -254,7 +255,7 @@ func (w *Worker) judge(endpointID string, t merchant.Try, retryAfter time.Durati
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.lanes[endpointID]
-	l.failing = !t.Done()
+	l.proven, l.failing = t.Done(), !t.Done()
 	if t.Status == http.StatusTooManyRequests || t.Status == http.StatusServiceUnavailable {
 		l.rest = w.now().Add(min(retryAfter, longestRest))
 	}
