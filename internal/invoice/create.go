@@ -125,10 +125,35 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
+	inv.Elsewhere = s.elsewhere(r, offers, indexes)
 	s.coverAll(inv, progress)
 	inv.Standing = inv.Judge()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
 	return inv, nil
+}
+
+// elsewhere are the destinations at the invoice's indexes on watched networks that
+// it does not offer.
+func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]uint32) []Elsewhere {
+	var found []Elsewhere
+	for _, network := range s.networks[r.Mode] {
+		offered := slices.ContainsFunc(offers, func(o offer) bool { return o.network.ID() == network.ID() })
+		assets := network.Assets()
+		if offered || !s.scanned[network.ID()] || len(assets) == 0 {
+			continue
+		}
+		for _, w := range r.Wallets {
+			index, used := indexes[w.Counter]
+			if !used || w.Asset != assets[0].Wallet {
+				continue
+			}
+			destination, err := network.NewDestination(chain.Request{Asset: assets[0], Key: w.Key, Index: index})
+			if err == nil { // a key of another network has no destination there
+				found = append(found, Elsewhere{Network: network.ID(), Script: destination.Script, Index: index})
+			}
+		}
+	}
+	return found
 }
 
 // offers are the methods that can be priced now and carry the amount.

@@ -2,7 +2,6 @@ package invoice_test
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
-	"chequer/internal/invoice/invoicetest"
-	"chequer/internal/rates"
 )
 
 // TestDepthIsAskedOverTheWholeSnapshot shows merchants' invoices of any size, paid
@@ -22,19 +19,13 @@ import (
 // leave unfinal.
 func TestDepthIsAskedOverTheWholeSnapshot(t *testing.T) {
 	t.Parallel()
-	fixed, err := rates.ParseFixed(table, "fixed")
-	if err != nil {
-		t.Fatal(err)
+	seeds := uint64(100)
+	if testing.Short() {
+		seeds = 10
 	}
-	for seed := range uint64(150) {
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 2))
-		store, ids := invoicetest.New(), 0
-		service := invoice.NewService(invoice.Config{
-			Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
-			Rates: func() invoice.Rates { return fixed }, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
-			NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
-			Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
-		})
+		service, store := inMemory(t)
 		maker := &shop{t: t, wallets: testWallets(t)}
 		var transfers []chain.Transfer
 		euros := map[string]int64{} // by merchant and transaction, or block

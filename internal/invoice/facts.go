@@ -34,7 +34,7 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 	shown := map[string]bool{}
 	for _, t := range snapshot.Transfers {
 		owner, ours := owners(t.Script)
-		if !ours {
+		if !ours || t.Amount.IsZero() { // which is never recorded, and would be new for ever
 			continue
 		}
 		shown[t.ID] = true
@@ -97,7 +97,8 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 		value    *big.Rat
 	}
 	var claims []claim
-	unfinal := map[string]*big.Rat{} // by merchant and transaction or block
+	invoices := map[string]*Invoice{} // anybody can pay one in many transactions
+	unfinal := map[string]*big.Rat{}  // by merchant and transaction or block
 	add := func(key string, value *big.Rat) {
 		if unfinal[key] == nil {
 			unfinal[key] = new(big.Rat)
@@ -106,12 +107,16 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 	}
 	for _, t := range snapshot.Transfers {
 		owner, ours := owners(t.Script)
-		if r := recorded[t.ID]; !ours || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
+		if r := recorded[t.ID]; !ours || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
 			continue
 		}
-		inv, err := s.storage.Invoice(ctx, owner.InvoiceID)
-		if err != nil {
-			return nil, err
+		inv := invoices[owner.InvoiceID]
+		if inv == nil {
+			var err error
+			if inv, err = s.storage.Invoice(ctx, owner.InvoiceID); err != nil {
+				return nil, err
+			}
+			invoices[owner.InvoiceID] = inv
 		}
 		m, known := inv.Method(network, t.Asset)
 		price, priced := inv.firstPrice(t.Asset)

@@ -22,7 +22,15 @@ type counter struct {
 	*invoicetest.Storage
 
 	mu      sync.Mutex
+	read    int
 	updated []string
+}
+
+func (c *counter) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+	c.mu.Lock()
+	c.read++
+	c.mu.Unlock()
+	return c.Storage.Invoice(ctx, id)
 }
 
 func (c *counter) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
@@ -44,18 +52,7 @@ func (c *counter) take() []string {
 
 func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
 	t.Parallel()
-	store := &counter{Storage: invoicetest.New()}
-	fixed, err := rates.ParseFixed(table, "fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := 0
-	service := invoice.NewService(invoice.Config{
-		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
-		Rates: func() invoice.Rates { return fixed }, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
-		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
-		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
-	})
+	service, store := inMemory(t)
 	maker := &shop{t: t, wallets: testWallets(t)}
 	mined, waits := maker.made(service, "6000"), maker.made(service, "40") // six confirmations are asked of the first
 	paying := func(inv *invoice.Invoice, tx string, block *chain.Block) chain.Transfer {
@@ -68,6 +65,9 @@ func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
 	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
 	inBlock, unconfirmed := paying(mined, "a", block), paying(waits, "b", nil)
 
+	nothing := paying(waits, "c", block)
+	nothing.Amount = money.Zero(money.BTC)
+
 	tip := chain.Block{Height: 107, Hash: "b107"}
 	below := chain.Block{Height: 104, Hash: "b104"}
 	started := noon.Add(2 * time.Minute)
@@ -78,6 +78,9 @@ func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
 	}{
 		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{mined.ID, waits.ID}},
 		{"both are shown again", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, nil},
+		{"an output of nothing is beside them", chain.Snapshot{
+			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, nothing},
+		}, nil},
 		{"a listener that does not remember one", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
 		{"a scan that stops below the block of one", chain.Snapshot{Unconfirmed: chain.None, Tip: below, Behind: true}, nil},
 		{"a scan that stops sooner than the one before", chain.Snapshot{
@@ -110,6 +113,46 @@ func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
 			t.Errorf("%s: updated %v, want %v", tt.name, got, tt.want)
 		}
 	}
+}
+
+// Anybody can pay an invoice in many transactions: it is read once, not for each.
+func TestObserve_reads_an_invoice_once(t *testing.T) {
+	t.Parallel()
+	service, store := inMemory(t)
+	maker := &shop{t: t, wallets: testWallets(t)}
+	inv := maker.made(service, "40")
+	snapshot := chain.Snapshot{
+		Started: noon.Add(time.Minute), Unconfirmed: chain.Complete, From: chain.Cursor{Height: 90, Hash: "b90"}, Tip: chain.Block{Height: 107},
+	}
+	for i := range 100 {
+		snapshot.Transfers = append(snapshot.Transfers, chain.Transfer{
+			ID: fmt.Sprintf("%d:0", i), Tx: fmt.Sprint(i), Asset: "BTC", Script: inv.Methods[0].Destination.Script,
+			Amount: money.MustParse("0.00001", money.BTC), Block: &chain.Block{Height: 105, Hash: "b105", Time: noon},
+		})
+	}
+	lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: 1}
+	if err := service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, store.Owner); err != nil {
+		t.Fatal(err)
+	}
+	if updated := store.take(); store.read != 1 || len(updated) != 1 {
+		t.Errorf("the invoice was read %d times and updated %d times, want once each", store.read, len(updated))
+	}
+}
+
+// inMemory is a service whose storage counts.
+func inMemory(t *testing.T) (*invoice.Service, *counter) {
+	t.Helper()
+	store, ids := &counter{Storage: invoicetest.New()}, 0
+	fixed, err := rates.ParseFixed(table, "fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invoice.NewService(invoice.Config{
+		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
+		Rates: func() invoice.Rates { return fixed }, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
+		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
+	}), store
 }
 
 // made creates an invoice with a service.

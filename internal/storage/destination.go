@@ -12,18 +12,20 @@ import (
 )
 
 // saveDestinations writes the scripts that an invoice is paid to, one row for
-// all methods that share one, and until when they are watched. A script that is
-// another invoice's is an error.
+// all methods that share one, and until when they are watched: elsewhere as long
+// as the first quote asks for. A script that is another invoice's is an error.
 func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
-	var rows []destinationRow
-	for i, m := range inv.Methods {
-		network, script := m.Asset.Network, m.Destination.Script
-		written := slices.ContainsFunc(inv.Methods[:i], func(other invoice.Method) bool {
-			return other.Asset.Network == network && other.Destination.Script == script
-		})
-		if !written {
-			rows = append(rows, destinationRow{string(network), script, int64(m.Index)})
+	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.Elsewhere))
+	add := func(network chain.ID, script string, index uint32) {
+		if r := (destinationRow{string(network), script, int64(index)}); !slices.Contains(rows, r) {
+			rows = append(rows, r)
 		}
+	}
+	for _, m := range inv.Methods {
+		add(m.Asset.Network, m.Destination.Script, m.Index)
+	}
+	for _, e := range inv.Elsewhere {
+		add(e.Network, e.Script, e.Index)
 	}
 	until := inv.ExpiresAt().Add(invoice.Watch).UnixMilli()
 	for ; len(rows) >= 4; rows = rows[4:] {

@@ -5,6 +5,7 @@ package ethereum
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
@@ -15,8 +16,20 @@ type Params struct {
 	ID chain.ID
 	// Assets in the order in which they are offered, all of this network.
 	Assets []chain.Asset
+	// More are tokens that are offered only where a setting names them.
+	More []chain.Asset
 	// Keys is the network whose keys are taken here.
 	Keys keys.Network
+	// ChainID tells the network from others. See EIP-155.
+	ChainID   uint64
+	BlockTime time.Duration
+	// Tags tells that endpoints know which block is "finalized". See EIP-1898 and
+	// the execution APIs, "Block tags".
+	Tags bool
+	// Public are endpoints of different operators that ask for no account.
+	Public []string
+	// Trial is a test network: its coins are worth nothing.
+	Trial bool
 }
 
 // Network is one EVM network. It implements chain.Network.
@@ -30,6 +43,9 @@ var loaded keys.Cache
 
 // New is the network of some parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
+
+// Params are those that the network was made of.
+func (n *Network) Params() Params { return n.params }
 
 // ID is "ethereum" or "base".
 func (n *Network) ID() chain.ID { return n.params.ID }
