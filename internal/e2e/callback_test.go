@@ -191,6 +191,81 @@ func (s shop) catchesUp(p *program, r *receiver) {
 	}
 }
 
+// kiosk is a whole shop: it sells what is paid, each once, and remembers how far it
+// has read the feed.
+type kiosk struct {
+	mu      sync.Mutex
+	seen    map[string]bool // events
+	sold    map[string]int  // how often, by invoice
+	version map[string]int64
+	read    int64
+}
+
+// hear takes an event, from a callback or from the feed.
+func (k *kiosk) hear(e api.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.seen[e.ID] || e.Version < k.version[e.ForeignID] {
+		return
+	}
+	k.seen[e.ID], k.version[e.ForeignID] = true, e.Version
+	if e.Type == "invoice.paid" {
+		k.sold[e.ForeignID]++
+	}
+}
+
+// TestShopCatchesUp is a shop that is called back, is away while others pay, and
+// reads what it missed.
+func TestShopCatchesUp(t *testing.T) {
+	t.Parallel()
+	p := start(t, settings(t, openHere), app.Options{Demo: true})
+	s, r := newShop(t, p.url, p.key), newReceiver(t)
+	k := &kiosk{seen: map[string]bool{}, sold: map[string]int{}, version: map[string]int64{}}
+	away := func(w http.ResponseWriter, _ callback) { w.WriteHeader(http.StatusServiceUnavailable) }
+	here := func(_ http.ResponseWriter, c callback) { k.hear(c.event) }
+	sell := func() string {
+		id := s.order()
+		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		return id
+	}
+	sold := func(id string) int {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.sold[id]
+	}
+	catchUp := func() {
+		for more := true; more; {
+			var page api.EventPage
+			s.ask(p.url, p.key, "GET", fmt.Sprintf("%s?after=%d", api.PathEvents, k.read), "", &page)
+			for _, text := range page.Events {
+				var e api.Event
+				if err := json.Unmarshal(text, &e); err != nil {
+					t.Fatal(err)
+				}
+				k.hear(e)
+			}
+			k.read, more = page.Next, len(page.Events) > 0
+		}
+	}
+	s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, nil)
+
+	r.answer(here)
+	first := sell()
+	until(t, patience, "the shop is called back", func() bool { return sold(first) == 1 })
+	r.answer(away)
+	missed := []string{sell(), sell(), sell()}
+	r.answer(here)
+	catchUp()
+	last := sell()
+	until(t, patience, "the shop is called back again", func() bool { return sold(last) == 1 })
+	catchUp()
+	for _, id := range append(missed, first, last) {
+		if n := sold(id); n != 1 {
+			t.Errorf("invoice %s was sold %d times", id, n)
+		}
+	}
+}
+
 // openssl is HMAC-SHA512 as openssl makes it, where that is installed.
 func openssl(t *testing.T, secret string, body []byte) string {
 	t.Helper()

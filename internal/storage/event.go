@@ -76,9 +76,10 @@ func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int)
 		return 0, fmt.Errorf("forget events: %w", err)
 	}
 	for merchantID := range marks {
-		n, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int, error) {
-			return forgetEvents(ctx, q, merchantID, before, limit)
-		})
+		last, n, err := s.oldEvents(ctx, merchantID, before, limit)
+		if err == nil && n > 0 {
+			err = s.write(ctx, func(ctx context.Context, q querier) error { return forgetEvents(ctx, q, merchantID, last) })
+		}
 		if err != nil {
 			return forgotten, fmt.Errorf("forget events of %s: %w", merchantID, err)
 		}
@@ -87,30 +88,37 @@ func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int)
 	return forgotten, nil
 }
 
-func forgetEvents(ctx context.Context, q querier, merchantID string, before time.Time, limit int) (int, error) {
+// oldEvents tells how many of a merchant's oldest events, at most limit, are from
+// before a time, and the position of the last of them.
+func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.Time, limit int) (last int64, n int, err error) {
 	type place struct{ position, createdAt int64 }
-	oldest, err := list(ctx, q, func(row scanner) (p place, err error) {
-		err = row.Scan(&p.position, &p.createdAt)
-		return p, err
-	}, "SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2", merchantID, limit)
+	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]place, error) {
+		return list(ctx, q, func(row scanner) (p place, err error) {
+			err = row.Scan(&p.position, &p.createdAt)
+			return p, err
+		}, "SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2", merchantID, limit)
+	})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	n := 0
 	for n < len(oldest) && oldest[n].createdAt < before.UnixMilli() {
+		last = oldest[n].position
 		n++
 	}
-	if n == 0 {
-		return 0, nil
-	}
+	return last, n, nil
+}
+
+// forgetEvents deletes a merchant's events up to a position, with what was sent of
+// them.
+func forgetEvents(ctx context.Context, q querier, merchantID string, last int64) error {
 	for _, statement := range []string{
 		"DELETE FROM tries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
 		"DELETE FROM deliveries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
 		"DELETE FROM events WHERE merchant_id = $1 AND position <= $2",
 	} {
-		if _, err := q.ExecContext(ctx, statement, merchantID, oldest[n-1].position); err != nil {
-			return 0, err
+		if _, err := q.ExecContext(ctx, statement, merchantID, last); err != nil {
+			return err
 		}
 	}
-	return n, nil
+	return nil
 }

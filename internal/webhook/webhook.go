@@ -17,17 +17,6 @@ import (
 )
 
 const (
-	// pool is how many tries are under way at most.
-	pool = 128
-	// perEndpoint is how many of them go to one endpoint. One that has taken nothing
-	// yet, or whose last try failed, gets one at a time, and those that failed
-	// together no more than half of the pool: who answers is not held up by who does
-	// not.
-	perEndpoint = 8
-	failingPool = pool / 2
-	// longestRest is how long an endpoint that is busy (429, 503) is left alone as a
-	// whole at most; the event that was answered so waits for as long as was asked.
-	longestRest = time.Hour
 	// claimed is how long a delivery is ours: longer than a try takes.
 	claimed = patience + 5*time.Second
 	// tick is how often it is looked for what is due.
@@ -35,11 +24,11 @@ const (
 	// grace is how long tries under way may go on when the program ends.
 	grace = 2 * time.Second
 	// keptFor is how long events are kept; forgetEvery is how often old ones are
-	// looked for, and at most forgetRounds times forgetBatch of a merchant go then.
-	keptFor      = 30 * 24 * time.Hour
-	forgetEvery  = time.Minute
-	forgetBatch  = 500
-	forgetRounds = 20
+	// looked for. At most forgetBatch of a merchant go between two looks for what is
+	// due.
+	keptFor     = 30 * 24 * time.Hour
+	forgetEvery = time.Minute
+	forgetBatch = 500
 )
 
 // Config is what a Worker is made of.
@@ -55,34 +44,22 @@ type Config struct {
 // Worker sends what is due. Several on one storage, also in other processes, share
 // the work.
 type Worker struct {
-	storage Storage
-	sender  sender
-	now     func() time.Time
-	log     *slog.Logger
-	wake    chan struct{} // something may be due
-
+	storage  Storage
+	sender   sender
+	lanes    *lanes
+	now      func() time.Time
+	log      *slog.Logger
+	wake     chan struct{} // something may be due
 	tries    sync.WaitGroup
 	fault    string    // of the last look, told once
-	forgotAt time.Time // when old events were last looked for
-
-	mu      sync.Mutex
-	lanes   map[string]*lane // by endpoint
-	running int
-}
-
-// lane is how one endpoint does.
-type lane struct {
-	running int
-	proven  bool      // its last try was taken
-	failing bool      // its last try failed
-	rest    time.Time // until when it asked to be left alone
+	forgotAt time.Time // when there were no more old events
 }
 
 // New makes a Worker.
 func New(c Config) *Worker {
 	return &Worker{
 		storage: c.Storage, sender: sender{dialer: c.Dialer, now: c.Now, tls: c.TLS}, now: c.Now, log: c.Log,
-		wake: make(chan struct{}, 1), lanes: map[string]*lane{},
+		wake: make(chan struct{}, 1), lanes: newLanes(c.Now),
 	}
 }
 
@@ -128,7 +105,7 @@ func (w *Worker) Step(ctx context.Context) error {
 	endpoints, fault := w.storage.DueEndpoints(ctx, w.now())
 	var group errgroup.Group
 	for _, e := range endpoints {
-		room := w.take(e.ID)
+		room := w.lanes.take(e.ID)
 		if room == 0 {
 			continue
 		}
@@ -145,11 +122,11 @@ func (w *Worker) Wait() { w.tries.Wait() }
 func (w *Worker) begin(ctx context.Context, e merchant.Endpoint, room int) error {
 	now := w.now()
 	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-strict), now.Add(claimed), room)
-	w.giveBack(e.ID, room-len(claims))
+	w.lanes.giveBack(e.ID, room-len(claims))
 	for _, c := range claims {
 		w.tries.Go(func() {
 			w.try(ctx, e, c)
-			w.giveBack(e.ID, 1)
+			w.lanes.giveBack(e.ID, 1)
 			w.look() // more may be due
 		})
 	}
@@ -162,7 +139,7 @@ func (w *Worker) try(ctx context.Context, e merchant.Endpoint, c Claim) {
 	if ctx.Err() != nil {
 		return // the program ends; the claim runs out by itself
 	}
-	w.judge(e.ID, t, retryAfter)
+	w.lanes.judge(e.ID, t, retryAfter)
 	o := outcome(c, t, w.now(), retryAfter)
 	if err := w.storage.SaveTry(ctx, c, t, o); err != nil {
 		w.log.Error("try of a delivery not saved, so it is made again", "endpoint", e.ID, "event", c.EventID, "error", err)
@@ -199,65 +176,11 @@ func outcome(c Claim, t merchant.Try, now time.Time, retryAfter time.Duration) O
 	return Outcome{State: merchant.DeliveryPending, NextTryAt: next}
 }
 
-// take takes as many places for an endpoint as it may have.
-func (w *Worker) take(endpointID string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := w.lanes[endpointID]
-	if l == nil {
-		l = &lane{}
-		w.lanes[endpointID] = l
-	}
-	room := min(perEndpoint-l.running, pool-w.running)
-	switch {
-	case l.rest.After(w.now()):
-		room = 0
-	case l.failing:
-		room = min(1-l.running, failingPool-w.failing(), room)
-	case !l.proven:
-		room = min(1-l.running, room)
-	}
-	room = max(room, 0)
-	l.running += room
-	w.running += room
-	return room
-}
-
-// failing is how many places endpoints have whose last try failed.
-func (w *Worker) failing() (places int) {
-	for _, l := range w.lanes {
-		if l.failing {
-			places += l.running
-		}
-	}
-	return places
-}
-
-// giveBack gives places back.
-func (w *Worker) giveBack(endpointID string, places int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := w.lanes[endpointID]
-	l.running -= places
-	w.running -= places
-}
-
 // look has Run look at once for what is due.
 func (w *Worker) look() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
-	}
-}
-
-// judge notes how a try of an endpoint went.
-func (w *Worker) judge(endpointID string, t merchant.Try, retryAfter time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := w.lanes[endpointID]
-	l.proven, l.failing = t.Done(), !t.Done()
-	if t.Status == http.StatusTooManyRequests || t.Status == http.StatusServiceUnavailable {
-		l.rest = w.now().Add(min(retryAfter, longestRest))
 	}
 }
 
@@ -279,14 +202,11 @@ func (w *Worker) forget(ctx context.Context) {
 	if now.Sub(w.forgotAt).Abs() < forgetEvery {
 		return
 	}
-	w.forgotAt = now
-	for range forgetRounds {
-		n, err := w.storage.ForgetEvents(ctx, now.Add(-keptFor), forgetBatch)
-		if err != nil && ctx.Err() == nil {
-			w.log.Warn("old events are kept for now", "error", err)
-		}
-		if n < forgetBatch || err != nil {
-			return
-		}
+	n, err := w.storage.ForgetEvents(ctx, now.Add(-keptFor), forgetBatch)
+	if err != nil && ctx.Err() == nil {
+		w.log.Warn("old events are kept for now", "error", err)
+	}
+	if n < forgetBatch || err != nil {
+		w.forgotAt = now
 	}
 }
