@@ -20,6 +20,9 @@ func Heard(c *Client, tx string) bool {
 	return !c.Seen(tx).IsZero()
 }
 
+// SetStuck sets after which time a client asks for headers anew.
+func SetStuck(c *Client, after time.Duration) { c.stuck = after }
+
 // Remembered is how many transactions a client remembers, and how many it has
 // yet to fetch.
 func Remembered(c *Client) (entries, fetches int) {
@@ -34,6 +37,9 @@ func Remembered(c *Client) (entries, fetches int) {
 	defer c.listener.mu.Unlock()
 	return len(c.pool.entries), len(c.listener.fetches.of)
 }
+
+// Matches is matches.
+var Matches = matches
 
 // Group is the group of an address.
 func Group(address string) uint64 { return uint64(groupOf(netip.MustParseAddr(address))) }
@@ -130,4 +136,33 @@ func (p *Pool) Sweep(t *testing.T) {
 	if err := p.sweep(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Fetches are fetches.
+type Fetches struct{ fetches }
+
+func NewFetches() *Fetches { return &Fetches{newFetches()} }
+
+func (f *Fetches) Announced(id chainhash.Hash, peer int32, now time.Time) bool {
+	return !f.full(peer) && f.announced(id, peer, now)
+}
+func (f *Fetches) Delivered(id chainhash.Hash) bool                 { return f.delivered(id) }
+func (f *Fetches) Overdue(now time.Time) map[int32][]chainhash.Hash { return f.overdue(now) }
+func (f *Fetches) Gone(peer int32) []chainhash.Hash                 { return f.gone(peer) }
+func (f *Fetches) Len() int                                         { return len(f.of) + len(f.count) }
+func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bool) {
+	return f.refused(id, by, now)
+}
+
+// Works adds up the work of chains, one after the other, as one grows.
+func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
+	var l ledger
+	for _, c := range chains {
+		w, err := l.at(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
+		if err != nil {
+			return nil, err
+		}
+		works = append(works, w.Int64())
+	}
+	return works, nil
 }

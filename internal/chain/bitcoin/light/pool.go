@@ -174,7 +174,9 @@ func (p *pool) changed(e *entry) {
 func (p *pool) forget(e *entry) {
 	p.changed(e)
 	p.interest.drop(e)
-	delete(p.entries, e.id)
+	if p.entries[e.id] == e { // and not a later one
+		delete(p.entries, e.id)
+	}
 }
 
 // sweep forgets what is too old and tells the store what changed.
