@@ -46,6 +46,7 @@ type Client struct {
 
 	life sync.RWMutex // held for reading while the parts are used
 	*parts
+	mark uint64 // of the newest input in an earlier run
 
 	looking  sync.Mutex    // one look at the headers at a time
 	stuck    time.Duration // when headers that do not come are asked for anew
@@ -113,6 +114,9 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 func (c *Client) setParts(p *parts) {
 	c.life.Lock()
 	defer c.life.Unlock()
+	if c.parts != nil {
+		_, c.mark = c.pool.scriptsSpent(c.mark)
+	}
 	c.parts = p
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -70,7 +70,7 @@ func (c *Client) unreadable(err error) error {
 
 // assemble makes the parts from the database.
 func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
-	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.config.Now, c.wakeUp)
+	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.mark, c.config.Now, c.wakeUp)
 	if err != nil {
 		return nil, c.unreadable(err)
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/peer"
 	"github.com/btcsuite/btcd/wire"
 	"github.com/btcsuite/btcwallet/walletdb"
 
@@ -94,7 +96,11 @@ func (p *Pool) open(t *testing.T, announcers int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pool, err = newPool(announcers, store, func() time.Time { return p.Now }, func() { p.Rings++ })
+	var mark uint64
+	if p.pool != nil {
+		_, mark = p.Inputs(0)
+	}
+	p.pool, err = newPool(announcers, store, mark, func() time.Time { return p.Now }, func() { p.Rings++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,4 +171,32 @@ func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
 		works = append(works, w.Int64())
 	}
 	return works, nil
+}
+
+// NextGroups lists the groups of addresses that a book gives, when it knows some
+// of which every third does not serve filters.
+func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
+	t.Helper()
+	b := newBook(t.TempDir(), &chaincfg.MainNetParams)
+	from, err := peer.NewOutboundPeer(&peer.Config{}, addresses[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range addresses {
+		services := wanted
+		if i%3 == 2 {
+			services = wire.SFNodeNetwork
+		}
+		to := netip.MustParseAddrPort(a)
+		b.learn(from, wire.NetAddressV2FromBytes(time.Now(), services, to.Addr().AsSlice(), to.Port()))
+	}
+	taken := map[group]bool{}
+	for range count {
+		na, ok := b.next(func(g group) bool { was := taken[g]; taken[g] = true; return !was })
+		if !ok {
+			break
+		}
+		groups = append(groups, uint64(groupOfNA(na)))
+	}
+	return groups
 }
