@@ -16,11 +16,12 @@ import (
 var sources embed.FS
 
 // bundles are the assets and the files they are joined from, so that a page
-// loads one style sheet.
+// loads one style sheet and one script.
 var bundles = map[string][]string{
 	"pay.css":   {"base.css", "pay.css"},
 	"store.css": {"base.css", "store.css"},
 	"pay.js":    {"pay.js"},
+	"wallet.js": {"pay.js", "wallet.js"},
 	"icon.svg":  {"icon.svg"},
 }
 

@@ -1,18 +1,54 @@
 package app
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"log/slog"
+	"net/url"
+	"path/filepath"
 	"time"
 
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/bitcoin/light"
+	"chequer/internal/chain/bitcoin/node"
 	"chequer/internal/config"
 )
 
-func lightClient(c config.Config, network *bitcoin.Network, now func() time.Time, log *slog.Logger) (live, error) {
-	return live{Network: network}, nil
+// lightClient watches a network without a node of the merchant's own.
+func lightClient(c config.Config, network *bitcoin.Network, now func() time.Time, log *slog.Logger) live {
+	name := network.Params().Name
+	source := light.New(light.Config{
+		Network: lightNetworks[name], Dir: filepath.Join(c.DataDir, "bitcoin-"+name), Peers: c.Peers(), Log: log, Now: now,
+	})
+	return live{Network: bitcoin.Watch(network, source, now), run: source.Run}
 }
 
-func ownNode(s config.Chain, network *bitcoin.Network, now func() time.Time, log *slog.Logger) (live, error) {
-	return live{}, errors.New("not yet")
+// lightNetworks are those that the light client can watch, by the name that
+// settings have for them.
+var lightNetworks = map[string]light.Network{
+	"mainnet": light.Mainnet, "testnet4": light.Testnet4, "signet": light.Signet, "regtest": light.Regtest,
+}
+
+// ownNode watches a network through a node of the merchant's own.
+func ownNode(s config.Chain, setting string, network *bitcoin.Network, now func() time.Time, log *slog.Logger) (live, error) {
+	u, err := url.Parse(s.Node)
+	if err != nil {
+		return live{}, fmt.Errorf("%s: no address of a node", setting)
+	}
+	params := network.Params()
+	password, _ := u.User.Password()
+	c := node.Config{
+		User: u.User.Username(), Password: password, CookieFile: s.Cookie, CertFile: s.Cert,
+		Setting: setting, Chain: params.Chain, Genesis: params.Genesis, BlocksAsJSON: params.Extended, Now: now, Log: log,
+	}
+	u.User = nil
+	c.URL = u.String()
+	source, err := node.New(c)
+	if err != nil {
+		return live{}, err
+	}
+	return live{Network: bitcoin.Watch(network, source, now), probe: func(ctx context.Context) error {
+		_, err := source.Best(ctx)
+		return err
+	}}, nil
 }

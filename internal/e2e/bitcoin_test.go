@@ -24,6 +24,7 @@ const tpub = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5B
 type coin struct {
 	name     string
 	kind     keys.Kind
+	part     string // of 12.50 EUR
 	start    func(t *testing.T) *bitcointest.Node
 	settings func(n *bitcointest.Node) []string
 	wallet   []string
@@ -31,28 +32,28 @@ type coin struct {
 
 var coins = []coin{
 	{
-		"light_client", keys.BTC, func(t *testing.T) *bitcointest.Node { return bitcointest.Btcd(t) },
+		"light_client", keys.BTC, "0.00005", func(t *testing.T) *bitcointest.Node { return bitcointest.Btcd(t) },
 		func(n *bitcointest.Node) []string {
 			return []string{"CHEQUER_BITCOIN_NETWORK=regtest", "CHEQUER_BITCOIN_PEERS=" + n.P2P}
 		},
 		[]string{"BTC", tpub},
 	},
 	{
-		"btcd", keys.BTC, func(t *testing.T) *bitcointest.Node { return bitcointest.Btcd(t, bitcointest.TLS()) },
+		"btcd", keys.BTC, "0.00005", func(t *testing.T) *bitcointest.Node { return bitcointest.Btcd(t, bitcointest.TLS()) },
 		func(n *bitcointest.Node) []string {
 			return []string{"CHEQUER_BITCOIN_NETWORK=regtest", "CHEQUER_BITCOIN_NODE=" + withPassword(n), "CHEQUER_BITCOIN_NODE_CERT=" + n.Cert}
 		},
 		[]string{"BTC", tpub},
 	},
 	{
-		"litecoind", keys.LTC, func(t *testing.T) *bitcointest.Node { return bitcointest.Litecoind(t) },
+		"litecoind", keys.LTC, "0.05", func(t *testing.T) *bitcointest.Node { return bitcointest.Litecoind(t) },
 		func(n *bitcointest.Node) []string {
 			return []string{
 				"CHEQUER_BITCOIN_NODE=off", "CHEQUER_LITECOIN_NETWORK=regtest",
 				"CHEQUER_LITECOIN_NODE=" + n.RPC, "CHEQUER_LITECOIN_NODE_COOKIE=" + n.Cookie,
 			}
 		},
-		[]string{"LTC", strings.Replace(tpub, "vpub", "vpub", 1)},
+		[]string{"LTC", tpub},
 	},
 }
 
@@ -155,7 +156,7 @@ func TestRealCoins(t *testing.T) {
 			b.picture(screens[0], "real_"+c.name+"_waiting")
 
 			// A part first: the page asks for the rest, to the same address.
-			c.pay(t, n, r, "0.00005")
+			c.pay(t, n, r, c.part)
 			sent := time.Now()
 			b.awaits("#st", "Part of it arrived", nil)
 			t.Logf("seen on the open page %d ms after it was sent", time.Since(sent).Milliseconds())

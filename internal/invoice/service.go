@@ -48,6 +48,7 @@ type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
+	began     time.Time
 	rates     func() Rates
 	unwatched bool
 	now       func() time.Time
@@ -62,7 +63,7 @@ type Service struct {
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
-		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{},
+		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, began: c.Now(),
 	}
 	for _, networks := range c.Networks {
 		for _, n := range networks {
@@ -76,6 +77,23 @@ func NewService(c Config) *Service {
 
 // Now is the service's clock, for who shows how much time is left.
 func (s *Service) Now() time.Time { return s.now() }
+
+// Asset is what a network offers under a code, whether or not an invoice does.
+func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if n.ID() != network {
+				continue
+			}
+			for _, a := range n.Assets() {
+				if a.Code == code {
+					return a, true
+				}
+			}
+		}
+	}
+	return chain.Asset{}, false
+}
 
 // Invoice reads an invoice; ErrNotFound.
 func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
@@ -233,12 +251,12 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 }
 
 // coverAll takes note of how far each of the invoice's networks was scanned. A
-// network without a scanner counts as scanned by the clock.
+// network without a scanner counts as scanned by the clock, and as not watched.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
 		if !s.scanned[network] {
-			inv.Cover(network, s.now(), nil)
+			inv.Cover(network, s.now(), []Gap{{Until: s.now()}})
 			continue
 		}
 		if p, ok := progress[network]; ok {
@@ -255,19 +273,24 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 const lately = 2 * time.Minute
 
 // Behind lists the networks of an open invoice that should be looked at and were
-// not lately, in the order of its methods.
+// not lately, in the order of its methods. A program that has just begun has time
+// for its first look.
 func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
 	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
 		return nil, nil
 	}
-	progress, err := s.storage.Progress(ctx)
+	progress, err := s.storage.RecentProgress(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var behind []chain.ID
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		if s.scanned[network] && s.now().Sub(progress[network].Scanned) > lately && !slices.Contains(behind, network) {
+		seen := progress[network].Scanned
+		if seen.Before(s.began) {
+			seen = s.began
+		}
+		if s.scanned[network] && s.now().Sub(seen) > lately && !slices.Contains(behind, network) {
 			behind = append(behind, network)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	}
 	s.tag(c, inv, inv.Version)
 	header.Set("ETag", tagOf(inv, behind))
-	return writeJSON(c, http.StatusOK, resource(inv, s.now(), behind))
+	return writeJSON(c, http.StatusOK, s.resource(inv, behind))
 }
 
 // tagOf is the tag of an invoice as our own resource shows it: it moves with the

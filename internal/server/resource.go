@@ -10,9 +10,9 @@ import (
 	"chequer/internal/invoice"
 )
 
-// resource is our own view of an invoice at a time, with the networks that were
-// not looked at lately.
-func resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resource {
+// resource is our own view of an invoice as it is now, with the networks that
+// were not looked at lately.
+func (s *server) resource(inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	t, stands := inv.Terms, inv.Standing
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
@@ -22,11 +22,16 @@ func resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resour
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
-		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
+		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(s.now().Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
 		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundAddress: inv.Refund,
 		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)),
+	}
+	for i, p := range inv.Payments() {
+		if a, known := s.invoices.Asset(p.Network, p.Asset); known {
+			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
+		}
 	}
 	if r.Metadata == nil {
 		r.Metadata = map[string]string{}

@@ -48,7 +48,7 @@ func (s *server) simulate(c echo.Context, k call) error {
 		return err
 	}
 	s.tag(c, inv, inv.Version)
-	return writeJSON(c, http.StatusOK, resource(inv, s.now(), nil))
+	return writeJSON(c, http.StatusOK, s.resource(inv, nil))
 }
 
 func parseSimulation(body []byte) (api.SimulateRequest, error) {

@@ -42,7 +42,7 @@ func NewBlock(height int64, message *wire.MsgBlock) (Block, error) {
 		txs[i] = btcutil.NewTx(tx)
 		block.Txs[i] = NewTx(tx)
 	}
-	if root := blockchain.CalcMerkleRoot(txs, false); len(txs) == 0 || root != message.Header.MerkleRoot {
+	if len(txs) == 0 || blockchain.CalcMerkleRoot(txs, false) != message.Header.MerkleRoot {
 		return Block{}, fmt.Errorf("block %s: its transactions are not those of its header", block.Hash)
 	}
 	return block, nil

@@ -42,7 +42,7 @@ var _ interface {
 
 // Watch watches a network through a source.
 func Watch(network *Network, source Source, now func() time.Time) *Scanner {
-	return &Scanner{Network: network, source: source, now: now, view: view{asset: network.params.Asset, source: source}}
+	return &Scanner{Network: network, source: source, now: now, view: view{asset: network.params.Asset, source: source, now: now}}
 }
 
 // Wake implements chain.Waker.
@@ -113,7 +113,10 @@ func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Hea
 	base, err := s.source.AtHeight(ctx, from.Height)
 	if err == nil && base.Hash != from.Hash {
 		// Where the old chain left the best one is not kept: begin lower.
-		return s.source.AtHeight(ctx, max(from.Height-depth, 0))
+		base, err = s.source.AtHeight(ctx, max(from.Height-depth, 0))
+	}
+	if errors.Is(err, ErrNoBlock) { // it is below the best block
+		return Header{}, errMoved
 	}
 	return base, err
 }
@@ -186,11 +189,12 @@ func (s *Scanner) transfers(tx Tx, watched chain.Watched) []chain.Transfer {
 	return found
 }
 
-// transfers are what a transaction pays to watched destinations.
+// transfers are what a transaction pays to watched destinations. Nothing, or
+// less, is no money.
 func transfers(asset chain.Asset, tx Tx, block *chain.Block, watched chain.Watched) []chain.Transfer {
 	var found []chain.Transfer
 	for i, out := range tx.Outputs {
-		if !watched.Destination(out.Script) {
+		if out.Units <= 0 || !watched.Destination(out.Script) {
 			continue
 		}
 		found = append(found, chain.Transfer{

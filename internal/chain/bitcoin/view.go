@@ -15,6 +15,7 @@ import (
 type view struct {
 	asset   chain.Asset
 	source  Source
+	now     func() time.Time
 	records []record // each on top of the one before
 	// What the records were looked through for: marks of watched destinations and
 	// of the inputs of waiting transactions.
@@ -73,6 +74,9 @@ func (v *view) keep(ctx context.Context, base Header) error {
 // lookAgain looks through the records for what is watched since.
 func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
 	scripts, nextScripts := watched.Since(v.scripts)
+	if nextScripts < v.scripts { // the marks begin anew
+		scripts, nextScripts = watched.Since(0)
+	}
 	inputs, nextInputs := v.source.Inputs(v.inputs)
 	fresh := concat(scripts, inputs)
 	if some(fresh) {
@@ -96,11 +100,11 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 	if n := len(v.records); n > 0 {
 		last = v.records[n-1].Header
 	}
-	begin := time.Now()
+	begin := v.now()
 	scripts, _ := watched.Since(0)
 	inputs, _ := v.source.Inputs(0)
 	for last.Height < best.Height {
-		if last.Height-base.Height > depth && time.Since(begin) > patience {
+		if last.Height-base.Height > depth && v.now().Sub(begin) > patience {
 			return true, nil
 		}
 		header, err := v.source.AtHeight(ctx, last.Height+1)

@@ -54,7 +54,7 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	if err := n.rpc.do(ctx, chainInfo, first); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := errors.Join(chainInfo.err, first.err); err != nil {
+	if err := firstError(chainInfo, first); err != nil {
 		return bitcoin.Header{}, err
 	}
 	if err := n.rightNetwork(info.Chain, genesis); err != nil {
@@ -64,6 +64,9 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 		return bitcoin.Header{}, err
 	}
 	best, err := n.header(ctx, info.Blocks, info.BestBlockHash)
+	if errors.Is(err, bitcoin.ErrNoBlock) {
+		return bitcoin.Header{}, fmt.Errorf("it does not have its own best block %s", info.BestBlockHash)
+	}
 	if err != nil {
 		return bitcoin.Header{}, err
 	}

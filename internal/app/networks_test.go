@@ -1,0 +1,125 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/keys"
+)
+
+// fetch reads an answer of this machine.
+func fetch(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestReadyz_tells_how_each_network_is_watched(t *testing.T) {
+	t.Parallel()
+	p := demo(t, "CHEQUER_BITCOIN_NODE=http://u:hunter2@127.0.0.1:1", "CHEQUER_BITCOIN_NETWORK=regtest")
+	status, text := fetch(t, p.url+"/readyz")
+	var got struct {
+		Ready    bool
+		Networks []app.NetworkHealth
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if status != http.StatusOK || !got.Ready || len(got.Networks) < 2 {
+		t.Fatalf("answer %d: %s", status, text)
+	}
+	bitcoin, litecoin := got.Networks[0], got.Networks[1]
+	if bitcoin.Network != "bitcoin-regtest" || !bitcoin.Watched || bitcoin.Source != "node at 127.0.0.1:1" || bitcoin.ScannedAgo != nil {
+		t.Errorf("bitcoin: %+v", bitcoin)
+	}
+	if litecoin.Network != "litecoin" || litecoin.Watched {
+		t.Errorf("litecoin: %+v", litecoin)
+	}
+	if strings.Contains(text, "hunter2") {
+		t.Error("the answer holds the node's password")
+	}
+}
+
+func TestMetrics_have_an_address_of_their_own(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	p := demo(t, "CHEQUER_METRICS="+address)
+	if status, _ := fetch(t, p.url+"/metrics"); status != http.StatusNotFound {
+		t.Errorf("/metrics beside the shop answers %d", status)
+	}
+	for { // until simnet was scanned once
+		status, text := fetch(t, "http://"+address+"/metrics")
+		if status != http.StatusOK {
+			t.Fatalf("answer %d: %s", status, text)
+		}
+		if strings.Contains(text, `chequer_scan_seconds_count{network="simnet"}`) {
+			for _, name := range []string{`chequer_network_tip_height{network="simnet"}`, `chequer_network_scan_age_seconds{network="simnet"}`, "go_goroutines"} {
+				if !strings.Contains(text, name) {
+					t.Errorf("%s is missing", name)
+				}
+			}
+			return
+		}
+	}
+}
+
+func TestNew_names_an_address_for_metrics_that_is_taken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := config.Load([]string{"CHEQUER_LISTEN=127.0.0.1:0", "CHEQUER_BASE_URL=http://pay.example", "CHEQUER_DATA_DIR=" + t.TempDir(), "CHEQUER_METRICS=" + l.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = app.New(t.Context(), c, app.Options{Demo: true, Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "CHEQUER_METRICS") {
+		t.Errorf("got error %v, want one about CHEQUER_METRICS", err)
+	}
+}
+
+func TestKeyNetwork_follows_the_settings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		settings []string
+		kind     keys.Kind
+		want     keys.Network
+	}{
+		{nil, keys.BTC, keys.Main},
+		{nil, keys.LTC, keys.Main},
+		{nil, keys.ETH, keys.Main},
+		{[]string{"CHEQUER_BITCOIN_NETWORK=signet"}, keys.BTC, keys.Test},
+		{[]string{"CHEQUER_BITCOIN_NETWORK=signet"}, keys.LTC, keys.Main},
+		{[]string{"CHEQUER_LITECOIN_NETWORK=regtest"}, keys.LTC, keys.Regtest},
+	} {
+		c, err := config.Load(tt.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := app.KeyNetwork(c, tt.kind); got != tt.want {
+			t.Errorf("%v: keys of %s are for %s, want %s", tt.settings, tt.kind, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,406 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/bitcoin/node"
+	"chequer/internal/chain/chaintest"
+)
+
+func mustWait(t *testing.T, n *node.Node, w chain.Watched) bitcoin.Waiting {
+	t.Helper()
+	waiting, err := n.Waiting(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return waiting
+}
+
+// ids are the transactions that wait.
+func ids(w bitcoin.Waiting) (ids []string) {
+	for _, tx := range w.Txs {
+		ids = append(ids, tx.ID)
+	}
+	return ids
+}
+
+func wantIDs(t *testing.T, w bitcoin.Waiting, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(ids(w), want); diff != "" {
+		t.Fatalf("what waits differs (-got +want):\n%s", diff)
+	}
+}
+
+func TestSeen_lies_between_two_looks(t *testing.T) {
+	t.Parallel()
+	watch := chaintest.Watch{destination(1): true}
+	const first = true // the transaction was there at the first look
+	tests := map[string]struct {
+		first bool
+		entry time.Duration // the node's entry time, after the look before
+		clock time.Duration // how far the node's clock is ahead
+		want  time.Duration // after the look before, which is at half a second
+	}{
+		"in between: the end of its second":            {!first, 3 * time.Second, 0, 3500 * time.Millisecond},
+		"in the last second: the look":                 {!first, 10 * time.Second, 0, 10 * time.Second},
+		"in the second of the look before":             {!first, 0, 0, 500 * time.Millisecond},
+		"long before the look before: the look":        {!first, -time.Hour, 0, 10 * time.Second},
+		"after the look: the look":                     {!first, time.Hour, 0, 10 * time.Second},
+		"a clock ahead is set right":                   {!first, time.Hour + 3*time.Second, time.Hour, 4 * time.Second},
+		"a clock behind is set right":                  {!first, -time.Hour + 3*time.Second, -time.Hour, 4 * time.Second},
+		"before the first look: the node's":            {first, -time.Hour, 0, -time.Hour + 500*time.Millisecond},
+		"after the first look: not after now":          {first, time.Hour, 0, 10 * time.Second},
+		"before the first look by a clock that is off": {first, -2 * time.Hour, -time.Hour, -time.Hour + time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, 1)
+			n := f.source()
+			f.clockOff = test.clock
+			if !test.first {
+				mustWait(t, n, watch)
+			}
+			tx := f.send(destination(1), 1000)
+			f.entered[tx] = noon.Add(test.entry)
+			f.wait(10 * time.Second)
+			wantIDs(t, mustWait(t, n, watch), tx)
+			if got := n.Seen(tx).Sub(noon); got != test.want {
+				t.Errorf("Seen() = %v after noon, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSeen_is_kept_for_two_hours(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n, watch := f.source(), chaintest.Watch{destination(1): true}
+	mustWait(t, n, watch)
+	f.wait(time.Second)
+	paid, other := f.send(destination(1), 1000), f.send(destination(2), 1000)
+	f.wait(time.Second)
+	wantIDs(t, mustWait(t, n, watch), paid)
+	seen := map[string]time.Time{paid: n.Seen(paid), other: n.Seen(other)}
+	old := f.mempool
+	f.mine()
+	f.wait(time.Minute)
+	wantIDs(t, mustWait(t, n, watch))
+	f.wait(2 * time.Hour)
+	wantIDs(t, mustWait(t, n, watch))
+	for tx, want := range seen {
+		if got := n.Seen(tx); !got.Equal(want) || want.IsZero() {
+			t.Errorf("Seen(%s) = %v, want %v still", tx, got, want)
+		}
+	}
+	f.set(func() { f.mempool = old }) // the block left the chain
+	wantIDs(t, mustWait(t, n, watch), paid)
+	if got := n.Seen(paid); !got.Equal(seen[paid]) {
+		t.Errorf("Seen() = %v, want the first sighting %v", got, seen[paid])
+	}
+	f.set(func() { f.mempool = nil })
+	mustWait(t, n, watch)
+	n.Buried([]string{paid})
+	if got := n.Seen(paid); !got.IsZero() {
+		t.Errorf("Seen() = %v of what is buried, want nothing", got)
+	}
+	f.wait(2*time.Hour + time.Second)
+	mustWait(t, n, watch)
+	if got := n.Seen(other); !got.IsZero() {
+		t.Errorf("Seen() = %v after two hours, want nothing", got)
+	}
+}
+
+func TestSeen_knows_nothing_of_strangers(t *testing.T) {
+	t.Parallel()
+	n := newFake(t, 1).source()
+	for _, tx := range []string{"", "zz", destination(1)} {
+		if got := n.Seen(tx); !got.IsZero() {
+			t.Errorf("Seen(%q) = %v, want nothing", tx, got)
+		}
+	}
+}
+
+func TestWaiting_of_btcd_has_the_time_of_all_at_once(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	likeBtcd(f)
+	n, watch := f.source(), chaintest.Watch{destination(1): true}
+	tx := f.send(destination(1), 1000)
+	f.entered[tx] = noon.Add(-time.Hour)
+	w := mustWait(t, n, watch)
+	if got, want := n.Seen(tx), noon.Truncate(time.Second).Add(-time.Hour+time.Second); !got.Equal(want) {
+		t.Errorf("Seen() = %v, want the node's %v", got, want)
+	}
+	if w.Coverage != chain.Complete || !w.Since.Equal(noon.Add(-48*time.Hour)) {
+		t.Errorf("coverage %q since %v", w.Coverage, w.Since)
+	}
+	f.wait(time.Second)
+	later := f.send(destination(1), 1000)
+	f.wait(time.Second)
+	wantIDs(t, mustWait(t, n, watch), tx, later)
+	if got, want := n.Seen(later), noon.Add(2*time.Second); !got.Equal(want) {
+		t.Errorf("Seen() = %v, want that of our look, %v", got, want)
+	}
+	if got := f.calls["getrawmempool"]; got != 3 {
+		t.Errorf("getrawmempool was called %d times, want 3", got)
+	}
+}
+
+// likeBtcd makes a fake answer as btcd does, where it has methods of its own.
+func likeBtcd(f *fake) {
+	f.answers["getmempoolentry"] = refuses(-1, "Command unimplemented")
+	f.answers["getnetworkinfo"] = refuses(-1, "Command unimplemented")
+	f.answers["getmempoolinfo"] = says(map[string]any{"size": 1})
+	f.answers["getrawmempool"] = func(params []json.RawMessage) (any, int, string) {
+		if len(params) == 0 {
+			return f.truth("getrawmempool", nil)
+		}
+		all := map[string]any{}
+		for tx, at := range f.entered {
+			all[tx] = map[string]any{"time": at.Unix()}
+		}
+		return all, 0, ""
+	}
+}
+
+func TestWaiting_since(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n := f.source()
+	since := func(want time.Time) {
+		t.Helper()
+		if got := mustWait(t, n, chaintest.Watch{}).Since; !got.Equal(want) {
+			t.Errorf("since %v, want %v", got, want)
+		}
+	}
+	start := noon.Add(-48 * time.Hour)
+	since(start)
+	f.wait(300 * time.Millisecond)
+	since(start) // although the node rounds down, and our clock did not
+	f.wait(time.Hour)
+	since(start)
+	f.set(func() { f.started = f.now }) // it was started again
+	restart := f.clock()
+	f.wait(10*time.Second + 900*time.Millisecond)
+	since(restart.Add(900 * time.Millisecond)) // within the second that is sure
+	f.wait(100 * time.Millisecond)
+	since(restart)
+	f.answers["uptime"] = refuses(-32601, "Method not found")
+	since(restart)
+}
+
+func TestWaiting_since_the_first_look_when_the_node_does_not_tell(t *testing.T) {
+	t.Parallel()
+	for name, uptime := range map[string]answer{
+		"unknown": refuses(-32601, "Method not found"), "negative": says(-1), "absurd": says(int64(1) << 62), "words": says("long"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, 1)
+			f.answers["uptime"] = uptime
+			n := f.source()
+			for range 2 {
+				if got := mustWait(t, n, chaintest.Watch{}).Since; !got.Equal(noon) {
+					t.Errorf("since %v, want %v", got, noon)
+				}
+				f.wait(time.Hour)
+			}
+		})
+	}
+}
+
+func TestWaiting_while_the_saved_mempool_is_read_is_partial(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	f.answers["getmempoolinfo"] = says(map[string]any{"loaded": false})
+	n, watch := f.source(), chaintest.Watch{destination(1): true}
+	if got := mustWait(t, n, watch).Coverage; got != chain.Partial {
+		t.Errorf("coverage %q, want %q", got, chain.Partial)
+	}
+	f.wait(time.Second)
+	tx := f.send(destination(1), 1000)
+	f.entered[tx] = noon.Add(-time.Hour)
+	f.wait(time.Second)
+	f.set(func() { clear(f.answers) })
+	w := mustWait(t, n, watch)
+	if w.Coverage != chain.Complete {
+		t.Errorf("coverage %q, want %q", w.Coverage, chain.Complete)
+	}
+	if got, want := n.Seen(tx), noon.Truncate(time.Second).Add(-time.Hour+time.Second); !got.Equal(want) {
+		t.Errorf("Seen() = %v, want the node's %v", got, want)
+	}
+}
+
+// outpoints watches some outpoints beside the scripts.
+type outpoints struct {
+	chaintest.Watch
+	taken []string
+}
+
+func (w outpoints) Outpoint(o string) bool { return slices.Contains(w.taken, o) }
+
+func TestWaiting_for_a_day_after_a_start_is_partial_with_conflicts(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	f.started = noon
+	n, tx := f.source(), f.send(destination(1), 1000)
+	spent := f.mempool[0].TxIn[0].PreviousOutPoint.String()
+	f.wait(time.Hour)
+	w := mustWait(t, n, outpoints{chaintest.Watch{}, []string{spent}})
+	want := []chain.Conflict{{Outpoint: spent, Tx: tx, Seen: f.clock()}}
+	if diff := cmp.Diff(w.Conflicts, want); diff != "" || w.Coverage != chain.Partial {
+		t.Errorf("%q, conflicts (-got +want):\n%s", w.Coverage, diff)
+	}
+	f.wait(23 * time.Hour)
+	if w := mustWait(t, n, chaintest.Watch{}); len(w.Conflicts) > 0 || w.Coverage != chain.Complete {
+		t.Errorf("after a day %q with the conflicts %v, want it complete", w.Coverage, w.Conflicts)
+	}
+}
+
+func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	f.answers["getnetworkinfo"] = says(map[string]any{"localrelay": false})
+	f.send(destination(1), 1000)
+	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
+	if w.Coverage != chain.None || !w.Since.IsZero() || len(w.Txs) > 0 {
+		t.Errorf("Waiting() = %+v, want no view", w)
+	}
+}
+
+func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n := f.source(func(c *node.Config) { c.Chain = "main" })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(-48 * time.Hour)) {
+		t.Errorf("since %v, want the node's start", w.Since)
+	}
+	f.answers["getconnectioncount"] = says(0)
+	f.wait(time.Minute)
+	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "it has no peers") {
+		t.Errorf("Waiting() = %v with the fault %q, want that it has no peers", err, n.Health().Fault)
+	}
+	f.set(func() { clear(f.answers) })
+	f.wait(time.Minute)
+	for range 2 {
+		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Minute)) || w.Coverage != chain.Complete {
+			t.Errorf("%q since %v, want that it has peers again", w.Coverage, w.Since)
+		}
+	}
+	f.wait(time.Minute)
+	f.set(func() { f.started = f.now })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock()) {
+		t.Errorf("since %v, want the restart", w.Since)
+	}
+	if h := n.Health(); h.Peers != 8 || h.Fault != "" || h.Source != "node at "+strings.TrimPrefix(f.server.URL, "http://") {
+		t.Errorf("Health() = %+v", h)
+	}
+}
+
+func TestWaiting_stands_what_disappears_meanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n, watch := f.source(), chaintest.Watch{destination(1): true}
+	mustWait(t, n, watch)
+	f.wait(time.Second)
+	stays, goes := f.send(destination(1), 1000), f.send(destination(1), 2000)
+	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
+		if string(params[0]) == `"`+goes+`"` {
+			f.mempool = f.mempool[:1]
+		}
+		return f.truth("getrawtransaction", params)
+	}
+	wantIDs(t, mustWait(t, n, watch), stays)
+	if got := n.Seen(goes); !got.Equal(f.clock()) {
+		t.Errorf("Seen() = %v of what a block may have taken, want %v", got, f.clock())
+	}
+	f.set(func() { f.answers["getmempoolentry"] = refuses(-5, "Transaction not in mempool") })
+	third := f.send(destination(1), 3000)
+	wantIDs(t, mustWait(t, n, watch), slices.Sorted(slices.Values([]string{stays, third}))...)
+}
+
+func TestWaiting_reads_each_transaction_once(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n := f.source()
+	var paid []string
+	for i := range 60 {
+		paid = append(paid, f.send(destination(i), 1000))
+		f.wait(time.Second)
+	}
+	watch := chaintest.Watch{destination(1): true}
+	wantIDs(t, mustWait(t, n, watch), paid[1])
+	wantIDs(t, mustWait(t, n, watch), paid[1])
+	if got := f.calls["getrawtransaction"]; got != 60 {
+		t.Errorf("%d transactions were asked for, want 60", got)
+	}
+	watch[destination(2)], watch[destination(77)] = true, true
+	wantIDs(t, mustWait(t, n, watch), paid[1], paid[2])
+	if got := f.calls["getrawtransaction"]; got != 61 {
+		t.Errorf("%d transactions were asked for, want one more", got)
+	}
+	delete(watch, destination(1))
+	wantIDs(t, mustWait(t, n, watch), paid[2])
+}
+
+func TestWaiting_goes_on_after_an_error(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n, watch := f.source(), chaintest.Watch{destination(59): true}
+	mustWait(t, n, watch)
+	for i := range 60 {
+		f.send(destination(i), 1000)
+	}
+	f.wait(time.Second)
+	asked := 0
+	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
+		if asked++; asked > 30 {
+			return nil, -32603, "Internal error"
+		}
+		return f.truth("getrawtransaction", params)
+	}
+	if _, err := n.Waiting(t.Context(), watch); err == nil {
+		t.Fatal("no error")
+	}
+	at := f.clock()
+	f.wait(time.Hour)
+	f.set(func() {
+		f.answers["getrawtransaction"], f.answers["getmempoolentry"] = nil, refuses(-32601, "Method not found")
+	})
+	f.calls["getrawtransaction"] = 0
+	w := mustWait(t, n, watch)
+	if got := f.calls["getrawtransaction"]; len(w.Txs) != 1 || got != 30 {
+		t.Errorf("%d waiting, with %d transactions asked for again, want 1 and 30", len(w.Txs), got)
+	}
+	if got := n.Seen(w.Txs[0].ID); !got.Equal(at) {
+		t.Errorf("Seen() = %v, want when it was listed first, %v", got, at)
+	}
+}
+
+func TestWaiting_reads_in_words_what_it_cannot_parse(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	tx := f.send(destination(1), 1000)
+	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
+		if len(params) == 1 {
+			return "02000000000108", 0, ""
+		}
+		return json.RawMessage(fmt.Sprintf(`{"txid":%q,"vin":[{"txid":%q,"vout":3}],"vout":[
+			{"value":0.00001000,"n":0,"scriptPubKey":{"hex":%q}}]}`, tx, tx, destination(1))), 0, ""
+	}
+	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
+	want := []bitcoin.Tx{{ID: tx, Spends: []string{tx + ":3"}, Outputs: []bitcoin.Output{{Script: destination(1), Units: 1000}}}}
+	if diff := cmp.Diff(w.Txs, want); diff != "" {
+		t.Errorf("what waits differs (-got +want):\n%s", diff)
+	}
+}

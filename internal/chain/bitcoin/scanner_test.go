@@ -1,0 +1,428 @@
+package bitcoin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+)
+
+// source is a chain in memory. It implements bitcoin.Source.
+type source struct {
+	best    []bitcoin.Block // the best chain by height
+	all     map[string]bitcoin.Block
+	known   map[string]bool // blocks that were read, whose payments it remembers
+	reads   []int64         // heights of blocks as they were read
+	waiting []bitcoin.Tx
+	seen    map[string]time.Time
+	buried  []string
+	before  func(call string, height int64) error // is called before each call
+}
+
+var _ bitcoin.Source = (*source)(nil)
+
+func newSource(height int64) *source {
+	s := &source{all: map[string]bitcoin.Block{}, known: map[string]bool{}, seen: map[string]time.Time{}}
+	for range height + 1 {
+		s.mine("a")
+	}
+	return s
+}
+
+// mine adds a block; branch tells blocks of one height apart.
+func (s *source) mine(branch string, txs ...bitcoin.Tx) chain.Block {
+	height := int64(len(s.best))
+	b := bitcoin.Block{Txs: txs}
+	b.Block = chain.Block{Height: height, Hash: fmt.Sprintf("%s%d", branch, height), Time: time.Unix(height*600, 0)}
+	if height > 0 {
+		b.Parent = s.best[height-1].Hash
+	}
+	s.best = append(s.best, b)
+	s.all[b.Hash] = b
+	return b.Block
+}
+
+// fork leaves the blocks up to a height and mines a branch up to another.
+func (s *source) fork(from, to int64, branch string) {
+	s.best = s.best[:from+1]
+	for int64(len(s.best)) <= to {
+		s.mine(branch)
+	}
+}
+
+func (s *source) call(name string, height int64) error {
+	if s.before == nil {
+		return nil
+	}
+	return s.before(name, height)
+}
+
+func (s *source) Best(context.Context) (bitcoin.Header, error) {
+	if err := s.call("Best", 0); err != nil {
+		return bitcoin.Header{}, err
+	}
+	return s.best[len(s.best)-1].Header, nil
+}
+
+func (s *source) AtHeight(_ context.Context, height int64) (bitcoin.Header, error) {
+	if err := s.call("AtHeight", height); err != nil {
+		return bitcoin.Header{}, err
+	}
+	if height >= int64(len(s.best)) {
+		return bitcoin.Header{}, bitcoin.ErrNoBlock
+	}
+	return s.best[height].Header, nil
+}
+
+func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
+	if !s.known[hash] {
+		return true, nil
+	}
+	wanted := maps.Collect(func(yield func(string, bool) bool) {
+		scripts(func(script string) bool { return yield(script, true) })
+	})
+	return slices.ContainsFunc(s.all[hash].Txs, func(tx bitcoin.Tx) bool {
+		return slices.ContainsFunc(tx.Outputs, func(out bitcoin.Output) bool { return wanted[out.Script] })
+	}), nil
+}
+
+func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
+	b := s.all[hash]
+	if err := s.call("Block", b.Height); err != nil {
+		return bitcoin.Block{}, err
+	}
+	s.known[hash] = true
+	s.reads = append(s.reads, b.Height)
+	return b, nil
+}
+
+func (s *source) Waiting(context.Context, chain.Watched) (bitcoin.Waiting, error) {
+	if err := s.call("Waiting", 0); err != nil {
+		return bitcoin.Waiting{}, err
+	}
+	return bitcoin.Waiting{Coverage: chain.Complete, Since: time.Unix(1, 0), Txs: s.waiting}, nil
+}
+
+func (s *source) Seen(tx string) time.Time { return s.seen[tx] }
+
+func (s *source) Inputs(mark uint64) (iter.Seq[string], uint64) {
+	return func(func(string) bool) {}, mark
+}
+
+func (s *source) Pending(outpoint string) bool {
+	return slices.ContainsFunc(s.waiting, func(tx bitcoin.Tx) bool { return slices.Contains(tx.Spends, outpoint) })
+}
+
+func (s *source) Buried(txs []string)   { s.buried = append(s.buried, txs...) }
+func (s *source) Health() chain.Health  { return chain.Health{} }
+func (s *source) Wake() <-chan struct{} { return nil }
+
+// watch are watched scripts in the order in which they came. It implements
+// chain.Watched with marks, as the watcher does.
+type watch []string
+
+func (w watch) Destination(script string) bool { return slices.Contains(w, script) }
+func (w watch) Outpoint(string) bool           { return false }
+
+func (w watch) Since(mark uint64) (iter.Seq[string], uint64) {
+	return slices.Values(w[min(int(mark), len(w)):]), uint64(len(w))
+}
+
+func pay(id, script string, units int64) bitcoin.Tx {
+	return bitcoin.Tx{ID: id, Spends: []string{"from-" + id + ":0"}, Outputs: []bitcoin.Output{{Script: script, Units: units}}}
+}
+
+func watching(s *source) *bitcoin.Scanner {
+	return bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now)
+}
+
+func scan(t *testing.T, s *bitcoin.Scanner, from chain.Cursor, w watch) chain.Snapshot {
+	t.Helper()
+	snapshot, err := s.Scan(t.Context(), from, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot
+}
+
+// wantTxs fails when a snapshot shows others; "tx@height" is in a block.
+func wantTxs(t *testing.T, s chain.Snapshot, want ...string) {
+	t.Helper()
+	var got []string
+	for _, transfer := range s.Transfers {
+		text := transfer.Tx
+		if transfer.Block != nil {
+			text += fmt.Sprintf("@%d", transfer.Block.Height)
+		}
+		got = append(got, text)
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Fatalf("transfers (-got +want):\n%s", diff)
+	}
+}
+
+func TestScan_begins_below_a_fork_deeper_than_the_cursor(t *testing.T) {
+	t.Parallel()
+	s := newSource(245)
+	s.mine("a", pay("lost", "mine", 1))
+	for len(s.best) <= 250 {
+		s.mine("a")
+	}
+	scanner := watching(s)
+	first := scan(t, scanner, chain.Cursor{}, watch{"mine"})
+	wantTxs(t, first, "lost@246")
+	if want := (chain.Cursor{Height: 150, Hash: "a150"}); first.Next != want || first.From != want {
+		t.Fatalf("from %v to %v, want %v", first.From, first.Next, want)
+	}
+	s.fork(140, 144, "b")
+	s.mine("b", pay("new", "mine", 2))
+	s.fork(145, 251, "b")
+	second := scan(t, scanner, first.Next, watch{"mine"})
+	wantTxs(t, second, "new@145")
+	if want := (chain.Cursor{Height: 50, Hash: "a50"}); second.From != want {
+		t.Errorf("from %v, want %v", second.From, want)
+	}
+	if second.Blocks[150] != "b150" || second.Tip.Hash != "b251" {
+		t.Errorf("block 150 is %s and the tip %s", second.Blocks[150], second.Tip.Hash)
+	}
+	for height := second.From.Height; height <= second.Tip.Height; height++ {
+		if second.Blocks[height] != s.best[height].Hash {
+			t.Fatalf("block %d is %q, want %q", height, second.Blocks[height], s.best[height].Hash)
+		}
+	}
+}
+
+func TestScan_reads_again_when_the_chain_moves(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{"AtHeight 20", "Block 115", "Block 120", "Waiting 0"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			s := newSource(119)
+			s.mine("a", pay("back", "mine", 1))
+			moved := false
+			s.before = func(call string, height int64) error {
+				if fmt.Sprint(call, " ", height) == moment && !moved {
+					moved = true
+					s.fork(117, 118, "b")
+					s.mine("b", pay("other", "mine", 1))
+					s.mine("b")
+					s.mine("b")
+				}
+				return nil
+			}
+			snapshot := scan(t, watching(s), chain.Cursor{}, watch{"mine"})
+			wantTxs(t, snapshot, "other@119")
+			if snapshot.Tip.Hash != "b121" {
+				t.Errorf("tip %v, want b121", snapshot.Tip)
+			}
+		})
+	}
+}
+
+func TestScan_reads_again_when_the_chain_shrinks_below_the_cursor(t *testing.T) {
+	t.Parallel()
+	s := newSource(120)
+	shrunk := false
+	s.before = func(call string, height int64) error {
+		if call == "AtHeight" && height == 118 && !shrunk {
+			shrunk = true
+			old := s.best
+			s.best = s.best[:117]
+			s.before = func(call string, _ int64) error {
+				if call == "Best" {
+					s.best = old
+				}
+				return nil
+			}
+		}
+		return nil
+	}
+	snapshot := scan(t, watching(s), chain.Cursor{Height: 118, Hash: "a118"}, watch{})
+	if snapshot.Tip.Hash != "a120" {
+		t.Errorf("tip %v, want a120", snapshot.Tip)
+	}
+}
+
+func TestScan_fails_on_a_chain_that_never_rests(t *testing.T) {
+	t.Parallel()
+	s := newSource(120)
+	s.before = func(call string, _ int64) error {
+		if call == "Waiting" {
+			s.mine("a")
+		}
+		return nil
+	}
+	if _, err := watching(s).Scan(t.Context(), chain.Cursor{}, watch{}); err == nil || !strings.Contains(err.Error(), "moved") {
+		t.Errorf("Scan() = %v, want that the chain moved", err)
+	}
+}
+
+func TestScan_fails_below_the_cursor(t *testing.T) {
+	t.Parallel()
+	_, err := watching(newSource(120)).Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
+	if err == nil || !strings.Contains(err.Error(), "at block 120 only") {
+		t.Errorf("Scan() = %v, want that the source is at block 120 only", err)
+	}
+}
+
+func TestScan_says_what_it_has_when_patience_is_over(t *testing.T) {
+	t.Parallel()
+	s := newSource(100)
+	var want []string
+	for height := int64(101); height <= 400; height++ {
+		var txs []bitcoin.Tx
+		if height%50 == 0 {
+			txs = append(txs, pay(fmt.Sprintf("tx%d", height), "mine", 1))
+			want = append(want, fmt.Sprintf("tx%d@%d", height, height))
+		}
+		s.mine("a", txs...)
+	}
+	s.waiting = []bitcoin.Tx{pay("waits", "mine", 1)}
+	clock := time.Unix(1_800_000_000, 0)
+	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, func() time.Time {
+		clock = clock.Add(time.Second)
+		return clock
+	})
+	found := map[string]bool{}
+	cursor := chain.Cursor{Height: 0, Hash: "a0"}
+	var scans int
+	for {
+		snapshot := scan(t, scanner, cursor, watch{"mine"})
+		for _, transfer := range snapshot.Transfers {
+			if transfer.Block != nil {
+				found[fmt.Sprintf("%s@%d", transfer.Tx, transfer.Block.Height)] = true
+			}
+		}
+		if scans++; snapshot.Behind {
+			if snapshot.Unconfirmed != chain.None || !snapshot.ViewSince.IsZero() || snapshot.Tip.Height == 400 {
+				t.Fatalf("a scan that is behind covers %q since %v up to %d", snapshot.Unconfirmed, snapshot.ViewSince, snapshot.Tip.Height)
+			}
+			if !(snapshot.Next.Height > cursor.Height) || snapshot.Next.Height != snapshot.Tip.Height-100 {
+				t.Fatalf("from %d to %d with the tip %d", cursor.Height, snapshot.Next.Height, snapshot.Tip.Height)
+			}
+			cursor = snapshot.Next
+			continue
+		}
+		if snapshot.Tip.Height != 400 || snapshot.Unconfirmed != chain.Complete {
+			t.Errorf("the last scan covers %q up to %d", snapshot.Unconfirmed, snapshot.Tip.Height)
+		}
+		wantTxs(t, snapshot, "tx300@300", "tx350@350", "tx400@400", "waits")
+		break
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(found)), want); diff != "" {
+		t.Errorf("transfers (-got +want):\n%s", diff)
+	}
+	if scans < 10 || len(s.reads) != 400 {
+		t.Errorf("%d scans read %d blocks, want many and 400", scans, len(s.reads))
+	}
+}
+
+func TestScan_reads_only_blocks_again_that_pay_a_new_destination(t *testing.T) {
+	t.Parallel()
+	s := newSource(110)
+	s.mine("a", pay("one", "first", 1), pay("two", "second", 1))
+	s.mine("a", pay("three", "first", 1))
+	s.mine("a", pay("four", "third", 1))
+	scanner := watching(s)
+	cursor := scan(t, scanner, chain.Cursor{}, watch{"first"}).Next
+	s.reads = nil
+	wantTxs(t, scan(t, scanner, cursor, watch{"first", "second"}), "one@111", "two@111", "three@112")
+	wantTxs(t, scan(t, scanner, cursor, watch{"first", "second"}), "one@111", "two@111", "three@112")
+	if diff := cmp.Diff(s.reads, []int64{111}); diff != "" {
+		t.Errorf("blocks read (-got +want):\n%s", diff)
+	}
+	wantTxs(t, scan(t, scanner, cursor, watch{"third"}), "four@113") // an index that begins anew, with fewer
+	wantTxs(t, scan(t, scanner, cursor, watch{"third", "fourth"}), "four@113")
+}
+
+func TestScan_loses_nothing_by_an_error(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	s := newSource(110)
+	s.mine("a", pay("one", "first", 1))
+	s.mine("a", pay("two", "second", 1))
+	s.mine("a", pay("three", "first", 1))
+	scanner := watching(s)
+	fail := func(height int64) {
+		s.before = func(call string, h int64) error {
+			if call == "Block" && h == height {
+				return broken
+			}
+			return nil
+		}
+	}
+	fail(112)
+	if _, err := scanner.Scan(t.Context(), chain.Cursor{}, watch{"first"}); !errors.Is(err, broken) {
+		t.Fatalf("Scan() = %v, want %v", err, broken)
+	}
+	fail(0)
+	s.reads = nil
+	cursor := scan(t, scanner, chain.Cursor{Height: 13, Hash: "a13"}, watch{"first"}).Next
+	if diff := cmp.Diff(s.reads, []int64{112, 113}); diff != "" {
+		t.Errorf("blocks read after the error (-got +want):\n%s", diff)
+	}
+	fail(112)
+	if _, err := scanner.Scan(t.Context(), cursor, watch{"first", "second"}); !errors.Is(err, broken) {
+		t.Fatalf("Scan() = %v, want %v", err, broken)
+	}
+	fail(0)
+	wantTxs(t, scan(t, scanner, cursor, watch{"first", "second"}), "one@111", "two@112", "three@113")
+}
+
+func TestScan_shows_a_transaction_once(t *testing.T) {
+	t.Parallel()
+	s := newSource(110)
+	mined, waits, stolen := pay("mined", "mine", 1), pay("waits", "mine", 2), pay("stolen", "mine", 3)
+	thief := pay("thief", "other", 3)
+	thief.Spends = stolen.Spends
+	s.mine("a", mined, thief)
+	s.waiting = []bitcoin.Tx{mined, waits, stolen}
+	s.seen["mined"], s.seen["waits"] = time.Unix(10, 0), time.Unix(20, 0)
+	snapshot := scan(t, watching(s), chain.Cursor{}, watch{"mine"})
+	wantTxs(t, snapshot, "mined@111", "waits")
+	for i, want := range []time.Time{s.seen["mined"], s.seen["waits"]} {
+		if got := snapshot.Transfers[i].FirstSeen; !got.Equal(want) {
+			t.Errorf("%s was seen at %v, want %v", snapshot.Transfers[i].Tx, got, want)
+		}
+	}
+	stolenBy := func(c chain.Conflict) bool {
+		return c.Outpoint == stolen.Spends[0] && c.Tx == "thief" && c.Block.Height == 111
+	}
+	if !slices.ContainsFunc(snapshot.Conflicts, stolenBy) {
+		t.Errorf("conflicts %+v, want the thief's among them", snapshot.Conflicts)
+	}
+}
+
+func TestScan_shows_no_money_of_nothing_or_less(t *testing.T) {
+	t.Parallel()
+	s := newSource(110)
+	s.mine("a", pay("nothing", "mine", 0), pay("less", "mine", -1), pay("least", "mine", 1))
+	wantTxs(t, scan(t, watching(s), chain.Cursor{}, watch{"mine"}), "least@111")
+}
+
+func TestScan_tells_what_is_buried(t *testing.T) {
+	t.Parallel()
+	s := newSource(110)
+	s.mine("a", pay("deep", "mine", 1))
+	scanner := watching(s)
+	cursor := scan(t, scanner, chain.Cursor{}, watch{"mine"}).Next
+	s.fork(111, 211, "a")
+	cursor = scan(t, scanner, cursor, watch{"mine"}).Next
+	if cursor.Height != 111 || len(s.buried) > 0 {
+		t.Fatalf("cursor at %d with %q buried, want 111 and nothing yet", cursor.Height, s.buried)
+	}
+	wantTxs(t, scan(t, scanner, cursor, watch{"mine"}))
+	if diff := cmp.Diff(s.buried, []string{"deep"}); diff != "" {
+		t.Errorf("buried (-got +want):\n%s", diff)
+	}
+}
