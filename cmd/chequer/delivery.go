@@ -229,7 +229,7 @@ func (s *shell) endpointResend() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.print(c, map[string]int{"events": sent}, func(w io.Writer) { fmt.Fprintln(w, sent, "events are sent again") })
+			return s.print(c, map[string]int{"events": sent}, func(w io.Writer) { fmt.Fprintln(w, "events sent again:", sent) })
 		},
 	}
 	c.Flags().Int64Var(&after, "after", 0, "all events after this position that the endpoint wants; 0 is the oldest kept")

@@ -31,19 +31,19 @@ func (c *Core) examineEndpoints(ctx context.Context, cfg config.Config, merchant
 			warn("nothing is sent there: %v", err)
 		}
 		if e.Paused {
-			warn("is paused, and %d events wait: chequer endpoint resume %s", h.Waiting, e.ID)
+			warn("is paused, events waiting: %d: chequer endpoint resume %s", h.Waiting, e.ID)
 		}
 		if e.Rotating() {
 			warn("has two key pairs until chequer endpoint rotate %s --finish", e.ID)
 		}
 		if h.Failing() {
-			warn("did not take the newest event, %s ago: %s; %d events wait", c.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
+			warn("did not take the newest event, %s ago: %s; events waiting: %d", c.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
 		}
 		if h.Failed > 0 {
-			warn("never took %d events: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, e.ID)
+			warn("events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, e.ID)
 		}
 		if fine {
-			say(LevelOK, about, "%d events wait", h.Waiting)
+			say(LevelOK, about, "events waiting: %d", h.Waiting)
 		}
 	}
 	return nil
