@@ -1,18 +1,24 @@
 package server
 
 import (
+	"encoding/json"
+	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"chequer/internal/api"
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
-// resource is our own view of an invoice at a time, with the networks that were
+// Resource is our own view of an invoice at a time, with the networks that were
 // not looked at lately.
-func resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resource {
+func Resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resource {
 	t, stands := inv.Terms, inv.Standing
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
@@ -25,8 +31,8 @@ func resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resour
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
 		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
-		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundAddress: inv.Refund,
-		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)),
+		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
+		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: inv.MayRequote(invoice.Shopper, now),
 	}
 	if r.Metadata == nil {
 		r.Metadata = map[string]string{}
@@ -35,6 +41,26 @@ func resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resour
 		r.PaidCurrency, r.PaidTx = "", ""
 	}
 	return r
+}
+
+// show answers with our own view of an invoice. What its prices rest on is for
+// who reads as a merchant: pages do not need it.
+func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
+	r := Resource(inv, s.now(), behind)
+	if k.key.May(merchant.ScopeRead) || k.key.May(merchant.ScopeAdmin) {
+		for i, q := range inv.Quotes {
+			text, err := s.invoices.Evidence(c.Request().Context(), q.Evidence)
+			if err != nil && !errors.Is(err, invoice.ErrNotFound) {
+				return err
+			}
+			if text != "" {
+				r.Quotes[i].Evidence = json.RawMessage(text)
+			}
+		}
+	}
+	s.tag(c, inv, inv.Version)
+	c.Response().Header().Set("ETag", tagOf(inv, behind))
+	return writeJSON(c, http.StatusOK, r)
 }
 
 // secondsLeft is in whole seconds, at least one until the very end.
