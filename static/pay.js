@@ -48,6 +48,7 @@ function swap(html, always) {
   if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
   all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
+  all("#refund-address", function (old) { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
   clearInterval(leaving);
   live.replaceWith(next);
   live = next;
