@@ -6,7 +6,7 @@ BINARY := bin/chequer
 GO     := go
 # Packages with goroutines of their own: tested with the race detector.
 RACE   := ./internal/invoice/... ./internal/storage/... ./internal/watcher/... ./internal/merchant/... ./internal/rates/... \
-          ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/app/... ./web/...
+          ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/chain/bitcoin ./internal/chain/bitcoin/light ./internal/chain/bitcoin/node ./internal/chain/ethereum/... ./internal/app/... ./web/...
 
 .PHONY: help build run generate verify test race e2e fetch bench lint nightly clean
 
@@ -58,7 +58,7 @@ e2e: fetch ## Run the whole program in a real browser
 
 bench: ## Measure, each figure beside a baseline of the same run
 	$(GO) run ./internal/bench
-	$(GO) test -run '^$$' -bench . ./internal/storage ./internal/keys
+	$(GO) test -run '^$$' -bench . ./internal/storage ./internal/keys ./internal/watcher
 
 nightly: test ## Run the slow tests too
 	$(GO) test ./internal/storage

@@ -25,7 +25,7 @@ var floors = map[string]int{
 	"chequer/web": 2,
 
 	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/chain/bitcoin/node": 3,
-	"chequer/internal/chain/bitcoin/light": 3,
+	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
 
 	"chequer/internal/storage": 4,
 
@@ -36,11 +36,12 @@ var floors = map[string]int{
 
 // rings are packages that only tests import.
 var rings = map[string]bool{
-	"chequer/internal/invoice/invoicetest":       true,
-	"chequer/internal/chain/chaintest":           true,
-	"chequer/internal/chain/bitcoin/bitcointest": true,
-	"chequer/internal/storage/storagetest":       true,
-	"chequer/internal/e2e":                       true,
+	"chequer/internal/invoice/invoicetest":         true,
+	"chequer/internal/chain/chaintest":             true,
+	"chequer/internal/chain/bitcoin/bitcointest":   true,
+	"chequer/internal/chain/ethereum/ethereumtest": true,
+	"chequer/internal/storage/storagetest":         true,
+	"chequer/internal/e2e":                         true,
 }
 
 func TestImportsPointDown(t *testing.T) {

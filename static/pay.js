@@ -57,6 +57,7 @@ function swap(html, always) {
   arm(d.getElementById("clock"));
   tick();
   local();
+  d.dispatchEvent(new Event("swap")); // for wallet.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
   if (live.dataset.k !== kind) { tell(live.dataset.say); leave(); }
   if (live.dataset.final) stop(); else listen();
@@ -119,7 +120,7 @@ d.addEventListener("click", function (e) {
 });
 
 d.addEventListener("change", function (e) {
-  if (e.target.name === "method") history.replaceState({m: chosen = e.target.value}, "");
+  if (e.target.name === "method") history.replaceState(Object.assign({}, history.state, {m: chosen = e.target.value}), "");
 });
 
 // A simulation answers with the page as it is then, or with why it was refused.
@@ -134,7 +135,7 @@ d.addEventListener("submit", function (e) {
 });
 
 all("input:checked", function (radio) { chosen = radio.value; });
-if (history.state) chosen = history.state.m;
+if (history.state && history.state.m) chosen = history.state.m;
 choose();
 arm(d.getElementById("clock"));
 tick();

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -34,6 +35,7 @@ type Payment struct {
 	Lead    string
 	Notes   []Note
 	Methods []Method
+	Turn    string // of paying by a browser wallet: changes when money is to be sent anew
 	Facts   []Fact
 	Return  Link // back to the shop
 	Leave   bool // goes there by itself
@@ -147,6 +149,19 @@ type Method struct {
 	AddressLabel string
 	Address      string
 	AddressParts []Group
+	// ContractParts are a token's: what wallets and explorers know it by.
+	ContractParts []Group
+	Request       Request
+}
+
+// Request is what a browser wallet is asked to send; none when it has no Units.
+type Request struct {
+	ChainID  string // EIP-155, decimal
+	Network  string // "Base"
+	Contract string // of a token, else empty
+	Address  string // that the money goes to
+	Units    string // the amount in the smallest units, decimal
+	Sent     string // what is said once the wallet has sent it
 }
 
 // Picture is a QR code and what it says, for those who do not see it.
@@ -204,6 +219,11 @@ func WalletURL(uri string) templ.SafeURL {
 
 // switched tells whether the shopper has a choice.
 func (p Payment) switched() bool { return len(p.Methods) > 1 }
+
+// asks tells whether a browser wallet can be asked for some method.
+func (p Payment) asks() bool {
+	return slices.ContainsFunc(p.Methods, func(m Method) bool { return m.Request.Units != "" })
+}
 
 // name is a method's, told apart from others of its kind: "USDC on Base".
 func (m Method) name() string {

@@ -46,6 +46,9 @@ func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool
 	page := h.page("")
 	page.Shop = h.shopName(r.MerchantName)
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
+	if paysOnEVM(r) {
+		page.Script = h.path(static.Path("wallet.js"))
+	}
 	p := present(r, scene{
 		page: page, self: self, method: method, now: h.config.Now(),
 		shop: h.shopInSentence(r.MerchantName), demo: h.config.Demo,

@@ -102,9 +102,27 @@ var states = []struct {
 		"Confirmation taken back – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "We keep watching", "The network took a confirmation back",
 	},
 	{
-		"wrong asset", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
-		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "", "Another currency arrived",
+		"wrong asset", func(r *api.Resource) {
+			r.Exceptions = []string{api.ExceptionWrongAsset}
+			r.Payments = []api.Payment{wrongAsset("USDC-BASE", "USDC", "Base", "3"), wrongAsset("ETH", "ETH", "Ethereum", "0.1"), wrongAsset("USDC-BASE", "USDC", "Base", "0.5")}
+		},
+		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3,
+		"3.5 USDC on Base + 0.1 ETH on Ethereum arrived, which is not asked for here. Do not send it again.",
+		"3.5 USDC on Base + 0.1 ETH on Ethereum arrived, which is not asked for here. Do not send it again. " +
+			"It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
 	},
+	{
+		"wrong asset of a service that does not tell what", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
+		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "Do not send it again", "Another currency arrived, which",
+	},
+}
+
+// wrongAsset is money in something that the invoice does not offer.
+func wrongAsset(code, symbol, network, amount string) api.Payment {
+	return api.Payment{
+		ID: code, CryptoCurrency: code, Symbol: symbol, NetworkName: network, Amount: amount, FiatAmount: "0",
+		State: "wrong_asset", Tx: "0x1", FirstSeenAt: "2026-11-27T12:05:40.000Z",
+	}
 }
 
 func TestPaymentStates(t *testing.T) {
@@ -186,6 +204,11 @@ func TestPaymentPage(t *testing.T) {
 			r.Status, r.DueAmount = api.StatusPending, "0.1"
 			r.PaymentMethods[0].DueAmount, r.PaymentMethods[0].SmallestAmount = "0.00001", "0.00001"
 		}, `.m1 .note:contains("no less than 0.00001 BTC")`, 1},
+		{"the contract of a token is told", "/invoice/abc", nil, `.m2 .contract:contains("EURC contract. Do not send to it.") code:contains("0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42")`, 1},
+		{"a contract cannot be copied by a button", "/invoice/abc", nil, `.contract button`, 0},
+		{"coins have none", "/invoice/abc", nil, `.m1 .contract`, 0},
+		{"the address of a token is told for its network", "/invoice/abc", nil, `.m2 dt:contains("Address on Base")`, 1},
+		{"the first code of a token is its address alone", "/invoice/abc", nil, `.m2 .give > .qr title:contains("the address only")`, 1},
 		{"auto is kept by its links", "/invoice/abc?auto=1", nil, `a[href="/invoice/abc?auto=1&m=BTC"]`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -70,6 +70,7 @@ func present(r api.Resource, s scene) views.Payment {
 		Page:    s.page,
 		Kind:    string(kind),
 		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
+		Turn:    turn(r),
 		Test:    banner(r, s),
 		Pulse:   !byHand(r),
 		Label:   label(r),

@@ -40,6 +40,7 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 		Notes:       methodNotes(m, s, rest),
 		AmountLabel: "Amount", Amount: amount, AmountGroups: views.AmountGroups(amount), Unit: symbol(m),
 		AddressLabel: addressLabel(m), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
+		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount),
 	}
 	if rest {
 		v.AmountLabel, v.AddressLabel = "Amount still due", v.AddressLabel+", unchanged"
@@ -95,7 +96,7 @@ func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 	if m.ChainID != "" {
 		notes = append(notes, views.Note{
 			Kind: "warn", Strong: "Network: " + m.NetworkName + " only.",
-			Text: symbol(m) + " sent on any other network does not reach this payment.",
+			Text: symbol(m) + " sent on any other network does not count.",
 		})
 	}
 	if !m.Watched && m.Network != "" {
@@ -165,6 +166,11 @@ func unit(r api.Resource, code string) string {
 			return symbol(m) + " on " + network
 		}
 		return symbol(m)
+	}
+	for _, t := range r.Payments { // not offered, so the network is the news
+		if t.CryptoCurrency == code && t.Symbol != "" && t.NetworkName != "" {
+			return t.Symbol + " on " + t.NetworkName
+		}
 	}
 	return code
 }

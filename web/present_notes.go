@@ -1,6 +1,8 @@
 package web
 
 import (
+	"cmp"
+
 	"chequer/internal/api"
 	"chequer/views"
 )
@@ -15,6 +17,9 @@ func showSetback(p *views.Payment, r api.Resource, s scene) {
 		p.Say = "The network dropped the payment. Nothing was taken."
 	case has(r, api.ExceptionReplaced) && kind == partial:
 		p.Say = "The network dropped a payment. " + p.Say
+	case has(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
+		p.Title = title("Another currency arrived", s)
+		p.Say = sentence(wrongNews(r)) + " arrived, which is not asked for here. Do not send it again. " + p.Say
 	case has(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
 		p.Title = title("Confirmation taken back", s)
 		p.Say = "The network took the confirmation back. We keep watching."
@@ -44,8 +49,9 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 	}
 	if has(r, api.ExceptionWrongAsset) {
 		notes = append(notes, views.Note{
-			Kind: "warn", Strong: "Another currency arrived at one of these addresses.",
-			Text: "It does not count by itself. " + sentence(s.shop) + " decides.",
+			Kind: "warn", Strong: sentence(wrongNews(r)) + " arrived, which is not asked for here.",
+			Text: "Do not send it again. It does not count by itself: " + s.shop + " decides whether it does or goes back to you. " +
+				"Ask there and give the reference " + views.Reference(r.ForeignID) + ".",
 		})
 	}
 	if has(r, api.ExceptionDelayed) && unpaid {
@@ -61,4 +67,10 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 		})
 	}
 	return notes
+}
+
+// wrongNews is what arrived and is not asked for: "3 USDC on Base". A service
+// that tells of no payments does not say.
+func wrongNews(r api.Resource) string {
+	return cmp.Or(received(r, wrong), "another currency")
 }

@@ -13,6 +13,9 @@ import (
 // counted tells whether a payment is one towards the price.
 func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confirmed" }
 
+// wrong tells whether a payment is in something that the invoice does not offer.
+func wrong(t api.Payment) bool { return t.State == "wrong_asset" }
+
 func lateOnes(t api.Payment) bool { return t.State == "late" }
 
 // coin is a currency as amounts of it are summed for display.

@@ -182,8 +182,8 @@ func invoice(id string) api.Resource {
 			},
 			{
 				CryptoCurrency: "EURC-BASE", Symbol: "EURC", Name: "Euro Coin", Network: "base", NetworkName: "Base", ChainID: "8453",
-				Contract: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
-				Address:  "0x1111111254EEB25477B68fb85Ed929f73A960582", ExpectedAmount: "56.5", DueAmount: "56.5", RateEUR: "1",
+				Contract: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", Decimals: 6,
+				Address: "0x1111111254EEB25477B68fb85Ed929f73A960582", ExpectedAmount: "56.5", DueAmount: "56.5", RateEUR: "1",
 				PaymentURI:  "ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=56500000",
 				PaymentCode: "ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=56500000",
 				AddressCode: "0x1111111254EEB25477B68fb85Ed929f73A960582",

@@ -75,7 +75,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			}
 			rows := make([]api.Resource, len(list))
 			for i, inv := range list {
-				rows[i] = server.Resource(inv, core.Now(), nil)
+				rows[i] = server.Resource(service, inv, nil)
 			}
 			return s.print(c, rows, func(w io.Writer) { listInvoices(w, rows) })
 		},
@@ -134,7 +134,7 @@ func (s *shell) invoiceShow() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("show invoice: %w", err)
 			}
-			return s.printInvoice(c, server.Resource(inv, core.Now(), nil))
+			return s.printInvoice(c, server.Resource(service, inv, nil))
 		},
 	}
 }
@@ -153,7 +153,7 @@ func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, c
 			if err != nil {
 				return fmt.Errorf("%s invoice: %w", c.Name(), err)
 			}
-			return s.printInvoice(c, server.Resource(inv, core.Now(), nil))
+			return s.printInvoice(c, server.Resource(service, inv, nil))
 		},
 	}
 }

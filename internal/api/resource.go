@@ -103,8 +103,12 @@ type Payment struct {
 	Tx             string `json:"tx"`
 	Confirmations  int    `json:"confirmations"`
 	Required       int    `json:"required"`
-	State          string `json:"state"` // seen, confirmed, late, replaced, reorged, dust
+	State          string `json:"state"` // seen, confirmed, late, replaced, reorged, dust, old, wrong_asset
 	FirstSeenAt    string `json:"first_seen_at"`
+	// Symbol and NetworkName are told in a Resource only: what arrived may be
+	// nothing that the invoice offers.
+	Symbol      string `json:"symbol,omitempty"`       // "EURC"
+	NetworkName string `json:"network_name,omitempty"` // "Base"
 }
 
 // Quote is one frozen offer of prices.

@@ -32,7 +32,11 @@ func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks 
 			continue
 		}
 		if l.probe != nil {
-			if err := probe(ctx, l); err != nil {
+			details, err := probeDetails(ctx, l)
+			for _, f := range details {
+				say(f.Level, about+", "+f.About, "%s", f.Says)
+			}
+			if err != nil {
 				say(LevelFail, about, "%s", err)
 				continue
 			}

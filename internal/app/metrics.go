@@ -36,6 +36,12 @@ var (
 	height    = prometheus.NewDesc("chequer_source_height", "Height of the newest block that this process's source has.", []string{"network"}, nil)
 	peers     = prometheus.NewDesc("chequer_source_peers", "Peers that this process's light client is connected to.", []string{"network"}, nil)
 	healthy   = prometheus.NewDesc("chequer_source_up", "1 while this process's source can be believed, else 0.", []string{"network"}, nil)
+
+	endpointUp      = prometheus.NewDesc("chequer_endpoint_up", "1 while nothing is wrong with an endpoint, else 0.", []string{"network", "endpoint"}, nil)
+	endpointHeight  = prometheus.NewDesc("chequer_endpoint_height", "Height of the newest block that an endpoint told of.", []string{"network", "endpoint"}, nil)
+	endpointLatency = prometheus.NewDesc("chequer_endpoint_latency_seconds", "How long an endpoint's last answer took.", []string{"network", "endpoint"}, nil)
+	endpointAge     = prometheus.NewDesc("chequer_endpoint_answer_age_seconds", "Seconds since an endpoint last answered as it should.", []string{"network", "endpoint"}, nil)
+	endpointFaults  = prometheus.NewDesc("chequer_endpoint_faults_total", "Times that something was wrong with an endpoint.", []string{"network", "endpoint"}, nil)
 )
 
 func newMetrics(core *Core, networks []chain.Network) *metrics {
@@ -76,7 +82,10 @@ func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) 
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{tipHeight, scanAge, height, peers, healthy} {
+	for _, d := range []*prometheus.Desc{
+		tipHeight, scanAge, height, peers, healthy,
+		endpointUp, endpointHeight, endpointLatency, endpointAge, endpointFaults,
+	} {
 		ch <- d
 	}
 }
@@ -110,6 +119,29 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(height, float64(h.Height), n.ID())
 		gauge(peers, float64(h.Peers), n.ID())
 		gauge(healthy, up, n.ID())
+		if e, ok := n.(endpoints); ok {
+			m.collectEndpoints(ch, n.ID(), e)
+		}
+	}
+}
+
+// collectEndpoints tells how the endpoints of a network fare.
+func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric, network chain.ID, e endpoints) {
+	for _, r := range e.quorum.Reports() {
+		tell := func(d *prometheus.Desc, t prometheus.ValueType, value float64) {
+			ch <- prometheus.MustNewConstMetric(d, t, value, string(network), r.Name)
+		}
+		up := 1.0
+		if r.Fault != "" || r.Answered.IsZero() {
+			up = 0
+		}
+		tell(endpointUp, prometheus.GaugeValue, up)
+		tell(endpointHeight, prometheus.GaugeValue, float64(r.Height))
+		tell(endpointFaults, prometheus.CounterValue, float64(r.Faults))
+		if !r.Answered.IsZero() {
+			tell(endpointLatency, prometheus.GaugeValue, r.Latency.Seconds())
+			tell(endpointAge, prometheus.GaugeValue, m.now().Sub(r.Answered).Seconds())
+		}
 	}
 }
 

@@ -30,6 +30,8 @@ type live struct {
 	// probe asks the source once how it stands; nil where that needs a running
 	// server.
 	probe func(context.Context) error
+	// details say how the parts of a probed source stand; nil where it has none.
+	details func() []Finding
 	// setting is what would have the network watched; "" when nothing does yet.
 	setting string
 }
@@ -48,7 +50,11 @@ func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]li
 	if err != nil {
 		return nil, err
 	}
-	return []live{btc, ltc, {Network: ethereum.New(ethereum.Mainnet)}, {Network: ethereum.New(ethereum.Base)}}, nil
+	evm, err := evmNetworks(c, now, log)
+	if err != nil {
+		return nil, err
+	}
+	return append([]live{btc, ltc}, evm...), nil
 }
 
 // family is one network of Bitcoin's family, watched as its settings say.
@@ -171,7 +177,7 @@ func (c *Core) mustLookStill(ctx context.Context, all []live) error {
 // all, and what follows.
 func tellWatched(log *slog.Logger, all []live, offered bool) {
 	for _, l := range all {
-		if b, ok := l.Network.(interface{ Params() bitcoin.Params }); ok && b.Params().Keys != keys.Main {
+		if isTrial(l) {
 			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", l.ID())
 		}
 		switch _, watched := l.Network.(chain.Scanner); {
@@ -182,6 +188,17 @@ func tellWatched(log *slog.Logger, all []live, offered bool) {
 			log.Warn("network is not offered, as nobody looks for payments on it", "network", l.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
+}
+
+// isTrial tells whether a network's coins are worth nothing.
+func isTrial(l live) bool {
+	switch n := l.Network.(type) {
+	case interface{ Params() bitcoin.Params }:
+		return n.Params().Keys != keys.Main
+	case interface{ Params() ethereum.Params }:
+		return n.Params().Trial
+	}
+	return false
 }
 
 // shopName is the name of the merchant that is made on an empty database.

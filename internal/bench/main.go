@@ -16,26 +16,34 @@ import (
 func main() {
 	span := flag.Duration("for", 5*time.Second, "how long each load runs")
 	postgres := flag.String("postgres", os.Getenv("BENCH_POSTGRES"), "address of an empty PostgreSQL database to measure too")
+	only := flag.Bool("watching", false, "measure only what it costs to look for payments")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *span, *postgres); err != nil {
+	if err := run(ctx, *span, *postgres, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, span time.Duration, postgres string) error {
+func run(ctx context.Context, span time.Duration, postgres string, only bool) error {
 	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
+	fmt.Printf("%s, load %s, each load %s\n\n", time.Now().UTC().Format("2006-01-02 15:04"), loadAverage(), span)
+	if err := watching(ctx, folder+"/watching"); err != nil {
+		return fmt.Errorf("watching: %w", err)
+	}
+	if only {
+		return nil
+	}
+	fmt.Println()
 	binary, err := build(ctx, folder)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s, load %s, each load %s\n\n", time.Now().UTC().Format("2006-01-02 15:04"), loadAverage(), span)
 	engines := []struct{ name, url string }{{"SQLite", ""}}
 	if postgres != "" {
 		engines = append(engines, struct{ name, url string }{"PostgreSQL", postgres})

@@ -142,6 +142,12 @@ type Snapshot struct {
 	Conflicts []Conflict
 }
 
+// Covers tells whether a transfer in a block of some height would be shown: above
+// the tip that was reached there is no block.
+func (s Snapshot) Covers(height int64) bool {
+	return height > s.From.Height && (height <= s.Tip.Height || !s.Behind)
+}
+
 // Transfer is money to one destination that a network shows.
 type Transfer struct {
 	ID     string // "txid:vout", "txhash:log": stable and unique on the network

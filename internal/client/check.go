@@ -36,6 +36,7 @@ const (
 	maxMessage  = 300
 	maxETag     = 100
 	maxCounter  = 1_000_000
+	maxDecimals = 36
 	maxMethods  = 32
 	maxPayments = 1000
 	maxQuotes   = 100
@@ -151,7 +152,7 @@ func (c *check) method(m *api.PaymentMethod) {
 	c.text(&m.NetworkName, maxWord)
 	c.word("payment_methods.contract", m.Contract, maxAddress)
 	c.word("payment_methods.chain_id", m.ChainID, maxWord)
-	c.counter("payment_methods.decimals", int64(m.Decimals))
+	c.that("payment_methods.decimals", m.Decimals >= 0 && m.Decimals <= maxDecimals)
 	c.that("payment_methods.address", m.Address != "")
 	c.word("payment_methods.address", m.Address, maxAddress)
 	c.amount("payment_methods.expected_amount", m.ExpectedAmount)
@@ -177,6 +178,8 @@ func (c *check) payment(p *api.Payment) {
 	c.counter("payments.required", int64(p.Required))
 	c.oneOf("payments.state", p.State, states)
 	c.moment("payments.first_seen_at", &p.FirstSeenAt)
+	c.text(&p.Symbol, maxWord)
+	c.text(&p.NetworkName, maxWord)
 }
 
 func (c *check) quote(q *api.Quote) {

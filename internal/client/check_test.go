@@ -122,7 +122,7 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 		"payment_methods.network":         words(64),
 		"payment_methods.contract":        words(200),
 		"payment_methods.chain_id":        words(64),
-		"payment_methods.decimals":        counters,
+		"payment_methods.decimals":        {`-1`, `37`},
 		"payment_methods.address":         append(words(200), `""`),
 		"payment_methods.expected_amount": amounts,
 		"payment_methods.due_amount":      amounts,
@@ -239,6 +239,8 @@ func TestClient_cuts_and_cleans_what_is_for_people(t *testing.T) {
 		"payment_methods.name":         {64, func(r api.Resource) string { return r.PaymentMethods[0].Name }},
 		"payment_methods.symbol":       {64, func(r api.Resource) string { return r.PaymentMethods[0].Symbol }},
 		"payment_methods.network_name": {64, func(r api.Resource) string { return r.PaymentMethods[0].NetworkName }},
+		"payments.symbol":              {64, func(r api.Resource) string { return r.Payments[0].Symbol }},
+		"payments.network_name":        {64, func(r api.Resource) string { return r.Payments[0].NetworkName }},
 	} {
 		for value, want := range map[string]string{
 			"a\nb\u0085c\u2028d":              "a b c d",

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/caarlos0/env/v11"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	Litecoin    Chain  `envPrefix:"LITECOIN_"`
 
 	BitcoinPeers string `env:"BITCOIN_PEERS"`
+
+	EVM EVM
 }
 
 const prefix = "CHEQUER_"
@@ -99,6 +102,7 @@ func Load(environ []string) (Config, error) {
 	if c.Litecoin.Node == "" {
 		c.Litecoin.Node = NodeOff
 	}
+	c.EVM.complete()
 	faults = append(faults, c.check()...)
 	return c, errors.Join(faults...)
 }
@@ -190,6 +194,7 @@ func (c Config) check() []error {
 		}
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
+	c.EVM.check(fault)
 	for _, text := range parts(c.TrustProxy) {
 		if _, _, err := net.ParseCIDR(text); err != nil {
 			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
@@ -252,9 +257,9 @@ func (c Config) Proxies() []*net.IPNet {
 // Fiats are the codes of the currencies beside euro and dollar, as they are given.
 func (c Config) Fiats() []string { return parts(c.Fiat) }
 
-// parts are those of a list, separated by commas.
+// parts are those of a list, separated by commas or space.
 func parts(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 func isPort(text string) bool {

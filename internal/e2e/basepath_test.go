@@ -85,7 +85,7 @@ func TestPageWorksBelowABasePath(t *testing.T) {
 			}
 			merchant.simulate(idOf(page), api.SimulateExact)
 			b.awaits("#st", "Payment seen", b.lookAgain(s, page))
-			b.click("#sim-confirm")
+			b.send("#sim-confirm")
 			b.awaits("#st", "Paid", b.lookAgain(s, page))
 			b.quiet()
 		})

@@ -165,6 +165,23 @@ func (b *tab) click(selector string) {
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
+// send presses a form's button. With scripts off that loads another page, which
+// is waited for: a look at the old one meanwhile would take the form back.
+func (b *tab) send(selector string) {
+	b.t.Helper()
+	if !b.screen.noJS {
+		b.click(selector)
+		return
+	}
+	page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
+	before := get(b, page)
+	b.click(selector)
+	until(b.t, patience, "the form's answer is loaded", func() bool {
+		now, err := chromedp.Run(b.ctx, page) // there may be no page at the moment
+		return err == nil && now != 0 && now != before
+	})
+}
+
 // awaits waits until an element's text holds some words. With scripts off the
 // page is looked at again as a shopper would do it, by its link.
 func (b *tab) awaits(selector, words string, again func()) {

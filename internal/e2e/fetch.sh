@@ -6,6 +6,7 @@
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
+#   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
 set -uo pipefail
 
 packages() { # by apt-get, as root
@@ -51,6 +52,28 @@ btcd() {
 	rm -rf "$source"
 }
 
+# A program out of Foundry's package for npm, which is known by its hash.
+anvil() {
+	local version=1.7.1 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
+	[[ "$("$cache/anvil" --version 2>/dev/null)" == "anvil Version: $version"* ]] && return
+
+	echo "installing for the tests: anvil $version"
+	source=$(mktemp -d)
+	(
+		set -e
+		cd "$source"
+		npm pack --silent "@foundry-rs/anvil-linux-amd64@$version"
+		echo "f979928726c46b17c2aebd0e514670604cb63a7619b79a471fd4f306d2efdfe56b2b43bf00db8d49511a86a3612879605fb191279f77f37a1f361c644562184e  foundry-rs-anvil-linux-amd64-$version.tgz" | sha512sum --check
+		tar xzf ./*.tgz
+		mkdir -p "$cache"
+		mv package/bin/anvil "$cache/anvil.new"
+		mv "$cache/anvil.new" "$cache/anvil"
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: anvil $version (needs npm, on linux-amd64)"
+	rm -rf "$source"
+}
+
 packages
 btcd
+anvil
 exit 0

@@ -78,7 +78,7 @@ func TestTestToolsShowEveryTurn(t *testing.T) {
 			id := idOf(b.order(p.url, "12,50"))
 			b.mark()
 			for i, step := range test.steps {
-				b.click("#sim-" + step.action)
+				b.send("#sim-" + step.action)
 				b.shows(step)
 				if step.action == api.SimulateUnder {
 					b.asksForTheRest(merchant.invoice(id))

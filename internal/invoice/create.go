@@ -58,7 +58,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, err
 	}
-	progress, err := s.storage.Progress(ctx)
+	progress, err := s.storage.RecentProgress(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
@@ -103,6 +103,8 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 			Source: r.rates, Evidence: r.evidence,
 		}},
 	}
+	inv.Methods = make([]Method, 0, len(offers))
+	inv.Quotes[0].Prices = make([]Price, 0, len(offers))
 	indexes := map[string]uint32{}
 	for _, o := range offers {
 		index, used := indexes[o.wallet.Counter]
@@ -123,10 +125,35 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
+	inv.Elsewhere = s.elsewhere(r, offers, indexes)
 	s.coverAll(inv, progress)
 	inv.Standing = inv.Judge()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
 	return inv, nil
+}
+
+// elsewhere are the destinations at the invoice's indexes on watched networks that
+// it does not offer.
+func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]uint32) []Elsewhere {
+	var found []Elsewhere
+	for _, network := range s.networks[r.Mode] {
+		offered := slices.ContainsFunc(offers, func(o offer) bool { return o.network.ID() == network.ID() })
+		assets := network.Assets()
+		if offered || !s.scanned[network.ID()] || len(assets) == 0 {
+			continue
+		}
+		for _, w := range r.Wallets {
+			index, used := indexes[w.Counter]
+			if !used || w.Asset != assets[0].Wallet {
+				continue
+			}
+			destination, err := network.NewDestination(chain.Request{Asset: assets[0], Key: w.Key, Index: index})
+			if err == nil { // a key of another network has no destination there
+				found = append(found, Elsewhere{Network: network.ID(), Script: destination.Script, Index: index})
+			}
+		}
+	}
+	return found
 }
 
 // offers are the methods that can be priced now and carry the amount.
@@ -136,7 +163,9 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 	var smallest *big.Rat
 	for _, network := range s.networks[r.Mode] {
 		_, scanned := network.(chain.Scanner)
-		for _, asset := range network.Assets() {
+		assets := network.Assets()
+		found = slices.Grow(found, len(assets))
+		for _, asset := range assets {
 			i := slices.IndexFunc(r.Wallets, func(w Wallet) bool { return w.Asset == asset.Wallet })
 			if i < 0 {
 				continue

@@ -3,6 +3,7 @@ package invoice
 import (
 	"context"
 	"math/big"
+	"slices"
 
 	"chequer/internal/chain"
 	"chequer/internal/money"
@@ -33,18 +34,18 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 	shown := map[string]bool{}
 	for _, t := range snapshot.Transfers {
 		owner, ours := owners(t.Script)
-		if !ours {
+		if !ours || t.Amount.IsZero() { // which is never recorded, and would be new for ever
 			continue
 		}
 		shown[t.ID] = true
 		byInvoice[owner.InvoiceID] = append(byInvoice[owner.InvoiceID], t)
-		if r, known := recorded[t.ID]; !known || news(r, t, snapshot.Tip) {
+		if r, known := recorded[t.ID]; !known || news(r, t, snapshot) {
 			touched[owner.InvoiceID] = true
 		}
 	}
 	for _, r := range list {
 		// What is not looked for any more is not shown: nothing follows from that.
-		if _, ours := owners(r.Script); ours && !shown[r.ID] {
+		if _, ours := owners(r.Script); ours && !shown[r.ID] && missed(r, snapshot) {
 			touched[r.InvoiceID] = true
 		}
 	}
@@ -63,12 +64,25 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 }
 
 // news tells whether a transfer is shown elsewhere or deeper than recorded.
-func news(r Recorded, t chain.Transfer, tip chain.Block) bool {
+func news(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	if t.Block == nil {
 		return r.BlockHash != ""
 	}
-	depth := int(tip.Height-t.Block.Height) + 1
-	return r.BlockHash != t.Block.Hash || min(depth, max(r.Required, 1)) != r.Confirmations
+	if r.BlockHash != t.Block.Hash {
+		return true
+	}
+	depth := min(int(s.Tip.Height-t.Block.Height)+1, max(r.Required, 1))
+	return depth > r.Confirmations || depth < r.Confirmations && !s.Behind
+}
+
+// missed tells whether anything may follow from a transfer not being shown; see
+// Invoice.missing, which decides.
+func missed(r Recorded, s chain.Snapshot) bool {
+	if r.BlockHash != "" {
+		return s.Covers(r.BlockHeight)
+	}
+	return s.Unconfirmed == chain.Complete || s.Started.Sub(r.FirstSeen) > listenerPatience ||
+		slices.ContainsFunc(s.Conflicts, func(c chain.Conflict) bool { return slices.Contains(r.Spends, c.Outpoint) })
 }
 
 // depths says how deep transfers in blocks must be, over the whole snapshot: a
@@ -83,7 +97,8 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 		value    *big.Rat
 	}
 	var claims []claim
-	unfinal := map[string]*big.Rat{} // by merchant and transaction or block
+	invoices := map[string]*Invoice{} // anybody can pay one in many transactions
+	unfinal := map[string]*big.Rat{}  // by merchant and transaction or block
 	add := func(key string, value *big.Rat) {
 		if unfinal[key] == nil {
 			unfinal[key] = new(big.Rat)
@@ -92,12 +107,16 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 	}
 	for _, t := range snapshot.Transfers {
 		owner, ours := owners(t.Script)
-		if r := recorded[t.ID]; !ours || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
+		if r := recorded[t.ID]; !ours || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
 			continue
 		}
-		inv, err := s.storage.Invoice(ctx, owner.InvoiceID)
-		if err != nil {
-			return nil, err
+		inv := invoices[owner.InvoiceID]
+		if inv == nil {
+			var err error
+			if inv, err = s.storage.Invoice(ctx, owner.InvoiceID); err != nil {
+				return nil, err
+			}
+			invoices[owner.InvoiceID] = inv
 		}
 		m, known := inv.Method(network, t.Asset)
 		price, priced := inv.firstPrice(t.Asset)

@@ -34,6 +34,9 @@ type Invoice struct {
 	Terms     Terms
 	Methods   []Method
 	Quotes    []Quote // by number, from 1
+	// Elsewhere is where else its destinations are looked at. It is written with a
+	// new invoice, and not read back.
+	Elsewhere []Elsewhere
 
 	// What happened since. Times are on the invoice's own clock, see Clock.
 	Transfers  []Transfer

@@ -23,6 +23,15 @@ type Method struct {
 	Watched bool
 }
 
+// Elsewhere is a network that is not offered, where a destination is the merchant's
+// all the same, as on all EVM networks: money that is sent there by mistake is
+// seen. The invoice waits for no such network.
+type Elsewhere struct {
+	Network chain.ID
+	Script  string
+	Index   uint32
+}
+
 // Quote is one frozen offer of prices for what was due when it was made.
 type Quote struct {
 	Number int

@@ -114,7 +114,7 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 // snapshot's coverage allows.
 func (inv *Invoice) missing(t *Transfer, o Observation) {
 	if t.Block != nil {
-		if t.Block.Height > o.Snapshot.From.Height && !(o.Snapshot.Behind && t.Block.Height > o.Snapshot.Tip.Height) {
+		if o.Snapshot.Covers(t.Block.Height) {
 			t.Presence, t.Block, t.Confirmations = Reorged, nil, 0
 		}
 		return

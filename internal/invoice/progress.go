@@ -36,11 +36,15 @@ func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
 		return next
 	}
 	next.Scanned = s.Started
+	from := p.Scanned
+	if from.After(s.Started) { // the clock was put back
+		from = s.Started
+	}
 	switch {
 	case s.ViewSince.IsZero():
-		next.Gaps = widen(p.Gaps, Gap{From: p.Scanned, Until: s.Started})
-	case s.ViewSince.After(p.Scanned):
-		next.Gaps = widen(p.Gaps, Gap{From: p.Scanned, Until: s.ViewSince})
+		next.Gaps = widen(p.Gaps, Gap{From: from, Until: s.Started})
+	case s.ViewSince.After(from):
+		next.Gaps = widen(p.Gaps, Gap{From: from, Until: s.ViewSince})
 	}
 	return next
 }

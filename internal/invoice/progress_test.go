@@ -42,6 +42,26 @@ func TestProgress_tells_when_unconfirmed_money_was_not_watched(t *testing.T) {
 	}
 }
 
+// A clock that was a day ahead is put right: what nobody watches since is a gap all
+// the same, in which an honest shopper may pay.
+func TestProgress_is_blind_after_the_clock_was_put_back(t *testing.T) {
+	t.Parallel()
+	var p invoice.Progress
+	day := 24 * time.Hour
+	for i, started := range []time.Time{noon.Add(day), noon.Add(time.Minute), noon.Add(20 * time.Minute)} {
+		s := chain.Snapshot{Started: started}
+		if i == 0 {
+			s.ViewSince = noon.Add(-day) // the view is lost afterwards
+		}
+		p = p.After(s, int64(i+1))
+	}
+	inv := fresh(t, noon)
+	inv.Cover("bitcoin", p.Scanned, p.Gaps)
+	if got := inv.Coverage["bitcoin"].BlindFrom; got.IsZero() || got.After(until) {
+		t.Errorf("blind from %s, want before %s; gaps %v", got, until, p.Gaps)
+	}
+}
+
 func TestProgress_keeps_a_bounded_number_of_gaps(t *testing.T) {
 	t.Parallel()
 	var p invoice.Progress

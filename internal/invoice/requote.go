@@ -97,7 +97,7 @@ func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates) ([]Price,
 	var prices []Price
 	var watched, rated bool
 	for _, m := range inv.Methods {
-		if !s.scanned[m.Asset.Network] && !s.unwatched {
+		if _, offered := s.Asset(m.Asset.Network, m.Asset.Code); !offered || !s.scanned[m.Asset.Network] && !s.unwatched {
 			continue
 		}
 		watched = true

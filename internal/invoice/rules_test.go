@@ -192,6 +192,27 @@ func TestStatus(t *testing.T) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 25*time.Hour))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"an honest shopper's block came a minute before a day was over", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour-time.Minute))
+			scan(inv, hours)
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"or in its last second", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour))
+			scan(inv, hours)
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"a cheat waits a minute longer, to see where the price goes", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour+time.Minute))
+			scan(inv, hours)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"within that day it is still waited for", func(inv *invoice.Invoice) {
+			observe(inv, 100, pay("a", full, time.Minute))
+			scan(inv, until.Add(24*time.Hour))
+		}, outcome{"pending", "", "100", "0", "0"}},
+		{"a cheat's second confirmation of a bump counts from the first of the money", func(inv *invoice.Invoice) {
+			observe(inv, 100, spending(pay("a", full, time.Minute), "x"))
+			observe(inv, 101, in(spending(pay("b", full, 20*time.Hour), "x"), 101, 15*time.Minute+24*time.Hour+time.Minute))
+			scan(inv, hours)
+		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"money in the birth block never counts", func(inv *invoice.Invoice) {
 			old := in(pay("a", full, 0), 100, -time.Minute)
 			old.FirstSeen = time.Time{}
@@ -315,6 +336,10 @@ func TestBlindWindow(t *testing.T) {
 		{"a cheat waits for two hours", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
 		{"a cheat finds us watching", gap(-20, -1), 30 * time.Minute, invoice.Expired},
 		{"a cheat waits for us to be down after the end", gap(16, 40), 30 * time.Minute, invoice.Expired},
+		{"a cheat waits for us to be down from the very end on", gap(15, 40), 30 * time.Minute, invoice.Expired},
+		{"an honest shopper paid in the last of many gaps", append(append(gap(1, 2), gap(3, 4)...), gap(14, 200)...), 2*time.Hour + 15*time.Minute, invoice.Paid},
+		{"a cheat finds many gaps, none of them within", append(append(gap(-30, -20), gap(-10, 0)...), gap(15, 200)...), 16 * time.Minute, invoice.Expired},
+		{"a cheat comes a second after two hours", gap(10, 20), 2*time.Hour + 15*time.Minute + time.Second, invoice.Expired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -329,6 +354,29 @@ func TestBlindWindow(t *testing.T) {
 				t.Errorf("status = %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestCover_lets_no_gap_open_what_was_covered(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name          string
+		before, after []invoice.Gap // that the first scan past the end knew of, and a later one
+		want          invoice.Status
+	}{
+		{"an honest shopper paid while we were down", gap(10, 20), gap(10, 20), invoice.Paid},
+		{"a cheat was seen late, and old gaps run together now", nil, []invoice.Gap{{Until: noon.Add(time.Hour)}}, invoice.Expired},
+	} {
+		inv := fresh(t, noon)
+		inv.Cover("bitcoin", noon.Add(20*time.Minute), tt.before)
+		paid := in(pay("a", full, 0), 101, 30*time.Minute)
+		paid.FirstSeen = time.Time{}
+		observe(inv, 101, paid)
+		scan(inv, noon.Add(3*time.Hour))
+		inv.Cover("bitcoin", noon.Add(3*time.Hour), tt.after)
+		if got := stands(inv).Status; got != tt.want {
+			t.Errorf("%s: status = %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }
 

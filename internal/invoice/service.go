@@ -78,6 +78,23 @@ func NewService(c Config) *Service {
 // Now is the service's clock, for who shows how much time is left.
 func (s *Service) Now() time.Time { return s.now() }
 
+// Asset is what a network offers under a code, whether or not an invoice does.
+func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if n.ID() != network {
+				continue
+			}
+			for _, a := range n.Assets() {
+				if a.Code == code {
+					return a, true
+				}
+			}
+		}
+	}
+	return chain.Asset{}, false
+}
+
 // Invoice reads an invoice; ErrNotFound.
 func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 	return s.storage.Invoice(ctx, id)
@@ -234,12 +251,12 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 }
 
 // coverAll takes note of how far each of the invoice's networks was scanned. A
-// network without a scanner counts as scanned by the clock.
+// network without a scanner counts as scanned by the clock, and as not watched.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
 		if !s.scanned[network] {
-			inv.Cover(network, s.now(), nil)
+			inv.Cover(network, s.now(), []Gap{{Until: s.now()}})
 			continue
 		}
 		if p, ok := progress[network]; ok {
@@ -262,7 +279,7 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
 		return nil, nil
 	}
-	progress, err := s.storage.Progress(ctx)
+	progress, err := s.storage.RecentProgress(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,15 +37,55 @@ type shop struct {
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
 
+	behind  bool  // scans stop below the tip
+	unsaved error // of the next cursor that is saved
+
 	mu    sync.Mutex
 	now   time.Time
 	ids   int
 	rates invoice.Rates
+	told  map[string]string // the invoice of each event
+}
+
+// about is the invoice that an event tells of.
+func (s *shop) about(e invoice.Event) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told[e.ID]
+}
+
+// shopNet is simnet as the shop's watcher scans it.
+type shopNet struct {
+	*simnet.Network
+	shop *shop
+}
+
+func (n shopNet) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	snapshot, err := n.Network.Scan(ctx, from, watched)
+	if snapshot.Behind = n.shop.behind; snapshot.Behind {
+		snapshot.Unconfirmed = chain.None
+		snapshot.Transfers = slices.DeleteFunc(snapshot.Transfers, func(t chain.Transfer) bool { return t.Block == nil })
+	}
+	return snapshot, err
+}
+
+// shopStore is storage as the shop's watcher uses it.
+type shopStore struct {
+	*storage.Storage
+	shop *shop
+}
+
+func (s shopStore) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
+	if err := s.shop.unsaved; err != nil {
+		s.shop.unsaved = nil
+		return err
+	}
+	return s.Storage.SaveProgress(ctx, lease, p)
 }
 
 func openShop(t *testing.T, table string) *shop {
 	t.Helper()
-	s := &shop{t: t, store: storagetest.SQLite(t), now: noon}
+	s := &shop{t: t, store: storagetest.SQLite(t), now: noon, told: map[string]string{}}
 	s.net = simnet.New(s.store, s.clock)
 	s.reprice(table)
 	log := slog.New(slog.DiscardHandler)
@@ -52,24 +93,34 @@ func openShop(t *testing.T, table string) *shop {
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: s.moment,
 		Now: s.clock, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.told[e.ID] = inv.ID
 			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.Standing.Status)
 		},
 	})
 	s.watcher = watcher.New(watcher.Config{
-		Network: s.net, Storage: s.store, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock, Log: log,
+		Network: shopNet{s.net, s}, Storage: shopStore{s.store, s}, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock, Log: log,
 	})
 	if err := s.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}); err != nil {
 		t.Fatal(err)
 	}
+	s.wallets = testWallets(t)
+	s.step()
+	return s
+}
+
+// testWallets are fresh wallets of every kind.
+func testWallets(t *testing.T) (wallets []invoice.Wallet) {
+	t.Helper()
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
 		_, key, err := keys.NewTestKey(rand.Reader, kind)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.wallets = append(s.wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
+		wallets = append(wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
 	}
-	s.step()
-	return s
+	return wallets
 }
 
 func (s *shop) clock() time.Time {

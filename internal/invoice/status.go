@@ -144,13 +144,18 @@ func (inv *Invoice) nextCheck(status Status) time.Time {
 }
 
 // Cover takes note of how far a network was scanned, on everybody's clock, and
-// when unconfirmed money was not watched on it.
+// when unconfirmed money was not watched on it. What was covered before is settled:
+// gaps that ran together later, or whose beginning nobody knows, do not open it.
 func (inv *Invoice) Cover(network chain.ID, scanned time.Time, gaps []Gap) {
 	c := inv.Coverage[network]
+	settled := inv.CreatedAt
+	if c.Scanned.After(settled) {
+		settled = c.Scanned
+	}
 	for _, g := range gaps {
 		from := g.From.Add(inv.Clock)
-		if from.Before(inv.CreatedAt) {
-			from = inv.CreatedAt
+		if from.Before(settled) {
+			from = settled
 		}
 		if g.Until.Add(inv.Clock).After(from) && (c.BlindFrom.IsZero() || from.Before(c.BlindFrom)) {
 			c.BlindFrom = from

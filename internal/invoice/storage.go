@@ -43,6 +43,9 @@ type Storage interface {
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]Recorded, error)
 	// Progress tells how far each network was scanned.
 	Progress(ctx context.Context) (map[chain.ID]Progress, error)
+	// RecentProgress is Progress as it was when this process last saved any or
+	// later, and where others save, at most 100 ms ago. It must not be changed.
+	RecentProgress(ctx context.Context) (map[chain.ID]Progress, error)
 }
 
 // Creation is a new invoice to be written.
@@ -90,7 +93,9 @@ type Recorded struct {
 	Script        string
 	Asset         string
 	Spends        []string
-	BlockHash     string // "" while unconfirmed
+	FirstSeen     time.Time // on the invoice's own clock
+	BlockHash     string    // "" while unconfirmed
+	BlockHeight   int64
 	Confirmations int
 	Required      int
 }

@@ -17,13 +17,28 @@ type Cache struct {
 // Load is the key of a stored text, as the function Load reads it. Errors are
 // not remembered.
 func (c *Cache) Load(text string) (Key, error) {
+	return c.recall(text, func() (Key, error) { return Load(text) })
+}
+
+// LoadOn is Load with the addresses of a network, see Key.On.
+func (c *Cache) LoadOn(text string, network Network) (Key, error) {
+	return c.recall(string(network)+" "+text, func() (Key, error) {
+		key, err := Load(text)
+		if err != nil {
+			return Key{}, err
+		}
+		return key.On(network)
+	})
+}
+
+func (c *Cache) recall(name string, read func() (Key, error)) (Key, error) {
 	c.mu.Lock()
-	key, ok := c.keys[text]
+	key, ok := c.keys[name]
 	c.mu.Unlock()
 	if ok {
 		return key, nil
 	}
-	key, err := Load(text)
+	key, err := read()
 	if err != nil {
 		return Key{}, err
 	}
@@ -32,6 +47,6 @@ func (c *Cache) Load(text string) (Key, error) {
 	if c.keys == nil || len(c.keys) >= maxCached {
 		c.keys = make(map[string]Key)
 	}
-	c.keys[text] = key
+	c.keys[name] = key
 	return key, nil
 }

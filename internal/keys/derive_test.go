@@ -2,11 +2,13 @@ package keys_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"chequer/internal/keys"
 
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
+	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -99,6 +101,42 @@ func TestAddress_index(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Addresses are derived several at a time and remembered; the library derives each
+// alone.
+func TestAddress_is_the_same_in_any_order(t *testing.T) {
+	t.Parallel()
+	key, err := keys.Parse(xpub44, keys.BTC, keys.Main, keys.P2PKH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain, err := hdkeychain.NewKeyFromString(descend(t, xpub44, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for _, step := range []uint32{1, 7, 1<<31 - 301, 129} { // the last share places
+		group.Go(func() {
+			for i := range uint32(300) {
+				index := i * step % (1 << 31)
+				child, err := chain.Derive(index)
+				if err != nil {
+					t.Errorf("derive %d: %v", index, err)
+					return
+				}
+				want, err := child.Address(&chaincfg.MainNetParams)
+				if err != nil {
+					t.Errorf("address %d: %v", index, err)
+					return
+				}
+				if got, _, err := key.Address(index); err != nil || got != want.EncodeAddress() {
+					t.Errorf("Address(%d) = %s, %v, want %s", index, got, err, want)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // chain is the wallet of the key one step below an account key.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
@@ -51,7 +52,10 @@ func (k Key) On(network Network) (Key, error) {
 	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
 		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}
-	k.network = network
+	if k.network != network { // its addresses are spelled otherwise
+		k.network = network
+		k.branch = k.branch.spelled(k.write)
+	}
 	return k, nil
 }
 
@@ -126,11 +130,10 @@ func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	branch, err := newBranch(end)
-	if err != nil {
+	key := Key{kind: kind, network: x.network, script: script, given: x.key()}
+	if key.branch, err = newBranch(end, key.write); err != nil {
 		return Key{}, err
 	}
-	key := Key{kind: kind, network: x.network, script: script, given: x.key(), branch: branch}
 	if usual, err := x.usualPath(); err != nil || !slices.Equal(p, usual) {
 		key.path = p.String()
 	}
@@ -182,14 +185,19 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 	if index >= hardened {
 		return "", "", ErrIndex
 	}
-	public, err := k.branch.child(index)
+	found, err := k.branch.address(index)
 	if err != nil {
 		return "", "", fmt.Errorf("derive address %d: %w", index, err)
 	}
+	return found.text, found.script, nil
+}
+
+// write is the address of a public key of k.
+func (k Key) write(public *btcec.PublicKey) address {
 	if k.kind == ETH {
 		account := accountOf(public)
-		return account.String(), account.lower(), nil
+		return address{account.String(), account.lower()}
 	}
 	output := outputScript(public, k.script)
-	return encodeOutput(output, prefixesOf(k.kind, k.network)), hex.EncodeToString(output), nil
+	return address{encodeOutput(output, prefixesOf(k.kind, k.network)), hex.EncodeToString(output)}
 }

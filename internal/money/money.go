@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -170,10 +171,37 @@ func pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
+// plain is a number without an exponent, and without zeros at its end. Nearly all
+// are short, and one invoice writes some seventy of them.
 func plain(d decimal.Decimal) string {
+	if d.NumDigits() < 19 && d.Exponent() <= 0 {
+		return short(d.CoefficientInt64(), int(-d.Exponent()))
+	}
 	text := d.String()
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// short is the plain form of units, of whose digits so many stand behind the dot.
+func short(units int64, places int) string {
+	for places > 0 && units%10 == 0 {
+		units /= 10
+		places--
+	}
+	digits := strconv.FormatInt(units, 10)
+	if places == 0 {
+		return digits
+	}
+	digits, negative := strings.CutPrefix(digits, "-")
+	if len(digits) <= places {
+		digits = strings.Repeat("0", places+1-len(digits)) + digits
+	}
+	dot := len(digits) - places
+	text := digits[:dot] + "." + digits[dot:]
+	if negative {
+		return "-" + text
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package money_test
 
 import (
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"chequer/internal/money"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
 )
 
 // C11: an amount is written in plain digits, whatever its size.
@@ -167,5 +169,27 @@ func TestBugs_of_ours_panic(t *testing.T) {
 			}()
 			do()
 		})
+	}
+}
+
+// Short numbers are written by hand, long ones by the library: both are the same.
+func TestAmountString_is_what_the_library_writes(t *testing.T) {
+	t.Parallel()
+	units := []*big.Int{big.NewInt(0), big.NewInt(math.MaxInt64)}
+	for n := int64(1); n < math.MaxInt64/10; n *= 10 {
+		for _, i := range []int64{n, n - 1, n + 1, 5 * n, 7 * n / 3, 123_456_789 % (n + 1)} {
+			units = append(units, big.NewInt(i), new(big.Int).Mul(big.NewInt(i), big.NewInt(1_000_000_007)))
+		}
+	}
+	for _, u := range units {
+		for decimals := range int32(25) {
+			want := decimal.NewFromBigInt(u, -decimals).String()
+			if strings.Contains(want, ".") {
+				want = strings.TrimRight(strings.TrimRight(want, "0"), ".")
+			}
+			if got := money.FromMinor(u, money.Currency{Code: "XXX", Decimals: decimals}).String(); got != want {
+				t.Errorf("%s units with %d decimals: got %s, want %s", u, decimals, got, want)
+			}
+		}
 	}
 }

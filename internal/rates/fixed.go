@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"chequer/internal/money"
 )
@@ -14,6 +15,13 @@ import (
 type Fixed struct {
 	source string
 	prices map[string]string // "BTC-EUR" → price
+	known  sync.Map          // asked → money.Rate, worked out before
+}
+
+// asked is what is to be priced, and in what.
+type asked struct {
+	code       string
+	coin, fiat money.Currency
 }
 
 // priced are the codes that a table of fixed rates may price.
@@ -72,6 +80,19 @@ func (f *Fixed) Evidence(money.Currency, ...string) string { return "" }
 // Rate is the price of one coin in fiat, directly or through EUR-USD, and through
 // the euro in what is neither euro nor dollar; ErrUnknown.
 func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
+	p := asked{code, coin, fiat}
+	if known, ok := f.known.Load(p); ok {
+		return known.(money.Rate), nil
+	}
+	rate, err := f.rate(p)
+	if err == nil {
+		f.known.Store(p, rate)
+	}
+	return rate, err
+}
+
+func (f *Fixed) rate(p asked) (money.Rate, error) {
+	code, coin, fiat := p.code, p.coin, p.fiat
 	if price, ok := f.prices[code+"-"+fiat.Code]; ok {
 		return money.ParseRate(price, coin, fiat)
 	}

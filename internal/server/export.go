@@ -60,7 +60,7 @@ func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoic
 	for {
 		_ = control.SetWriteDeadline(time.Now().Add(exportWait)) // where there is no deadline none need be moved
 		for _, inv := range page {
-			if err := out.write(Resource(inv, s.now(), nil)); err != nil {
+			if err := out.write(Resource(s.invoices, inv, nil)); err != nil {
 				return err
 			}
 		}

@@ -51,7 +51,7 @@ func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
 			answer.NextCursor = cursor(page[i-1].Place())
 			break
 		}
-		answer.Invoices = append(answer.Invoices, Resource(inv, s.now(), nil))
+		answer.Invoices = append(answer.Invoices, Resource(s.invoices, inv, nil))
 	}
 	return answer
 }

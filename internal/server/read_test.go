@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/server"
 )
 
 func look(id string, header http.Header) message {
@@ -251,5 +254,32 @@ func TestResource_does_not_wait_for_another_version(t *testing.T) {
 	response := l.send(look(id, conditional(`"1"`, "wait=30")))
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d, want 200", response.StatusCode)
+	}
+}
+
+// What arrives may be nothing that the invoice offers: the resource tells it in
+// words, an event by its code alone.
+func TestResource_names_a_wrong_asset(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
+	if _, err := l.simnet.Pay(t.Context(), euroCoin, "xpub-script-0", money.MustParse("3", eurc)); err != nil {
+		t.Fatal(err)
+	}
+	r := l.resource(t, id)
+	if len(r.Payments) != 1 || len(r.Exceptions) != 1 || r.Exceptions[0] != api.ExceptionWrongAsset {
+		t.Fatalf("%d payments, exceptions %v", len(r.Payments), r.Exceptions)
+	}
+	p := r.Payments[0]
+	got := []string{p.State, p.CryptoCurrency, p.Symbol, p.NetworkName, p.Amount}
+	if diff := cmp.Diff(got, []string{"wrong_asset", "EURC-BASE", "EURC", "Base Sepolia", "3"}); diff != "" {
+		t.Errorf("the payment is told as (-got +want):\n%s", diff)
+	}
+	inv, err := l.invoices.Invoice(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := string(server.EncodeEvent(inv, invoice.Event{})); strings.Contains(body, "network_name") {
+		t.Errorf("an event has more than was agreed: %s", body)
 	}
 }

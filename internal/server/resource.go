@@ -16,9 +16,10 @@ import (
 	"chequer/internal/merchant"
 )
 
-// Resource is our own view of an invoice at a time, with the networks that were
+// Resource is our own view of an invoice as it is now, with the networks that were
 // not looked at lately.
-func Resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resource {
+func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
+	now := invoices.Now()
 	t, stands := inv.Terms, inv.Standing
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
@@ -34,6 +35,11 @@ func Resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resour
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
 		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: inv.MayRequote(invoice.Shopper, now),
 	}
+	for i, p := range inv.Payments() {
+		if a, known := invoices.Asset(p.Network, p.Asset); known {
+			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
+		}
+	}
 	if r.Metadata == nil {
 		r.Metadata = map[string]string{}
 	}
@@ -46,7 +52,7 @@ func Resource(inv *invoice.Invoice, now time.Time, behind []chain.ID) api.Resour
 // show answers with our own view of an invoice. What its prices rest on is for
 // who reads as a merchant: pages do not need it.
 func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
-	r := Resource(inv, s.now(), behind)
+	r := Resource(s.invoices, inv, behind)
 	if k.key.May(merchant.ScopeRead) || k.key.May(merchant.ScopeAdmin) {
 		for i, q := range inv.Quotes {
 			text, err := s.invoices.Evidence(c.Request().Context(), q.Evidence)

@@ -9,17 +9,24 @@ import (
 // "Extended keys".
 const lastIndex = 1<<31 - 1
 
+// indexes are the next unused destination index of every key.
+var indexes = &kind{
+	add: `
+		INSERT INTO counters (name, next) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET next = counters.next + excluded.next
+		RETURNING next`,
+	set: "UPDATE counters SET next = $2 WHERE name = $1",
+}
+
 // nextIndex takes the next unused index of a wallet's key. A transaction that
 // fails gives it back.
 func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {
-	var stands int64
-	err := q.QueryRowContext(ctx, `
-		INSERT INTO counters (name, next) VALUES ($1, 1)
-		ON CONFLICT (name) DO UPDATE SET next = counters.next + 1
-		RETURNING next - 1`, counter).Scan(&stands)
+	next := number{indexes, counter}
+	after, err := add(ctx, q, next, 1)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
+	stands := after - 1
 	index, err := s.reserve.next(counter, stands)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
@@ -29,7 +36,7 @@ func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uin
 	}
 	if index > stands {
 		s.log.Warn("destination indexes skipped, as some may be in use that the database does not know", "from", stands, "to", index)
-		if _, err := q.ExecContext(ctx, "UPDATE counters SET next = $2 WHERE name = $1", counter, index+1); err != nil {
+		if err := set(ctx, q, next, index+1); err != nil {
 			return 0, fmt.Errorf("skip indexes of %s: %w", counter, err)
 		}
 	}

@@ -12,32 +12,73 @@ import (
 )
 
 // saveDestinations writes the scripts that an invoice is paid to, one row for
-// all methods that share one, and until when they are watched. A script that is
-// another invoice's is an error.
+// all methods that share one, and until when they are watched: elsewhere as long
+// as the first quote asks for. A script that is another invoice's is an error.
 func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
+	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.Elsewhere))
+	add := func(network chain.ID, script string, index uint32) {
+		if r := (destinationRow{string(network), script, int64(index)}); !slices.Contains(rows, r) {
+			rows = append(rows, r)
+		}
+	}
+	for _, m := range inv.Methods {
+		add(m.Asset.Network, m.Destination.Script, m.Index)
+	}
+	for _, e := range inv.Elsewhere {
+		add(e.Network, e.Script, e.Index)
+	}
 	until := inv.ExpiresAt().Add(invoice.Watch).UnixMilli()
-	for i, m := range inv.Methods {
-		network, script := m.Asset.Network, m.Destination.Script
-		written := slices.ContainsFunc(inv.Methods[:i], func(other invoice.Method) bool {
-			return other.Asset.Network == network && other.Destination.Script == script
-		})
-		if written {
-			continue
-		}
-		ours, err := exec(ctx, q, `
-			INSERT INTO destinations (network, script, invoice_id, merchant_id, address_index, position, watch_until)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
-			WHERE destinations.invoice_id = excluded.invoice_id`,
-			string(network), script, inv.ID, inv.MerchantID, int64(m.Index), position, until)
+	for ; len(rows) >= 4; rows = rows[4:] {
+		ours, err := saveFour(ctx, q, inv, position, until, [4]destinationRow(rows))
 		if err != nil {
-			return fmt.Errorf("write destination on %s: %w", network, err)
+			return fmt.Errorf("write destinations: %w", err)
 		}
-		if ours == 0 {
-			return fmt.Errorf("write destination: script %s on %s belongs to another invoice", script, network)
+		if ours < 4 {
+			break // one by one it shows which
+		}
+	}
+	for _, r := range rows {
+		if err := r.save(ctx, q, inv, position, until); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// destinationRow is what an invoice's rows of destinations differ by.
+type destinationRow struct {
+	network, script string
+	index           int64
+}
+
+// save writes a row, unless it is another invoice's.
+func (r destinationRow) save(ctx context.Context, q querier, inv *invoice.Invoice, position, until int64) error {
+	ours, err := exec(ctx, q, `
+		INSERT INTO destinations (network, script, address_index, invoice_id, merchant_id, position, watch_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
+		WHERE destinations.invoice_id = excluded.invoice_id`,
+		r.network, r.script, r.index, inv.ID, inv.MerchantID, position, until)
+	if err != nil {
+		return fmt.Errorf("write destination on %s: %w", r.network, err)
+	}
+	if ours == 0 {
+		return fmt.Errorf("write destination: script %s on %s belongs to another invoice", r.script, r.network)
+	}
+	return nil
+}
+
+// saveFour writes as many rows as an invoice has in most shops, in one go, and
+// tells how many of them are the invoice's.
+func saveFour(ctx context.Context, q querier, inv *invoice.Invoice, position, until int64, r [4]destinationRow) (ours int64, err error) {
+	return exec(ctx, q, `
+		INSERT INTO destinations (network, script, address_index, invoice_id, merchant_id, position, watch_until)
+		VALUES ($5, $6, $7, $1, $2, $3, $4), ($8, $9, $10, $1, $2, $3, $4),
+			($11, $12, $13, $1, $2, $3, $4), ($14, $15, $16, $1, $2, $3, $4)
+		ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
+		WHERE destinations.invoice_id = excluded.invoice_id`,
+		inv.ID, inv.MerchantID, position, until, r[0].network, r[0].script, r[0].index, r[1].network, r[1].script, r[1].index,
+		r[2].network, r[2].script, r[2].index, r[3].network, r[3].script, r[3].index)
 }
 
 // Destinations implements watcher.Storage. The marks are read first: whatever

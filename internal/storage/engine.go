@@ -12,6 +12,9 @@ type engine interface {
 	// committed. An error of work, or a panic, undoes what it did. Work may run
 	// more than once, but never again after a commit that may have come to pass.
 	write(ctx context.Context, w work) error
+	// share is write for work that would wait for others of its group: it may
+	// share a commit with them. The first row that it locks must be the group's.
+	share(ctx context.Context, group string, w work) error
 	// read runs work whose statements need not agree with each other.
 	read(ctx context.Context, w work) error
 	// snapshot runs work whose statements all see the same state.

@@ -168,14 +168,15 @@ func TestWrite_runs_again_after_a_deadlock(t *testing.T) {
 	for i, counters := range [][2]string{{"x", "y"}, {"y", "x"}} {
 		var once sync.Once
 		group.Go(func() {
-			create(t, s, invoice.Creation{MerchantID: "shop", At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			merchant := []string{"shop", "bakery"}[i] // creations of one come one after the other
+			create(t, s, invoice.Creation{MerchantID: merchant, At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
 				if _, err := next(counters[0]); err != nil {
 					return nil, err
 				}
 				once.Do(both.Done) // each has its first counter and wants the other's
 				both.Wait()
 				_, err := next(counters[1])
-				return newInvoice(fmt.Sprint("i", i), "shop", uint32(i), uint32(i)), err
+				return newInvoice(fmt.Sprint("i", i), merchant, uint32(i), uint32(i)), err
 			}})
 		})
 	}
@@ -198,7 +199,10 @@ func TestStorage_used_inside_its_own_transaction_fails_at_once(t *testing.T) {
 			t.Errorf("write in a write: got %v, want %v", err, storage.ErrNested)
 		}
 		c := creation("b", "shop")
-		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return s.Invoice(ctx, "a") }
+		c.Build = func(invoice.NextIndex) (inv *invoice.Invoice, err error) {
+			deep(200, func() { inv, err = s.Invoice(ctx, "a") })
+			return inv, err
+		}
 		if _, _, err := s.CreateInvoice(ctx, c); !errors.Is(err, storage.ErrNested) {
 			t.Errorf("read in a write: got %v, want %v", err, storage.ErrNested)
 		}
@@ -206,6 +210,15 @@ func TestStorage_used_inside_its_own_transaction_fails_at_once(t *testing.T) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
+}
+
+// deep calls a function from so many calls further down.
+func deep(calls int, call func()) {
+	if calls > 0 {
+		deep(calls-1, call)
+		return
+	}
+	call()
 }
 
 func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {

@@ -2,37 +2,34 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
 // CreateInvoice implements invoice.Storage. The invoice returned is the one that
 // later readers get.
 func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
-	type result struct {
-		known string // the invoice made before with this key
-		made  record
+	share := func(ctx context.Context, w work) error { return s.share(ctx, c.MerchantID, w) }
+	inv, err = answer(ctx, share, func(ctx context.Context, q querier) (*invoice.Invoice, error) { return s.create(ctx, q, c) })
+	if known, made := errors.AsType[*madeError](err); made {
+		inv, err = s.Invoice(ctx, known.invoiceID)
+		return inv, true, err
 	}
-	r, err := answer(ctx, s.write, func(ctx context.Context, q querier) (r result, err error) {
-		if r.known, err = claimKey(ctx, q, c); err != nil || r.known != "" {
-			return r, err
-		}
-		r.made, err = s.create(ctx, q, c)
-		return r, err
-	})
 	if err != nil {
 		return nil, false, err
 	}
 	s.prune(ctx, c.At)
-	if r.known != "" {
-		inv, err = s.Invoice(ctx, r.known)
-		return inv, true, err
-	}
-	inv, err = r.made.invoice()
-	return inv, false, err
+	return inv, false, nil
 }
+
+// madeError undoes a creation whose idempotency key leads to an invoice.
+type madeError struct{ invoiceID string }
+
+func (e *madeError) Error() string { return "made before: " + e.invoiceID }
 
 // Replay implements invoice.Storage.
 func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invoice, error) {
@@ -43,29 +40,69 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 	return s.Invoice(ctx, known)
 }
 
-// create builds and writes an invoice.
-func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (record, error) {
+// create builds and writes an invoice, unless its idempotency key leads to one:
+// *madeError. It is returned as it will be read: what is written was just made,
+// and reading it again would cost as much as writing it.
+func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*invoice.Invoice, error) {
+	position, err := takePositions(ctx, q, c.MerchantID, 1)
+	if err != nil {
+		return nil, err
+	}
+	known, err := claimKey(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	if known != "" {
+		return nil, &madeError{known}
+	}
 	if err := takeNonce(ctx, q, c); err != nil {
-		return record{}, err
+		return nil, err
 	}
 	inv, err := c.Build(func(counter string) (uint32, error) { return s.nextIndex(ctx, q, counter) })
 	if err != nil {
-		return record{}, err
+		return nil, err
 	}
+	if more := len(inv.Events) - 1; more > 0 {
+		if position, err = takePositions(ctx, q, c.MerchantID, more); err != nil {
+			return nil, err
+		}
+	}
+	return asRead(inv), insert(ctx, q, c, inv, position)
+}
+
+// insert writes a new invoice and all that belongs to it.
+func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, position int64) error {
 	made := toRecord(inv)
 	if err := made.row.insert(ctx, q); err != nil {
-		return record{}, fmt.Errorf("write invoice: %w", err)
+		return fmt.Errorf("write invoice: %w", err)
 	}
 	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
-		return record{}, err
+		return err
 	}
 	if err := keepKey(ctx, q, c, inv.ID); err != nil {
-		return record{}, err
+		return err
 	}
 	if err := keepEvidence(ctx, q, c); err != nil {
-		return record{}, err
+		return err
 	}
-	return made, tell(ctx, q, inv, true)
+	if err := appendEvents(ctx, q, inv, position); err != nil {
+		return err
+	}
+	return saveDestinations(ctx, q, inv, position)
+}
+
+// asRead is a new invoice as readers get it: without events, and with lists and
+// maps that are empty or nil as reading makes them.
+func asRead(inv *invoice.Invoice) *invoice.Invoice {
+	read := *inv
+	read.Events = nil
+	if len(read.Terms.Metadata) == 0 {
+		read.Terms.Metadata = nil
+	}
+	if read.Coverage == nil {
+		read.Coverage = map[chain.ID]invoice.Coverage{}
+	}
+	return &read
 }
 
 // Invoice implements invoice.Storage.
@@ -125,8 +162,13 @@ func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) e
 	if len(inv.Events) == 0 && !requoted {
 		return nil
 	}
-	position, err := appendEvents(ctx, q, inv)
-	if err != nil || !requoted {
+	// Without events one position is taken all the same: watchers load what lies
+	// above their marks.
+	position, err := takePositions(ctx, q, inv.MerchantID, max(len(inv.Events), 1))
+	if err != nil {
+		return err
+	}
+	if err := appendEvents(ctx, q, inv, position); err != nil || !requoted {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)

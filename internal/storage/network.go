@@ -61,6 +61,7 @@ func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 			string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
 			millis(p.Scanned), gapsToText(p.Gaps))
 	})
+	s.recent.forget()
 	if err != nil {
 		return fmt.Errorf("save progress of %s: %w", lease.Network, err)
 	}

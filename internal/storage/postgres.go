@@ -21,9 +21,11 @@ const tries = 10
 // outage is how long PostgreSQL may be away before the caller is told.
 const outage = 500 * time.Millisecond
 
-// postgres runs every transaction by itself: its locks are per row.
+// postgres runs every transaction by itself, as its locks are per row, but for
+// those that would wait for the same rows.
 type postgres struct {
-	db *sql.DB
+	db     *sql.DB
+	groups groups
 }
 
 // newPostgres makes the engine of an open database.
@@ -34,7 +36,9 @@ func newPostgres(db *sql.DB, connections int) *postgres {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return &postgres{db: db}
+	p := &postgres{db: db}
+	p.groups = groups{commit: p.commit, waiting: map[string][]*job{}}
+	return p
 }
 
 // write implements engine. When the connection is lost at the commit, nobody
@@ -59,7 +63,10 @@ func (p *postgres) snapshot(ctx context.Context, w work) error {
 }
 
 // close implements engine.
-func (p *postgres) close() error { return p.db.Close() }
+func (p *postgres) close() error {
+	p.groups.close()
+	return p.db.Close()
+}
 
 // transaction runs work in a transaction. A fault is final when the commit may
 // have come to pass all the same.

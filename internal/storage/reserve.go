@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"sync"
 	"syscall"
@@ -36,11 +37,12 @@ type reserve struct {
 
 	mu    sync.Mutex
 	marks map[string]int64
+	given map[string]int64 // the last index handed out here, by counter
 }
 
 // openReserve reads the file. It need not be there.
 func openReserve(path string, d dialect) (*reserve, error) {
-	r := &reserve{path: path, lost: d == sqliteDialect, marks: map[string]int64{}}
+	r := &reserve{path: path, lost: d == sqliteDialect, marks: map[string]int64{}, given: map[string]int64{}}
 	if path == "" {
 		return r, nil
 	}
@@ -92,12 +94,16 @@ func (r *reserve) next(counter string, index int64) (int64, error) {
 	defer r.mu.Unlock()
 	mark, known := r.marks[counter]
 	if known && index < mark && mark <= index+ahead {
+		r.given[counter] = index
 		return index, nil
 	}
 	err := r.locked(func() (err error) {
 		index, err = r.decide(counter, index)
 		return err
 	})
+	if err == nil {
+		r.given[counter] = index
+	}
 	return index, err
 }
 
@@ -117,22 +123,27 @@ func (r *reserve) decide(counter string, index int64) (int64, error) {
 	if known && index < mark {
 		return index, nil
 	}
-	return index, r.raise(counter, index+raised)
+	return index, r.raise(counter, index)
 }
 
-// raise writes a mark, wholly or not at all.
-func (r *reserve) raise(counter string, mark int64) error {
-	old, known := r.marks[counter]
-	r.marks[counter] = mark
-	text, err := json.Marshal(r.marks)
+// raise writes the mark of an index, wholly or not at all. The counters of one
+// merchant's keys go side by side, so the marks that will need it soon are raised
+// with it: the disk is waited for once.
+func (r *reserve) raise(counter string, index int64) error {
+	marks := maps.Clone(r.marks)
+	for other, given := range r.given {
+		if marks[other] <= given+raised/2 {
+			marks[other] = given + raised
+		}
+	}
+	marks[counter] = index + raised
+	text, err := json.Marshal(marks)
 	if err == nil {
 		err = durable.Replace(r.path, text)
 	}
 	if err != nil {
-		if r.marks[counter] = old; !known {
-			delete(r.marks, counter)
-		}
 		return fmt.Errorf("write index marks: %w", err)
 	}
+	r.marks = marks
 	return nil
 }

@@ -56,6 +56,9 @@ func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqlite
 // write implements engine.
 func (s *sqliteEngine) write(ctx context.Context, w work) error { return s.writer.write(ctx, w) }
 
+// share implements engine. All that is written shares commits.
+func (s *sqliteEngine) share(ctx context.Context, _ string, w work) error { return s.write(ctx, w) }
+
 // read implements engine. Reads are short, so none is cut off in the middle.
 func (s *sqliteEngine) read(ctx context.Context, w work) error {
 	select {
@@ -119,10 +122,11 @@ func makeFile(path string) error {
 
 // sqliteWriting opens a file for the connection that writes: what is committed
 // is on disk, a lock of another process is waited for, and what savepoints may
-// have to undo is kept in memory.
+// have to undo is kept in memory. The log is put back into the file every 16 MiB:
+// pages that change again and again are then written there once.
 func sqliteWriting(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{
-		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"},
+		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)"},
 		"_txlock": {"immediate"},
 	})
 }

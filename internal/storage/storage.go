@@ -26,7 +26,7 @@ type Storage struct {
 	box     *seal.Box
 	reserve *reserve
 	log     *slog.Logger
-	nesting nesting
+	recent  recent
 	pruned  atomic.Int64 // when, in Unix milliseconds
 	away    atomic.Bool  // the database does not answer, so that the log tells of changes only
 }
@@ -175,16 +175,25 @@ func masterKeyValue(ctx context.Context, q querier) (value string, err error) {
 // error, and it may run on when the context has ended: what it finds out comes
 // back by answer.
 func (s *Storage) write(ctx context.Context, w work) error {
-	if err := s.nesting.check(); err != nil {
+	if err := checkNesting(); err != nil {
 		return err
 	}
-	return s.availability(ctx, s.engine.write(ctx, s.nesting.note(w)))
+	return s.availability(ctx, s.engine.write(ctx, noted(w)))
+}
+
+// share is write for work that locks a merchant's feed before anything else, so
+// that those of one merchant may share a commit.
+func (s *Storage) share(ctx context.Context, merchantID string, w work) error {
+	if err := checkNesting(); err != nil {
+		return err
+	}
+	return s.availability(ctx, s.engine.share(ctx, merchantID, noted(w)))
 }
 
 // read runs work whose statements need not agree with each other; ErrNested and
 // invoice.ErrUnavailable.
 func (s *Storage) read(ctx context.Context, w work) error {
-	if err := s.nesting.check(); err != nil {
+	if err := checkNesting(); err != nil {
 		return err
 	}
 	return s.availability(ctx, s.engine.read(ctx, w))
@@ -193,7 +202,7 @@ func (s *Storage) read(ctx context.Context, w work) error {
 // snapshot runs work whose statements all see the same state; ErrNested and
 // invoice.ErrUnavailable.
 func (s *Storage) snapshot(ctx context.Context, w work) error {
-	if err := s.nesting.check(); err != nil {
+	if err := checkNesting(); err != nil {
 		return err
 	}
 	return s.availability(ctx, s.engine.snapshot(ctx, w))

@@ -150,11 +150,11 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
 		return list(ctx, q, readRecorded, `
-			SELECT invoice_id, id, tx, script, asset, spends, block_hash, confirmations, required
+			SELECT invoice_id, id, tx, script, asset, spends, first_seen, block_hash, block_height, confirmations, required
 			FROM transfers
 			WHERE network = $1 AND presence = 'present' AND (block_height IS NULL OR confirmations < required)
 			UNION ALL
-			SELECT invoice_id, id, tx, script, asset, spends, block_hash, confirmations, required
+			SELECT invoice_id, id, tx, script, asset, spends, first_seen, block_hash, block_height, confirmations, required
 			FROM transfers
 			WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required`, string(network), above)
 	})
@@ -166,9 +166,13 @@ func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above
 
 func readRecorded(row scanner) (r invoice.Recorded, err error) {
 	var spends string
-	if err := row.Scan(&r.InvoiceID, &r.ID, &r.Tx, &r.Script, &r.Asset, &spends, &r.BlockHash, &r.Confirmations, &r.Required); err != nil {
+	var firstSeen int64
+	var height sql.Null[int64]
+	err = row.Scan(&r.InvoiceID, &r.ID, &r.Tx, &r.Script, &r.Asset, &spends, &firstSeen, &r.BlockHash, &height, &r.Confirmations, &r.Required)
+	if err != nil {
 		return r, err
 	}
+	r.FirstSeen, r.BlockHeight = utc(firstSeen), height.V
 	r.Spends, err = parseList[string](spends)
 	return r, err
 }

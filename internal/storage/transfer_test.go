@@ -44,18 +44,22 @@ func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		recorded := func(id, hash string, confirmations, required int) invoice.Recorded {
-			return invoice.Recorded{
+		recorded := func(id string, block *chain.Block, confirmations, required int) invoice.Recorded {
+			r := invoice.Recorded{
 				InvoiceID: "a", ID: id, Tx: "tx-" + id, Script: "shop/BTC/0", Asset: "BTC", Spends: []string{id + ":9"},
-				BlockHash: hash, Confirmations: confirmations, Required: required,
+				FirstSeen: noon, Confirmations: confirmations, Required: required,
 			}
+			if block != nil {
+				r.BlockHash, r.BlockHeight = block.Hash, block.Height
+			}
+			return r
 		}
 		want := []invoice.Recorded{
-			recorded("deep above", "hash101", 6, 6),
-			recorded("shallow above", "hash110", 2, 6),
-			recorded("shallow below", "hash90", 2, 6),
-			recorded("waiting", "", 0, 0),
-			recorded("waiting again", "", 0, 6),
+			recorded("deep above", at(101), 6, 6),
+			recorded("shallow above", at(110), 2, 6),
+			recorded("shallow below", at(90), 2, 6),
+			recorded("waiting", nil, 0, 0),
+			recorded("waiting again", nil, 0, 6),
 		}
 		got, err := s.RecordedTransfers(t.Context(), "bitcoin", 100)
 		if err != nil {

@@ -8,10 +8,6 @@ import (
 	"sync"
 )
 
-// maxBatch is how many transactions one commit holds at most. It is less than
-// index marks may be ahead.
-const maxBatch = 64
-
 // beginTries is how often the writer waits for another process to end its
 // transaction, each time for the busy timeout, before it gives up.
 const beginTries = 3
@@ -21,10 +17,6 @@ const beginTries = 3
 // disk, and so many share one wait. Each has a savepoint of its own, so that an
 // error or a panic undoes it alone. Nobody is answered before the commit, and
 // when that fails everybody is told.
-//
-// No statement runs under a caller's context: an interrupt would hit the others
-// too. A caller whose context ends stops waiting, and does not learn whether
-// its work was committed.
 type writer struct {
 	db    *sql.DB
 	conn  *prepared
@@ -34,15 +26,6 @@ type writer struct {
 
 	mu     sync.RWMutex // held to send to queue, and alone to close it
 	closed bool
-}
-
-// job is the work of one caller, and what came of it.
-type job struct {
-	work     work
-	gone     func() error  // an error when the caller stopped waiting
-	done     chan struct{} // closed when it is committed or has failed
-	err      error
-	panicked any
 }
 
 // newWriter starts a writer on the only connection of a database.
@@ -59,19 +42,11 @@ func newWriter(ctx context.Context, db *sql.DB, log *slog.Logger) (*writer, erro
 // write does work in a transaction and returns when it is committed. A panic of
 // the work is one here.
 func (w *writer) write(ctx context.Context, do work) error {
-	j := &job{work: do, gone: ctx.Err, done: make(chan struct{})}
+	j := newJob(ctx, do)
 	if err := w.enqueue(ctx, j); err != nil {
 		return err
 	}
-	select {
-	case <-j.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if j.panicked != nil {
-		panic(j.panicked)
-	}
-	return j.err
+	return j.wait(ctx)
 }
 
 // drain refuses new work and returns when all that waits is done.
@@ -121,10 +96,7 @@ func (w *writer) run() {
 		}
 		err := w.commit(ctx, batch)
 		for _, j := range batch {
-			if err != nil {
-				j.err = err
-			}
-			close(j.done)
+			j.answer(err)
 		}
 	}
 }
@@ -134,11 +106,9 @@ func (w *writer) commit(ctx context.Context, batch []*job) error {
 	if err := w.begin(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	for _, j := range batch {
-		if err := w.do(ctx, j); err != nil {
-			w.rollback(ctx)
-			return err
-		}
+	if err := doAll(ctx, w.conn, batch); err != nil {
+		w.rollback(ctx)
+		return err
 	}
 	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
 		w.rollback(ctx)
@@ -157,32 +127,6 @@ func (w *writer) begin(ctx context.Context) error {
 	}
 }
 
-// do does one job within its savepoint. An error spoils the whole transaction;
-// those of the job's own are noted in it.
-func (w *writer) do(ctx context.Context, j *job) error {
-	if j.err = j.gone(); j.err != nil {
-		return nil
-	}
-	if _, err := w.conn.ExecContext(ctx, "SAVEPOINT job"); err != nil {
-		return fmt.Errorf("savepoint: %w", err)
-	}
-	j.attempt(ctx, w.conn)
-	if j.err != nil || j.panicked != nil {
-		if _, err := w.conn.ExecContext(ctx, "ROLLBACK TO job"); err != nil {
-			return fmt.Errorf("undo: %w", err)
-		}
-	}
-	if _, err := w.conn.ExecContext(ctx, "RELEASE job"); err != nil {
-		return fmt.Errorf("release savepoint: %w", err)
-	}
-	return nil
-}
-
 // rollback ends a transaction that failed. Some faults, such as a full disk,
 // have ended it already, and then it fails itself.
 func (w *writer) rollback(ctx context.Context) { _, _ = w.conn.ExecContext(ctx, "ROLLBACK") }
-
-func (j *job) attempt(ctx context.Context, q querier) {
-	defer func() { j.panicked = recover() }()
-	j.err = j.work(ctx, q)
-}

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -9,30 +10,28 @@ import (
 )
 
 // index answers "is this ours?" from memory. It is kept from scan to scan, and
-// implements chain.Watched.
+// implements chain.Watched. A million destinations fit into less than 200 MB.
 type index struct {
-	owners    map[string]entry // by script
-	order     []mark           // scripts as they came, for Since
-	last      uint64           // number of the newest
-	merchants []string         // entries name them by their place here
+	numbers   map[string]uint64 // by script
+	entries   []entry           // in the order of their numbers, as they came
+	last      uint64            // number of the newest
+	merchants []string          // entries name them by their place here
 	places    map[string]uint32
 	outpoints map[string]bool
 	marks     Marks
 	dropped   time.Time
 }
 
-// entry is whose destination a script is. A million of them must fit in memory.
+// entry is whose destination a script is.
 type entry struct {
-	invoice  string
-	merchant uint32 // in merchants
+	number   uint64
 	until    int64  // Unix seconds
+	text     string // the script, then the invoice's ID: one piece of memory
+	script   uint32 // length
+	merchant uint32 // in merchants
 }
 
-// mark is a script with the number that it came as.
-type mark struct {
-	number uint64
-	script string
-}
+func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
 
 // newIndex is an empty index whose scripts are numbered above those of the one
 // before, so that all of them are new to who has a mark of that.
@@ -41,27 +40,21 @@ func newIndex(before *index) *index {
 	if before != nil {
 		last = before.last
 	}
-	return &index{last: last, owners: map[string]entry{}, places: map[string]uint32{}, outpoints: map[string]bool{}}
+	return &index{last: last, numbers: map[string]uint64{}, places: map[string]uint32{}, outpoints: map[string]bool{}}
 }
 
 // Destination implements chain.Watched.
 func (x *index) Destination(script string) bool {
-	_, ours := x.owners[script]
+	_, ours := x.numbers[script]
 	return ours
 }
 
 // Since implements chain.Watched.
 func (x *index) Since(number uint64) (iter.Seq[string], uint64) {
-	first, _ := slices.BinarySearchFunc(x.order, number, func(m mark, n uint64) int {
-		if m.number <= n {
-			return -1
-		}
-		return 1
-	})
-	fresh := x.order[first:]
+	fresh := x.entries[x.find(number+1):]
 	return func(yield func(string) bool) {
-		for _, m := range fresh {
-			if !yield(m.script) {
+		for _, e := range fresh {
+			if script, _ := e.split(); !yield(script) {
 				return
 			}
 		}
@@ -73,18 +66,26 @@ func (x *index) Outpoint(outpoint string) bool { return x.outpoints[outpoint] }
 
 // owner finds whose destination a script is.
 func (x *index) owner(script string) (invoice.Owner, bool) {
-	e, ours := x.owners[script]
+	number, ours := x.numbers[script]
 	if !ours {
 		return invoice.Owner{}, false
 	}
-	return invoice.Owner{InvoiceID: e.invoice, MerchantID: x.merchants[e.merchant]}, true
+	e := x.entries[x.find(number)]
+	_, invoiceID := e.split()
+	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, true
+}
+
+// find is the place of the first entry that has a number or a higher one.
+func (x *index) find(number uint64) int {
+	i, _ := slices.BinarySearchFunc(x.entries, number, func(e entry, n uint64) int { return cmp.Compare(e.number, n) })
+	return i
 }
 
 // add takes in a destination that was committed since the last marks.
 func (x *index) add(d Destination) {
-	if _, known := x.owners[d.Script]; !known {
-		x.last++
-		x.order = append(x.order, mark{x.last, d.Script})
+	if number, known := x.numbers[d.Script]; known {
+		x.entries[x.find(number)].until = d.Until.Unix()
+		return
 	}
 	place, known := x.places[d.MerchantID]
 	if !known {
@@ -92,7 +93,13 @@ func (x *index) add(d Destination) {
 		x.merchants = append(x.merchants, d.MerchantID)
 		x.places[d.MerchantID] = place
 	}
-	x.owners[d.Script] = entry{invoice: d.InvoiceID, merchant: place, until: d.Until.Unix()}
+	x.last++
+	e := entry{
+		number: x.last, until: d.Until.Unix(), text: d.Script + d.InvoiceID, script: uint32(len(d.Script)), merchant: place,
+	}
+	script, _ := e.split()
+	x.numbers[script] = x.last
+	x.entries = append(x.entries, e)
 }
 
 // watchSpends watches the inputs of transfers that no block holds yet.
@@ -114,14 +121,12 @@ func (x *index) drop(scanned time.Time) {
 		return
 	}
 	x.dropped = scanned
-	kept := x.order[:0]
-	for _, m := range x.order {
-		if x.owners[m.script].until < scanned.Unix() {
-			delete(x.owners, m.script)
-			continue
+	x.entries = slices.DeleteFunc(x.entries, func(e entry) bool {
+		over := e.until < scanned.Unix()
+		if over {
+			script, _ := e.split()
+			delete(x.numbers, script)
 		}
-		kept = append(kept, m)
-	}
-	clear(x.order[len(kept):])
-	x.order = kept
+		return over
+	})
 }

@@ -45,11 +45,12 @@ type Watcher struct {
 	Config
 	index  *index
 	epoch  int64
-	failed bool // the last step failed, so that the log tells of changes only
+	renew  time.Duration // how often the lead is renewed during a step
+	failed bool          // the last step failed, so that the log tells of changes only
 }
 
 // New makes a Watcher.
-func New(c Config) *Watcher { return &Watcher{Config: c, index: newIndex(nil)} }
+func New(c Config) *Watcher { return &Watcher{Config: c, index: newIndex(nil), renew: leaseFor / 3} }
 
 // Run looks until the context ends, gives the lead up, and returns nil then.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -145,7 +146,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 	epoch := w.epoch
 	var group sync.WaitGroup
 	group.Go(func() {
-		tick := time.NewTicker(leaseFor / 3)
+		tick := time.NewTicker(w.renew)
 		defer tick.Stop()
 		for {
 			select {

@@ -118,7 +118,7 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		one.pays(inv)
 		var paid *invoice.Invoice
 		var reached invoice.Progress
-		one.net.meanwhile = func() { // one has looked, and records nothing yet
+		one.net.meanwhile = func(context.Context) { // one has looked, and records nothing yet
 			clock.pass(time.Minute)
 			two.step()
 			paid, reached = two.reload(inv), two.progress()
@@ -135,6 +135,76 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		if got := two.progress(); !cmp.Equal(got, reached) {
 			t.Errorf("progress moved from %v to %v", reached, got)
 		}
+	})
+}
+
+func TestStep_keeps_the_lead_while_it_takes_long(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		one.watcher.RenewEvery(time.Millisecond)
+		inv := one.create()
+		one.pays(inv)
+		one.net.meanwhile = func(context.Context) {
+			for range 10 { // five times as long as a lease
+				clock.pass(5 * time.Second)
+				<-one.renewed // may have begun before
+				<-one.renewed
+				two.step()
+			}
+		}
+		one.step()
+		two.wantScans(0)
+		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
+			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
+		}
+	})
+}
+
+func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		one.step()
+		one.watcher.RenewEvery(time.Millisecond)
+		inv := one.create()
+		one.pays(inv)
+		one.net.cut = func(ctx context.Context) {
+			goOn := one.pause()
+			clock.pass(time.Minute)
+			two.step() // sees the transfer
+			goOn()
+			<-ctx.Done()
+			if got := context.Cause(ctx); !errors.Is(got, invoice.ErrFenced) {
+				t.Errorf("the scan was ended by %v, want %v", got, invoice.ErrFenced)
+			}
+		}
+		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
+			t.Errorf("got error %v, want %v", err, invoice.ErrFenced)
+		}
+		paid, reached := two.reload(inv), two.progress()
+		one.step() // does not look any more
+		one.wantScans(2)
+		if got := two.reload(inv); got.Version != paid.Version || !cmp.Equal(two.progress(), reached) {
+			t.Errorf("version %d at %v, want %d at %v", got.Version, two.progress(), paid.Version, reached)
+		}
+		two.step()
+		two.wantScans(2)
+	})
+}
+
+func TestRun_goes_on_at_once_below_the_tip(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, _ *clock) {
+		one.step()
+		<-one.net.Wake() // for the first block
+		one.net.behind = 3
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- one.watcher.Run(ctx) }() // which ticks once an hour
+		for one.progress().Sequence < 5 {
+			<-one.saved
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		one.wantScans(5)
 	})
 }
 
@@ -203,8 +273,10 @@ func (c *clock) pass(d time.Duration) {
 // network is simnet as one process scans it.
 type network struct {
 	*simnet.Network
-	fault     error  // of the next scans
-	meanwhile func() // is called once, between a scan and its record
+	fault     error                 // of the next scans
+	cut       func(context.Context) // is called once, instead of a scan, which ends with its context
+	behind    int                   // how many of the next scans stop below the tip
+	meanwhile func(context.Context) // is called once, between a scan and its record, with its context
 
 	mu    sync.Mutex
 	scans int
@@ -214,13 +286,22 @@ func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	n.mu.Lock()
 	n.scans++
 	n.mu.Unlock()
+	if do := n.cut; do != nil {
+		n.cut = nil
+		do(ctx)
+		return chain.Snapshot{}, ctx.Err()
+	}
 	if n.fault != nil {
 		return chain.Snapshot{}, n.fault
 	}
 	s, err := n.Network.Scan(ctx, from, watched)
 	if do := n.meanwhile; do != nil {
 		n.meanwhile = nil
-		do()
+		do(ctx)
+	}
+	if n.behind > 0 {
+		n.behind--
+		s.Behind = true
 	}
 	return s, err
 }
@@ -235,6 +316,9 @@ type process struct {
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
 	saved   chan struct{} // rings when a scan is saved
+	renewed chan struct{} // rings when the lead is renewed during a scan
+
+	paused sync.RWMutex // is held while no lease is asked for
 
 	mu  sync.Mutex
 	ids int
@@ -243,7 +327,7 @@ type process struct {
 
 func newProcess(t *testing.T, url, name string, c *clock) *process {
 	t.Helper()
-	p := &process{t: t, name: name, saved: make(chan struct{}, 1)}
+	p := &process{t: t, name: name, saved: make(chan struct{}, 1), renewed: make(chan struct{})}
 	box, err := seal.New(bytes.Repeat([]byte{7}, seal.KeySize))
 	p.must(err)
 	p.store, err = storage.Open(t.Context(), url, box, storage.Options{})
@@ -267,10 +351,21 @@ func newProcess(t *testing.T, url, name string, c *clock) *process {
 	return p
 }
 
-// recorder notes the epoch of each scan that is saved.
+// recorder notes the epoch of each scan that is saved, and rings for leases.
 type recorder struct {
 	watcher.Storage
 	process *process
+}
+
+func (r recorder) AcquireLease(ctx context.Context, network chain.ID, holder string, _ time.Time, ttl time.Duration) (int64, error) {
+	r.process.paused.RLock()
+	defer r.process.paused.RUnlock()
+	epoch, err := r.Storage.AcquireLease(ctx, network, holder, r.process.watcher.Now(), ttl)
+	select {
+	case r.process.renewed <- struct{}{}: // somebody waits for it
+	default:
+	}
+	return epoch, err
 }
 
 func (r recorder) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
@@ -285,6 +380,12 @@ func (r recorder) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 	default:
 	}
 	return nil
+}
+
+// pause keeps the process from asking for leases until it goes on.
+func (p *process) pause() (goOn func()) {
+	p.paused.Lock()
+	return p.paused.Unlock
 }
 
 // epoch is that of the last scan this process saved; 0 = none.

@@ -49,15 +49,12 @@ func (n *Network) Assets() []chain.Asset {
 // NewDestination makes the address at an index of a key as keys.Load reads it,
 // and its scriptPubKey in hex. A key of another network is keys.ErrNetwork.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
-	key, err := n.keys.Load(request.Key)
+	key, err := n.keys.LoadOn(request.Key, n.params.Keys)
 	if err != nil {
 		return chain.Destination{}, fmt.Errorf("load the key of a %s wallet: %w", n.params.Asset.Wallet, err)
 	}
 	if key.Kind() != keys.Kind(n.params.Asset.Wallet) {
 		return chain.Destination{}, fmt.Errorf("make a destination on %s with a key of %s: %w", n.ID(), key.Kind(), keys.ErrNetwork)
-	}
-	if key, err = key.On(n.params.Keys); err != nil {
-		return chain.Destination{}, fmt.Errorf("make a destination on %s: %w", n.ID(), err)
 	}
 	address, script, err := key.Address(request.Index)
 	if err != nil {

@@ -5,6 +5,7 @@ package ethereum
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
@@ -15,18 +16,36 @@ type Params struct {
 	ID chain.ID
 	// Assets in the order in which they are offered, all of this network.
 	Assets []chain.Asset
+	// More are tokens that are offered only where a setting names them.
+	More []chain.Asset
 	// Keys is the network whose keys are taken here.
 	Keys keys.Network
+	// ChainID tells the network from others. See EIP-155.
+	ChainID   uint64
+	BlockTime time.Duration
+	// Tags tells that endpoints know which block is "finalized". See EIP-1898 and
+	// the execution APIs, "Block tags".
+	Tags bool
+	// Public are endpoints of different operators that ask for no account.
+	Public []string
+	// Trial is a test network: its coins are worth nothing.
+	Trial bool
 }
 
 // Network is one EVM network. It implements chain.Network.
 type Network struct {
 	params Params
-	keys   keys.Cache
 }
+
+// loaded is one for all EVM networks: a key has the same addresses on each, and
+// what was derived for one need not be for the next.
+var loaded keys.Cache
 
 // New is the network of some parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
+
+// Params are those that the network was made of.
+func (n *Network) Params() Params { return n.params }
 
 // ID is "ethereum" or "base".
 func (n *Network) ID() chain.ID { return n.params.ID }
@@ -44,7 +63,7 @@ func (n *Network) Assets() []chain.Asset {
 // the same for every asset, with the checksum of ERC-55; its script is the
 // address in lower case. A key of another network is keys.ErrNetwork.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
-	key, err := n.keys.Load(request.Key)
+	key, err := loaded.Load(request.Key)
 	if err != nil {
 		return chain.Destination{}, fmt.Errorf("load the key of an ETH wallet: %w", err)
 	}

@@ -2,6 +2,8 @@ package ethereum_test
 
 import (
 	"errors"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +11,10 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/keys"
+	"chequer/internal/money"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/publicsuffix"
 )
 
 var _ chain.Network = (*ethereum.Network)(nil)
@@ -109,6 +113,9 @@ func TestAssets(t *testing.T) {
 				if a.Network != network.ID() || a.Scheme != "ethereum" || !a.Dust.IsZero() || a.Dust.Currency() != a.Currency {
 					t.Errorf("%s: %+v is not of %s, or has dust", a.Code, a, network.ID())
 				}
+				if contract, err := keys.ParseEthereumAddress(a.Contract); a.Contract != "" && (err != nil || contract.String() != a.Contract) {
+					t.Errorf("%s: contract %s is not written as ERC-55 has it: %v", a.Code, a.Contract, err)
+				}
 				if a.Policy.Mempool || a.Policy.BlockGrace != 3*time.Minute {
 					t.Errorf("%s: policy %+v, want no mempool and three minutes", a.Code, a.Policy)
 				}
@@ -133,17 +140,77 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-func TestAssets_contracts_have_right_checksums(t *testing.T) {
+func TestNetworks_contracts_have_right_checksums(t *testing.T) {
 	t.Parallel()
-	for _, params := range []ethereum.Params{ethereum.Mainnet, ethereum.Base} {
-		for _, asset := range params.Assets {
+	for _, params := range ethereum.Networks {
+		for _, asset := range slices.Concat(params.Assets, params.More) {
 			if asset.Contract == "" {
 				continue
 			}
 			address, err := keys.ParseEthereumAddress(asset.Contract)
-			if err != nil || address.String() != asset.Contract {
+			if err != nil || address.String() != asset.Contract || asset.Currency.Decimals != 6 {
 				t.Errorf("%s: contract %s, %v, want %s", asset.Code, asset.Contract, err, address)
 			}
 		}
+	}
+}
+
+func TestNetworks_are_told_apart(t *testing.T) {
+	t.Parallel()
+	ids, chains, codes, contracts := map[chain.ID]bool{}, map[uint64]bool{}, map[string]bool{}, map[string]string{}
+	for _, p := range ethereum.Networks {
+		if ids[p.ID] || chains[p.ChainID] || p.BlockTime == 0 || p.Keys != keys.Main {
+			t.Errorf("network %s, %d is there twice, or lacks something", p.ID, p.ChainID)
+		}
+		ids[p.ID], chains[p.ChainID] = true, true
+		for _, a := range slices.Concat(p.Assets, p.More) {
+			// A test network has the codes of the real one, so the two are never offered
+			// together.
+			if codes[a.Code] != p.Trial {
+				t.Errorf("%s on %s: the code is there before: %t", a.Code, p.ID, codes[a.Code])
+			}
+			codes[a.Code] = true
+			if a.Network != p.ID || a.ChainID != p.ChainID || a.NetworkName == "" {
+				t.Errorf("%s: network %s, chain %d, want %s, %d", a.Code, a.Network, a.ChainID, p.ID, p.ChainID)
+			}
+			if a.Contract != "" && contracts[a.Contract] != "" {
+				t.Errorf("%s has the contract of %s", a.Code, contracts[a.Contract])
+			}
+			contracts[a.Contract] = a.Code + " on " + string(p.ID)
+		}
+	}
+}
+
+func TestNetworks_public_endpoints_are_of_three_operators(t *testing.T) {
+	t.Parallel()
+	for _, p := range ethereum.Networks {
+		operators := map[string]bool{}
+		for _, address := range p.Public {
+			u, err := url.Parse(address)
+			if err != nil || u.Scheme != "https" {
+				t.Fatalf("%s: %q, %v", p.ID, address, err)
+			}
+			operator, err := publicsuffix.EffectiveTLDPlusOne(u.Hostname())
+			if err != nil {
+				t.Fatal(err)
+			}
+			operators[operator] = true
+		}
+		if len(operators) < 3 || len(operators) != len(p.Public) {
+			t.Errorf("%s: %d operators of %d endpoints, want at least 3", p.ID, len(operators), len(p.Public))
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	contract, err := keys.ParseEthereumAddress("0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ethereum.Gnosis.Token("EURE", contract, money.Currency{Code: "EURC", Decimals: 18})
+	if got.Network != "gnosis" || got.ChainID != 100 || got.Contract != contract.String() || got.Volatile ||
+		got.Rate != "EURC" || got.Currency.Decimals != 18 || got.Dust.Currency() != got.Currency || len(got.Policy.Depth) != 3 {
+		t.Errorf("%+v", got)
 	}
 }

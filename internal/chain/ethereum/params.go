@@ -8,35 +8,215 @@ import (
 	"chequer/internal/money"
 )
 
-// The tokens of Circle have one currency, and so one rate, on every network.
+// The tokens of an issuer have one currency, and so one rate, on every network.
 var (
 	usdc = money.Currency{Code: "USDC", Decimals: 6}
 	eurc = money.Currency{Code: "EURC", Decimals: 6}
+	usdt = money.Currency{Code: "USDT", Decimals: 6}
+
+	pol  = money.Currency{Code: "POL", Decimals: 18}
+	xdai = money.Currency{Code: "XDAI", Decimals: 18}
+	avax = money.Currency{Code: "AVAX", Decimals: 18}
 )
 
-// Mainnet is Ethereum itself, home of its tokens. The contracts are those that
-// their issuer publishes: developers.circle.com/stablecoins, "USDC Contract
-// Addresses" and "EURC Contract Addresses".
+// Networks are all that we know, in the order in which they are offered: the real
+// ones first, then those whose coins are worth nothing.
+var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Avalanche, Sepolia, BaseSepolia}
+
+// The contracts are those that their issuers publish. USDC and EURC:
+// developers.circle.com/stablecoins, "USDC Contract Addresses" and "EURC Contract
+// Addresses". USDT: tether.to, "Supported protocols", which lists only these two of
+// our networks; what runs elsewhere under that name is a bridge's.
+//
+// The public endpoints are those of chainid.network, the list of
+// github.com/ethereum-lists/chains, that ask for no account: each of another
+// operator. Some of them pass questions on to others, so that they are not quite as
+// independent as they look: an own node is better.
+
+// Mainnet is Ethereum itself, home of its tokens.
 var Mainnet = Params{
-	ID:   "ethereum",
-	Keys: keys.Main,
+	ID:        "ethereum",
+	Keys:      keys.Main,
+	ChainID:   mainnet.chainID,
+	BlockTime: 12 * time.Second,
+	Tags:      true,
 	Assets: []chain.Asset{
 		mainnet.asset("ETH", "ETH", "Ether", money.ETH, ""),
 		mainnet.asset("USDC", "USDC", "USD Coin", usdc, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
 		mainnet.asset("EURC", "EURC", "Euro Coin", eurc, "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c"),
 	},
+	More: []chain.Asset{
+		mainnet.asset("USDT", "USDT", "Tether USD", usdt, "0xdAC17F958D2ee523a2206206994597C13D831ec7"),
+	},
+	Public: []string{
+		"https://ethereum-rpc.publicnode.com",
+		"https://eth.drpc.org",
+		"https://1rpc.io/eth",
+		"https://mainnet.gateway.tenderly.co",
+	},
 }
 
-// Base is the rollup of that name, where a transfer costs a cent or less. Its
-// contracts are from the same pages.
+// Base is the rollup of that name, where a transfer costs a cent or less.
 var Base = Params{
-	ID:   "base",
-	Keys: keys.Main,
+	ID:        "base",
+	Keys:      keys.Main,
+	ChainID:   base.chainID,
+	BlockTime: 2 * time.Second,
+	Tags:      true,
 	Assets: []chain.Asset{
 		base.asset("EURC-BASE", "EURC", "Euro Coin", eurc, "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"),
 		base.asset("USDC-BASE", "USDC", "USD Coin", usdc, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
 		base.asset("ETH-BASE", "ETH", "Ether", money.ETH, ""),
 	},
+	Public: []string{
+		"https://mainnet.base.org",
+		"https://base-rpc.publicnode.com",
+		"https://base.drpc.org",
+		"https://1rpc.io/base",
+	},
+}
+
+// Arbitrum is Arbitrum One.
+var Arbitrum = Params{
+	ID:        "arbitrum",
+	Keys:      keys.Main,
+	ChainID:   arbitrum.chainID,
+	BlockTime: time.Second / 4,
+	Tags:      true,
+	Assets: []chain.Asset{
+		arbitrum.asset("USDC-ARBITRUM", "USDC", "USD Coin", usdc, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"),
+		arbitrum.asset("ETH-ARBITRUM", "ETH", "Ether", money.ETH, ""),
+	},
+	Public: []string{
+		"https://arb1.arbitrum.io/rpc",
+		"https://arbitrum-one-rpc.publicnode.com",
+		"https://arbitrum.drpc.org",
+		"https://1rpc.io/arb",
+	},
+}
+
+// Optimism is OP Mainnet.
+var Optimism = Params{
+	ID:        "optimism",
+	Keys:      keys.Main,
+	ChainID:   optimism.chainID,
+	BlockTime: 2 * time.Second,
+	Tags:      true,
+	Assets: []chain.Asset{
+		optimism.asset("USDC-OPTIMISM", "USDC", "USD Coin", usdc, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"),
+		optimism.asset("ETH-OPTIMISM", "ETH", "Ether", money.ETH, ""),
+	},
+	Public: []string{
+		"https://mainnet.optimism.io",
+		"https://optimism-rpc.publicnode.com",
+		"https://optimism.drpc.org",
+		"https://1rpc.io/op",
+	},
+}
+
+// Polygon is Polygon PoS.
+var Polygon = Params{
+	ID:        "polygon",
+	Keys:      keys.Main,
+	ChainID:   polygon.chainID,
+	BlockTime: 2 * time.Second,
+	Tags:      true,
+	Assets: []chain.Asset{
+		polygon.asset("USDC-POLYGON", "USDC", "USD Coin", usdc, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"),
+		polygon.asset("POL", "POL", "POL", pol, ""),
+	},
+	Public: []string{
+		"https://polygon-rpc.com",
+		"https://polygon-bor-rpc.publicnode.com",
+		"https://polygon.drpc.org",
+		"https://1rpc.io/matic",
+	},
+}
+
+// Gnosis is Gnosis Chain. Circle and Tether issue nothing there.
+var Gnosis = Params{
+	ID:        "gnosis",
+	Keys:      keys.Main,
+	ChainID:   gnosis.chainID,
+	BlockTime: 5 * time.Second,
+	Tags:      true,
+	Assets: []chain.Asset{
+		gnosis.asset("XDAI", "xDAI", "xDAI", xdai, ""),
+	},
+	Public: []string{
+		"https://rpc.gnosischain.com",
+		"https://gnosis-rpc.publicnode.com",
+		"https://gnosis.drpc.org",
+		"https://1rpc.io/gnosis",
+	},
+}
+
+// Avalanche is its C-Chain. What is in a block there is final, so there is nothing
+// that a tag would add.
+var Avalanche = Params{
+	ID:        "avalanche",
+	Keys:      keys.Main,
+	ChainID:   avalanche.chainID,
+	BlockTime: 2 * time.Second,
+	Assets: []chain.Asset{
+		avalanche.asset("EURC-AVALANCHE", "EURC", "Euro Coin", eurc, "0xC891EB4cbdEFf6e073e859e987815Ed1505c2ACD"),
+		avalanche.asset("USDC-AVALANCHE", "USDC", "USD Coin", usdc, "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E"),
+		avalanche.asset("AVAX", "AVAX", "Avalanche", avax, ""),
+	},
+	More: []chain.Asset{
+		avalanche.asset("USDT-AVALANCHE", "USDT", "Tether USD", usdt, "0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7"),
+	},
+	Public: []string{
+		"https://api.avax.network/ext/bc/C/rpc",
+		"https://avalanche-c-chain-rpc.publicnode.com",
+		"https://avalanche.drpc.org",
+		"https://1rpc.io/avax/c",
+	},
+}
+
+// Sepolia is Ethereum's test network.
+var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
+	"ETH":  "",
+	"USDC": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+	"EURC": "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4",
+},
+	"https://ethereum-sepolia-rpc.publicnode.com",
+	"https://sepolia.drpc.org",
+	"https://1rpc.io/sepolia",
+)
+
+// BaseSepolia is Base's test network.
+var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]string{
+	"EURC-BASE": "0x808456652fdb597867f38412077A9182bf77359F",
+	"USDC-BASE": "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+	"ETH-BASE":  "",
+},
+	"https://sepolia.base.org",
+	"https://base-sepolia-rpc.publicnode.com",
+	"https://base-sepolia.drpc.org",
+)
+
+// trial is a test network beside a real one, with those of its assets that have a
+// contract there. Keys and codes are those of the real one, as with Bitcoin, so the
+// two are never offered together.
+func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[string]string, public ...string) Params {
+	var assets []chain.Asset
+	for _, a := range p.Assets {
+		if contract, there := contracts[a.Code]; there {
+			a.Network, a.NetworkName, a.ChainID, a.Contract = id, name, chainID, contract
+			assets = append(assets, a)
+		}
+	}
+	p.ID, p.ChainID, p.Assets, p.More, p.Public, p.Trial = id, chainID, assets, nil, public, true
+	return p
+}
+
+// Token is a token on the network that we do not list, priced as its currency is.
+func (p Params) Token(code string, contract keys.EthereumAddress, currency money.Currency) chain.Asset {
+	a := p.Assets[0] // all assets of a network share what is the network's
+	a.Code, a.Symbol, a.Name, a.Contract = code, code, code, contract.String()
+	a.Currency, a.Rate, a.Dust, a.Volatile = currency, currency.Code, money.Zero(currency), false
+	return a
 }
 
 // network is what all assets of one network share.
@@ -47,30 +227,44 @@ type network struct {
 	depth   []chain.Depth
 }
 
-// mainnet has a block every 12 seconds. 12 blocks are two and a half minutes, as
-// exchanges ask; 32 are an epoch; after 64, two epochs, a block is final unless a
-// third of the stake is given up. See the consensus specifications, "Casper FFG".
-var mainnet = network{
-	id: "ethereum", name: "Ethereum", chainID: 1,
-	depth: []chain.Depth{
-		{BelowCents: 500_00, Confirmations: 12},
-		{BelowCents: 5_000_00, Confirmations: 32},
-		{Confirmations: 64},
-	},
+// depth asks for so many blocks below 500 EUR, below 5,000 EUR and above.
+func depth(small, middle, large int) []chain.Depth {
+	return []chain.Depth{
+		{BelowCents: 500_00, Confirmations: small},
+		{BelowCents: 5_000_00, Confirmations: middle},
+		{Confirmations: large},
+	}
 }
 
-// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute of
-// its word alone; after 150, five minutes, they usually stand on Ethereum too;
-// after 900, half an hour, that part of Ethereum is final. See docs.base.org,
-// "Transaction Finality".
-var base = network{
-	id: "base", name: "Base", chainID: 8453,
-	depth: []chain.Depth{
-		{BelowCents: 500_00, Confirmations: 30},
-		{BelowCents: 5_000_00, Confirmations: 150},
-		{Confirmations: 900},
-	},
-}
+var (
+	// mainnet has a block every 12 seconds. 12 blocks are two and a half minutes, as
+	// exchanges ask; 32 are an epoch; after 64, two epochs, a block is final unless a
+	// third of the stake is given up. See the consensus specifications, "Casper FFG".
+	mainnet = network{id: "ethereum", name: "Ethereum", chainID: 1, depth: depth(12, 32, 64)}
+
+	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute of
+	// its word alone; after 150, five minutes, they usually stand on Ethereum too;
+	// after 900, half an hour, that part of Ethereum is final. See docs.base.org,
+	// "Transaction Finality".
+	base = network{id: "base", name: "Base", chainID: 8453, depth: depth(30, 150, 900)}
+
+	// optimism is what Base is built like, and arbitrum is alike with four blocks a
+	// second.
+	optimism = network{id: "optimism", name: "OP Mainnet", chainID: 10, depth: depth(30, 150, 900)}
+	arbitrum = network{id: "arbitrum", name: "Arbitrum One", chainID: 42161, depth: depth(240, 1200, 7200)}
+
+	// polygon has had reorganisations of more than a hundred blocks before it had
+	// milestones, which make a block final within seconds.
+	polygon = network{id: "polygon", name: "Polygon PoS", chainID: 137, depth: depth(32, 128, 256)}
+
+	// gnosis works as Ethereum does, with a block every 5 seconds and 16 of them to an
+	// epoch.
+	gnosis = network{id: "gnosis", name: "Gnosis Chain", chainID: 100, depth: depth(12, 32, 64)}
+
+	// avalanche accepts a block once and for all: what is asked for above one is time
+	// for endpoints that lag.
+	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(2, 4, 12)}
+)
 
 // blockGrace is for blocks that take their time: there is no mempool to see the
 // money in before, so only the block's own time tells when it came.

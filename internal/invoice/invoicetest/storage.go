@@ -207,11 +207,11 @@ func (s *Storage) RecordedTransfers(_ context.Context, network chain.ID, above i
 				continue
 			}
 			r := invoice.Recorded{
-				InvoiceID: inv.ID, ID: t.ID, Tx: t.Tx, Script: t.Script, Asset: t.Asset, Spends: slices.Clone(t.Spends),
+				InvoiceID: inv.ID, ID: t.ID, Tx: t.Tx, Script: t.Script, Asset: t.Asset, Spends: slices.Clone(t.Spends), FirstSeen: t.FirstSeen,
 				Confirmations: t.Confirmations, Required: t.Required,
 			}
 			if t.Block != nil {
-				r.BlockHash = t.Block.Hash
+				r.BlockHash, r.BlockHeight = t.Block.Hash, t.Block.Height
 			}
 			list = append(list, r)
 		}
@@ -228,6 +228,11 @@ func (s *Storage) Progress(context.Context) (map[chain.ID]invoice.Progress, erro
 		progress[id] = p
 	}
 	return progress, nil
+}
+
+// RecentProgress implements invoice.Storage.
+func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Progress, error) {
+	return s.Progress(ctx)
 }
 
 // SaveProgress notes how far a network was scanned.

@@ -76,7 +76,8 @@ func (b *blocks) concerns(hash string, scripts iter.Seq[string]) bool {
 	return false
 }
 
-// Concerns implements bitcoin.Source. What a block spends is no concern, see Node.
+// Concerns implements bitcoin.Source. A block that was read is of no concern for
+// what it spends: its conflicts were told then.
 func (n *Node) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	return n.read.concerns(hash, scripts), nil
 }
@@ -98,25 +99,23 @@ func (n *Node) Block(ctx context.Context, hash string) (bitcoin.Block, error) {
 }
 
 func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
-	var place struct{ Height int64 }
-	if err := n.rpc.call(ctx, &place, "getblockheader", hash, true); refused(err, codeNotFound) {
-		return bitcoin.Block{}, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
-	} else if err != nil {
+	height, err := n.heightOf(ctx, hash)
+	if err != nil {
 		return bitcoin.Block{}, err
 	}
 	if n.config.BlocksAsJSON {
-		return n.blockInWords(ctx, place.Height, hash)
+		return n.blockInWords(ctx, height, hash)
 	}
 	var text string
 	if err := n.rpc.call(ctx, &text, "getblock", hash, 0); err != nil {
-		return bitcoin.Block{}, unread(place.Height, err)
+		return bitcoin.Block{}, unread(height, err)
 	}
 	var message wire.MsgBlock
 	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {
 		// The network may know transactions that our library cannot read.
-		return n.blockInWords(ctx, place.Height, hash)
+		return n.blockInWords(ctx, height, hash)
 	}
-	block, err := bitcoin.NewBlock(place.Height, &message)
+	block, err := bitcoin.NewBlock(height, &message)
 	if err != nil {
 		return bitcoin.Block{}, err
 	}
@@ -124,6 +123,19 @@ func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
 		return bitcoin.Block{}, fmt.Errorf("asked for block %s it gives %s", hash, block.Hash)
 	}
 	return block, sane(block.Txs...)
+}
+
+// heightOf is the height of a block.
+func (n *Node) heightOf(ctx context.Context, hash string) (int64, error) {
+	if h, known := n.headers[hash]; known {
+		return h.Height, nil
+	}
+	var told struct{ Height int64 }
+	err := n.rpc.call(ctx, &told, "getblockheader", hash, true)
+	if refused(err, codeNotFound) {
+		return 0, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
+	}
+	return told.Height, err
 }
 
 // unread says why a block cannot be read.

@@ -63,7 +63,7 @@ var noon = time.Date(2027, 1, 15, 12, 0, 0, 500_000_000, time.UTC)
 
 func newFake(t *testing.T, height int) *fake {
 	f := &fake{
-		t: t, now: noon, started: noon.Add(-time.Hour), user: "lab", pass: "secret",
+		t: t, now: noon, started: noon.Add(-48 * time.Hour), user: "lab", pass: "secret",
 		best:    []*wire.MsgBlock{chaincfg.RegressionNetParams.GenesisBlock},
 		heights: map[string]int{chaincfg.RegressionNetParams.GenesisHash.String(): 0},
 		entered: map[string]time.Time{}, calls: map[string]int{}, answers: map[string]answer{},
@@ -251,7 +251,9 @@ func (f *fake) truth(method string, params []json.RawMessage) (any, int, string)
 	case "getmempoolinfo":
 		return map[string]any{"loaded": true}, 0, ""
 	case "getnetworkinfo":
-		return map[string]any{"localrelay": true, "connections": 8}, 0, ""
+		return map[string]any{"localrelay": true}, 0, ""
+	case "getconnectioncount":
+		return 8, 0, ""
 	case "uptime":
 		return int64(f.now.Sub(f.started) / time.Second), 0, ""
 	case "getrawtransaction", "getmempoolentry":

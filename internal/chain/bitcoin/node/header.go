@@ -54,7 +54,7 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	if err := n.rpc.do(ctx, chainInfo, first); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := errors.Join(chainInfo.err, first.err); err != nil {
+	if err := firstError(chainInfo, first); err != nil {
 		return bitcoin.Header{}, err
 	}
 	if err := n.rightNetwork(info.Chain, genesis); err != nil {

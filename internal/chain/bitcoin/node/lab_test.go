@@ -2,6 +2,8 @@ package node_test
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,4 +60,148 @@ func open(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Confi
 		t.Fatal(err)
 	}
 	return &lab{Node: n, source: source, net: bitcoin.Watch(bitcoin.New(params), source, time.Now)}
+}
+
+func TestBtcd_with_its_own_certificate(t *testing.T) {
+	t.Parallel()
+	l := btcd(t, bitcointest.TLS())
+	best, err := l.source.Best(t.Context())
+	if err != nil || best.Cursor() != l.Tip(t) {
+		t.Errorf("Best() = %v, %v, want %v", best, err, l.Tip(t))
+	}
+}
+
+// each runs a test with each kind of node.
+func each(t *testing.T, test func(t *testing.T, l *lab)) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *lab{"btcd": btcd, "litecoind": litecoind} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t))
+		})
+	}
+}
+
+func TestRestart_of_a_node(t *testing.T) {
+	each(t, func(t *testing.T, l *lab) {
+		script := l.NewScript(t)
+		watch := chaintest.Watch{script: true}
+		pays := chaintest.Output{Script: script, Amount: l.Asset().Dust}
+		mined := l.Send(t, pays)
+		l.Mine(t, mined)
+		waits := l.Send(t, pays)
+		dust := l.Asset().Dust.String()
+		before := mustScan(t, l.net, chain.Cursor{}, watch, dust, dust)
+		l.Stop(t)
+		if _, err := l.net.Scan(t.Context(), before.Next, watch); err == nil || l.source.Health().Fault == "" {
+			t.Fatalf("Scan() = %v with the fault %q while the node is down", err, l.source.Health().Fault)
+		}
+		started := time.Now()
+		l.Start(t)
+		var pool struct{ Loaded *bool }
+		for pool.Loaded == nil || !*pool.Loaded { // litecoind reads its file
+			if l.Call(t, &pool, "getmempoolinfo"); l.Cookie == "" {
+				break
+			}
+		}
+		after, err := l.net.Scan(t.Context(), before.Next, watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.Unconfirmed != chain.Partial {
+			t.Errorf("it covers %q, although it may have forgotten something", after.Unconfirmed)
+		}
+		if after.ViewSince.Before(started.Add(-time.Second)) || !before.ViewSince.Before(started) {
+			t.Errorf("the view is since %v, and was since %v, want the restart at %v", after.ViewSince, before.ViewSince, started)
+		}
+		if after.Transfers[0].Tx != mined {
+			t.Errorf("the first transfer is of %s, want %s", after.Transfers[0].Tx, mined)
+		}
+		for _, transfer := range after.Transfers[1:] { // btcd forgets it
+			if transfer.Tx != waits || !transfer.FirstSeen.Equal(before.Transfers[1].FirstSeen) {
+				t.Errorf("%s was seen at %v, want %s at %v", transfer.Tx, transfer.FirstSeen, waits, before.Transfers[1].FirstSeen)
+			}
+		}
+	})
+}
+
+func TestRestart_of_ours(t *testing.T) {
+	each(t, func(t *testing.T, l *lab) {
+		script := l.NewScript(t)
+		before := time.Now().Truncate(time.Second)
+		l.Send(t, chaintest.Output{Script: script, Amount: l.Asset().Dust})
+		after := time.Now().Add(time.Second)
+		l.Mine(t)
+		s := mustScan(t, l.net, chain.Cursor{}, chaintest.Watch{script: true}, l.Asset().Dust.String())
+		if seen := s.Transfers[0].FirstSeen; seen.Before(before) || seen.After(after) {
+			t.Errorf("seen at %v, want the node's time between %v and %v", seen, before, after)
+		}
+	})
+}
+
+func TestLitecoind_that_takes_blocks_only(t *testing.T) {
+	t.Parallel()
+	l := litecoind(t, bitcointest.Arguments("-blocksonly"))
+	s := mustScan(t, l.net, chain.Cursor{}, chaintest.Watch{})
+	if s.Unconfirmed != chain.None || !s.ViewSince.IsZero() {
+		t.Errorf("it covers %q since %v, want no view", s.Unconfirmed, s.ViewSince)
+	}
+}
+
+func TestLitecoind_is_no_bitcoind(t *testing.T) {
+	t.Parallel()
+	l := litecoind(t)
+	source, err := node.New(node.Config{
+		URL: l.RPC, CookieFile: l.Cookie, Setting: "CHEQUER_BITCOIN_NODE", Chain: "regtest",
+		Genesis: chaincfg.RegressionNetParams.GenesisHash.String(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := source.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "it is a node of another coin, see CHEQUER_BITCOIN_NODE") {
+		t.Errorf("Best() = %v, want that it is a node of another coin", err)
+	}
+}
+
+func TestLitecoind_with_MWEB(t *testing.T) {
+	t.Parallel()
+	l := litecoind(t)
+	var home, hidden string
+	l.Call(t, nil, "createwallet", "wallet")
+	l.Call(t, &home, "getnewaddress")
+	mine := func(count int) { l.Call(t, nil, "generatetoaddress", count, home) }
+	const last = 431 // block before MWEB
+	mine(last - int(l.Tip(t).Height))
+	watch := chaintest.Watch{}
+	pays := func(amount string) { // from the wallet to a new address
+		var address string
+		var info struct{ ScriptPubKey string }
+		l.Call(t, &address, "getnewaddress", "", "bech32")
+		l.Call(t, &info, "getaddressinfo", address)
+		watch[info.ScriptPubKey] = true
+		l.Call(t, nil, "sendtoaddress", address, amount)
+	}
+	l.Call(t, &hidden, "getnewaddress", "", "mweb")
+	l.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
+	mustScan(t, l.net, chain.Cursor{}, watch)
+	mine(2)
+	mustScan(t, l.net, chain.Cursor{}, watch)
+
+	pays("0.25")
+	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mine(1)
+	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+
+	type coin struct {
+		TxID string `json:"txid"`
+		Vout *int   `json:"vout"` // nil in MWEB
+	}
+	var coins []coin
+	l.Call(t, &coins, "listunspent")
+	plain := slices.DeleteFunc(coins, func(c coin) bool { return c.Vout == nil })
+	l.Call(t, nil, "lockunspent", false, plain)
+	pays("0.5") // out of MWEB: only the block spells out whom
+	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mine(1)
+	mustScan(t, l.net, chain.Cursor{}, watch, "0.25", "0.5")
 }

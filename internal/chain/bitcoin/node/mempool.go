@@ -2,10 +2,6 @@ package node
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,14 +12,9 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-const (
-	// keptSightings is how long a sighting is kept once its transaction does not wait
-	// any more: longer than until the block that took it is read.
-	keptSightings = 2 * time.Hour
-	// txsAtOnce is how many transactions are asked for in one batch: the largest that
-	// nodes hand on, spelled out, must fit in an answer.
-	txsAtOnce = 25
-)
+// keptSightings is how long a sighting is kept once its transaction does not wait
+// any more: longer than until the block that took it is read.
+const keptSightings = 2 * time.Hour
 
 // mempool is what waits, as it was listed last. It may be large, so that only
 // what pays watched destinations is kept whole.
@@ -41,6 +32,7 @@ type entry struct {
 	number uint32      // of the last list that it is in
 	paid   []uint64    // hashes of scripts; nil until it is read
 	tx     *bitcoin.Tx // nil unless it pays a destination
+	took   []string    // outpoints that were watched when it was read
 	seen   time.Time   // zero while it is not known
 	asked  bool        // whether the node was asked for its time
 }
@@ -74,96 +66,6 @@ func (m *mempool) forget(tx string) {
 	if id, err := chainhash.NewHashFromStr(tx); err == nil {
 		delete(m.gone, *id)
 	}
-}
-
-// Waiting implements bitcoin.Source.
-func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
-	w, err := n.waiting(ctx, watched)
-	return w, n.done(ctx, readMempool, err)
-}
-
-// state is what a node tells of itself and of what waits.
-type state struct {
-	begin, end time.Time // when it was asked and when it had answered
-	ids        []string
-	pool       struct{ Loaded *bool } // nil in btcd: it keeps no mempool
-	network    struct {
-		LocalRelay  *bool // false when the node takes blocks only; nil in btcd
-		Connections int
-	}
-	uptime int64 // in seconds; negative when it does not tell
-}
-
-// waiting brings the mempool up to date. What was read stays when something
-// fails, and is not read again.
-func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
-	s, err := n.state(ctx)
-	if err != nil {
-		return bitcoin.Waiting{}, err
-	}
-	n.tell(func(h *chain.Health) { h.Peers = s.network.Connections })
-	if relay := s.network.LocalRelay; relay != nil && !*relay {
-		n.mempool.listed = time.Time{}
-		return bitcoin.Waiting{Coverage: chain.None}, nil
-	}
-	if err := n.mempool.update(s); err != nil {
-		return bitcoin.Waiting{}, err
-	}
-	if err := n.readNew(ctx, watched); err != nil {
-		return bitcoin.Waiting{}, err
-	}
-	if err := n.lookAgain(ctx, watched); err != nil {
-		return bitcoin.Waiting{}, err
-	}
-	if err := n.date(ctx); err != nil {
-		return bitcoin.Waiting{}, err
-	}
-	w := bitcoin.Waiting{Coverage: chain.Complete, Since: n.since(s), Txs: n.mempool.paying(watched)}
-	if s.loading() {
-		w.Coverage = chain.Partial
-	}
-	return w, nil
-}
-
-func (n *Node) state(ctx context.Context) (state, error) {
-	s := state{begin: n.config.Now()}
-	ids, pool := ask(&s.ids, "getrawmempool"), ask(&s.pool, "getmempoolinfo")
-	network, uptime := ask(&s.network, "getnetworkinfo"), ask(&s.uptime, "uptime")
-	if err := n.rpc.do(ctx, pool, network, uptime, ids); err != nil {
-		return state{}, err
-	}
-	s.end = n.config.Now()
-	if network.err != nil && unknown(network.err) {
-		network.err = nil
-	}
-	if uptime.err != nil || s.uptime < 0 || s.uptime > int64(100*365*24*time.Hour/time.Second) {
-		s.uptime = -1
-	}
-	return s, errors.Join(ids.err, pool.err, network.err)
-}
-
-// loading tells whether the node still reads the mempool that it saved.
-func (s state) loading() bool { return s.pool.Loaded != nil && !*s.pool.Loaded }
-
-// since is when the node started, after which it forgets no sighting. It tells
-// whole seconds; the earliest that is sure is kept while it may be the same start.
-func (n *Node) since(s state) time.Time {
-	if s.uptime < 0 {
-		if n.began.IsZero() {
-			n.began = s.begin
-		}
-		return n.began
-	}
-	up := time.Duration(s.uptime) * time.Second
-	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
-	if n.began.IsZero() || earliest.After(n.began) {
-		n.began = latest
-		n.config.Log.Info("node started", "node", n.host, "at", latest.UTC())
-	}
-	if latest.Before(n.began) {
-		n.began = latest
-	}
-	return n.began
 }
 
 // update takes in which transactions wait.
@@ -246,103 +148,6 @@ func pays(tx bitcoin.Tx, watched chain.Watched) bool {
 	return slices.ContainsFunc(tx.Outputs, func(out bitcoin.Output) bool { return watched.Destination(out.Script) })
 }
 
-// readNew reads the transactions that were not read yet.
-func (n *Node) readNew(ctx context.Context, watched chain.Watched) error {
-	var ids []chainhash.Hash
-	for id, e := range n.mempool.entries {
-		if e.paid == nil {
-			ids = append(ids, id)
-		}
-	}
-	return n.readTxs(ctx, ids, watched)
-}
-
-// lookAgain reads transactions again that may pay destinations which came since.
-func (n *Node) lookAgain(ctx context.Context, watched chain.Watched) error {
-	m := &n.mempool
-	scripts, next := watched.Since(m.mark)
-	if next < m.mark { // it begins anew
-		scripts, next = watched.Since(0)
-	}
-	fresh := map[uint64]bool{}
-	for s := range scripts {
-		fresh[hashScript(s)] = true
-	}
-	var ids []chainhash.Hash
-	if len(fresh) > 0 {
-		for id, e := range m.entries {
-			if e.tx == nil && slices.ContainsFunc(e.paid, func(h uint64) bool { return fresh[h] }) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	if err := n.readTxs(ctx, ids, watched); err != nil {
-		return err
-	}
-	m.mark = next
-	return nil
-}
-
-// readTxs reads transactions that wait. One that does not wait any more is no error.
-func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.Watched) error {
-	for some := range slices.Chunk(ids, txsAtOnce) {
-		requests := make([]*request, len(some))
-		for i, id := range some {
-			requests[i] = ask(new(json.RawMessage), "getrawtransaction", id.String(), n.config.BlocksAsJSON)
-			if !n.config.BlocksAsJSON {
-				requests[i].params = requests[i].params[:1]
-			}
-		}
-		if err := n.rpc.do(ctx, requests...); err != nil {
-			return err
-		}
-		for i, id := range some {
-			tx, err := n.readTx(ctx, id.String(), requests[i])
-			if refused(err, codeNotFound) {
-				n.mempool.leave(id, n.mempool.entries[id], n.config.Now())
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			n.mempool.entries[id].take(tx, watched)
-		}
-	}
-	return nil
-}
-
-// readTx reads the answer to a getrawtransaction.
-func (n *Node) readTx(ctx context.Context, id string, r *request) (bitcoin.Tx, error) {
-	if r.err != nil {
-		return bitcoin.Tx{}, r.err
-	}
-	answer := *r.result.(*json.RawMessage)
-	var text string
-	var told tx
-	var read bitcoin.Tx
-	err := json.Unmarshal(answer, &text)
-	if err == nil {
-		if read, err = parseTx(text); err != nil {
-			// The network may know transactions that our library cannot read.
-			err = n.rpc.call(ctx, &told, "getrawtransaction", id, true)
-		}
-	} else {
-		err = json.Unmarshal(answer, &told)
-	}
-	if err != nil {
-		return bitcoin.Tx{}, err
-	}
-	if told.TxID != "" {
-		if read, _, err = told.read(); err != nil {
-			return bitcoin.Tx{}, err
-		}
-	}
-	if read.ID != id {
-		return bitcoin.Tx{}, fmt.Errorf("asked for transaction %s it gives %q", id, read.ID)
-	}
-	return read, sane(read)
-}
-
 // take keeps what matters of a transaction.
 func (e *entry) take(tx bitcoin.Tx, watched chain.Watched) {
 	e.paid = make([]uint64, len(tx.Outputs)) // not nil
@@ -352,4 +157,23 @@ func (e *entry) take(tx bitcoin.Tx, watched chain.Watched) {
 	if pays(tx, watched) {
 		e.tx = &tx
 	}
+	for _, o := range tx.Spends {
+		if watched.Outpoint(o) {
+			e.took = append(e.took, o)
+		}
+	}
+}
+
+// conflicts are the transactions that have watched outpoints now: of those that
+// spend the same, one waits.
+func (m *mempool) conflicts(watched chain.Watched, now time.Time) (all []chain.Conflict) {
+	for id, e := range m.entries {
+		for _, o := range e.took {
+			if watched.Outpoint(o) {
+				all = append(all, chain.Conflict{Outpoint: o, Tx: id.String(), Seen: now})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b chain.Conflict) int { return strings.Compare(a.Outpoint, b.Outpoint) })
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,7 +141,7 @@ func TestWaiting_of_btcd_has_the_time_of_all_at_once(t *testing.T) {
 	if got, want := n.Seen(tx), noon.Truncate(time.Second).Add(-time.Hour+time.Second); !got.Equal(want) {
 		t.Errorf("Seen() = %v, want the node's %v", got, want)
 	}
-	if w.Coverage != chain.Complete || !w.Since.Equal(noon.Add(-time.Hour)) {
+	if w.Coverage != chain.Complete || !w.Since.Equal(noon.Add(-48*time.Hour)) {
 		t.Errorf("coverage %q since %v", w.Coverage, w.Since)
 	}
 	f.wait(time.Second)
@@ -182,7 +183,7 @@ func TestWaiting_since(t *testing.T) {
 			t.Errorf("since %v, want %v", got, want)
 		}
 	}
-	start := noon.Add(-time.Hour)
+	start := noon.Add(-48 * time.Hour)
 	since(start)
 	f.wait(300 * time.Millisecond)
 	since(start) // although the node rounds down, and our clock did not
@@ -240,6 +241,32 @@ func TestWaiting_while_the_saved_mempool_is_read_is_partial(t *testing.T) {
 	}
 }
 
+// outpoints watches some outpoints beside the scripts.
+type outpoints struct {
+	chaintest.Watch
+	taken []string
+}
+
+func (w outpoints) Outpoint(o string) bool { return slices.Contains(w.taken, o) }
+
+func TestWaiting_for_a_day_after_a_start_is_partial_with_conflicts(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	f.started = noon
+	n, tx := f.source(), f.send(destination(1), 1000)
+	spent := f.mempool[0].TxIn[0].PreviousOutPoint.String()
+	f.wait(time.Hour)
+	w := mustWait(t, n, outpoints{chaintest.Watch{}, []string{spent}})
+	want := []chain.Conflict{{Outpoint: spent, Tx: tx, Seen: f.clock()}}
+	if diff := cmp.Diff(w.Conflicts, want); diff != "" || w.Coverage != chain.Partial {
+		t.Errorf("%q, conflicts (-got +want):\n%s", w.Coverage, diff)
+	}
+	f.wait(23 * time.Hour)
+	if w := mustWait(t, n, chaintest.Watch{}); len(w.Conflicts) > 0 || w.Coverage != chain.Complete {
+		t.Errorf("after a day %q with the conflicts %v, want it complete", w.Coverage, w.Conflicts)
+	}
+}
+
 func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
@@ -248,6 +275,35 @@ func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
 	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
 	if w.Coverage != chain.None || !w.Since.IsZero() || len(w.Txs) > 0 {
 		t.Errorf("Waiting() = %+v, want no view", w)
+	}
+}
+
+func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	n := f.source(func(c *node.Config) { c.Chain = "main" })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(-48 * time.Hour)) {
+		t.Errorf("since %v, want the node's start", w.Since)
+	}
+	f.answers["getconnectioncount"] = says(0)
+	f.wait(time.Minute)
+	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "it has no peers") {
+		t.Errorf("Waiting() = %v with the fault %q, want that it has no peers", err, n.Health().Fault)
+	}
+	f.set(func() { clear(f.answers) })
+	f.wait(time.Minute)
+	for range 2 {
+		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Minute)) || w.Coverage != chain.Complete {
+			t.Errorf("%q since %v, want that it has peers again", w.Coverage, w.Since)
+		}
+	}
+	f.wait(time.Minute)
+	f.set(func() { f.started = f.now })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock()) {
+		t.Errorf("since %v, want the restart", w.Since)
+	}
+	if h := n.Health(); h.Peers != 8 || h.Fault != "" || h.Source != "node at "+strings.TrimPrefix(f.server.URL, "http://") {
+		t.Errorf("Health() = %+v", h)
 	}
 }
 

@@ -41,8 +41,9 @@ type Config struct {
 }
 
 // Node is a node of the merchant's own, which is believed alone. It implements
-// bitcoin.Source. Its mempool is complete, so that what spends an outpoint is of
-// no interest: what is absent is gone.
+// bitcoin.Source. Its mempool is complete once it has run for a while: what is
+// absent is gone. Every block is read, so that a double spend in one is found
+// without our telling what to look for.
 type Node struct {
 	config  Config
 	host    string
@@ -52,6 +53,8 @@ type Node struct {
 	read    blocks
 	mempool mempool
 	began   time.Time // when the node started, as far as it says; by our clock
+	alone   bool      // it had no peers when it was asked last
+	joined  time.Time // when it had some again; zero when it always had
 
 	mu     sync.Mutex
 	health chain.Health
@@ -96,12 +99,13 @@ func New(c Config) (*Node, error) {
 // Wake implements bitcoin.Source: a node is asked now and then, and never rings.
 func (n *Node) Wake() <-chan struct{} { return nil }
 
-// Inputs implements bitcoin.Source.
+// Inputs implements bitcoin.Source: there are none.
 func (n *Node) Inputs(mark uint64) (iter.Seq[string], uint64) {
 	return func(func(string) bool) {}, mark
 }
 
-// Pending implements bitcoin.Source.
+// Pending implements bitcoin.Source: a mempool holds nothing that a block of the
+// best chain conflicts with.
 func (n *Node) Pending(string) bool { return false }
 
 // Health implements bitcoin.Source.

@@ -5,6 +5,37 @@ import (
 	"time"
 )
 
+// since is since when the node's sightings are without a gap: its start, or when
+// it found peers again.
+func (n *Node) since(s state) time.Time {
+	if n.alone {
+		n.alone, n.joined = false, s.begin
+	}
+	if start := n.start(s); start.After(n.joined) {
+		return start
+	}
+	return n.joined
+}
+
+// start is when the node started, by our clock: our first look when it does not
+// tell. It tells whole seconds; the earliest time that is sure is kept for as long
+// as it may be the same start.
+func (n *Node) start(s state) time.Time {
+	up := time.Duration(s.uptime) * time.Second
+	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
+	switch {
+	case s.uptime < 0 && n.began.IsZero():
+		n.began = s.begin
+	case s.uptime < 0:
+	case n.began.IsZero() || earliest.After(n.began):
+		n.began = latest
+		n.config.Log.Info("node started", "node", n.host, "at", latest.UTC())
+	case latest.Before(n.began):
+		n.began = latest
+	}
+	return n.began
+}
+
 // date finds out when the node saw the transactions that pay destinations.
 func (n *Node) date(ctx context.Context) error {
 	var requests []*request

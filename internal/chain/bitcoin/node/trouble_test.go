@@ -64,7 +64,7 @@ func TestNode_trouble(t *testing.T) {
 			f.handler = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 		}, "it cannot be reached: EOF"},
 		"another password": {func(f *fake) { f.pass = "changed" }, "it refuses the user or password in CHEQUER_BITCOIN_NODE"},
-		"not from here":    {func(f *fake) { f.handler = page(403, "") }, "it does not serve this machine: see its setting rpcallowip"},
+		"not from here":    {func(f *fake) { f.handler = page(403, "") }, "it forbids us to ask: see its settings rpcallowip and rpcwhitelist"},
 		"warming up": {func(f *fake) {
 			f.answers["getblockchaininfo"] = refuses(-28, "Loading block index…")
 			f.answers["getblockhash"] = f.answers["getblockchaininfo"]
@@ -113,7 +113,7 @@ func TestNode_trouble(t *testing.T) {
 		"no hashes wait": {func(f *fake) { f.answers["getrawmempool"] = says([]string{"ZZ"}) }, `it says "ZZ" where a hash must be`},
 		"another transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(encode(f.best[3].Transactions[0])) },
 			"asked for transaction "},
-		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(12) }, "cannot unmarshal number"},
+		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(12) }, "it answers something else"},
 		"a negative amount that waits": {func(f *fake) {
 			f.mempool[0].TxOut[0].Value = -1
 		}, "pays -1 units in output 0"},

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/config"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// endpoints is an EVM network that is watched through several endpoints.
+type endpoints struct {
+	*ethereum.Scanner
+	quorum *quorum.Quorum
+}
+
+// evmNetworks are the EVM networks that the settings name. Those that are off and
+// offered by default otherwise can be offered unwatched.
+func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
+	tokens, err := tokensOf(c)
+	if err != nil {
+		return nil, fmt.Errorf("CHEQUER_EVM_TOKENS: %w", err)
+	}
+	var found []live
+	for _, params := range ethereum.Networks {
+		how, list := c.EVM.RPC(string(params.ID))
+		setting := config.RPCSetting(string(params.ID))
+		params.Assets = slices.Concat(params.Assets, tokens[params.ID])
+		if how == config.RPCOff {
+			if offered := params.ID == ethereum.Mainnet.ID || params.ID == ethereum.Base.ID; offered && !c.EVM.Trial() {
+				found = append(found, live{Network: ethereum.New(params), setting: setting})
+			}
+			continue
+		}
+		if how == config.RPCPublic {
+			list = nil
+			for _, address := range params.Public {
+				list = append(list, config.Endpoint{URL: address})
+			}
+		}
+		l, err := watchEVM(c, params, list, now, log)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", setting, err)
+		}
+		l.setting = setting
+		found = append(found, l)
+	}
+	return found, nil
+}
+
+// watchEVM watches a network through endpoints.
+func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, now func() time.Time, log *slog.Logger) (live, error) {
+	qc := quorum.Config{
+		Network: params.ID, ChainID: params.ChainID, Tags: params.Tags, AddressQueries: bool(c.EVM.AddressQueries),
+		Poll: pollFor(params.BlockTime), Now: now, Chance: rand.Float64, Log: log,
+	}
+	for _, e := range list {
+		qc.Endpoints = append(qc.Endpoints, quorum.Endpoint{URL: e.URL, Operator: e.Operator, Trusted: e.Trusted})
+	}
+	q, err := quorum.New(qc)
+	if err != nil {
+		return live{}, err
+	}
+	scanner := ethereum.Watch(ethereum.New(params), q, now)
+	if len(scanner.Assets()) == 0 {
+		return live{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS")
+	}
+	return live{
+		Network: endpoints{scanner, q}, probe: q.Probe,
+		details: func() []Finding { return findingsOf(q) },
+	}, nil
+}
+
+// pollFor is how often a network is asked for its newest block: often enough for
+// its blocks, and no burden for endpoints that cost nothing.
+func pollFor(blockTime time.Duration) time.Duration {
+	return min(max(blockTime/2, time.Second), 4*time.Second)
+}
+
+// findingsOf say how the endpoints fare that were probed.
+func findingsOf(q *quorum.Quorum) []Finding {
+	var found []Finding
+	if says := q.Narrow(); says != "" {
+		found = append(found, Finding{Level: LevelWarn, About: "endpoints", Says: says})
+	}
+	for _, r := range q.Reports() {
+		f := Finding{Level: LevelOK, About: "endpoint " + r.Name, Says: fmt.Sprintf("at block %s, answered in %s", grouped(r.Height), r.Latency.Round(time.Millisecond))}
+		if r.Fault != "" {
+			f.Level, f.Says = LevelWarn, r.Fault
+		}
+		if r.Trusted {
+			f.Says = "own node, " + f.Says
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// tokensOf reads the tokens beside those that are offered by default: the code of
+// a listed one, such as USDT, or network:CODE:contract:decimals:RATE, where RATE
+// says what it is priced as.
+func tokensOf(c config.Config) (map[chain.ID][]chain.Asset, error) {
+	found := map[chain.ID][]chain.Asset{}
+	codes, contracts := map[string]bool{}, map[string]bool{}
+	for _, p := range ethereum.Networks {
+		for _, a := range p.Assets {
+			codes[a.Code], contracts[string(p.ID)+strings.ToLower(a.Contract)] = true, true
+		}
+	}
+	for _, text := range c.EVM.TokenList() {
+		asset, err := tokenOf(text)
+		if err != nil {
+			return nil, err
+		}
+		contract := string(asset.Network) + strings.ToLower(asset.Contract)
+		if codes[asset.Code] || contracts[contract] {
+			return nil, fmt.Errorf("%q: there is such a code or contract already", text)
+		}
+		codes[asset.Code], contracts[contract] = true, true
+		found[asset.Network] = append(found[asset.Network], asset)
+	}
+	return found, nil
+}
+
+// tokenOf reads one token.
+func tokenOf(text string) (chain.Asset, error) {
+	fields := strings.Split(text, ":")
+	if len(fields) == 1 {
+		for _, p := range ethereum.Networks {
+			if i := slices.IndexFunc(p.More, func(a chain.Asset) bool { return a.Code == text }); i >= 0 {
+				return p.More[i], nil
+			}
+		}
+		return chain.Asset{}, fmt.Errorf("%q is no token that we list: describe it as network:CODE:contract:decimals:RATE", text)
+	}
+	i := slices.IndexFunc(ethereum.Networks, func(p ethereum.Params) bool { return string(p.ID) == fields[0] })
+	if len(fields) != 5 || i < 0 {
+		return chain.Asset{}, fmt.Errorf("%q is not like base:CODE:0x…:6:USDC", text)
+	}
+	contract, err := keys.ParseEthereumAddress(fields[2])
+	decimals, numberErr := strconv.ParseUint(fields[3], 10, 8)
+	switch {
+	case err != nil:
+		return chain.Asset{}, fmt.Errorf("%q: %w", text, err)
+	case numberErr != nil || decimals > 24:
+		return chain.Asset{}, fmt.Errorf("%q: %q is no number of decimals", text, fields[3])
+	case !isCode(fields[1]) || !isCode(fields[4]):
+		return chain.Asset{}, fmt.Errorf("%q: a code is 2 to 20 capital letters, digits and hyphens", text)
+	}
+	return ethereum.Networks[i].Token(fields[1], contract, money.Currency{Code: fields[4], Decimals: int32(decimals)}), nil
+}
+
+func isCode(text string) bool {
+	odd := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' }
+	return len(text) >= 2 && len(text) <= 20 && !strings.ContainsFunc(text, odd)
+}
+
+// probeDetails asks a network's source how it stands, and gives what is to be said
+// of its parts.
+func probeDetails(ctx context.Context, l live) ([]Finding, error) {
+	err := probe(ctx, l)
+	if l.details == nil {
+		return nil, err
+	}
+	return l.details(), err
+}

@@ -1,0 +1,165 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/bitcoin/node"
+	"chequer/internal/chain/chaintest"
+)
+
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 2)
+	for i := range 4 {
+		f.send(destination(i), int64(1000+i))
+	}
+	f.mine()
+	message := f.best[3]
+	want, err := bitcoin.NewBlock(3, message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		getblock answer
+		json     bool
+	}{
+		"as the network spells it": {nil, false},
+		"in the node's words":      {says(inWords(message)), true},
+		"in the node's words when it cannot be parsed": {func(params []json.RawMessage) (any, int, string) {
+			if string(params[1]) == "0" {
+				return encode(message)[:400], 0, ""
+			}
+			return inWords(message), 0, ""
+		}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f.answers["getblock"] = test.getblock
+			got, err := f.source(func(c *node.Config) { c.BlocksAsJSON = test.json }).Block(t.Context(), message.BlockHash().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, want); diff != "" {
+				t.Errorf("Block() differs (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// inWords spells a block out as getblock does, with parts of MWEB in between.
+func inWords(b *wire.MsgBlock) json.RawMessage {
+	var txs []string
+	for i, tx := range b.Transactions {
+		in := `{"coinbase":"00"}`
+		if i > 0 {
+			in = fmt.Sprintf(`{"ismweb":true,"output_id":"00"},{"ismweb":false,"txid":%q,"vout":%d}`,
+				tx.TxIn[0].PreviousOutPoint.Hash, tx.TxIn[0].PreviousOutPoint.Index)
+		}
+		out := fmt.Sprintf(`{"ismweb":true,"output_id":"00"},{"value":%d.%08d,"n":0,"scriptPubKey":{"hex":"%X"}}`,
+			tx.TxOut[0].Value/1e8, tx.TxOut[0].Value%1e8, tx.TxOut[0].PkScript)
+		txs = append(txs, fmt.Sprintf(`{"txid":%q,"vin":[%s],"vout":[%s]}`, tx.TxHash(), in, out))
+	}
+	return json.RawMessage(`{"tx":[` + strings.Join(txs, ",") + `]}`)
+}
+
+func TestBlock_in_words_refuses(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 2)
+	f.send(destination(1), 1000)
+	f.mine()
+	good := string(inWords(f.best[3]))
+	if json.Valid([]byte(good)) && strings.Count(good, "0.00001000") != 1 {
+		t.Fatal(good)
+	}
+	tests := map[string]struct{ words, want string }{
+		"a part of a unit":    {strings.Replace(good, "0.00001000", "0.000010001", 1), "makes no sense"},
+		"too much for anyone": {strings.Replace(good, "0.00001000", "99999999999", 1), "makes no sense"},
+		"less than nothing":   {strings.Replace(good, "0.00001000", "-0.00001000", 1), "pays -1000 units in output 0"},
+		"a huge exponent":     {strings.Replace(good, "0.00001000", "1e999999999", 1), "makes no sense"},
+		"an amount in quotes": {strings.Replace(good, "0.00001000", `"0.00001000x"`, 1), "it answers something else"},
+		"no amount":           {strings.Replace(good, `"value":0.00001000,`, "", 1), "makes no sense"},
+		"a script of letters": {strings.Replace(good, destination(1)[:8], "xyxyxyxy", 1), "makes no sense"},
+		"another order":       {strings.Replace(good, `"n":0`, `"n":7`, 1), "makes no sense"},
+		"no hash":             {strings.Replace(good, `"txid":"`, `"txid":"x`, 1), "where a hash must be"},
+		"an input of no hash": {strings.Replace(good, `"ismweb":false,"txid":"`, `"ismweb":false,"txid":"x`, 1), "where a hash must be"},
+		"other transactions":  {string(inWords(f.best[2])), "its transactions are not those of its header"},
+		"no transactions":     {`{"tx":[]}`, "its transactions are not those of its header"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.words == good {
+				t.Fatal("the test changes nothing")
+			}
+			f.answers["getblock"] = says(json.RawMessage(test.words))
+			n := f.source(func(c *node.Config) { c.BlocksAsJSON = true })
+			block, err := n.Block(t.Context(), f.best[3].BlockHash().String())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Block() = %+v, %v, want %q", block, err, test.want)
+			}
+		})
+	}
+}
+
+func TestConcerns(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 2)
+	f.send(destination(1), 1000)
+	f.send(destination(2), 1000)
+	f.mine()
+	n, hash := f.source(), f.best[3].BlockHash().String()
+	concerns := func(want bool, scripts ...string) {
+		t.Helper()
+		got, err := n.Concerns(t.Context(), hash, slices.Values(scripts))
+		if err != nil || got != want {
+			t.Errorf("Concerns(%q) = %t, %v, want %t", scripts, got, err, want)
+		}
+	}
+	concerns(true, destination(3)) // it was not read yet
+	if _, err := n.Block(t.Context(), hash); err != nil {
+		t.Fatal(err)
+	}
+	concerns(true, destination(1))
+	concerns(true, destination(3), destination(2))
+	concerns(true, "51") // of the coinbase
+	concerns(false, destination(3), destination(4))
+	concerns(false)
+	for range 200 {
+		f.mine()
+		if _, err := n.Block(t.Context(), f.best[len(f.best)-1].BlockHash().String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	concerns(true, destination(3)) // it is forgotten
+}
+
+func TestScan_reads_each_block_once(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 120)
+	for i := range 5 {
+		f.send(destination(i), 1000)
+		f.mine()
+	}
+	scanner, watch := scannerOf(f.source(), f.clock), chaintest.Watch{destination(1): true}
+	cursor := mustScan(t, scanner, chain.Cursor{}, watch, "0.00001").Next
+	delete(watch, destination(1))
+	f.calls = map[string]int{}
+	watch[destination(9)] = true
+	mustScan(t, scanner, cursor, watch)
+	if got := f.calls["getblock"]; got != 0 {
+		t.Errorf("%d blocks were read again for a destination that none pays", got)
+	}
+	watch[destination(3)] = true
+	mustScan(t, scanner, cursor, watch, "0.00001")
+	if got := f.calls["getblock"]; got != 1 {
+		t.Errorf("%d blocks were read again for a destination that one pays", got)
+	}
+}

@@ -1,0 +1,70 @@
+package node_test
+
+import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"chequer/internal/chain/bitcoin/node"
+)
+
+func TestCookie_is_read_again_when_the_node_has_another(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	file := filepath.Join(t.TempDir(), ".cookie")
+	n := f.source(func(c *node.Config) { c.CookieFile, c.User, c.Password = file, "", "" })
+	best := func(want string) {
+		t.Helper()
+		_, err := n.Best(t.Context())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Best() = %v, want %q", err, want)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	best("read the cookie file that the node writes when it starts: open " + file)
+	write("lab:secret\n")
+	best("")
+	f.set(func() { f.pass = "another" })
+	best("it refuses the password in the cookie file " + file + ": see CHEQUER_BITCOIN_NODE")
+	write("lab:another")
+	best("")
+}
+
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 1)
+	file := filepath.Join(t.TempDir(), "rpc.cert")
+	one := httptest.NewTLSServer(http.HandlerFunc(f.serve))
+	t.Cleanup(one.Close)
+	n := f.source(func(c *node.Config) { c.URL, c.CertFile = one.URL, file })
+	best := func(want string) {
+		t.Helper()
+		_, err := n.Best(t.Context())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Best() = %v, want %q", err, want)
+		}
+	}
+	write := func(b []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	best("read the node's certificate: open " + file)
+	write([]byte("none"))
+	best("there is none in " + file)
+	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate().Raw}))
+	best("")
+
+	n = f.source(func(c *node.Config) { c.URL = one.URL })
+	best("it cannot be reached: tls: failed to verify certificate")
+}

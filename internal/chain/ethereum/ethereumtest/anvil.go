@@ -1,0 +1,155 @@
+// Package ethereumtest starts a real EVM node for tests, with a lab's hands on it:
+// it pays with tokens of its own make, mines and reorganises.
+package ethereumtest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// patience is how long a node may take to do something on a busy machine.
+const patience = time.Minute
+
+// Node is a running anvil. With a Network method beside it, it is a
+// chaintest.Lab. Its methods fail the test themselves; they are for one goroutine.
+type Node struct {
+	// RPC is its URL, ChainID tells its network from others.
+	RPC     string
+	ChainID uint64
+	// Token and FeeToken are ERC-20 contracts; of the second, a tenth of each
+	// transfer does not arrive. Odd logs what looks like a transfer.
+	Token, FeeToken, Odd string
+
+	senders []string
+	next    int               // of senders
+	txs     map[string]signed // by hash
+}
+
+// Anvil starts anvil as the node of a network, with the contracts deployed. Where
+// fetch.sh could not install it the test is skipped, but fails in CI.
+func Anvil(t *testing.T, chainID uint64) *Node {
+	t.Helper()
+	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
+	program := filepath.Join(cache, "chequer", "bin", "anvil")
+	if _, err := exec.LookPath(program); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is not installed", program)
+		}
+		t.Skipf("%s is not installed", program)
+	}
+	port := freePort(t)
+	n := &Node{RPC: "http://127.0.0.1:" + port, ChainID: chainID, txs: map[string]signed{}}
+	start(t, exec.Command(program,
+		"--host", "127.0.0.1", "--port", port, "--silent", "--no-mining", "--accounts", strconv.Itoa(maxSenders),
+		"--chain-id", strconv.FormatUint(chainID, 10), "--base-fee", "0"))
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		err := n.call(&n.senders, "eth_accounts")
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("anvil does not answer: %v", err)
+		}
+	}
+	n.Token = n.Deploy(t, Code("token", 0))
+	n.FeeToken = n.Deploy(t, Code("token", 10))
+	n.Odd = n.Deploy(t, Code("odd"))
+	return n
+}
+
+// start starts a program that ends with the test, and with the test's process
+// however that ends.
+func start(t *testing.T, command *exec.Cmd) {
+	t.Helper()
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait()
+	}()
+	watch := exec.Command("sh", "-c", `cat >/dev/null; kill -9 "$1"`, "watch", strconv.Itoa(command.Process.Pid))
+	alive, err := watch.StdinPipe()
+	if err == nil {
+		err = watch.Start()
+	}
+	t.Cleanup(func() {
+		if watch.Process != nil { // first, so that it never kills a stranger
+			_ = watch.Process.Kill()
+			_ = watch.Wait()
+			_ = alive.Close()
+		}
+		_ = command.Process.Kill()
+		<-ended
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freePort finds a port that nobody listens on, below those that systems give to
+// outgoing connections, so that it stays free until the node takes it.
+func freePort(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// Call calls a method of the node and reads its result; nil is not read.
+func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
+	t.Helper()
+	if err := n.call(result, method, params...); err != nil {
+		t.Fatalf("anvil: %s: %v", method, err)
+	}
+}
+
+func (n *Node) call(result any, method string, params ...any) error {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, params...)})
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Post(n.RPC, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Result json.RawMessage
+		Error  *struct{ Message string }
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	if answer.Error != nil {
+		return fmt.Errorf("%s", answer.Error.Message)
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(answer.Result, result)
+}

@@ -1,0 +1,225 @@
+package ethereumtest
+
+import (
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/sha3"
+
+	"chequer/internal/chain/chaintest"
+)
+
+// The contracts, made of tokens.sol by solc 0.8.30 with
+//
+//	{"evmVersion": "paris", "optimizer": {"enabled": true, "runs": 1},
+//	 "metadata": {"bytecodeHash": "none", "appendCBOR": false}}
+//
+//go:embed token.hex odd.hex
+var contracts embed.FS
+
+// Code is a contract of tokens.sol with the arguments that it is made with.
+func Code(contract string, arguments ...int64) string {
+	text, err := contracts.ReadFile(contract + ".hex")
+	if err != nil {
+		panic(err)
+	}
+	code := "0x" + strings.ReplaceAll(string(text), "\n", "")
+	for _, a := range arguments {
+		code += number(big.NewInt(a))
+	}
+	return code
+}
+
+// number is a whole number as contracts are told it.
+func number(n *big.Int) string { return fmt.Sprintf("%064x", n) }
+
+// account is an address as contracts are told it.
+func account(address string) string {
+	return strings.Repeat("0", 24) + strings.TrimPrefix(address, "0x")
+}
+
+// Data is a call of a contract: a method as "transfer(address,uint256)" and its
+// arguments.
+func Data(method string, arguments ...any) string {
+	data := "0x" + hex.EncodeToString(keccak([]byte(method))[:4])
+	for _, a := range arguments {
+		switch a := a.(type) {
+		case string:
+			data += account(a)
+		case *big.Int:
+			data += number(a)
+		}
+	}
+	return data
+}
+
+func keccak(data []byte) []byte {
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write(data)
+	return hash.Sum(nil)
+}
+
+// maxSenders is how many accounts there are. Each pays once, so that transactions
+// can be mined in any order.
+const maxSenders = 200
+
+// gas is enough for everything that the lab does.
+const gas = 3_000_000
+
+// signed is a transaction that can be sent.
+type signed struct {
+	raw   string
+	from  string
+	nonce string
+	price int64
+}
+
+// sign makes a transaction of the next sender, which nobody hears of before it is
+// mined.
+func (n *Node) sign(t *testing.T, to, data string) (tx string) {
+	t.Helper()
+	from := n.senders[n.next]
+	n.next++
+	var nonce string
+	n.Call(t, &nonce, "eth_getTransactionCount", from, "latest")
+	return n.signFrom(t, signed{from: from, nonce: nonce, price: 1_000_000_000}, to, data)
+}
+
+func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
+	t.Helper()
+	fields := map[string]any{
+		"from": s.from, "nonce": s.nonce, "data": data, "gas": fmt.Sprintf("0x%x", gas), "gasPrice": fmt.Sprintf("0x%x", s.price),
+		"chainId": fmt.Sprintf("0x%x", n.ChainID), "value": "0x0",
+	}
+	if to != "" {
+		fields["to"] = to
+	}
+	n.Call(t, &s.raw, "eth_signTransaction", fields)
+	raw, err := hex.DecodeString(strings.TrimPrefix(s.raw, "0x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx = "0x" + hex.EncodeToString(keccak(raw))
+	n.txs[tx] = s
+	return tx
+}
+
+// Transact makes a transaction that calls a contract; Mine puts it into a block.
+func (n *Node) Transact(t *testing.T, contract, data string) (tx string) {
+	t.Helper()
+	return n.sign(t, contract, data)
+}
+
+// Deploy puts a contract on the chain.
+func (n *Node) Deploy(t *testing.T, code string) (address string) {
+	t.Helper()
+	tx := n.sign(t, "", code)
+	n.Mine(t, tx)
+	var receipt struct{ ContractAddress, Status string }
+	n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
+	if receipt.Status != "0x1" {
+		t.Fatal("anvil: the contract was not deployed")
+	}
+	return receipt.ContractAddress
+}
+
+// Place puts the token at another address, such as that of a real one.
+func (n *Node) Place(t *testing.T, address string) {
+	t.Helper()
+	var code string
+	n.Call(t, &code, "eth_getCode", n.Token, "latest")
+	n.Call(t, nil, "anvil_setCode", address, code)
+	n.Token = address
+}
+
+// NewScript makes an address that nothing was paid to.
+func (n *Node) NewScript(*testing.T) string {
+	return fmt.Sprintf("0x%016x%024x", rand.Uint64(), rand.Uint64())
+}
+
+// Send makes a transaction that pays with the token. Mine puts it into a block:
+// there is no mempool for us.
+func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
+	t.Helper()
+	return n.sign(t, n.Token, payment(outputs))
+}
+
+// Replace makes a transaction that takes the place of another one that waits.
+func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (replacement string) {
+	t.Helper()
+	s := n.txs[tx]
+	delete(n.txs, tx)
+	s.price *= 2
+	return n.signFrom(t, s, n.Token, payment(outputs))
+}
+
+// payment calls pay(address[],uint256[]).
+func payment(outputs []chaintest.Output) string {
+	count := int64(len(outputs))
+	data := Data("pay(address[],uint256[])", big.NewInt(64), big.NewInt(64+32+32*count), big.NewInt(count))
+	for _, o := range outputs {
+		data += account(o.Script)
+	}
+	data += number(big.NewInt(count))
+	for _, o := range outputs {
+		data += number(o.Amount.Minor())
+	}
+	return data
+}
+
+// Mine makes a block with some transactions.
+func (n *Node) Mine(t *testing.T, txs ...string) {
+	t.Helper()
+	for _, tx := range txs {
+		s, known := n.txs[tx]
+		if !known {
+			t.Fatalf("anvil: transaction %s was replaced", tx)
+		}
+		n.Call(t, nil, "eth_sendRawTransaction", s.raw)
+	}
+	n.Call(t, nil, "evm_mine")
+}
+
+// Reorganise takes the newest blocks, down to the lowest that holds one of the
+// transactions, off the chain for one more without any.
+func (n *Node) Reorganise(t *testing.T, txs ...string) {
+	t.Helper()
+	tip := n.height(t)
+	lowest := tip
+	for _, tx := range txs {
+		var receipt struct{ BlockNumber string }
+		n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
+		lowest = min(lowest, parse(t, receipt.BlockNumber))
+	}
+	n.Call(t, nil, "anvil_reorg", tip-lowest+1, []any{})
+	n.Call(t, nil, "anvil_dropAllTransactions")
+	n.Mine(t)
+}
+
+func (n *Node) height(t *testing.T) int64 {
+	t.Helper()
+	var height string
+	n.Call(t, &height, "eth_blockNumber")
+	return parse(t, height)
+}
+
+func parse(t *testing.T, text string) (number int64) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "0x%x", &number); err != nil {
+		t.Fatalf("anvil: %q is no number", text)
+	}
+	return number
+}
+
+// Holds tells whether a transaction is in a block, and whether it succeeded.
+func (n *Node) Holds(t *testing.T, tx string) (mined, succeeded bool) {
+	t.Helper()
+	var receipt *struct{ Status string }
+	n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
+	return receipt != nil, receipt != nil && receipt.Status == "0x1"
+}

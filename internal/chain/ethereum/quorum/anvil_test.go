@@ -1,0 +1,136 @@
+package quorum_test
+
+import (
+	"log/slog"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/ethereumtest"
+	"chequer/internal/chain/ethereum/quorum"
+)
+
+func TestAnvil(t *testing.T) {
+	t.Parallel()
+	t.Run("own node", func(t *testing.T) {
+		t.Parallel()
+		chaintest.Run(t, func(t *testing.T) chaintest.Lab {
+			n := ethereumtest.Anvil(t, chainID)
+			return newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+		})
+	})
+	t.Run("two operators", func(t *testing.T) {
+		t.Parallel()
+		chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, ethereumtest.Anvil(t, chainID)) })
+	})
+}
+
+// lab is a real node that is scanned through a quorum.
+type lab struct {
+	*ethereumtest.Node
+	net *ethereum.Scanner
+}
+
+func (l *lab) Network() chain.Scanner { return l.net }
+
+// Asset is the token that the lab pays with.
+func (l *lab) Asset() chain.Asset { return l.net.Assets()[0] }
+
+// newLab watches a node as if two operators ran it, unless endpoints are given.
+func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *lab {
+	t.Helper()
+	if len(endpoints) == 0 {
+		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "one"}, {URL: n.RPC, Operator: "two"}}
+	}
+	q, err := quorum.New(quorum.Config{
+		ChainID: chainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ethereum.Mainnet
+	eurc, usdc := p.Assets[2], p.Assets[1]
+	eurc.Contract, usdc.Contract = n.Token, n.FeeToken
+	p.ChainID, p.Assets = chainID, []chain.Asset{eurc, usdc}
+	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now)}
+}
+
+func TestAnvil_shows_only_money_that_arrived(t *testing.T) {
+	t.Parallel()
+	n := ethereumtest.Anvil(t, chainID)
+	l := newLab(t, n)
+	counterfeit := n.Deploy(t, ethereumtest.Code("token", 0))
+	ours := n.NewScript(t)
+	watch := chaintest.Watch{ours: true}
+	five := big.NewInt(5_000_000)
+	honest := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ours, five))
+	taxed := n.Transact(t, n.FeeToken, ethereumtest.Data("transfer(address,uint256)", ours, five))
+	inner := n.Transact(t, n.Odd, ethereumtest.Data("through(address,address,uint256)", n.Token, ours, big.NewInt(7_000_000)))
+	failed := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ours, five))
+	others := []string{
+		n.Transact(t, counterfeit, ethereumtest.Data("transfer(address,uint256)", ours, five)),
+		n.Transact(t, n.Odd, ethereumtest.Data("fake(address,uint256)", ours, five)),
+		n.Transact(t, n.Odd, ethereumtest.Data("nft(address,uint256)", ours, five)),
+		n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ours, big.NewInt(0))),
+	}
+	n.Mine(t, append(others, honest, taxed, inner, failed)...)
+	for _, tx := range others {
+		if _, succeeded := n.Holds(t, tx); !succeeded {
+			t.Errorf("transaction %s failed", tx)
+		}
+	}
+	if mined, succeeded := n.Holds(t, failed); !mined || succeeded {
+		t.Errorf("the failing transaction is mined %t, succeeded %t", mined, succeeded)
+	}
+	snapshot, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type shown struct{ Tx, Asset, Amount string }
+	got := map[shown]bool{}
+	for _, transfer := range snapshot.Transfers {
+		got[shown{transfer.Tx, transfer.Asset, transfer.Amount.String()}] = true
+		if age := time.Since(transfer.Block.Time); age > time.Minute || age < -time.Minute {
+			t.Errorf("block time is %s", transfer.Block.Time)
+		}
+	}
+	want := map[shown]bool{{honest, "EURC", "5"}: true, {taxed, "USDC", "4.5"}: true, {inner, "EURC", "7"}: true}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("transfers (-got +want):\n%s", diff)
+	}
+}
+
+func TestAnvil_that_goes_back_silently(t *testing.T) {
+	t.Parallel()
+	n := ethereumtest.Anvil(t, chainID)
+	l := newLab(t, n)
+	ours := n.NewScript(t)
+	watch := chaintest.Watch{ours: true}
+	scan := func() chain.Snapshot {
+		t.Helper()
+		s, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	n.Mine(t)
+	var state string
+	n.Call(t, &state, "evm_snapshot")
+	tx := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ours, big.NewInt(5_000_000)))
+	n.Mine(t, tx)
+	if s := scan(); len(s.Transfers) != 1 {
+		t.Fatalf("%d transfers, want 1", len(s.Transfers))
+	}
+	n.Call(t, nil, "evm_revert", state)
+	n.Mine(t)
+	n.Mine(t)
+	if s := scan(); len(s.Transfers) != 0 {
+		t.Errorf("%d transfers on a chain without any", len(s.Transfers))
+	}
+}

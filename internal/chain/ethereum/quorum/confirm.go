@@ -1,0 +1,124 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"chequer/internal/chain/ethereum"
+)
+
+// verdict is what the operators say of one log.
+type verdict struct{ yes, no uint64 }
+
+// Confirm implements ethereum.Source. Who has not shown a log is asked for the
+// receipt of its transaction: two operators must have the log in this very block.
+// Two that have the block and not the log deny it.
+func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.Log, error) {
+	verdicts := make([]verdict, len(logs))
+	for i, l := range logs {
+		verdicts[i].yes = l.Voices & voicesOf(q.panel)
+	}
+	var mu sync.Mutex
+	decided := func(uint64) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return !slices.ContainsFunc(verdicts, func(v verdict) bool { return q.enough(v.yes) == q.enough(v.no) })
+	}
+	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
+		var asked []int
+		for i, l := range logs {
+			if l.Voices&e.voice == 0 {
+				asked = append(asked, i)
+			}
+		}
+		said, err := e.confirm(ctx, logs, asked)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, yes := range said {
+			if yes {
+				verdicts[i].yes |= e.voice
+			} else {
+				verdicts[i].no |= e.voice
+			}
+		}
+		return err == nil
+	})
+	return q.judge(logs, verdicts)
+}
+
+// judge gives the logs that are there; an error when one is neither confirmed nor
+// denied, or both.
+func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
+	var confirmed []ethereum.Log
+	for i, l := range logs {
+		yes, no := q.enough(verdicts[i].yes), q.enough(verdicts[i].no)
+		switch {
+		case yes && !no:
+			confirmed = append(confirmed, l)
+		case no && !yes:
+			q.expose(l)
+		default:
+			return nil, fmt.Errorf("transfer %s in block %d is shown by %s, and others do not confirm it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Voices))
+		}
+	}
+	return confirmed, nil
+}
+
+// expose notes with those who showed a log that it was denied.
+func (q *Quorum) expose(l ethereum.Log) {
+	for _, e := range q.endpoints {
+		if e.voice&l.Voices != 0 {
+			e.denied(fmt.Sprintf("transfer %s in block %d", l.Tx, l.Height))
+			q.Log.Warn("endpoint shows a transfer that others deny", "network", q.Network, "endpoint", e.name, "tx", l.Tx, "block", l.Height)
+		}
+	}
+}
+
+// namesOf are the endpoints behind some voices.
+func (q *Quorum) namesOf(voices uint64) string {
+	var names []string
+	for _, e := range q.endpoints {
+		if e.voice&voices != 0 {
+			names = append(names, e.name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// confirm asks for the receipts of some logs: true where the log is there, false
+// where the endpoint has its block without it, and nothing where it cannot tell.
+func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int) (map[int]bool, error) {
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	var calls []call
+	for _, i := range asked {
+		calls = append(calls,
+			call{"eth_getTransactionReceipt", []any{logs[i].Tx.String()}},
+			call{"eth_getBlockByNumber", []any{hexOf(logs[i].Height), false}})
+	}
+	answers, err := e.ask(ctx, calls...)
+	if err != nil {
+		return nil, err
+	}
+	said := map[int]bool{}
+	for n, i := range asked {
+		got, block := answers[2*n], answers[2*n+1]
+		if got.fault != nil || block.fault != nil {
+			continue
+		}
+		r, err := receiptOf(got.result)
+		h, there, headErr := header(block.result)
+		if err != nil || headErr != nil {
+			e.failed(errForm)
+			return nil, errForm
+		}
+		if there && h.Hash == logs[i].Block.String() {
+			said[i] = r.has(logs[i])
+		}
+	}
+	return said, nil
+}

@@ -1,0 +1,393 @@
+package quorum_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/keys"
+)
+
+// chainID is that of the made-up chain.
+const chainID = 31337
+
+// transfer is a transfer in a block of the made-up chain.
+type transfer struct {
+	contract, to, tx string
+	units            uint64
+	index            int
+}
+
+// block is a block of the made-up chain.
+type block struct {
+	height       int64
+	hash, parent string
+	at           time.Time
+	transfers    []transfer
+}
+
+// world is a made-up chain that several nodes show.
+type world struct {
+	mu     sync.Mutex
+	now    time.Time
+	blocks []block // by height
+	final  int64
+	txs    int
+	fork   int
+}
+
+func newWorld(height int) *world {
+	w := &world{now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
+	for range height + 1 {
+		w.mine()
+	}
+	return w
+}
+
+// Now is the time of the newest block, or later.
+func (w *world) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// mine adds a block with some transfers.
+func (w *world) mine(transfers ...transfer) block {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(2 * time.Second)
+	b := block{height: int64(len(w.blocks)), at: w.now, transfers: slices.Clone(transfers)}
+	if len(w.blocks) > 0 {
+		b.parent = w.blocks[len(w.blocks)-1].hash
+	} else {
+		b.parent = hashOf("nothing")
+	}
+	b.hash = hashOf("block", b.height, w.fork, b.parent)
+	for i := range b.transfers {
+		b.transfers[i].index = i
+		if b.transfers[i].tx == "" {
+			w.txs++
+			b.transfers[i].tx = hashOf("tx", w.txs)
+		}
+	}
+	w.blocks = append(w.blocks, b)
+	return b
+}
+
+// reorganise takes blocks off, so that others can be mined in their place.
+func (w *world) reorganise(depth int) []block {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fork++
+	gone := slices.Clone(w.blocks[len(w.blocks)-depth:])
+	w.blocks = w.blocks[:len(w.blocks)-depth]
+	return gone
+}
+
+func hashOf(parts ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
+	return "0x" + hex.EncodeToString(sum[:])
+}
+
+// node shows the world to who asks, with faults.
+type node struct {
+	*httptest.Server
+	world *world
+
+	mu       sync.Mutex
+	requests []request // in the order in which they came
+
+	// Faults; all may be changed at any time under mu.
+	dead      bool
+	lag       int    // blocks behind
+	chain     uint64 // another chain's id
+	status    int    // HTTP status of every answer
+	retry     string // Retry-After
+	nonsense  string // in place of every answer
+	hide      bool   // shows no logs
+	deny      bool   // and no receipts of them
+	fake      []transfer
+	fakeAt    int64 // in which block it shows fake ones
+	forge     bool  // other hashes from fakeAt on
+	cut       int   // logs per answer at most, silently
+	wide      int64 // blocks per range at most
+	batch     int   // calls per request at most
+	noTags    bool
+	fails     string // method that is answered with an error
+	redirects string
+	hangs     bool
+	repeats   bool // tells every log twice, and twice that it was removed
+}
+
+// request is one call that a node was asked.
+type request struct {
+	Method string
+	Params []any
+}
+
+func newNode(t *testing.T, w *world, change ...func(*node)) *node {
+	t.Helper()
+	n := &node{world: w, chain: chainID}
+	for _, c := range change {
+		c(n)
+	}
+	n.Server = httptest.NewServer(n)
+	t.Cleanup(n.Close)
+	return n
+}
+
+// change changes the node's faults.
+func (n *node) change(change func(*node)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change(n)
+}
+
+// asked are the calls of a method that the node was asked.
+func (n *node) asked(method string) []request {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var found []request
+	for _, r := range n.requests {
+		if r.Method == method {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+type rpcCall struct {
+	ID     int    `json:"id"`
+	Method string `json:"method"`
+	Params []any  `json:"params"`
+}
+
+// ServeHTTP implements http.Handler.
+func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hangs {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client leaves
+		<-r.Context().Done()
+		return
+	}
+	switch {
+	case n.dead:
+		panic(http.ErrAbortHandler)
+	case n.redirects != "":
+		http.Redirect(w, r, n.redirects, http.StatusTemporaryRedirect)
+		return
+	}
+	if n.retry != "" {
+		w.Header().Set("Retry-After", n.retry)
+	}
+	if n.status != 0 {
+		w.WriteHeader(n.status)
+	}
+	if n.nonsense != "" {
+		fmt.Fprint(w, n.nonsense)
+		return
+	}
+	var raw json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
+		return
+	}
+	var calls []rpcCall
+	if err := json.Unmarshal(raw, &calls); err != nil {
+		var one rpcCall
+		if json.Unmarshal(raw, &one) == nil {
+			_ = json.NewEncoder(w).Encode(n.answer(one))
+		}
+		return
+	}
+	if n.batch > 0 && len(calls) > n.batch {
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}`)
+		return
+	}
+	var answers []any
+	for _, c := range calls {
+		answers = append(answers, n.answer(c))
+	}
+	_ = json.NewEncoder(w).Encode(answers)
+}
+
+func (n *node) answer(c rpcCall) any {
+	n.requests = append(n.requests, request{c.Method, c.Params})
+	result, fault := n.result(c)
+	if c.Method == n.fails {
+		fault = "the method is not served"
+	}
+	if fault != "" {
+		return map[string]any{"jsonrpc": "2.0", "id": c.ID, "error": map[string]any{"code": -32000, "message": fault}}
+	}
+	return map[string]any{"jsonrpc": "2.0", "id": c.ID, "result": result}
+}
+
+func (n *node) result(c rpcCall) (result any, fault string) {
+	n.world.mu.Lock()
+	defer n.world.mu.Unlock()
+	blocks := n.world.blocks[:max(len(n.world.blocks)-n.lag, 1)]
+	switch c.Method {
+	case "eth_chainId":
+		return fmt.Sprintf("0x%x", n.chain), ""
+	case "eth_getBlockByNumber":
+		return n.block(blocks, c.Params[0].(string))
+	case "eth_getLogs":
+		return n.logs(blocks, c.Params[0].(map[string]any))
+	case "eth_getTransactionReceipt":
+		return n.receipt(blocks, c.Params[0].(string)), ""
+	}
+	return nil, "the method does not exist"
+}
+
+func (n *node) block(blocks []block, name string) (any, string) {
+	height := int64(len(blocks) - 1)
+	switch name {
+	case "latest":
+	case "finalized":
+		if n.noTags {
+			return nil, "unknown block tag"
+		}
+		height = min(n.world.final, height)
+	default:
+		if _, err := fmt.Sscanf(name, "0x%x", &height); err != nil || height >= int64(len(blocks)) {
+			return nil, ""
+		}
+	}
+	b := blocks[height]
+	return map[string]any{
+		"number": fmt.Sprintf("0x%x", b.height), "hash": n.hash(b), "parentHash": b.parent,
+		"timestamp": fmt.Sprintf("0x%x", b.at.Unix()), "transactions": []string{},
+	}, ""
+}
+
+// hash is the block's, as the node tells it.
+func (n *node) hash(b block) string {
+	if n.forge && b.height >= n.fakeAt {
+		return hashOf("forged", b.hash)
+	}
+	return b.hash
+}
+
+// shown are the transfers of a block as the node shows them.
+func (n *node) shown(b block) []transfer {
+	list := slices.Clone(b.transfers)
+	if b.height == n.fakeAt {
+		for i, f := range n.fake {
+			f.index = len(b.transfers) + i
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
+	from, to := int64(0), int64(0)
+	if hash, ok := filter["blockHash"].(string); ok {
+		i := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
+		if i < 0 {
+			return nil, "unknown block"
+		}
+		from, to = int64(i), int64(i)
+	} else {
+		fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from)
+		fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)
+	}
+	if n.wide > 0 && to-from+1 > n.wide {
+		return nil, "query returned more than 10000 results"
+	}
+	topics := filter["topics"].([]any)
+	found := []any{}
+	for _, b := range blocks[from:min(to+1, int64(len(blocks)))] {
+		for _, t := range n.shown(b) {
+			wanted := slices.ContainsFunc(filter["address"].([]any), func(a any) bool { return strings.EqualFold(a.(string), t.contract) })
+			if wanted && len(topics) == 3 {
+				wanted = slices.Contains(topics[2].([]any), any(word(t.to)))
+			}
+			if !wanted || n.hide {
+				continue
+			}
+			found = append(found, n.log(b, t))
+			if n.repeats {
+				removed := n.log(b, t)
+				removed["removed"] = true
+				found = append(found, n.log(b, t), removed, removed)
+			}
+		}
+	}
+	if n.cut > 0 && len(found) > n.cut {
+		found = found[:n.cut]
+	}
+	return found, ""
+}
+
+func (n *node) receipt(blocks []block, tx string) any {
+	if n.deny {
+		return nil
+	}
+	for _, b := range blocks {
+		var logs []any
+		for _, t := range n.shown(b) {
+			if t.tx == tx {
+				logs = append(logs, n.log(b, t))
+			}
+		}
+		if logs != nil {
+			return map[string]any{"status": "0x1", "blockHash": n.hash(b), "logs": logs}
+		}
+	}
+	return nil
+}
+
+func (n *node) log(b block, t transfer) map[string]any {
+	var amount [32]byte
+	binary.BigEndian.PutUint64(amount[24:], t.units)
+	return map[string]any{
+		"address": strings.ToLower(t.contract), "topics": []string{transferTopic, word("0x" + strings.Repeat("9", 40)), word(t.to)},
+		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": n.hash(b),
+		"transactionHash": t.tx, "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
+	}
+}
+
+const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+func word(address string) string {
+	return "0x" + strings.Repeat("0", 24) + strings.ToLower(strings.TrimPrefix(address, "0x"))
+}
+
+// The token and the destinations of the made-up chain.
+var (
+	token  = ethereum.Mainnet.Assets[2]
+	other  = ethereum.Mainnet.Assets[1]
+	ours   = "0x" + strings.Repeat("a1", 20)
+	theirs = "0x" + strings.Repeat("b2", 20)
+)
+
+// pays is a transfer of the token.
+func pays(to string, units uint64) transfer {
+	return transfer{contract: token.Contract, to: to, units: units}
+}
+
+// params are those of the made-up chain.
+func params() ethereum.Params {
+	p := ethereum.Mainnet
+	p.ChainID, p.Keys = chainID, keys.Main
+	return p
+}

@@ -1,0 +1,193 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/keys"
+)
+
+// maxTopics is how many addresses one filter may name: geth takes no more.
+const maxTopics = 1000
+
+// headers reads the blocks at some heights, as far as the endpoint has them.
+func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Header, error) {
+	if from == to && e.head.Height == from {
+		return []ethereum.Header{e.head}, nil
+	}
+	var calls []call
+	for height := from; height <= to; height++ {
+		calls = append(calls, call{"eth_getBlockByNumber", []any{hexOf(height), false}})
+	}
+	answers, err := e.ask(ctx, calls...)
+	if err != nil {
+		return nil, err
+	}
+	var found []ethereum.Header
+	for i, a := range answers {
+		if a.fault != nil {
+			e.lacks(a.fault.Error())
+			break
+		}
+		h, there, err := header(a.result)
+		if err != nil || there && h.Height != from+int64(i) {
+			e.failed(errForm)
+			return nil, errForm
+		}
+		if !there {
+			break
+		}
+		found = append(found, h)
+	}
+	return found, nil
+}
+
+// Logs implements ethereum.Source. An endpoint that shows nothing counts only if it
+// has the last block of the range.
+func (q *Quorum) Logs(ctx context.Context, span ethereum.Span, query ethereum.Query) ([]ethereum.Log, error) {
+	var mu sync.Mutex
+	place := map[ethereum.Log]int{}
+	var union []ethereum.Log
+	told := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
+		found, err := e.logs(ctx, span, query)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, l := range found {
+			i, known := place[l]
+			if !known {
+				i = len(union)
+				place[l] = i
+				union = append(union, l)
+			}
+			union[i].Voices |= e.voice
+		}
+		return err == nil
+	})
+	if !q.enough(voicesOf(told)) {
+		return nil, q.tooFew("tell of its transfers")
+	}
+	return union, nil
+}
+
+// logs reads the transfers in a range as the endpoint shows them. With an error it
+// gives what it saw all the same: that is worth asking others about.
+func (e *endpoint) logs(ctx context.Context, span ethereum.Span, query ethereum.Query) ([]ethereum.Log, error) {
+	contracts := map[keys.EthereumAddress]bool{}
+	for _, c := range query.Contracts {
+		contracts[c] = true
+	}
+	var found []ethereum.Log
+	for from := span.From; from <= span.To.Height; {
+		size := min(e.span, span.To.Height-from+1)
+		events, err := e.events(ctx, from, from+size-1, span, query)
+		if errors.Is(err, errTooWide) && size > 1 {
+			e.span, e.full = size/2, 0
+			continue
+		}
+		if err != nil {
+			return found, err
+		}
+		for _, event := range events {
+			if l, ok := event.transfer(contracts); ok && span.From <= l.Height && l.Height <= span.To.Height {
+				found = append(found, l)
+			}
+		}
+		from += size
+		if e.full++; e.full > growAfter && e.span < firstSpan {
+			e.span, e.full = e.span*2, 0
+		}
+	}
+	return found, nil
+}
+
+// errTooWide is a range that an endpoint does not answer in one go.
+var errTooWide = errors.New("its answer has too many transfers")
+
+// roundNumber is a number of transfers that looks like a limit: what is above it was
+// cut off.
+const roundNumber = 500
+
+// events asks for the transfers in a part of a range and, in the same request, for
+// the last block of the range, to see that the endpoint has it.
+func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Span, query ethereum.Query) ([]event, error) {
+	filters := filtersOf(from, to, span, query)
+	var calls []call
+	for _, f := range filters {
+		calls = append(calls, call{"eth_getLogs", []any{f}})
+	}
+	calls = append(calls, call{"eth_getBlockByNumber", []any{hexOf(span.To.Height), false}})
+	answers, err := e.ask(ctx, calls...)
+	if isRefused(err) && from < to {
+		return nil, errTooWide
+	}
+	if err != nil {
+		return nil, err
+	}
+	has := answers[len(answers)-1]
+	if h, there, err := header(has.result); has.fault != nil || err != nil || !there || h.Hash != span.To.Hash {
+		lacks := fmt.Errorf("it does not have block %d, %s", span.To.Height, span.To.Hash)
+		e.lacks(lacks.Error())
+		return nil, lacks
+	}
+	var found []event
+	for _, a := range answers[:len(filters)] {
+		if a.fault != nil {
+			if from < to {
+				return nil, errTooWide
+			}
+			e.lacks(a.fault.Error())
+			return nil, a.fault
+		}
+		list, err := logs(a.result)
+		if err != nil {
+			e.failed(err)
+			return nil, err
+		}
+		if len(list) > 0 && len(list)%roundNumber == 0 && from < to {
+			return nil, errTooWide
+		}
+		found = append(found, list...)
+	}
+	return found, nil
+}
+
+// filtersOf are the filters for a part of a range: a single block is named by its
+// hash, so that nothing is answered for another one. See EIP-234.
+func filtersOf(from, to int64, span ethereum.Span, query ethereum.Query) []map[string]any {
+	filter := func() map[string]any {
+		f := map[string]any{"address": addresses(query.Contracts), "topics": []any{transferTopic}}
+		if from == to && to == span.To.Height {
+			f["blockHash"] = span.To.Hash
+		} else {
+			f["fromBlock"], f["toBlock"] = hexOf(from), hexOf(to)
+		}
+		return f
+	}
+	if query.To == nil {
+		return []map[string]any{filter()}
+	}
+	var filters []map[string]any
+	for some := range slices.Chunk(query.To, maxTopics) {
+		to := make([]string, len(some))
+		for i, script := range some {
+			to[i] = "0x000000000000000000000000" + strings.TrimPrefix(script, "0x")
+		}
+		f := filter()
+		f["topics"] = []any{transferTopic, nil, to}
+		filters = append(filters, f)
+	}
+	return filters
+}
+
+func addresses(contracts []keys.EthereumAddress) []string {
+	list := make([]string, len(contracts))
+	for i, c := range contracts {
+		list[i] = c.String()
+	}
+	return list
+}

@@ -1,0 +1,244 @@
+// Package quorum asks several JSON-RPC endpoints about an EVM network and believes
+// what those of two operators agree on, or what an own node says.
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+)
+
+// Config is what a Quorum is made of.
+type Config struct {
+	Network   chain.ID
+	ChainID   uint64
+	Tags      bool // endpoints know which block is final
+	Endpoints []Endpoint
+	// AddressQueries lets endpoints that are not trusted be asked for our addresses.
+	AddressQueries bool
+	// Poll is how long the newest block is taken from memory.
+	Poll time.Duration
+	Now  func() time.Time
+	// Chance is a number from 0 to 1, for how long a failed endpoint rests.
+	Chance func() float64
+	Log    *slog.Logger
+}
+
+// Quorum is several endpoints of one network. It implements ethereum.Source.
+type Quorum struct {
+	Config
+	endpoints []*endpoint
+
+	// Used by one call at a time.
+	panel  []*endpoint               // those whose word counts since the last look
+	need   int                       // how many operators of the panel must agree
+	best   ethereum.Best             // of the last look, zero when it failed
+	agreed map[int64]ethereum.Header // since the last look
+
+	mu     sync.Mutex
+	height int64
+	fault  string
+}
+
+var _ ethereum.Source = (*Quorum)(nil)
+
+// operatorsAgree is how many operators must say the same.
+const operatorsAgree = 2
+
+// staleNode is how old the newest block of a trusted node may be, while others can
+// be asked.
+const staleNode = 5 * time.Minute
+
+// New makes a Quorum. Nothing is asked yet.
+func New(c Config) (*Quorum, error) {
+	q := &Quorum{Config: c, agreed: map[int64]ethereum.Header{}}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil // endpoints are asked directly, whatever the environment says
+	type who struct {
+		operator string
+		trusted  bool
+	}
+	voices, counts := map[who]uint64{}, map[string]int{}
+	for _, e := range c.Endpoints {
+		w := who{e.operator(), e.Trusted}
+		if voices[w] == 0 {
+			voices[w] = 1 << len(voices)
+		}
+		counts[w.operator]++
+		name := w.operator
+		if n := counts[w.operator]; n > 1 {
+			name = fmt.Sprintf("%s (%d)", name, n)
+		}
+		q.endpoints = append(q.endpoints, newEndpoint(e, name, voices[w], transport, c.Now, c.Chance))
+	}
+	if len(q.endpoints) == 0 || len(voices) > 64 {
+		return nil, fmt.Errorf("there are %d endpoints, and must be 1 to 64", len(q.endpoints))
+	}
+	if !slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Trusted }) && len(voices) < operatorsAgree {
+		return nil, errors.New("endpoints of at least two operators must agree: name another one, or mark your own node as trusted")
+	}
+	return q, nil
+}
+
+// ByAddress implements ethereum.Source.
+func (q *Quorum) ByAddress() bool {
+	return q.AddressQueries || !slices.ContainsFunc(q.panel, func(e *endpoint) bool { return !e.Trusted })
+}
+
+// Best implements ethereum.Source.
+func (q *Quorum) Best(ctx context.Context) (ethereum.Best, error) {
+	now := q.Now()
+	if age := now.Sub(q.best.At); q.best.Hash != "" && age >= 0 && age < q.Poll {
+		return q.best, nil
+	}
+	q.best, q.agreed = ethereum.Best{}, map[int64]ethereum.Header{}
+	best, err := q.choose(ctx, q.look(ctx))
+	q.tell(best.Height, err)
+	if err != nil {
+		return ethereum.Best{}, err
+	}
+	best.At = now
+	q.best, q.agreed[best.Height] = best, best.Header
+	return best, nil
+}
+
+// tell notes how a look went, for Health.
+func (q *Quorum) tell(height int64, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.fault = ""
+	if err != nil {
+		q.fault = err.Error()
+		return
+	}
+	q.height = height
+}
+
+// tooFew says that too few endpoints do something, and what is wrong with the
+// others.
+func (q *Quorum) tooFew(do string) error {
+	var wrong []string
+	for _, e := range q.endpoints {
+		if fault := e.told().Fault; fault != "" {
+			wrong = append(wrong, e.name+": "+fault)
+		}
+	}
+	says := fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", operatorsAgree, do, len(q.endpoints))
+	if len(wrong) > 0 {
+		says += ": " + strings.Join(wrong, "; ")
+	}
+	return errors.New(says)
+}
+
+// Headers implements ethereum.Source.
+func (q *Quorum) Headers(ctx context.Context, from, to int64) ([]ethereum.Header, error) {
+	var known []ethereum.Header
+	for height := from; height <= to; height++ {
+		h, there := q.agreed[height]
+		if !there {
+			break
+		}
+		known = append(known, h)
+	}
+	if len(known) > 0 {
+		return known, nil
+	}
+	headers, err := q.headers(ctx, q.panel, from, to)
+	for _, h := range headers {
+		q.agreed[h.Height] = h
+	}
+	return headers, err
+}
+
+// headers are the blocks at some heights that enough endpoints agree on, from the
+// first on.
+func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to int64) ([]ethereum.Header, error) {
+	told := make([]map[ethereum.Header]uint64, to-from+1)
+	var mu sync.Mutex
+	each(ctx, endpoints, q.enough, func(ctx context.Context, e *endpoint) bool {
+		headers, err := e.headers(ctx, from, to)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, h := range headers {
+			voices := &told[h.Height-from]
+			if *voices == nil {
+				*voices = map[ethereum.Header]uint64{}
+			}
+			(*voices)[h] |= e.voice
+		}
+		return err == nil
+	})
+	var agreed []ethereum.Header
+	for i, voices := range told {
+		h, ok := q.only(voices, from+int64(i))
+		if !ok {
+			break
+		}
+		agreed = append(agreed, h)
+	}
+	if len(agreed) == 0 {
+		return nil, q.tooFew(fmt.Sprintf("agree on block %d", from))
+	}
+	return agreed, nil
+}
+
+// only is the one block at a height that has enough voices.
+func (q *Quorum) only(voices map[ethereum.Header]uint64, height int64) (only ethereum.Header, ok bool) {
+	for h, v := range voices {
+		if h.Height != height || !q.enough(v) {
+			continue
+		}
+		if ok {
+			return ethereum.Header{}, false
+		}
+		only, ok = h, true
+	}
+	return only, ok
+}
+
+// Health implements ethereum.Source.
+func (q *Quorum) Health() chain.Health {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	good := 0
+	for _, r := range q.Reports() {
+		if r.Fault == "" && !r.Answered.IsZero() {
+			good++
+		}
+	}
+	return chain.Health{Source: fmt.Sprintf("%d of %d endpoints", good, len(q.endpoints)), Height: q.height, Fault: q.fault}
+}
+
+// Reports says how each endpoint fares, from memory. It may be called at any time.
+func (q *Quorum) Reports() []Report {
+	reports := make([]Report, len(q.endpoints))
+	for i, e := range q.endpoints {
+		reports[i] = e.told()
+	}
+	return reports
+}
+
+// Probe asks all endpoints once; an error says why the network cannot be read.
+func (q *Quorum) Probe(ctx context.Context) error {
+	q.best = ethereum.Best{}
+	_, err := q.Best(ctx)
+	return err
+}
+
+// Narrow says in words that the network can be read, and that nothing may go wrong
+// with its endpoints; "" when there are enough of them.
+func (q *Quorum) Narrow() string {
+	if slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted }) || operators(q.endpoints) > operatorsAgree {
+		return ""
+	}
+	return "endpoints of two operators only: while one of them is silent or lags, nothing is confirmed and nothing expires; name a third"
+}

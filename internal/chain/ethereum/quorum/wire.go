@@ -1,0 +1,141 @@
+package quorum
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/keys"
+)
+
+// errForm is an answer that is not what the execution APIs promise.
+var errForm = errors.New("its answer has not the right form")
+
+// transferTopic is the first topic of Transfer(address,address,uint256).
+const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+// quantity reads a whole number as it is written: 0x and hex digits.
+func quantity(text string) (int64, bool) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	n, err := strconv.ParseUint(digits, 16, 64)
+	return int64(n), ok && err == nil && n <= math.MaxInt64
+}
+
+// chainIDOf reads what eth_chainId answers.
+func chainIDOf(result json.RawMessage) (uint64, error) {
+	var text string
+	if err := json.Unmarshal(result, &text); err != nil {
+		return 0, errForm
+	}
+	id, ok := quantity(text)
+	if !ok {
+		return 0, errForm
+	}
+	return uint64(id), nil
+}
+
+// hexOf writes a whole number.
+func hexOf(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
+
+// header reads a block's header; false when there is no such block.
+func header(result json.RawMessage) (h ethereum.Header, there bool, err error) {
+	var w *struct{ Number, Hash, ParentHash, Timestamp string }
+	if err := json.Unmarshal(result, &w); err != nil {
+		return h, false, errForm
+	}
+	if w == nil {
+		return h, false, nil
+	}
+	number, numbered := quantity(w.Number)
+	seconds, timed := quantity(w.Timestamp)
+	hash, hashed := ethereum.ParseHash(w.Hash)
+	parent, linked := ethereum.ParseHash(w.ParentHash)
+	if !numbered || !timed || !hashed || !linked || seconds > math.MaxInt32*2 {
+		return h, false, errForm
+	}
+	return ethereum.Header{
+		Block:  chain.Block{Height: number, Hash: hash.String(), Time: time.Unix(seconds, 0).UTC()},
+		Parent: parent.String(),
+	}, true, nil
+}
+
+// event is a log as it is written.
+type event struct {
+	Address, Data, BlockNumber, TransactionHash, BlockHash, LogIndex string
+
+	Topics  []string
+	Removed bool
+}
+
+// transfer reads an event; false when it is no ERC-20 transfer of some contracts.
+// An NFT's has four topics and no data. See EIP-721, "Events".
+func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.Log, ours bool) {
+	if e.Removed || len(e.Topics) != 3 || !strings.EqualFold(e.Topics[0], transferTopic) {
+		return log, false
+	}
+	contract, err := hex.DecodeString(strings.TrimPrefix(e.Address, "0x"))
+	if err != nil || len(contract) != len(log.Contract) || !contracts[keys.EthereumAddress(contract)] {
+		return log, false
+	}
+	to, isWord := ethereum.ParseHash(e.Topics[2])
+	amount, isAmount := ethereum.ParseHash(e.Data)
+	tx, isTx := ethereum.ParseHash(e.TransactionHash)
+	block, isBlock := ethereum.ParseHash(e.BlockHash)
+	height, numbered := quantity(e.BlockNumber)
+	index, indexed := quantity(e.LogIndex)
+	if !isWord || !isAmount || !isTx || !isBlock || !numbered || !indexed || index > math.MaxUint32 {
+		return log, false
+	}
+	const padding = len(ethereum.Hash{}) - len(keys.EthereumAddress{})
+	if [padding]byte(to[:padding]) != [padding]byte{} {
+		return log, false
+	}
+	return ethereum.Log{
+		Contract: keys.EthereumAddress(contract), To: keys.EthereumAddress(to[padding:]), Amount: amount,
+		Tx: tx, Index: uint32(index), Block: block, Height: height,
+	}, true
+}
+
+// logs reads a list of events.
+func logs(result json.RawMessage) ([]event, error) {
+	var list []event
+	if err := json.Unmarshal(result, &list); err != nil || list == nil {
+		return nil, errForm
+	}
+	return list, nil
+}
+
+// receipt is what became of a transaction.
+type receipt struct {
+	Status, BlockHash string
+	Logs              []event
+}
+
+// receiptOf reads a receipt; nil when the transaction is in no block.
+func receiptOf(result json.RawMessage) (*receipt, error) {
+	var r *receipt
+	if err := json.Unmarshal(result, &r); err != nil {
+		return nil, errForm
+	}
+	return r, nil
+}
+
+// has tells whether the transaction succeeded and logged an event in its block.
+func (r *receipt) has(log ethereum.Log) bool {
+	if r == nil || r.Status != "0x1" || !strings.EqualFold(r.BlockHash, log.Block.String()) {
+		return false
+	}
+	contracts := map[keys.EthereumAddress]bool{log.Contract: true}
+	for _, e := range r.Logs {
+		if found, ok := e.transfer(contracts); ok && found == log.Event() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,266 @@
+package ethereum
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+const (
+	// patience is how long one scan may read blocks that were missed, before it
+	// records what it has and goes on with the next.
+	patience = 5 * time.Second
+	// stride is how many blocks are read at once where all of them are final.
+	stride = 100
+	// step is how many blocks are read at once where each has to be known.
+	step = 50
+)
+
+// view is the covered part of the best chain, kept from scan to scan so that what
+// is in a block need not be read for each.
+type view struct {
+	source    Source
+	tokens    map[keys.EthereumAddress]chain.Asset
+	contracts []keys.EthereumAddress
+	behind    int64 // how far the cursor stays behind the tip
+	soon      int64 // how far behind the tip blocks are read for the second time
+
+	base    Header
+	records []record // each on top of the one before
+	// scripts is the mark of the destinations that the records were looked through
+	// for.
+	scripts uint64
+	// shown is the height of the last snapshot's tip, seen is when the tip was last
+	// known to be the newest block.
+	shown int64
+	seen  time.Time
+}
+
+func newView(source Source, assets []chain.Asset, blockTime time.Duration) view {
+	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, soon: max(2, int64(secondLook/blockTime))}
+	for _, a := range assets {
+		contract, err := keys.ParseEthereumAddress(a.Contract)
+		if err != nil {
+			panic("ethereum: contract of " + a.Code + ": " + err.Error())
+		}
+		v.tokens[contract] = a
+		v.contracts = append(v.contracts, contract)
+		for _, d := range a.Policy.Depth {
+			v.behind = max(v.behind, int64(d.Confirmations))
+		}
+	}
+	return v
+}
+
+// begin makes the view start at the cursor's block, or below the fork where that
+// left the best chain.
+func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
+	if from.IsZero() {
+		lowest := max(best.Height-v.behind, 0)
+		if v.base.Hash != "" && v.base.Height <= lowest {
+			return nil
+		}
+		return v.restart(ctx, lowest)
+	}
+	if from == v.base.Cursor() {
+		return nil
+	}
+	i := slices.IndexFunc(v.records, func(r record) bool { return r.Cursor() == from })
+	if i >= 0 {
+		v.base, v.records = v.records[i].Header, slices.Clone(v.records[i+1:])
+		return nil
+	}
+	if best.Height < from.Height {
+		return tooLow(best, from.Height)
+	}
+	if err := v.restart(ctx, from.Height); err != nil || v.base.Hash == from.Hash {
+		return err
+	}
+	// Where the old chain left the best one is not known: begin lower.
+	return v.restart(ctx, max(from.Height-v.behind, 0))
+}
+
+// tooLow says that the source is not where it was before.
+func tooLow(best Best, height int64) error {
+	return fmt.Errorf("the endpoints are at block %d only, and block %d was read already", best.Height, height)
+}
+
+// restart forgets everything and begins above a height.
+func (v *view) restart(ctx context.Context, height int64) error {
+	v.base, v.records, v.scripts, v.shown = Header{}, nil, 0, height
+	base, err := v.at(ctx, height)
+	if err != nil {
+		return err
+	}
+	v.base = base
+	return nil
+}
+
+// at reads the header of one block.
+func (v *view) at(ctx context.Context, height int64) (Header, error) {
+	headers, err := v.source.Headers(ctx, height, height)
+	if err != nil {
+		return Header{}, err
+	}
+	return headers[0], nil
+}
+
+// last is the newest block of the view.
+func (v *view) last() Header {
+	if n := len(v.records); n > 0 {
+		return v.records[n-1].Header
+	}
+	return v.base
+}
+
+// follow brings the view to the best block. Of the records, the first reached
+// ones are read; behind tells that there is more above them.
+func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (reached int, behind bool, err error) {
+	if err := v.keep(ctx, best); err != nil {
+		return 0, false, err
+	}
+	if err := v.lookAgain(ctx, watched); err != nil {
+		return 0, false, err
+	}
+	begin := time.Now()
+	for {
+		err := v.read(ctx, v.final(best), watched)
+		if err == nil && v.last().Height < best.Height {
+			if v.last().Height-v.base.Height > v.behind && time.Since(begin) > patience {
+				return len(v.records), true, nil
+			}
+			if err = v.extend(ctx, best); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			if v.last().Hash == best.Hash {
+				v.seen = best.At
+			}
+			if v.seen.IsZero() {
+				return 0, false, tooLow(best, v.last().Height)
+			}
+			return len(v.records), false, nil
+		}
+		reached = v.readUpTo()
+		if n := reached - 1; n >= 0 && v.records[n].Height > v.shown && ctx.Err() == nil {
+			return reached, true, nil // the next scan meets the fault, if it lasts
+		}
+		return 0, false, err
+	}
+}
+
+// final is the height up to which no block leaves the chain any more.
+func (v *view) final(best Best) int64 {
+	if best.Final > 0 {
+		return best.Final
+	}
+	return best.Height - v.behind
+}
+
+// keep forgets records that left the best chain. An endpoint that lags does not
+// count: its block is one of ours.
+func (v *view) keep(ctx context.Context, best Best) error {
+	for len(v.records) > 0 {
+		last := v.last()
+		var on bool
+		switch {
+		case best.Height > last.Height:
+			next, err := v.source.Headers(ctx, last.Height+1, last.Height+1)
+			if err != nil {
+				return err
+			}
+			on = next[0].Parent == last.Hash
+		case best.Height == last.Height:
+			on = best.Hash == last.Hash
+		default:
+			i := slices.IndexFunc(v.records, func(r record) bool { return r.first <= best.Height && best.Height <= r.Height })
+			on = i < 0 || v.records[i].Height != best.Height || v.records[i].Hash == best.Hash
+		}
+		if on {
+			return nil
+		}
+		v.records = v.records[:len(v.records)-1]
+		v.shown = min(v.shown, v.last().Height)
+	}
+	if best.Height <= v.base.Height {
+		if best.Height == v.base.Height && best.Hash != v.base.Hash {
+			return v.lower(ctx)
+		}
+		return nil
+	}
+	next, err := v.at(ctx, v.base.Height+1)
+	if err != nil {
+		return err
+	}
+	if next.Parent != v.base.Hash {
+		return v.lower(ctx)
+	}
+	return nil
+}
+
+// lower begins again below a base that left the chain.
+func (v *view) lower(ctx context.Context) error {
+	if err := v.restart(ctx, max(v.base.Height-v.behind, 0)); err != nil {
+		return err
+	}
+	return errMoved
+}
+
+// extend adds the next blocks on the way to the best one: a range in one record
+// where they are final, else one by one, so that their hashes are known.
+func (v *view) extend(ctx context.Context, best Best) error {
+	last := v.last()
+	if end := min(last.Height+stride, v.final(best)); end > last.Height+1 {
+		header, err := v.at(ctx, end)
+		if err != nil {
+			return err
+		}
+		v.records = append(v.records, record{Header: header, first: last.Height + 1})
+		return nil
+	}
+	headers, err := v.source.Headers(ctx, last.Height+1, min(last.Height+step, best.Height))
+	if err != nil {
+		return err
+	}
+	for _, h := range headers {
+		if h.Parent != last.Hash {
+			return errMoved
+		}
+		v.records, last = append(v.records, record{Header: h, first: h.Height}), h
+	}
+	if last.Height == best.Height && last.Hash != best.Hash {
+		return errMoved
+	}
+	return nil
+}
+
+// snapshot is what the first so many records show.
+func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
+	s := chain.Snapshot{From: v.base.Cursor(), Tip: v.base.Block, Next: v.base.Cursor(), Blocks: map[int64]string{v.base.Height: v.base.Hash}}
+	records := v.records[:reached]
+	if reached > 0 {
+		s.Tip = records[reached-1].Block
+	}
+	v.shown = s.Tip.Height
+	all, _ := watched.Since(0)
+	idle, pass := !some(all), true
+	for _, r := range records {
+		s.Blocks[r.Height] = r.Hash
+		pass = pass && r.Height <= s.Tip.Height-v.behind && (idle || r.read == settled)
+		if pass {
+			s.Next = r.Cursor()
+		}
+		for _, t := range r.transfers {
+			if watched.Destination(t.Script) {
+				s.Blocks[t.Block.Height] = t.Block.Hash
+				s.Transfers = append(s.Transfers, t)
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,78 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/config"
+)
+
+func TestRPC(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		environ []string
+		network string
+		how     string
+		want    []config.Endpoint
+		shown   string
+	}{
+		"Ethereum by default": {network: "ethereum", how: "public", shown: "public"},
+		"Base by default":     {network: "base", how: "public", shown: "public"},
+		"others by default":   {network: "arbitrum", how: "off", shown: "off"},
+		"switched on":         {environ: []string{"CHEQUER_GNOSIS_RPC=public"}, network: "gnosis", how: "public", shown: "public"},
+		"beside a test network": {
+			environ: []string{"CHEQUER_BASE_SEPOLIA_RPC=public"}, network: "base", how: "off", shown: "off",
+		},
+		"endpoints": {
+			environ: []string{"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545, alchemy=https://base.alchemy.example/v2/topsecret?key=topsecret\nhttps://u:topsecret@rpc.example.org"},
+			network: "base",
+			want: []config.Endpoint{
+				{Trusted: true, URL: "http://127.0.0.1:8545"},
+				{Operator: "alchemy", URL: "https://base.alchemy.example/v2/topsecret?key=topsecret"},
+				{URL: "https://u:topsecret@rpc.example.org"},
+			},
+			shown: "trusted:http://127.0.0.1:8545,alchemy=https://base.alchemy.example/…,https://rpc.example.org/…",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := config.Load(test.environ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			how, endpoints := c.EVM.RPC(test.network)
+			if how != test.how {
+				t.Errorf("how = %q, want %q", how, test.how)
+			}
+			if diff := cmp.Diff(endpoints, test.want); diff != "" {
+				t.Errorf("endpoints (-got +want):\n%s", diff)
+			}
+			if got := c.EVM.Shown(test.network); got != test.shown {
+				t.Errorf("shown %q, want %q", got, test.shown)
+			}
+		})
+	}
+}
+
+func TestRPC_faults_show_no_key(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		setting string
+		want    string
+	}{
+		"no address":     {"CHEQUER_BASE_RPC=https://a.org,base.example/topsecret", "CHEQUER_BASE_RPC: want off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number 2 is none"},
+		"a websocket":    {"CHEQUER_BASE_RPC=wss://a.org/topsecret", "number 1 is none"},
+		"no host":        {"CHEQUER_ETHEREUM_RPC=https:///topsecret", "CHEQUER_ETHEREUM_RPC: want"},
+		"real and trial": {"CHEQUER_SEPOLIA_RPC=public CHEQUER_POLYGON_RPC=public", "CHEQUER_POLYGON_RPC: is on, and so is a test network"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Load(strings.Fields(test.setting))
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "topsecret") {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/ethereumtest"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// ethXpub is the account key m/44'/60'/0' of a published mnemonic.
+const ethXpub = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"
+
+// tokenShop is the whole program in front of an own node of Ethereum and two
+// operators of Base, beside a third one that is dead.
+type tokenShop struct {
+	*process
+	shop
+	ethereum, base *ethereumtest.Node
+	metrics        string
+}
+
+func openTokenShop(t *testing.T) *tokenShop {
+	t.Helper()
+	s := &tokenShop{ethereum: ethereumtest.Anvil(t, ethereum.Mainnet.ChainID), base: ethereumtest.Anvil(t, ethereum.Base.ChainID)}
+	s.ethereum.Place(t, contractOf(ethereum.Mainnet, "EURC"))
+	s.base.Place(t, contractOf(ethereum.Base, "EURC-BASE"))
+	for _, n := range []*ethereumtest.Node{s.ethereum, s.base} {
+		n.Mine(t)
+	}
+	listen := freePort(t)
+	s.metrics = freePort(t)
+	s.process = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_BITCOIN_NODE=off", "CHEQUER_METRICS="+s.metrics,
+		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08",
+		"CHEQUER_ETHEREUM_RPC=trusted:"+s.ethereum.RPC,
+		"CHEQUER_BASE_RPC=one="+s.base.RPC+",two="+s.base.RPC+",three=http://"+freePort(t)+"/secretkey",
+	)}
+	s.run("wallet", "add", "ETH", ethXpub)
+	var key merchant.Key
+	if err := json.Unmarshal(s.run("key", "add", "--json"), &key); err != nil {
+		t.Fatal(err)
+	}
+	s.serve()
+	s.shop = newShop(t, s.url, key)
+	for _, network := range []string{"ethereum", "base"} {
+		until(t, patience, network+" is scanned", func() bool { return s.tip(network) > 0 })
+	}
+	return s
+}
+
+func contractOf(p ethereum.Params, code string) string {
+	return p.Assets[slices.IndexFunc(p.Assets, func(a chain.Asset) bool { return a.Code == code })].Contract
+}
+
+// tip is how far a network is scanned.
+func (s *tokenShop) tip(network string) int64 {
+	s.process.t.Helper()
+	response, err := http.Get(s.url + "/readyz")
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	var all struct{ Networks []health }
+	if err := json.NewDecoder(response.Body).Decode(&all); err != nil {
+		s.process.t.Fatal(err)
+	}
+	i := slices.IndexFunc(all.Networks, func(h health) bool { return h.Network == network })
+	return all.Networks[i].Tip
+}
+
+// euros makes an invoice of 12.50 euros that is paid with EURC on Base.
+func (s *tokenShop) euros() (id string, due chaintest.Output) {
+	t := s.process.t
+	t.Helper()
+	id, err := s.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", PaymentMethods: []string{"EURC-BASE"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.invoice(id).PaymentMethods
+	if len(m) != 1 || m[0].DueAmount != "12.5" {
+		t.Fatalf("payment methods %+v", m)
+	}
+	return id, chaintest.Output{Script: strings.ToLower(m[0].Address), Amount: money.MustParse(m[0].DueAmount, money.Currency{Code: "EURC", Decimals: 6})}
+}
+
+func mine(t *testing.T, n *ethereumtest.Node, blocks int) {
+	t.Helper()
+	for range blocks {
+		n.Mine(t)
+	}
+}
+
+// TestRealTokens is paid with a token in real blocks, whatever one endpoint of
+// three does.
+func TestRealTokens(t *testing.T) {
+	t.Parallel()
+	s := openTokenShop(t)
+	n := s.base
+
+	t.Run("paid_after_its_confirmations", func(t *testing.T) {
+		id, due := s.euros()
+		n.Mine(t, n.Send(t, due))
+		s.status(id, api.StatusPending, patience)
+		mine(t, n, 28)
+		s.status(id, api.StatusPending, patience)
+		mine(t, n, 1)
+		s.status(id, api.StatusPaid, patience)
+		if got := s.invoice(id).Payments; len(got) != 1 {
+			t.Errorf("payments %+v", got)
+		}
+	})
+	t.Run("taken_back_by_a_reorganisation", func(t *testing.T) {
+		id, due := s.euros()
+		tx := n.Send(t, due)
+		n.Mine(t, tx)
+		mine(t, n, 2)
+		s.status(id, api.StatusPending, patience)
+		n.Reorganise(t, tx)
+		s.status(id, api.StatusCreated, patience)
+		n.Mine(t, tx)
+		mine(t, n, 29)
+		s.status(id, api.StatusPaid, patience)
+	})
+	t.Run("sent_on_a_network_that_is_not_offered", func(t *testing.T) {
+		id, due := s.euros()
+		s.ethereum.Mine(t, s.ethereum.Send(t, due))
+		until(t, patience, "the mistake is told", func() bool {
+			return slices.Contains(s.invoice(id).Exceptions, api.ExceptionWrongAsset)
+		})
+		if got := s.invoice(id).Status; got != api.StatusCreated {
+			t.Errorf("the invoice is %s", got)
+		}
+	})
+	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
+		id, due := s.euros()
+		s.kill()
+		n.Mine(t, n.Send(t, due))
+		mine(t, n, 40)
+		s.serve()
+		s.status(id, api.StatusPaid, patience)
+	})
+	t.Run("the_doctor_says_how_endpoints_fare", func(t *testing.T) {
+		out := string(s.run("doctor"))
+		for _, want := range []string{
+			"ok    network base, endpoint one: at block", "warn  network base, endpoint three: ", "own node, at block", "ok    network ethereum: scanned to block",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the doctor does not say %q:\n%s", want, out)
+			}
+		}
+		if strings.Contains(out, "secretkey") {
+			t.Errorf("the doctor shows a key:\n%s", out)
+		}
+		t.Logf("doctor:\n%s", out)
+	})
+	t.Run("the_metrics_say_so_too", func(t *testing.T) {
+		response, err := http.Get("http://" + s.metrics + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			`chequer_endpoint_up{endpoint="one",network="base"} 1`, `chequer_endpoint_up{endpoint="three",network="base"} 0`,
+			`chequer_endpoint_height{endpoint="127.0.0.1",network="ethereum"}`, `chequer_source_up{network="base"} 1`,
+		} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("the metrics do not say %s", want)
+			}
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package e2e_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+// stage is the pages before one invoice that a test changes as it likes.
+type stage struct {
+	address   string
+	reference string
+
+	mu      sync.Mutex
+	shown   api.Resource
+	changed chan struct{}
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
+	link := "ethereum:" + euro + "@8453/transfer?address=" + to + "&uint256=56500000"
+	s := &stage{reference: "kAp3-9QfW", changed: make(chan struct{}), shown: api.Resource{
+		ForeignID: "kAp39QfWkAp39QfWkAp39QfWkAp39QfW", OrderID: "1042", Mode: "live", Version: 1, Status: api.StatusCreated,
+		ExpiredAt: time.Now().Add(15 * time.Minute).UTC().Format(api.TimeLayout), SecondsLeft: 900,
+		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0",
+		MerchantName: "Atelier Nord", Description: "Two prints",
+		PaymentMethods: []api.PaymentMethod{
+			{
+				CryptoCurrency: "ETH", Symbol: "ETH", Name: "Ether", Network: "ethereum", NetworkName: "Ethereum", ChainID: "1", Decimals: 18,
+				Address: to, ExpectedAmount: "0.021319950190558639", DueAmount: "0.021319950190558639", RateEUR: "2650.1", Watched: true,
+				PaymentURI: "ethereum:" + to + "@1?value=21319950190558639", PaymentCode: "ethereum:" + to + "@1?value=21319950190558639",
+			},
+			{
+				CryptoCurrency: "EURC-BASE", Symbol: "EURC", Name: "Euro Coin", Network: "base", NetworkName: "Base", ChainID: "8453", Decimals: 6,
+				Contract: euro, Address: to, ExpectedAmount: "56.5", DueAmount: "56.5", RateEUR: "1", Watched: true,
+				PaymentURI: link, PaymentCode: link, AddressCode: to,
+			},
+		},
+	}}
+	pages := web.New(web.Config{Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	server := httptest.NewServer(pages)
+	t.Cleanup(func() { pages.Close(); server.Close() })
+	s.address = server.URL + "/invoice/" + s.shown.ForeignID
+	return s
+}
+
+// url opens the page at a method.
+func (s *stage) url(method string) string { return s.address + "?m=" + method }
+
+// change shows another state of the invoice from now on.
+func (s *stage) change(how func(*api.Resource)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown.PaymentMethods = slices.Clone(s.shown.PaymentMethods) // a page may be drawn of the old ones
+	how(&s.shown)
+	s.shown.Version++
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// partly is 43.21 of 56.50 euros.
+func partly(r *api.Resource) {
+	r.Status, r.DueAmount, r.PaidAmount, r.Exceptions = api.StatusPending, "13.29", "43.21", []string{api.ExceptionUnderpaid}
+	r.PaymentMethods[0].DueAmount, r.PaymentMethods[1].DueAmount = "0.005014905097920834", "13.289882"
+}
+
+func (s *stage) look() (client.Snapshot, chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return client.Snapshot{Resource: s.shown, ETag: strconv.FormatInt(s.shown.Version, 10)}, s.changed
+}
+
+// Invoice, WaitInvoice and those below implement web.Client.
+func (s *stage) Invoice(context.Context, string) (client.Snapshot, error) {
+	snapshot, _ := s.look()
+	return snapshot, nil
+}
+
+func (s *stage) WaitInvoice(ctx context.Context, _, etag string, wait time.Duration) (client.Snapshot, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		snapshot, changed := s.look()
+		if snapshot.ETag != etag {
+			return snapshot, nil
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return client.Snapshot{}, client.ErrNotModified
+		case <-ctx.Done():
+			return client.Snapshot{}, ctx.Err()
+		}
+	}
+}
+
+func (s *stage) CreateInvoice(context.Context, api.InvoiceRequest, string) (string, error) {
+	return "", client.ErrNotFound
+}
+
+func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
+	return client.ErrNotFound
+}
+
+func (s *stage) Requote(context.Context, string, api.RequoteRequest) error { return client.ErrNotFound }
+
+func (s *stage) SetRefundAddress(context.Context, string, api.RefundRequest) error {
+	return client.ErrNotFound
+}
+
+// answer lets the wallets answer what they hold.
+func (b *tab) answer() {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[any](`answer()`))
+}
+
+// gone waits until an element says some words no more.
+func (b *tab) gone(selector, words string) {
+	b.t.Helper()
+	until(b.t, patience, words+" is gone", func() bool {
+		return !get(b, chromedp.Evaluate[bool](`document.querySelector(`+strconv.Quote(selector)+`).textContent.includes(`+strconv.Quote(words)+`)`))
+	})
+}
+
+// hexOf is a decimal number as EIP-1474 writes quantities, without the prefix.
+func hexOf(t *testing.T, decimal string) string {
+	t.Helper()
+	n, ok := new(big.Int).SetString(decimal, 10)
+	if !ok {
+		t.Fatalf("%q is no number", decimal)
+	}
+	return n.Text(16)
+}

@@ -1,0 +1,443 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// wallet is a wallet in the browser, as EIP-6963 and EIP-1193 have it. What it
+// was asked is kept in window.asked.
+type wallet struct {
+	Name     string           `json:"name"`
+	Chain    string           `json:"chain"`    // where it is
+	Knows    []string         `json:"knows"`    // where it can be switched to
+	Stays    bool             `json:"stays"`    // says that it switches and does not
+	Fails    map[string]fault `json:"fails"`    // by method
+	Holds    string           `json:"holds"`    // the method that waits for window.answer()
+	Injected bool             `json:"injected"` // is window.ethereum and announces nothing
+}
+
+type fault struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+const fakeWallets = `(() => {
+	const wallets = %s;
+	addEventListener("securitypolicyviolation", e => console.error("violates " + e.violatedDirective));
+	window.asked = [];
+	window.held = [];
+	window.answer = () => held.splice(0).forEach(resolve => resolve());
+	const provider = w => ({request: async ({method, params}) => {
+		asked.push({wallet: w.name, method, params: params || null});
+		if (w.holds === method) await new Promise(resolve => held.push(resolve));
+		if (w.fails && w.fails[method]) throw Object.assign(new Error(w.fails[method].message), w.fails[method]);
+		switch (method) {
+		case "eth_requestAccounts": return ["0x00000000000000000000000000000000000000f1"];
+		case "eth_chainId": return w.chain;
+		case "wallet_switchEthereumChain":
+			if (!w.stays) w.chain = params[0].chainId;
+			return null;
+		case "eth_sendTransaction": return "0x" + "ab".repeat(32);
+		}
+		throw new Error("unexpected " + method);
+	}});
+	const announce = () => wallets.forEach((w, i) => {
+		if (w.injected) window.ethereum = w.provider ||= provider(w);
+		else dispatchEvent(new CustomEvent("eip6963:announceProvider", {detail: Object.freeze({
+			info: {uuid: "350670db-19fa-4704-a166-e52e178b59d" + i, name: w.name, icon: "data:image/svg+xml,<svg onload='alert(1)'/>", rdns: "example.wallet"},
+			provider: w.provider ||= provider(w),
+		})}));
+	});
+	addEventListener("eip6963:requestProvider", announce);
+	announce();
+})()`
+
+// wallets puts wallets into every page that the tab opens from now on.
+func (b *tab) wallets(list ...wallet) {
+	b.t.Helper()
+	text, err := json.Marshal(list)
+	b.check(err)
+	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(fakeWallets, text)})
+	b.check(err)
+}
+
+// asked is what the wallets were asked for, without what it was asked with.
+func (b *tab) asked() string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[string](`asked.map(a => a.method).join(" ")`))
+}
+
+// transactions is what the wallets were asked to send.
+func (b *tab) transactions() []map[string]string {
+	b.t.Helper()
+	var list []map[string]string
+	text := get(b, chromedp.Evaluate[string](`JSON.stringify(asked.filter(a => a.method === "eth_sendTransaction").map(a => a.params[0]))`))
+	b.check(json.Unmarshal([]byte(text), &list))
+	return list
+}
+
+// The token's method of the stage, and its golden encodings: 4 bytes of
+// keccak256("transfer(address,uint256)"), then two words of 32 bytes.
+const (
+	tokenPay  = "#m2-wallets0"
+	tokenSays = "#m2-wallets p"
+	payWhole  = "0xa9059cbb" +
+		"0000000000000000000000001111111254eeb25477b68fb85ed929f73a960582" +
+		"00000000000000000000000000000000000000000000000000000000035e1f20" // 56,500,000
+	payRest = "0xa9059cbb" +
+		"0000000000000000000000001111111254eeb25477b68fb85ed929f73a960582" +
+		"0000000000000000000000000000000000000000000000000000000000cac99a" // 13,289,882
+)
+
+// TestWallet pays by wallets in the browser that behave in every way, under the
+// pages' own content policy.
+func TestWallet(t *testing.T) {
+	const base, mainnet = "0x2105", "0x1"
+	const (
+		opened   = "eth_requestAccounts"
+		network  = opened + " eth_chainId"
+		sent     = network + " eth_sendTransaction"
+		switches = network + " wallet_switchEthereumChain"
+		switched = switches + " eth_chainId"
+	)
+	for _, tt := range []struct {
+		name  string
+		fails map[string]fault
+		chain string
+		stays bool
+		asked string
+		says  string
+	}{
+		{"sends", nil, base, false, sent, "Sent. This page changes when the network shows it."},
+		{"on another network is switched", nil, mainnet, false, switched + " eth_sendTransaction", "Sent. This page changes when the network shows it."},
+		{"stays on another network", nil, mainnet, true, switched, "Switch Fox to the network Base, then try again. Nothing was sent."},
+		{"does not know the network", map[string]fault{"wallet_switchEthereumChain": {4902, "Unrecognized chain", nil}}, mainnet, false,
+			switches, "Add the network Base (chain ID 8453) in the settings of Fox, then try again. Nothing was sent."},
+		{"wraps that it does not know the network", map[string]fault{"wallet_switchEthereumChain": {-32603, "Internal", map[string]any{"originalError": map[string]any{"code": 4902}}}}, mainnet, false,
+			switches, "Add the network Base (chain ID 8453) in the settings of Fox, then try again. Nothing was sent."},
+		{"cannot switch", map[string]fault{"wallet_switchEthereumChain": {4200, "Unsupported", nil}}, mainnet, false,
+			switches, "Switch Fox to the network Base, then try again. Nothing was sent."},
+		{"is not opened to the page", map[string]fault{"eth_requestAccounts": {4001, "User rejected", nil}}, base, false,
+			opened, "You cancelled in Fox. Nothing was sent."},
+		{"is refused the payment", map[string]fault{"eth_sendTransaction": {4001, "User rejected", nil}}, base, false,
+			sent, "You cancelled in Fox. Nothing was sent."},
+		{"asks already", map[string]fault{"eth_requestAccounts": {-32002, "Already processing", nil}}, base, false,
+			opened, "A request is still open in Fox. Answer it there, then try again."},
+		{"is disconnected", map[string]fault{"eth_sendTransaction": {4900, "Disconnected", nil}}, base, false,
+			sent, "Base is out of reach from Fox. Look there whether anything was sent before you try again."},
+		{"is disconnected from the network", map[string]fault{"eth_chainId": {4901, "Chain disconnected", nil}}, base, false,
+			network, "Base is out of reach from Fox. Look there whether anything was sent before you try again."},
+		{"has no money for the fee", map[string]fault{"eth_sendTransaction": {-32000, "insufficient funds for gas * price + value", nil}}, base, false,
+			sent, "Not enough EURC in Fox, or not enough for the network’s fee. Nothing was sent."},
+		{"has no tokens", map[string]fault{"eth_sendTransaction": {-32603, "execution reverted: ERC20: transfer amount exceeds balance", nil}}, base, false,
+			sent, "Not enough EURC in Fox, or not enough for the network’s fee. Nothing was sent."},
+		{"breaks before it sends", map[string]fault{"eth_chainId": {-32603, "Internal error", nil}}, base, false,
+			network, "That did not work in Fox. Nothing was sent. Try again, or use the code or the address."},
+		{"breaks while it sends", map[string]fault{"eth_sendTransaction": {-32603, "<b>Internal</b>", nil}}, base, false,
+			sent, "Something went wrong in Fox. Look there whether anything was sent before you try again."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := open(t, screens[0])
+			b.wallets(wallet{Name: "Fox", Chain: tt.chain, Stays: tt.stays, Fails: tt.fails})
+			b.visit(newStage(t).url("EURC-BASE"))
+			b.awaits(tokenPay, "Pay with Fox", nil)
+			b.click(tokenPay)
+			b.awaits("#say", tt.says, nil)
+			b.awaits(tokenSays, strings.TrimPrefix(tt.says, "Sent. "), nil)
+			if got := b.asked(); got != tt.asked {
+				t.Errorf("the wallet was asked for %s, not %s", got, tt.asked)
+			}
+			over := strings.HasPrefix(tt.says, "Sent.")
+			if got := b.text(tokenPay); over != (got == "Sent") || over == (got == "Pay with Fox") {
+				t.Errorf("the button says %q", got)
+			}
+			b.click(tokenPay) // once more
+			if got := len(b.transactions()); over && got != 1 {
+				t.Errorf("%d transactions were sent", got)
+			}
+			b.picture(b.screen, "wallet_"+strings.ReplaceAll(tt.name, " ", "_"))
+			b.noSidewaysScroll()
+			b.quiet()
+		})
+	}
+}
+
+// TestWalletIsAskedExactly holds what a wallet is asked to send against encodings
+// made by hand.
+func TestWalletIsAskedExactly(t *testing.T) {
+	for method, want := range map[string]map[string]string{
+		"EURC-BASE": {"to": "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", "value": "0x0", "data": payWhole, "chainId": "0x2105"},
+		// 21,319,950,190,558,639 wei, which a float does not hold
+		"ETH": {"to": "0x1111111254EEB25477B68fb85Ed929f73A960582", "value": "0x4bbe61b9bcbdaf", "chainId": "0x1"},
+	} {
+		t.Run(method, func(t *testing.T) {
+			b := open(t, screens[0])
+			b.wallets(wallet{Name: "Fox", Chain: "0x89"})
+			b.visit(newStage(t).url(method))
+			pay := ".wallets[data-method=" + method + "] button"
+			b.awaits(pay, "Pay with Fox", nil)
+			b.picture(b.screen, "wallet_pay_"+method)
+			b.click(pay)
+			b.awaits("#say", "Sent.", nil)
+			want["from"] = "0x00000000000000000000000000000000000000f1"
+			if diff := cmp.Diff(b.transactions(), []map[string]string{want}); diff != "" {
+				t.Errorf("the wallet was asked (-got +want):\n%s", diff)
+			}
+			b.quiet()
+		})
+	}
+}
+
+// TestWalletsAreChosenByName has two wallets, one of them with a name that is no
+// markup, however it looks.
+func TestWalletsAreChosenByName(t *testing.T) {
+	for _, s := range []screen{
+		screens[0], {name: "phone_dark", width: 390, height: 844, dark: true},
+		screens[1], {name: "desk_dark", width: 1280, height: 900, dark: true},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			b.wallets(wallet{Name: "<b>Bear</b>", Chain: "0x2105"}, wallet{Name: "Fox", Chain: "0x2105"}, wallet{Name: "old", Injected: true})
+			b.visit(newStage(t).url("EURC-BASE"))
+			b.awaits(tokenPay, "Pay with <b>Bear</b>", nil)
+			b.awaits("#m2-wallets1", "Pay with Fox", nil)
+			b.picture(s, "wallets")
+			b.noSidewaysScroll()
+			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".wallets img, .wallets b, .wallets svg").length`)); n > 0 {
+				t.Errorf("%d elements of the wallets' making", n)
+			}
+			b.click("#m2-wallets1")
+			b.awaits(tokenPay, "Sent", nil)
+			if got := get(b, chromedp.Evaluate[string](`asked.map(a => a.wallet)[0]`)); got != "Fox" {
+				t.Errorf("%s was asked", got)
+			}
+			if got := get(b, chromedp.Evaluate[string](`document.activeElement.id`)); got != "m2-wallets0" {
+				t.Errorf("the keyboard is at %q", got)
+			}
+			b.picture(s, "wallets_sent")
+			b.quiet()
+		})
+	}
+}
+
+// TestWalletThatOnlyInjects is one from before EIP-6963.
+func TestWalletThatOnlyInjects(t *testing.T) {
+	b := open(t, screens[0])
+	b.wallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
+	b.visit(newStage(t).url("EURC-BASE"))
+	b.awaits(tokenPay, "Pay with your browser wallet", nil)
+	b.click(tokenPay)
+	b.awaits(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
+	b.quiet()
+}
+
+// TestWalletWhileThePageChanges swaps the page under an open request, and asks
+// for the rest when a part has come.
+func TestWalletWhileThePageChanges(t *testing.T) {
+	t.Run("another_network_delays", func(t *testing.T) {
+		b, s := open(t, screens[0]), newStage(t)
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
+		b.visit(s.url("EURC-BASE"))
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.click(tokenPay)
+		b.awaits(tokenPay, "Confirm in Fox", nil)
+		b.picture(b.screen, "wallet_confirm")
+		s.change(func(r *api.Resource) { r.Exceptions = []string{api.ExceptionDelayed} })
+		b.awaits("#pay", "This takes longer than usual.", nil)
+		b.awaits(tokenPay, "Confirm in Fox", nil)
+		b.click(tokenPay)
+		b.answer()
+		b.awaits(tokenSays, "This page changes", nil)
+		s.change(func(r *api.Resource) { r.Exceptions = nil })
+		b.gone("#pay", "This takes longer than usual.")
+		b.awaits(tokenPay, "Sent", nil)
+		b.click(tokenPay)
+		if got := len(b.transactions()); got != 1 {
+			t.Errorf("%d transactions were sent", got)
+		}
+		b.quiet()
+	})
+	t.Run("reload_remembers", func(t *testing.T) {
+		b, s := open(t, screens[0]), newStage(t)
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.visit(s.url("EURC-BASE"))
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.click(tokenPay)
+		b.awaits(tokenSays, "This page changes", nil)
+		b.do(chromedp.Reload())
+		b.awaits(tokenPay, "Sent", nil)
+		b.awaits(tokenSays, "This page changes", nil)
+		b.quiet()
+	})
+	t.Run("the_rest", func(t *testing.T) {
+		b, s := open(t, screens[1]), newStage(t)
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.visit(s.url("EURC-BASE"))
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.click(tokenPay)
+		b.awaits(tokenPay, "Sent", nil)
+		s.change(partly)
+		b.awaits("#st", "Part of it arrived", nil)
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.picture(b.screen, "wallet_rest")
+		b.click(tokenPay)
+		b.awaits(tokenPay, "Sent", nil)
+		if got := b.transactions(); len(got) != 2 || got[1]["data"] != payRest {
+			t.Errorf("sent %v, not the rest", got)
+		}
+		b.quiet()
+	})
+	t.Run("paid_otherwise_before_it_is_asked", func(t *testing.T) {
+		b, s := open(t, screens[0]), newStage(t)
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
+		b.visit(s.url("EURC-BASE"))
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.click(tokenPay)
+		b.awaits(tokenPay, "Confirm in Fox", nil)
+		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
+		b.awaits("#st", "Payment seen", nil)
+		b.answer()
+		b.do(chromedp.Sleep(patience / 300))
+		if got := b.transactions(); len(got) != 0 {
+			t.Errorf("sent %v though nothing is due", got)
+		}
+		b.quiet()
+	})
+	t.Run("dropped", func(t *testing.T) {
+		b, s := open(t, screens[0]), newStage(t)
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.visit(s.url("EURC-BASE"))
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.click(tokenPay)
+		b.awaits(tokenPay, "Sent", nil)
+		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
+		b.awaits("#st", "Payment seen", nil)
+		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusCreated, "56.5" })
+		b.awaits("#st", "Waiting", nil) // of itself no reason to send again
+		b.awaits(tokenPay, "Sent", nil)
+		s.change(func(r *api.Resource) {
+			r.Exceptions = []string{api.ExceptionReplaced}
+			r.Payments = []api.Payment{{ID: "t", CryptoCurrency: "EURC-BASE", Amount: "56.5", FiatAmount: "0", State: "replaced", Tx: "0x1"}}
+		})
+		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.quiet()
+	})
+}
+
+// TestWalletIsAskedForEveryMethod pays on the whole program by each method that a
+// wallet can pay: what it is asked for is what the payment link says.
+func TestWalletIsAskedForEveryMethod(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	b := open(t, screens[1])
+	b.wallets(wallet{Name: "Fox", Chain: "0x1"})
+	id := idOf(b.order(p.url, "12,50"))
+	paid := 0
+	for _, m := range merchant.invoice(id).PaymentMethods {
+		if m.ChainID == "" {
+			continue
+		}
+		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a tab that has sent nothing
+		pay := ".wallets[data-method=" + m.CryptoCurrency + "] button"
+		b.awaits(pay, "Pay with Fox", nil)
+		b.click(pay)
+		b.awaits("#say", "Sent.", nil)
+		if diff := cmp.Diff(b.transactions(), []map[string]string{linked(t, m.PaymentURI)}); diff != "" {
+			t.Errorf("%s: the wallet was asked (-got +want):\n%s", m.CryptoCurrency, diff)
+		}
+		paid++
+	}
+	if paid < 4 {
+		t.Errorf("%d methods can be paid by a browser wallet", paid)
+	}
+	b.quiet()
+}
+
+// linked is the transaction that an ERC-681 link asks for.
+func linked(t *testing.T, uri string) map[string]string {
+	t.Helper()
+	path, query, _ := strings.Cut(strings.TrimPrefix(uri, "ethereum:"), "?")
+	target, rest, _ := strings.Cut(path, "@")
+	chain, function, _ := strings.Cut(rest, "/")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := map[string]string{"from": "0x00000000000000000000000000000000000000f1", "to": target, "chainId": "0x" + hexOf(t, chain)}
+	if function == "transfer" {
+		address := strings.ToLower(strings.TrimPrefix(values.Get("address"), "0x"))
+		request["value"], request["data"] = "0x0", fmt.Sprintf("0xa9059cbb%064s%064s", address, hexOf(t, values.Get("uint256")))
+	} else {
+		request["value"] = "0x" + hexOf(t, values.Get("value"))
+	}
+	return request
+}
+
+// TestPageWithoutAWallet has no trace of one, with scripts and without.
+func TestPageWithoutAWallet(t *testing.T) {
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			b.visit(newStage(t).url("EURC-BASE"))
+			if !s.noJS {
+				b.do(chromedp.Sleep(patience / 60)) // longer than the page looks for one
+			}
+			if got := b.visible("#live"); strings.Contains(got, "Pay with") || strings.Contains(got, "Confirm in") {
+				t.Errorf("the page speaks of a wallet:\n%s", got)
+			}
+			b.picture(s, "wallet_none")
+			b.noSidewaysScroll()
+			b.quiet()
+		})
+	}
+}
+
+// TestWrongAssetIsTold shows what arrived in a currency that was not asked for.
+func TestWrongAssetIsTold(t *testing.T) {
+	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
+		t.Run(s.name, func(t *testing.T) {
+			b, stage := open(t, s), newStage(t)
+			b.visit(stage.url("EURC-BASE"))
+			stage.change(func(r *api.Resource) {
+				r.Exceptions = []string{api.ExceptionWrongAsset}
+				r.Payments = []api.Payment{{
+					ID: "w", CryptoCurrency: "USDC", Symbol: "USDC", NetworkName: "Ethereum", Amount: "56.5", FiatAmount: "0", State: "wrong_asset", Tx: "0x1",
+				}}
+			})
+			b.awaits("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.lookAgain(s, stage.url("EURC-BASE")))
+			if got := b.visible("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stage.reference) {
+				t.Errorf("the page does not say what to do:\n%s", got)
+			}
+			b.picture(s, "wrong_asset")
+			b.noSidewaysScroll()
+			b.quiet()
+		})
+	}
+}
+
+// TestWeightWithAWallet holds a page of two methods that a browser wallet can pay
+// to its budget: what Chromium received for it, headers and all.
+func TestWeightWithAWallet(t *testing.T) {
+	b := open(t, screens[0])
+	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+	b.visit(newStage(t).url("EURC-BASE"))
+	b.awaits(tokenPay, "Pay with Fox", nil)
+	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`
+	got := get(b, chromedp.Evaluate[[]int](received))
+	t.Logf("%d bytes in %d answers", got[0], got[1])
+	if got[0] > 15<<10 || got[1] > 5 { // the sixth is the stream
+		t.Errorf("the page weighs %d bytes in %d answers, want at most 15 KiB in 5", got[0], got[1])
+	}
+}

@@ -1,0 +1,396 @@
+package invoice_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// The tests below are faults that users of other programs met, by their number in
+// the list of cases.
+
+// sends puts a transaction with outputs in BTC to an invoice's destination into the
+// mempool; "" pays somebody else.
+func (s *shop) sends(spends []string, to *invoice.Invoice, amounts ...string) (tx string) {
+	s.t.Helper()
+	m, _ := to.Method(simnet.ID, "BTC")
+	out := simnet.Tx{Spends: spends}
+	for _, amount := range amounts {
+		if amount == "" {
+			out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, "somebody", money.MustParse("1", money.BTC)))
+			continue
+		}
+		out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, m.Destination.Script, money.MustParse(amount, money.BTC)))
+	}
+	tx, err := s.net.Send(s.t.Context(), out)
+	s.must(err)
+	return tx
+}
+
+func (s *shop) mine(txs ...string) {
+	s.t.Helper()
+	s.must(s.net.Confirm(s.t.Context(), txs))
+}
+
+// wantEvents fails unless the shop was told this of an invoice, in this order.
+func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
+	s.t.Helper()
+	list, err := s.store.Events(s.t.Context(), "m", 0, 1000)
+	s.must(err)
+	var got []string
+	for _, e := range list {
+		if s.about(e) == inv.ID {
+			got = append(got, string(e.Body))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// C29: money is found however many invoices before it were not paid, and their
+// addresses are not handed out again.
+func TestTheTwentySixthOfUnpaidInvoicesIsFound(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	for range 25 {
+		s.create("40", "BTC")
+	}
+	inv := s.create("40", "BTC")
+	s.pass(time.Minute)
+	s.mine(s.pays(inv, "BTC", "0.0005"))
+	s.wantStatus(inv, invoice.Paid)
+	s.pass(time.Hour)
+	s.step()
+	s.step()
+	if got := s.create("40", "BTC").Methods[0].Index; got != 26 {
+		t.Errorf("after the others expired the next index is %d, want 26", got)
+	}
+}
+
+// C31: money that was there before the invoice never pays it, whether a block
+// holds it or not; what comes later does.
+func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		before func(s *shop, tx string) // after the old payment, before the invoice
+	}{
+		{"mined before", func(s *shop, tx string) { s.mine(tx) }},
+		{"buried before", func(s *shop, tx string) {
+			s.mine(tx)
+			for range 40 {
+				s.mine()
+			}
+		}},
+		{"waiting, and mined later", func(*shop, string) {}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, table) // a fresh install: nothing is known of the key
+			asset := s.net.Assets()[0]
+			used, err := s.net.NewDestination(chain.Request{Asset: asset, Key: s.wallets[0].Key, Index: 0})
+			s.must(err)
+			old, err := s.net.Pay(t.Context(), asset, used.Script, money.MustParse("0.0005", money.BTC))
+			s.must(err)
+			tt.before(s, old)
+			s.pass(time.Second)
+			s.step()
+			inv := s.create("40", "BTC")
+			if inv.Methods[0].Destination != used {
+				t.Fatalf("the invoice is paid to %v, not to the used %v", inv.Methods[0].Destination, used)
+			}
+			s.wantStatus(inv, invoice.Created)
+			s.pass(time.Minute)
+			s.mine(old)
+			s.wantStatus(inv, invoice.Created)
+			s.wantEvents(inv, "1 invoice.created created")
+			s.mine(s.pays(inv, "BTC", "0.0005"))
+			s.wantStatus(inv, invoice.Paid)
+		})
+	}
+}
+
+// C32: two outputs of one transaction are two payments, each counted once.
+func TestTwoOutputsOfOneTransactionAddUp(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("240", "BTC") // 0.003 BTC
+	s.pass(time.Minute)
+	tx := s.sends(nil, inv, "0.001", "", "0.002")
+	s.wantStatus(inv, invoice.Pending)
+	s.mine(tx)
+	paid := s.wantStatus(inv, invoice.Paid)
+	s.step()
+	var got []string
+	for _, p := range s.reload(paid).Payments() {
+		got = append(got, fmt.Sprintf("%s %s %s", strings.TrimPrefix(p.ID, tx), p.Amount, p.State))
+	}
+	if diff := cmp.Diff([]string{":0 0.001 confirmed", ":2 0.002 confirmed"}, got); diff != "" {
+		t.Errorf("payments (-want +got):\n%s", diff)
+	}
+}
+
+// C34: what is paid adds up, and only the rest is asked for.
+func TestPartsAndTheirRest(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("80", "BTC") // 0.001 BTC
+	s.pass(time.Minute)
+	s.mine(s.pays(inv, "BTC", "0.0004"))
+	part := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	if got := part.Rest(part.Methods[0]).String(); got != "0.0006" {
+		t.Errorf("the rest is %s, want 0.0006", got)
+	}
+	s.mine(s.pays(inv, "BTC", "0.0006"))
+	paid := s.wantStatus(inv, invoice.Paid)
+	if got := paid.Rest(paid.Methods[0]); !got.IsZero() {
+		t.Errorf("after all was paid the rest is %s", got)
+	}
+	s.mine(s.pays(inv, "BTC", "0.0001"))
+	over := s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
+	if got := over.Standing.Overpaid.String(); got != "8" {
+		t.Errorf("overpaid by %s, want 8", got)
+	}
+}
+
+// C35: expiry stops the offer, not the look-out.
+func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
+	t.Parallel()
+	seen := func(after time.Duration) func(t *testing.T) (*shop, *invoice.Invoice, string) {
+		return func(t *testing.T) (*shop, *invoice.Invoice, string) {
+			s := openShop(t, table)
+			inv := s.create("40", "BTC")
+			s.pass(after)
+			return s, inv, s.pays(inv, "BTC", "0.0005")
+		}
+	}
+	t.Run("a_an_honest_shopper_pays_just_in_time", func(t *testing.T) {
+		t.Parallel()
+		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
+		s.wantStatus(inv, invoice.Pending)
+		s.pass(10 * time.Minute)
+		s.wantStatus(inv, invoice.Pending)
+		s.mine(tx)
+		s.wantStatus(inv, invoice.Paid)
+		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "3 payment.confirmed paid", "3 invoice.paid paid")
+	})
+	t.Run("b_the_last_second_is_in_time", func(t *testing.T) {
+		t.Parallel()
+		s, inv, tx := seen(15 * time.Minute)(t)
+		s.pass(10 * time.Minute) // nobody looked at that very second
+		s.wantStatus(inv, invoice.Pending)
+		s.mine(tx)
+		s.wantStatus(inv, invoice.Paid)
+	})
+	t.Run("c_the_second_after_is_late", func(t *testing.T) {
+		t.Parallel()
+		s, inv, tx := seen(15*time.Minute + time.Second)(t)
+		s.pass(time.Second)
+		s.wantStatus(inv, invoice.Expired, invoice.Late)
+		s.mine(tx)
+		s.wantStatus(inv, invoice.Expired, invoice.Late)
+	})
+	t.Run("d_dropped_and_never_mined_ends", func(t *testing.T) {
+		t.Parallel()
+		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
+		s.wantStatus(inv, invoice.Pending)
+		s.must(s.net.Drop(t.Context(), tx))
+		s.pass(time.Minute)
+		s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
+	})
+	t.Run("d_waiting_and_never_mined_ends_after_a_day", func(t *testing.T) {
+		t.Parallel()
+		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
+		s.wantStatus(inv, invoice.Pending)
+		s.pass(24 * time.Hour)
+		s.wantStatus(inv, invoice.Pending)
+		s.pass(time.Minute)
+		s.wantStatus(inv, invoice.Expired, invoice.Late)
+		s.mine(tx)
+		s.wantStatus(inv, invoice.Expired, invoice.Late)
+		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "3 invoice.expired expired", "3 exception.raised expired", "4 payment.confirmed expired")
+	})
+}
+
+// C37: a double spend to somebody else takes the money back, also when a block
+// holds it at once, and the shop is told.
+func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.pass(time.Minute)
+	s.sends([]string{"coin:0"}, inv, "0.0005")
+	s.wantStatus(inv, invoice.Pending)
+	s.mine(s.sends([]string{"coin:0"}, inv, "")) // nobody looked while it waited
+	got := s.wantStatus(inv, invoice.Created, invoice.WasReplaced)
+	if !got.Standing.Paid.IsZero() || got.Payments()[0].State != invoice.PaymentReplaced {
+		t.Errorf("%s counts, the payment is %s", got.Standing.Paid, got.Payments()[0].State)
+	}
+	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
+		"3 payment.replaced created", "3 invoice.reverted created", "3 exception.raised created")
+	s.pass(time.Hour)
+	s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
+}
+
+// C38: a fee bump that pays the same at another output is one payment.
+func TestAFeeBumpIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("160", "BTC") // 0.002 BTC
+	s.pass(time.Minute)
+	s.sends([]string{"coin:0"}, inv, "0.0015")
+	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	s.mine() // without it
+	bump := s.sends([]string{"coin:0"}, inv, "", "0.0015")
+	s.mine(bump)
+	got := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	if got.Standing.Paid.String() != "120" || got.Standing.Due.String() != "40" {
+		t.Errorf("%s counts and %s is due", got.Standing.Paid, got.Standing.Due)
+	}
+	states := map[string]invoice.PaymentState{}
+	for _, p := range got.Payments() {
+		states[p.ID] = p.State
+	}
+	if len(states) != 2 || states[bump+":1"] != invoice.PaymentConfirmed {
+		t.Errorf("payments are %v", states)
+	}
+}
+
+// C38, as a listener may hear it: the first transaction again, after the bump.
+func TestAFeeBumpIsCountedOnceInWhateverOrder(t *testing.T) {
+	t.Parallel()
+	first, bump := spending(pay("a", 93_750, time.Minute), "x"), spending(pay("b", 93_750, 2*time.Minute), "x")
+	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 101}, Started: noon.Add(3 * time.Minute)}
+	want := outcome{"pending", "[underpaid]", "75", "25", "0"}
+	for name, snapshots := range map[string][][]chain.Transfer{
+		"in order":        {{first}, {first, bump}, {in(bump, 101, 4*time.Minute)}},
+		"the other way":   {{bump}, {bump, first}, {in(bump, 101, 4*time.Minute)}},
+		"after the block": {{in(bump, 101, 4*time.Minute)}, {in(bump, 101, 4*time.Minute), first}},
+	} {
+		inv := fresh(t, noon)
+		for _, transfers := range snapshots {
+			see(inv, listener, transfers...)
+		}
+		if diff := cmp.Diff(want, stands(inv)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// C40: spending the received coin later is no news.
+func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.pass(time.Minute)
+	tx := s.pays(inv, "BTC", "0.0005")
+	s.mine(tx)
+	paid := s.wantStatus(inv, invoice.Paid)
+	told := len(s.events())
+	s.pass(7 * 24 * time.Hour)
+	s.step()
+	spent := s.sends([]string{tx + ":0"}, inv, "")
+	s.step()
+	s.mine(spent)
+	s.step()
+	if got := s.reload(inv); got.Version != paid.Version || got.Standing.Paid.Cmp(paid.Standing.Paid) != 0 || len(s.events()) != told {
+		t.Errorf("version %d, %s paid, told %v; it was %d, %s", got.Version, got.Standing.Paid, s.events()[told:], paid.Version, paid.Standing.Paid)
+	}
+}
+
+// C41: what came while nobody looked is found, once, in order, and judged by when
+// it came; a crash before the cursor was saved only scans again.
+func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	one, two, late := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
+	s.pass(time.Minute)
+	s.step()
+	s.mine(s.pays(one, "BTC", "0.0005"))
+	s.mine()
+	s.mine(s.pays(two, "BTC", "0.0005"))
+	s.mine()
+	s.pass(20 * time.Minute)
+	s.mine(s.pays(late, "BTC", "0.0005"))
+	s.mine()
+	crashed := errors.New("killed")
+	for _, behind := range []bool{true, false} { // on the way there, and at the tip
+		s.behind, s.unsaved = behind, crashed
+		if _, err := s.watcher.Step(t.Context()); !errors.Is(err, crashed) {
+			t.Fatalf("got error %v, want %v", err, crashed)
+		}
+	}
+	s.wantStatus(one, invoice.Paid)
+	s.wantStatus(two, invoice.Paid)
+	s.pass(time.Minute) // the longest that an overdue invoice waits
+	s.wantStatus(late, invoice.Expired, invoice.Late)
+	for range 2 {
+		s.step()
+	}
+	for _, inv := range []*invoice.Invoice{one, two} {
+		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen paid", "2 payment.confirmed paid", "2 invoice.paid paid")
+		if got := len(s.reload(inv).Transfers); got != 1 {
+			t.Errorf("%d transfers are recorded", got)
+		}
+	}
+	list := strings.Join(s.events(), "\n")
+	if got := strings.Count(list, "invoice.expired"); got != 1 {
+		t.Errorf("told %d times of one that expired:\n%s", got, list)
+	}
+}
+
+// C43: dust and empty outputs are told to nobody, whatever the invoice's state,
+// and what the network carries is told once per change.
+func TestDustTellsNothing(t *testing.T) {
+	t.Parallel()
+	for _, state := range []invoice.Status{invoice.Created, invoice.Paid, invoice.Expired} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, table)
+			inv := s.create("40", "BTC")
+			s.pass(time.Minute)
+			switch state {
+			case invoice.Paid:
+				s.mine(s.pays(inv, "BTC", "0.0005"))
+			case invoice.Expired:
+				s.pass(time.Hour)
+			}
+			before := s.wantStatus(inv, state)
+			told := len(s.events())
+			for range 25 {
+				dust := s.sends(nil, inv, "0", "0.00000001", "0.00000545")
+				s.step()
+				s.mine(dust)
+				s.step()
+			}
+			after := s.reload(inv)
+			if after.Version != before.Version || after.Standing.Status != state || after.Standing.Due.Cmp(before.Standing.Due) != 0 {
+				t.Errorf("dust: version %d and %s due, was %d and %s", after.Version, after.Standing.Due, before.Version, before.Standing.Due)
+			}
+			if got := len(after.Transfers) - len(before.Transfers); got != 50 {
+				t.Errorf("%d outputs are recorded, want 50 that are not empty", got)
+			}
+			const many = 25
+			for range many {
+				small := s.sends(nil, inv, "0.00000546")
+				s.step()
+				s.mine(small)
+				s.step()
+			}
+			// Seen and confirmed, and once that it is pending, late or overpaid.
+			if got := len(s.events()) - told; got < many || got > 2*many+2 {
+				t.Errorf("told %d times of %d small payments", got, many)
+			}
+		})
+	}
+}

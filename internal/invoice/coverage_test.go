@@ -1,0 +1,160 @@
+package invoice_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/rates"
+)
+
+// overdue is an invoice that nobody looked at for three hours since its end.
+func overdue(t *testing.T) (*shop, *invoice.Invoice) {
+	t.Helper()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.pass(15*time.Minute + 3*time.Hour)
+	_, err := s.service.Expire(t.Context(), 10)
+	s.must(err)
+	if got := s.reload(inv).Standing; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
+		t.Fatalf("after three hours without coverage: %s %v", got.Status, got.Exceptions)
+	}
+	return s, inv
+}
+
+func TestDelayedEnds(t *testing.T) {
+	t.Parallel()
+	t.Run("when_the_merchant_cancels", func(t *testing.T) {
+		t.Parallel()
+		s, inv := overdue(t)
+		_, err := s.service.Cancel(t.Context(), inv.ID)
+		s.must(err)
+		s.wantStatus(inv, invoice.Declined)
+	})
+	t.Run("when_an_honest_shoppers_payment_is_found", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t, table)
+		inv := s.create("40", "BTC")
+		s.pass(time.Minute)
+		s.mine(s.pays(inv, "BTC", "0.0005")) // nobody looks
+		s.pass(3 * time.Hour)
+		_, err := s.service.Expire(t.Context(), 10)
+		s.must(err)
+		s.wantStatus(inv, invoice.Paid)
+		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created", "3 payment.seen paid", "3 payment.confirmed paid", "3 invoice.paid paid")
+	})
+	t.Run("when_it_is_looked_at_past_its_end", func(t *testing.T) {
+		t.Parallel()
+		s, inv := overdue(t)
+		s.step()
+		s.pass(time.Minute)
+		s.wantStatus(inv, invoice.Expired)
+		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created", "3 invoice.expired expired")
+	})
+	t.Run("not_by_waiting", func(t *testing.T) {
+		t.Parallel()
+		s, inv := overdue(t)
+		for range 5 {
+			s.pass(24 * time.Hour)
+			_, err := s.service.Expire(t.Context(), 10)
+			s.must(err)
+		}
+		if got := s.reload(inv).Standing; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
+			t.Errorf("after days: %s %v", got.Status, got.Exceptions)
+		}
+		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created") // once
+	})
+}
+
+func TestDelayedIsRaisedAfterTwoHoursOnly(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.pass(15*time.Minute + 2*time.Hour - time.Second)
+	_, err := s.service.Expire(t.Context(), 10)
+	s.must(err)
+	if got := s.reload(inv).Standing.Exceptions; len(got) != 0 {
+		t.Errorf("a second before two hours: %v", got)
+	}
+	s.pass(time.Minute)
+	_, err = s.service.Expire(t.Context(), 10)
+	s.must(err)
+	if got := s.reload(inv).Standing; !got.Has(invoice.Delayed) {
+		t.Errorf("after two hours: %v", got.Exceptions)
+	}
+}
+
+// A scan that stops below the tip has not looked past an invoice's end, whatever
+// the clock says: an honest shopper's block may be above it.
+func TestExpiryWaitsForTheTip(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.pass(time.Minute)
+	tx := s.pays(inv, "BTC", "0.0005")
+	s.pass(30 * time.Minute)
+	s.behind = true
+	for range 3 {
+		s.wantStatus(inv, invoice.Created)
+		s.pass(time.Minute)
+	}
+	s.mine(tx)
+	s.wantStatus(inv, invoice.Paid) // what is in blocks counts, though
+	s.behind = false
+	s.wantStatus(inv, invoice.Paid)
+}
+
+// A scan that stops below the tip shows nothing that waits for a block, and takes
+// nothing back.
+func TestBelowTheTipNothingIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40", "BTC")
+	s.pass(time.Minute)
+	s.pays(inv, "BTC", "0.0005")
+	before := s.wantStatus(inv, invoice.Pending)
+	s.behind = true
+	s.pass(time.Minute)
+	if got := s.wantStatus(inv, invoice.Pending); got.Version != before.Version {
+		t.Errorf("version moved from %d to %d", before.Version, got.Version)
+	}
+}
+
+// What nobody watched is no view without a gap: a scanner that comes later finds
+// an honest shopper's payment in its block.
+func TestWhatNobodyWatchedIsAGap(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	fixed, err := rates.ParseFixed(table, "fixed")
+	s.must(err)
+	unwatched := invoice.NewService(invoice.Config{
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {struct{ chain.Network }{s.net}}}, Unwatched: true,
+		Rates: func() invoice.Rates { return fixed }, Now: s.clock, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
+	})
+	inv := s.made(unwatched, "40")
+	s.pass(16 * time.Minute)
+	_, err = unwatched.Expire(t.Context(), 10)
+	s.must(err)
+	if got := s.reload(inv).Standing.Status; got != invoice.Expired {
+		t.Fatalf("by the clock it is %s", got)
+	}
+	m := inv.Methods[0]
+	block := chain.Block{Height: 5, Hash: "b5", Time: s.clock()}
+	snapshot := chain.Snapshot{
+		Started: s.clock().Add(time.Minute), ViewSince: s.clock(), Unconfirmed: chain.Partial, From: chain.Cursor{Height: 1, Hash: "b1"}, Tip: block,
+		Transfers: []chain.Transfer{{ID: "x:0", Tx: "x", Asset: "BTC", Script: m.Destination.Script, Amount: inv.Quote().Prices[0].Expected, Block: &block}},
+	}
+	s.pass(time.Minute)
+	var none invoice.Progress
+	owners := func(string) (invoice.Owner, bool) { return invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}, true }
+	epoch, err := s.store.AcquireLease(t.Context(), simnet.ID, "test", s.clock(), time.Minute)
+	s.must(err)
+	s.must(s.service.Observe(t.Context(), invoice.Lease{Network: simnet.ID, Epoch: epoch, Sequence: 9}, snapshot, none.After(snapshot, 9), owners))
+	if got := s.reload(inv).Standing.Status; got != invoice.Paid {
+		t.Errorf("seen by a scanner that came later it is %s", got)
+	}
+}

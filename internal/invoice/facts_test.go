@@ -1,0 +1,164 @@
+package invoice_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/invoice/invoicetest"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+)
+
+// counter is a storage in memory that notes which invoices are updated.
+type counter struct {
+	*invoicetest.Storage
+
+	mu      sync.Mutex
+	read    int
+	updated []string
+}
+
+func (c *counter) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+	c.mu.Lock()
+	c.read++
+	c.mu.Unlock()
+	return c.Storage.Invoice(ctx, id)
+}
+
+func (c *counter) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
+	c.mu.Lock()
+	c.updated = append(c.updated, id)
+	c.mu.Unlock()
+	return c.Storage.UpdateInvoice(ctx, id, lease, decide)
+}
+
+// take lists the invoices that were updated since the last call.
+func (c *counter) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.updated
+	c.updated = nil
+	slices.Sort(list)
+	return list
+}
+
+func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
+	t.Parallel()
+	service, store := inMemory(t)
+	maker := &shop{t: t, wallets: testWallets(t)}
+	mined, waits := maker.made(service, "6000"), maker.made(service, "40") // six confirmations are asked of the first
+	paying := func(inv *invoice.Invoice, tx string, block *chain.Block) chain.Transfer {
+		m, _ := inv.Method(simnet.ID, "BTC")
+		return chain.Transfer{
+			ID: tx + ":0", Tx: tx, Asset: "BTC", Script: m.Destination.Script, Amount: money.MustParse("0.0005", money.BTC),
+			Spends: []string{"in-" + tx}, Block: block,
+		}
+	}
+	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
+	inBlock, unconfirmed := paying(mined, "a", block), paying(waits, "b", nil)
+
+	nothing := paying(waits, "c", block)
+	nothing.Amount = money.Zero(money.BTC)
+
+	tip := chain.Block{Height: 107, Hash: "b107"}
+	below := chain.Block{Height: 104, Hash: "b104"}
+	started := noon.Add(2 * time.Minute)
+	for i, tt := range []struct {
+		name     string
+		snapshot chain.Snapshot
+		want     []string
+	}{
+		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{mined.ID, waits.ID}},
+		{"both are shown again", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, nil},
+		{"an output of nothing is beside them", chain.Snapshot{
+			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, nothing},
+		}, nil},
+		{"a listener that does not remember one", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
+		{"a scan that stops below the block of one", chain.Snapshot{Unconfirmed: chain.None, Tip: below, Behind: true}, nil},
+		{"a scan that stops sooner than the one before", chain.Snapshot{
+			Unconfirmed: chain.None, Tip: chain.Block{Height: 106}, Behind: true, Transfers: []chain.Transfer{inBlock},
+		}, nil},
+		{"a scan that begins above the block of one", chain.Snapshot{Unconfirmed: chain.Partial, From: chain.Cursor{Height: 105}, Tip: tip}, nil},
+		{"a listener that saw another spend of its input", chain.Snapshot{
+			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock},
+			Conflicts: []chain.Conflict{{Outpoint: "in-b", Tx: "other"}},
+		}, []string{waits.ID}},
+		{"a listener after two weeks", chain.Snapshot{
+			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}, Started: started.Add(14*24*time.Hour + time.Second),
+		}, []string{waits.ID}},
+		{"one more block", chain.Snapshot{
+			Unconfirmed: chain.Partial, Tip: chain.Block{Height: 108}, Transfers: []chain.Transfer{inBlock},
+		}, []string{mined.ID}},
+		{"a block that is gone", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip}, []string{mined.ID}},
+	} {
+		if tt.snapshot.Started.IsZero() {
+			tt.snapshot.Started = started
+		}
+		if tt.snapshot.From.Height == 0 {
+			tt.snapshot.From = chain.Cursor{Height: 90, Hash: "b90"}
+		}
+		lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: int64(i + 1)}
+		if err := service.Observe(t.Context(), lease, tt.snapshot, invoice.Progress{Scanned: tt.snapshot.Started}, store.Owner); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.take(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: updated %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Anybody can pay an invoice in many transactions: it is read once, not for each.
+func TestObserve_reads_an_invoice_once(t *testing.T) {
+	t.Parallel()
+	service, store := inMemory(t)
+	maker := &shop{t: t, wallets: testWallets(t)}
+	inv := maker.made(service, "40")
+	snapshot := chain.Snapshot{
+		Started: noon.Add(time.Minute), Unconfirmed: chain.Complete, From: chain.Cursor{Height: 90, Hash: "b90"}, Tip: chain.Block{Height: 107},
+	}
+	for i := range 100 {
+		snapshot.Transfers = append(snapshot.Transfers, chain.Transfer{
+			ID: fmt.Sprintf("%d:0", i), Tx: fmt.Sprint(i), Asset: "BTC", Script: inv.Methods[0].Destination.Script,
+			Amount: money.MustParse("0.00001", money.BTC), Block: &chain.Block{Height: 105, Hash: "b105", Time: noon},
+		})
+	}
+	lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: 1}
+	if err := service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, store.Owner); err != nil {
+		t.Fatal(err)
+	}
+	if updated := store.take(); store.read != 1 || len(updated) != 1 {
+		t.Errorf("the invoice was read %d times and updated %d times, want once each", store.read, len(updated))
+	}
+}
+
+// inMemory is a service whose storage counts.
+func inMemory(t *testing.T) (*invoice.Service, *counter) {
+	t.Helper()
+	store, ids := &counter{Storage: invoicetest.New()}, 0
+	fixed, err := rates.ParseFixed(table, "fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invoice.NewService(invoice.Config{
+		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
+		Rates: func() invoice.Rates { return fixed }, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
+		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
+	}), store
+}
+
+// made creates an invoice with a service.
+func (s *shop) made(service *invoice.Service, amount string) *invoice.Invoice {
+	s.t.Helper()
+	inv, err := service.Create(s.t.Context(), s.request(amount, "BTC"))
+	s.must(err)
+	return inv
+}

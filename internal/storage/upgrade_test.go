@@ -1,0 +1,309 @@
+package storage_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/storage"
+)
+
+// firstRelease makes a database as the first release left it, see
+// testdata/schema1.sql.
+func firstRelease(t *testing.T, engine string) (url string) {
+	t.Helper()
+	url = withoutTables(t, engine)
+	if err := storage.MakeSchema(t.Context(), url, 1); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := os.ReadFile("testdata/schema1.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(t, url, string(rows))
+	return url
+}
+
+// withoutTables makes an empty database.
+func withoutTables(t *testing.T, engine string) (url string) {
+	t.Helper()
+	url = engines[engine](t)
+	if engine == "postgres" { // which comes with the schema
+		change(t, url, "DROP SCHEMA public CASCADE")
+		change(t, url, "CREATE SCHEMA public")
+	}
+	return url
+}
+
+// A migration that was released is never changed: databases have it.
+func TestMigrations_that_were_released_stay_as_they_are(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("migrations/00001_first.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	if got, want := hex.EncodeToString(sum[:]), "6b7f37ac3e440231647a848cc40802fc8765650f17db9a9ae2c0108785b83bfc"; got != want {
+		t.Errorf("migration 1 is %s, want %s", got, want)
+	}
+}
+
+// C79: an upgrade loses nothing, and creating works at once.
+func TestOpen_upgrades_the_first_schema(t *testing.T) {
+	t.Parallel()
+	for engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, engine)
+			before := dump(t, url)
+			s := open(t, url)
+			after := dump(t, url)
+			delete(before, "networks") // see wantFirstRelease
+			delete(after, "networks")
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("rows (-before +after):\n%s", diff)
+			}
+			wantFirstRelease(t, s)
+			wantNext(t, s, 11, 6)
+			open(t, url) // by the next start
+		})
+	}
+}
+
+// C79: a backup that the first release wrote is restored by this one.
+func TestRestore_takes_a_backup_of_the_first_release(t *testing.T) {
+	t.Parallel()
+	backup, err := os.ReadFile("testdata/schema1.backup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := withoutTables(t, engine)
+			if got := restore(t, url, backup, storage.RestoreOptions{}); got.Schema != 1 {
+				t.Errorf("restored %+v", got)
+			}
+			s := open(t, url)
+			wantFirstRelease(t, s)
+			wantNext(t, s, 1011, 1006)
+		})
+	}
+}
+
+// wantFirstRelease fails unless everything of the first release is read as it was
+// meant.
+func wantFirstRelease(t *testing.T, s *storage.Storage) {
+	t.Helper()
+	scanned := time.Date(2026, 11, 27, 12, 24, 2, 0, time.UTC)
+	progress, err := s.Progress(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[chain.ID]invoice.Progress{
+		"simnet": {
+			Cursor: chain.Cursor{Height: 0, Hash: progress["simnet"].Cursor.Hash}, Tip: chain.Cursor{Height: 4, Hash: progress["simnet"].Tip.Hash},
+			Scanned: scanned, Sequence: 8, // watched since ever, without a gap
+		},
+		"bitcoin": {
+			Cursor: chain.Cursor{Height: 800_000, Hash: "00aa"}, Tip: chain.Cursor{Height: 800_100, Hash: "00bb"},
+			Scanned: scanned, Gaps: []invoice.Gap{{Until: scanned.Add(-30 * time.Second)}}, Sequence: 7,
+		},
+	}, progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	for id, want := range map[string]string{
+		"01": "created", "03": "expired underpaid", "05": "paid", "07": "expired", "09": "expired late", "11": "declined",
+		"13": "paid overpaid", "15": "pending reorged", "18": "expired late", "47": "created", "49": "pending",
+	} {
+		inv, err := s.Invoice(t.Context(), strings.Repeat("0", 30)+id)
+		if err != nil {
+			t.Errorf("invoice %s: %v", id, err)
+			continue
+		}
+		if got := told(inv.Standing); got != want {
+			t.Errorf("invoice %s is %s, want %s", id, got, want)
+		}
+		if blind := !inv.Coverage["simnet"].BlindFrom.IsZero(); blind != (id == "47") {
+			t.Errorf("invoice %s was not watched for some time: %v", id, blind)
+		}
+		// That bitcoin was not watched once says nothing of who was judged before.
+		for _, m := range inv.Methods {
+			p := progress[m.Asset.Network]
+			inv.Cover(m.Asset.Network, inv.Coverage[m.Asset.Network].Scanned, p.Gaps)
+		}
+		if got := told(inv.Judge()); got != want {
+			t.Errorf("invoice %s is judged %s, want %s", id, got, want)
+		}
+	}
+	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", IdempotencyKey: "order-1042", BodyHash: "hash", At: scanned})
+	if err != nil || first.Terms.Description != strings.Repeat("é", 5000) || first.Terms.Metadata["table"] != "7" {
+		t.Errorf("the first invoice asked for again: %+v, error %v", first, err)
+	}
+	if keys, err := s.Keys(t.Context(), "m"); err != nil || len(keys) != 1 || keys[0].Secret != "firstsecret" {
+		t.Errorf("keys: %+v, error %v", keys, err)
+	}
+	if wallets, err := s.Wallets(t.Context(), "m", "test"); err != nil || len(wallets) != 2 || wallets[0].Secret != "sealedBTC" {
+		t.Errorf("wallets: %+v, error %v", wallets, err)
+	}
+}
+
+// told is how an invoice stands, in words.
+func told(s invoice.Standing) string {
+	words := []string{string(s.Status)}
+	for _, e := range s.Exceptions {
+		words = append(words, string(e))
+	}
+	return strings.Join(words, " ")
+}
+
+// wantNext creates an invoice with the next indexes of the first release's
+// wallets.
+func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
+	t.Helper()
+	c := creation("next", "m")
+	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+		b, err := next("e13f4377a1a1a17d706fe12989eb7a85d82b9bc1")
+		if err != nil {
+			return nil, err
+		}
+		e, err := next("cc7137fb7f9e593c1258f3ffc943b59470527272")
+		return newInvoice("next", "m", b, e), err
+	}
+	made := create(t, s, c)
+	if got := []uint32{made.Methods[0].Index, made.Methods[1].Index}; !slices.Equal(got, []uint32{bitcoin, ether}) {
+		t.Errorf("the next indexes are %d, want %d and %d", got, bitcoin, ether)
+	}
+}
+
+// C79: an upgrade that fails in its middle leaves the old schema, and is made up
+// for by the next start.
+func TestOpen_undoes_an_upgrade_that_fails(t *testing.T) {
+	t.Parallel()
+	for engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, engine)
+			before := dump(t, url)
+			change(t, url, "CREATE VIEW in_the_way AS SELECT continuous_since FROM networks") // of the last step
+			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{}); err == nil {
+				t.Error("upgraded all the same", s.Close())
+			}
+			change(t, url, "DROP VIEW in_the_way")
+			wantVersion(t, url, "1")
+			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
+				t.Errorf("rows (-before +after):\n%s", diff)
+			}
+			wantFirstRelease(t, open(t, url))
+		})
+	}
+}
+
+func wantVersion(t *testing.T, url, want string) {
+	t.Helper()
+	if got := rows(t, url, "SELECT MAX(version_id) FROM goose_db_version WHERE is_applied"); !slices.Equal(got, []string{want}) {
+		t.Errorf("schema version is %q, want %s", got, want)
+	}
+}
+
+// upgradeURL is where a child of this test binary finds the database to upgrade.
+const upgradeURL = "CHEQUER_UPGRADE_CHILD"
+
+// TestUpgradeChild is the child: it is killed in the middle.
+func TestUpgradeChild(t *testing.T) {
+	url := os.Getenv(upgradeURL)
+	if url == "" {
+		t.Skip("runs as a child of TestOpen_goes_on_after_an_upgrade_was_killed")
+	}
+	open(t, url)
+}
+
+// C79: kill -9 in the middle of an upgrade.
+func TestOpen_goes_on_after_an_upgrade_was_killed(t *testing.T) {
+	t.Parallel()
+	for engine, stuck := range map[string]struct{ hang, unhang string }{
+		"sqlite": { // a trigger that counts for ever
+			hang: `CREATE TRIGGER stuck AFTER UPDATE ON networks BEGIN
+				SELECT COUNT(*) FROM events a, events b, events c, events d, events e, events f, events g, events h, events i; END`,
+			unhang: "DROP TRIGGER stuck",
+		},
+		"postgres": { // whose server is slow to notice that a client is gone
+			hang: `CREATE FUNCTION sleep() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$ LANGUAGE plpgsql;
+				CREATE TRIGGER stuck AFTER UPDATE ON networks FOR EACH STATEMENT EXECUTE FUNCTION sleep()`,
+			unhang: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database();
+				DROP TRIGGER stuck ON networks; DROP FUNCTION sleep`,
+		},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, engine)
+			before := dump(t, url)
+			change(t, url, stuck.hang)
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUpgradeChild$")
+			child.Env = append(os.Environ(), upgradeURL+"="+url)
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitUntilStuck(t, url)
+			if err := child.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = child.Wait() // it was killed
+			change(t, url, stuck.unhang)
+			wantVersion(t, url, "1")
+			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
+				t.Errorf("rows (-before +after):\n%s", diff)
+			}
+			s := open(t, url)
+			wantFirstRelease(t, s)
+			wantNext(t, s, 11, 6)
+		})
+	}
+}
+
+// waitUntilStuck returns when somebody is in the middle of an upgrade: on SQLite,
+// when somebody else writes whenever one looks.
+func waitUntilStuck(t *testing.T, url string) {
+	t.Helper()
+	conn, err := database(t, url).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stuck := func() (bool, error) {
+		var n int
+		err := conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()").Scan(&n)
+		return n > 0, err
+	}
+	if strings.HasPrefix(url, "sqlite") {
+		if _, err := conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 0"); err != nil {
+			t.Fatal(err)
+		}
+		stuck = func() (bool, error) {
+			if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+				return true, nil
+			}
+			_, err := conn.ExecContext(t.Context(), "ROLLBACK")
+			return false, err
+		}
+	}
+	begin := time.Now()
+	for looks := 0; looks < 5; time.Sleep(20 * time.Millisecond) {
+		is, err := stuck()
+		if err != nil || time.Since(begin) > time.Minute {
+			t.Fatalf("nobody is stuck, error %v", err)
+		}
+		if looks++; !is {
+			looks = 0
+		}
+	}
+}

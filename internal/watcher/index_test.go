@@ -1,0 +1,206 @@
+package watcher_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/watcher"
+)
+
+var _ chain.Watched = watcher.Index{}
+
+var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+// destination is the nth, watched for some hours from noon on.
+func destination(n, hours int) watcher.Destination {
+	return watcher.Destination{
+		Script: fmt.Sprint("script", n), Until: noon.Add(time.Duration(hours) * time.Hour),
+		Owner: invoice.Owner{InvoiceID: fmt.Sprintf("%032d", n), MerchantID: fmt.Sprint("m", n%3)},
+	}
+}
+
+// since lists what is new after a mark, and moves the mark.
+func since(x watcher.Index, mark *uint64) []string {
+	scripts, next := x.Since(*mark)
+	*mark = next
+	return slices.Collect(scripts)
+}
+
+func wantSince(t *testing.T, x watcher.Index, mark *uint64, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, since(x, mark), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("since the mark (-want +got):\n%s", diff)
+	}
+}
+
+func TestIndex_tells_what_came_since_a_mark(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	var mark uint64
+	wantSince(t, x, &mark)
+	x.Add(destination(1, 1))
+	x.Add(destination(2, 9))
+	wantSince(t, x, &mark, "script1", "script2")
+	wantSince(t, x, &mark)
+	x.Add(destination(2, 99)) // watched for longer
+	wantSince(t, x, &mark)
+	x.Drop(noon.Add(2 * time.Hour))
+	x.Add(destination(3, 9))
+	wantSince(t, x, &mark, "script3")
+	x.Add(destination(1, 9)) // watched again, by a new quote
+	wantSince(t, x, &mark, "script1")
+	old := mark
+	next := watcher.NewIndex(x) // the lead was lost meanwhile
+	next.Add(destination(3, 9))
+	wantSince(t, next, &mark, "script3")
+	if mark <= old {
+		t.Errorf("the mark went from %d to %d", old, mark)
+	}
+	all := uint64(0)
+	wantSince(t, next, &all, "script3")
+}
+
+func TestIndex_can_be_asked_while_only_a_part_is_wanted(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	for n := range 10 {
+		x.Add(destination(n, 9))
+	}
+	scripts, _ := x.Since(4)
+	for range 2 { // and twice
+		for s := range scripts {
+			if s != "script4" {
+				t.Errorf("the first is %s", s)
+			}
+			break
+		}
+	}
+}
+
+func TestIndex_drops_once_an_hour(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	x.Drop(noon)
+	x.Add(destination(1, 0))
+	x.Drop(noon.Add(time.Hour - time.Second))
+	if !x.Destination("script1") {
+		t.Error("dropped within the hour")
+	}
+	x.Add(destination(2, 1))
+	x.Drop(noon.Add(time.Hour)) // exactly at the end of the second
+	if x.Destination("script1") || !x.Destination("script2") {
+		t.Error("the first is kept, or the second is not")
+	}
+}
+
+// TestIndex_is_what_a_plain_map_would_be does anything in any order, and compares
+// with a model that is slow and plain.
+func TestIndex_is_what_a_plain_map_would_be(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		x, now := watcher.NewIndex(watcher.Index{}), noon
+		model, fresh := map[string]watcher.Destination{}, map[string]bool{}
+		var mark uint64
+		for range 200 {
+			switch random.IntN(12) {
+			case 0:
+				now = now.Add(time.Duration(random.IntN(3)) * time.Hour)
+				if !x.Drop(now) {
+					break
+				}
+				for script, d := range model {
+					if d.Until.Before(now) {
+						delete(model, script)
+						delete(fresh, script)
+					}
+				}
+			case 1:
+				got := since(x, &mark)
+				slices.Sort(got)
+				want := []string{}
+				for script := range fresh {
+					want = append(want, script)
+				}
+				slices.Sort(want)
+				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("seed %d: since the mark (-want +got):\n%s", seed, diff)
+				}
+				clear(fresh)
+			case 2:
+				if random.IntN(4) == 0 {
+					x = watcher.NewIndex(x)
+					clear(model)
+					clear(fresh)
+				}
+			default:
+				d := destination(random.IntN(30), random.IntN(30))
+				x.Add(d)
+				if _, known := model[d.Script]; !known {
+					fresh[d.Script] = true
+				}
+				model[d.Script] = d
+			}
+			for n := range 30 {
+				d := destination(n, 0)
+				_, want := model[d.Script]
+				owner, got := x.Owner(d.Script)
+				if got != want || x.Destination(d.Script) != want || want && owner != d.Owner {
+					t.Fatalf("seed %d: %s is of %+v, %v; want %v", seed, d.Script, owner, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestIndex_of_a_million fits into memory with everything it keeps: scripts as
+// long as those of Bitcoin, the order they came in, and the IDs of invoices.
+func TestIndex_of_a_million(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a million")
+	}
+	const bound = 200_000_000
+	before := heap()
+	x := million()
+	if got := heap() - before; got > bound {
+		t.Errorf("the index takes %d MB, want %d at most", got/1e6, int64(bound/1e6))
+	}
+	runtime.KeepAlive(x)
+}
+
+func BenchmarkIndex(b *testing.B) {
+	before := heap()
+	for b.Loop() {
+		x := million()
+		b.ReportMetric(float64(heap()-before)/1e6, "MB")
+		runtime.KeepAlive(x)
+	}
+}
+
+// million is an index of so many destinations of 100 merchants.
+func million() watcher.Index {
+	x := watcher.NewIndex(watcher.Index{})
+	for n := range 1_000_000 {
+		x.Add(watcher.Destination{
+			Script: fmt.Sprintf("0014%040x", n*7919), Until: noon,
+			Owner: invoice.Owner{InvoiceID: fmt.Sprintf("%032d", n), MerchantID: fmt.Sprint("merchant", n%100)},
+		})
+	}
+	return x
+}
+
+func heap() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
