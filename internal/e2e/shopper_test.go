@@ -40,7 +40,7 @@ func TestShopper(t *testing.T) {
 			if got := b.text(".due .k"); got != "Paid" {
 				t.Errorf("the head of a paid invoice says %q", got)
 			}
-			if got := get(b, chromedp.Location()); got != page {
+			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // without scripts the form keeps the method
 				t.Errorf("the page moved to %s", got)
 			}
 			b.noSidewaysScroll()
