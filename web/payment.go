@@ -32,7 +32,7 @@ func (h *Handler) payment(c echo.Context) error {
 	page := h.paymentPage(snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = refusals[c.QueryParam("refused")]
 	page.Refusal = holdRefusals[c.QueryParam("hold")]
-	if auto && !page.Final {
+	if auto && !page.Final && page.Refund.Action == "" {
 		c.Response().Header().Set("Refresh", reload)
 	}
 	return render(c, http.StatusOK, views.PaymentPage(page))

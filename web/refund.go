@@ -94,6 +94,7 @@ func showRefund(p *views.Payment, r api.Resource, s scene) {
 		Action: s.self + "/refund", Heading: "If it is sent back to you, where to?", Label: "Your address", Currencies: came,
 		Hint: "An address of your own wallet. You can give it once; after that only " + s.shop + " can change it.",
 	}
+	p.Leave = false // nobody is taken away while writing
 	if has(r, api.ExceptionOverpaid) {
 		p.Refund.Heading = "Where should the extra go?"
 	}
