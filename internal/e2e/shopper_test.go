@@ -40,7 +40,7 @@ func TestShopper(t *testing.T) {
 			if got := b.text(".due .k"); got != "Paid" {
 				t.Errorf("the head of a paid invoice says %q", got)
 			}
-			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // without scripts the form keeps the method
+			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // behind it is the chosen method
 				t.Errorf("the page moved to %s", got)
 			}
 			b.noSidewaysScroll()

@@ -277,6 +277,13 @@ func TestExport_is_whole_and_streamed(t *testing.T) {
 	if err := json.Unmarshal([]byte(w.text.String()), &all); err != nil || len(all) != 250 {
 		t.Errorf("%d invoices, %v", len(all), err)
 	}
+	orders := map[string]bool{}
+	for _, r := range all {
+		orders[r.OrderID] = true
+	}
+	if len(orders) != 250 {
+		t.Errorf("%d of 250 invoices of one moment", len(orders))
+	}
 	if w.largest > 8<<10 {
 		t.Errorf("%d bytes at once", w.largest)
 	}
