@@ -108,16 +108,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	sim := simnet.New(core.Storage, core.Now)
 	watched := networksOf(networks)
 	numbers := newMetrics(core, watched)
-	invoices := invoice.NewService(invoice.Config{
-		Storage:   core.Storage,
-		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: watched, invoice.Test: {sim}},
-		Rates:     rates,
-		Unwatched: bool(c.Unwatched),
-		Now:       core.Now,
-		NewID:     func() string { return token(32) },
-		Encode:    server.EncodeEvent,
-		Log:       o.Log,
-	})
+	invoices := core.service(c, watched, sim, rates, o.Log)
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim,

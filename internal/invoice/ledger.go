@@ -64,7 +64,7 @@ func (inv *Invoice) ledger() ledger {
 		l.entries = append(l.entries, e)
 	}
 	if counting > 1 {
-		l.slack = largest
+		l.slack = inv.rounding(largest)
 	}
 	if l.accepted {
 		inv.letStand(&l)

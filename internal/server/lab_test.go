@@ -122,7 +122,10 @@ type prices struct {
 	*rates.Fixed
 	gone  atomic.Bool
 	lacks string // code of a coin or a fiat that has none
+	rests string // what they rest on
 }
+
+func (p *prices) Evidence(money.Currency, ...string) string { return p.rests }
 
 func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	if p.gone.Load() || p.lacks == code || p.lacks == fiat.Code {

@@ -136,6 +136,12 @@ func (s *server) routes(g *echo.Group) {
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
 	g.Match(reading, api.PathInvoices+"/:id", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead}}, s.readInvoice))
+	g.Match(reading, api.PathInvoices, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.listInvoices))
+	g.Match(reading, api.PathInvoices+"/export", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.exportInvoices))
+	g.POST(api.PathInvoices+"/:id/requote", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin}}, s.requote))
+	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.refundAddress))
+	g.POST(api.PathInvoices+"/:id/cancel", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.cancel))
+	g.POST(api.PathInvoices+"/:id/accept", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.accept))
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
 	g.Match(reading, api.PathEvents, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.readEvents))
 	s.endpointRoutes(g, reading)

@@ -36,7 +36,7 @@ func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *
 			},
 			"UpdateInvoice": func(ctx context.Context, id string) error {
 				_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-					inv.Refund = id
+					inv.Refund.Address = id
 					return nil
 				})
 				return err

@@ -187,7 +187,8 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 			inv.Version = 2
 			inv.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon.Add(time.Minute), BlindFrom: noon}}
 			inv.DeclinedAt, inv.DelayedAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
-			inv.Accepted, inv.Refund, inv.Clock = []string{"t1:0", "t2:1"}, "bc1qrefund", 90*time.Second
+			inv.Accepted, inv.Clock = []string{"t1:0", "t2:1"}, 90*time.Second
+			inv.Refund = invoice.Refund{Asset: "BTC", Address: "bc1qrefund"}
 			inv.Methods[0].Birth = chain.Cursor{Height: 799_990, Hash: "00aa"}
 			inv.Transfers = []invoice.Transfer{
 				{
@@ -258,7 +259,7 @@ func TestUpdateInvoice_writes_nothing_that_did_not_change(t *testing.T) {
 			t.Errorf("unchanged: got %v, error %v", inv, err)
 		}
 		_, err = s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Refund = "bc1qrefund"
+			inv.Refund.Address = "bc1qrefund"
 			return nil
 		})
 		if err == nil {
@@ -282,7 +283,7 @@ func TestUpdateInvoice_writes_nothing_when_decide_fails(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		want := create(t, s, creation("a", "shop"))
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Version, inv.Refund = 2, "bc1qrefund"
+			inv.Version, inv.Refund.Address = 2, "bc1qrefund"
 			inv.Events = []invoice.Event{newEvent("a", invoice.EventPaid, 2)}
 			return invoice.ErrState
 		})

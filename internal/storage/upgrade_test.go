@@ -70,6 +70,9 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			delete(before, "networks") // see wantFirstRelease
 			delete(after, "networks")
 			forgetAdded(t, after)
+			for i, row := range after["invoices"] { // a column of migration 4, empty
+				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
+			}
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
