@@ -5,7 +5,7 @@ SHELL := /bin/bash
 BINARY := bin/chequer
 GO     := go
 # Packages with goroutines of their own: tested with the race detector.
-RACE   := ./internal/invoice/... ./internal/storage/... ./internal/watcher/... ./internal/merchant/... ./internal/rates/... \
+RACE   := ./internal/invoice/... ./internal/storage/... ./internal/watcher/... ./internal/webhook/... ./internal/merchant/... ./internal/rates/... \
           ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/chain/bitcoin ./internal/chain/bitcoin/light ./internal/chain/bitcoin/node ./internal/chain/ethereum/... ./internal/app/... ./web/...
 
 .PHONY: help build run generate verify test race e2e fetch bench lint nightly clean

@@ -39,7 +39,10 @@ function local() {
 }
 
 // The chosen method stays through updates and, in the history, through a reload.
-function choose() { all("input[name=method]", function (radio) { if (radio.value === chosen) radio.checked = true; }); }
+function choose() {
+  all("input[name=method]", function (radio) { if (radio.value === chosen) radio.checked = true; });
+  all("[name=m]", function (field) { if (chosen) field.value = chosen; });
+}
 
 // The server's fragment replaces the live region; what the shopper chose stays.
 function swap(html, always) {
@@ -48,6 +51,7 @@ function swap(html, always) {
   if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
   all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
+  all("#refund-address", function (old) { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
   clearInterval(leaving);
   live.replaceWith(next);
   live = next;
@@ -119,7 +123,9 @@ d.addEventListener("click", function (e) {
 });
 
 d.addEventListener("change", function (e) {
-  if (e.target.name === "method") history.replaceState(Object.assign({}, history.state, {m: chosen = e.target.value}), "");
+  if (e.target.name !== "method") return;
+  history.replaceState(Object.assign({}, history.state, {m: chosen = e.target.value}), "");
+  choose();
 });
 
 // A simulation answers with the page as it is then, or with why it was refused.

@@ -9,6 +9,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -75,7 +76,7 @@ func newAsset(name string, files []string) Asset {
 		if err != nil {
 			panic("static: " + err.Error())
 		}
-		body = append(body, part...)
+		body = append(body, lean(part, path.Ext(file))...)
 	}
 	extension := path.Ext(name)
 	sum := sha256.Sum256(body)
@@ -86,6 +87,21 @@ func newAsset(name string, files []string) Asset {
 		Body:        body,
 		Gzip:        compress(body),
 	}
+}
+
+// idle is what only readers of a source need: its comments, and the indentation of
+// a script.
+var idle = map[string]*regexp.Regexp{
+	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`),
+	".js":  regexp.MustCompile(`(?m)^[ \t]*//.*\n|^[ \t]+`),
+}
+
+// lean is a source without what browsers have no use for.
+func lean(source []byte, extension string) []byte {
+	if words, ok := idle[extension]; ok {
+		return words.ReplaceAll(source, nil)
+	}
+	return source
 }
 
 func compress(body []byte) []byte {

@@ -73,6 +73,19 @@ func TestWeight(t *testing.T) {
 	}
 }
 
+// What is sent has no comments, and the scripts are the same otherwise.
+func TestAssetsAreLean(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js"} {
+		asset, _ := static.Find(static.Path(name))
+		for line := range strings.Lines(string(asset.Body)) {
+			if strings.HasPrefix(line, "//") || strings.HasPrefix(line, " ") || strings.Contains(line, "/*") {
+				t.Errorf("%s has %q", name, line)
+			}
+		}
+	}
+}
+
 func unzip(t *testing.T, b []byte) []byte {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(b))

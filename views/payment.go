@@ -40,10 +40,13 @@ type Payment struct {
 	Return  Link // back to the shop
 	Leave   bool // goes there by itself
 	Again   Link // a new try
+	Hold    Hold // a new price for the same
 	Check   Link // without a script: look again
 	Auto    Link // without a script: look again by itself
 	Help    []string
 
+	Refusal  string // why what was asked for was not done
+	Refund   Refund
 	Summary  Summary
 	Simulate Simulate
 }
@@ -54,6 +57,34 @@ type Due struct {
 	Amount string // "€56.50"
 	Line   string // below it, when it is the same for every method
 	Long   bool   // coins: more digits than a price has
+}
+
+// Hold is the form that asks for a new price; none without an action.
+type Hold struct {
+	Action string
+	Text   string
+	Quote  string // number of the price on the page
+	Method string // to be open again
+}
+
+// Refund asks where money should go back to, or shows it; none without a label.
+type Refund struct {
+	Action     string // where the form is sent; empty once the address is saved
+	Heading    string
+	Label      string
+	Hint       string
+	Currencies []Currency
+	Address    string // as it was typed
+	Error      string
+	Saved      string
+	SavedParts []Group
+}
+
+// Currency is one to choose.
+type Currency struct {
+	Code   string
+	Text   string
+	Chosen bool
 }
 
 // Clock is how long the price is held.

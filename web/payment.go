@@ -18,7 +18,7 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 const reload = "20"
 
 // payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page,
-// "?refused=" says why a simulation was not done.
+// "?refused=" says why a simulation was not done, "?hold=" why no price was held.
 func (h *Handler) payment(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -31,7 +31,8 @@ func (h *Handler) payment(c echo.Context) error {
 	auto := c.QueryParam("auto") == "1"
 	page := h.paymentPage(snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = refusals[c.QueryParam("refused")]
-	if auto && !page.Final {
+	page.Refusal = holdRefusals[c.QueryParam("hold")]
+	if auto && !page.Final && page.Refund.Action == "" {
 		c.Response().Header().Set("Refresh", reload)
 	}
 	return render(c, http.StatusOK, views.PaymentPage(page))

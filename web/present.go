@@ -96,6 +96,7 @@ func present(r api.Resource, s scene) views.Payment {
 	case declined:
 		showDeclined(&p, r, s)
 	}
+	showRefund(&p, r, s)
 	showSetback(&p, r, s)
 	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
 	if p.Test != "" {
@@ -166,6 +167,13 @@ func again(r api.Resource, s scene) views.Link {
 		return link
 	}
 	return views.Link{Text: "Start again", URL: s.page.Home}
+}
+
+// elsewhere leads back to the shop, beside something better to do here.
+func elsewhere(r api.Resource, s scene) views.Link {
+	link := returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
+	link.Quiet = true
+	return link
 }
 
 // returnLink is an address that the shop gave, with the invoice's id added; none

@@ -11,11 +11,14 @@ func showWaiting(p *views.Payment, r api.Resource, s scene) {
 	p.Title = "Pay " + s.shop
 	p.Heading, p.Open = "Waiting for your payment", true
 	p.Clock = clock(r, s)
-	p.Methods = methods(r, s, false)
+	p.Methods, p.Hold = methods(r, s, false), hold(r, s)
 	p.Help = []string{
 		"Send the exact amount in one payment. The fee is extra; your wallet sets it.",
 		"You can close this page after sending. We keep looking, and its address stays the same.",
 		"What arrives after the price has run out may need a decision by " + s.shop + ".",
+	}
+	if p.Hold.Action != "" {
+		p.Help = append(p.Help, "Need more time? Have the price held again; it may be another one then.")
 	}
 	if byHand(r) {
 		p.Help[1] = sentence(s.shop) + " checks its wallet by hand and uses the reference " + views.Reference(r.ForeignID) + "."
@@ -40,12 +43,16 @@ func showPartial(p *views.Payment, r api.Resource, s scene) {
 			Kind: "warn", Strong: "Do not send the rest now.",
 			Text: "The held price has run out. We are still looking for what was sent in time; after that " + s.shop + " decides.",
 		}}
+		if p.Hold = hold(r, s); p.Hold.Action != "" {
+			p.Notes[0].Text = "The held price has run out. Hold it again, and send the rest that it asks for then."
+			return
+		}
 		p.Again = again(r, s)
 		return
 	}
 	p.Say = "Part of the payment arrived. " + due + " still due. The QR code now shows the rest."
 	p.Clock = clock(r, s)
-	p.Methods = methods(r, s, true)
+	p.Methods, p.Hold = methods(r, s, true), hold(r, s)
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: "Send the rest to the same address.",
 		Text: "Some wallets and exchanges take their fee out of the amount. The code asks for the rest only.",
@@ -70,9 +77,16 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = "We are still looking for a payment that was sent in time."
 	p.Again = again(r, s)
 	p.Again.Quiet = true
+	p.Hold = hold(r, s)
+	instead := offer(p.Again.URL, " Start again instead.")
+	if p.Hold.Action != "" {
+		p.Again = elsewhere(r, s)
+		p.Say += " You can hold the price again."
+		instead = " Hold the price again first: it may be another one by now."
+	}
 	p.Notes = []views.Note{
 		{Strong: "Already sent it? Do not send it again.", Text: "This page changes when it arrives. Keep the reference " + views.Reference(r.ForeignID) + "."},
-		{Strong: "Not sent yet? Do not send it now.", Text: "It would be too late for this price." + offer(p.Again, " Start again instead.")},
+		{Strong: "Not sent yet? Do not send it now.", Text: "It would be too late for this price." + instead},
 	}
 }
 
@@ -84,9 +98,9 @@ func showByHand(p *views.Payment, r api.Resource, s scene) {
 	p.Return = returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
 }
 
-// offer is words about a button, where there is that button.
-func offer(button views.Link, words string) string {
-	if button.URL == "" {
+// offer is words about a button, where there is that button with its address.
+func offer(address, words string) string {
+	if address == "" {
 		return ""
 	}
 	return words

@@ -3,6 +3,7 @@ package web
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"chequer/internal/api"
@@ -14,7 +15,7 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.Say = "Paid. " + subject(r) + " is confirmed."
 	p.Due.Label, p.Due.Line = "Paid", received(r, counted)
 	p.Heading, p.Seal = "Paid. Thank you.", true
-	p.Lead = s.shop + " has your payment. You can keep the address of this page as a receipt."
+	p.Lead = s.shop + " has your payment. This page is your receipt: keep its address, or print it."
 	p.Facts = receipt(r)
 	p.Return = returnLink(r.URLSuccess, r.ForeignID, "Return to "+s.shop)
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
@@ -44,9 +45,19 @@ func receipt(r api.Resource) []views.Fact {
 		}
 	}
 	if len(parts) <= 2 {
-		parts = []views.Fact{transaction(r.PaidTx)}
+		parts = []views.Fact{{Label: "Rate", Value: paidRate(r)}, transaction(r.PaidTx)}
 	}
 	return told(append(facts, parts...))
+}
+
+// paidRate is what one coin counted as, where there was one price only.
+func paidRate(r api.Resource) string {
+	for _, m := range r.PaymentMethods {
+		if m.CryptoCurrency == r.PaidCurrency && len(r.Quotes) == 1 {
+			return strings.TrimPrefix(price(r, m), " · ")
+		}
+	}
+	return ""
 }
 
 // showExtra is what a paid page says when more came than was asked.
@@ -58,10 +69,14 @@ func showExtra(p *views.Payment, r api.Resource, s scene) {
 	p.Heading = "Paid. You sent a little extra."
 	p.Lead = subject(r) + " is confirmed. " + extra + " is above the price and belongs to you."
 	p.Facts = append(p.Facts, views.Fact{Label: "Extra", Value: extra})
-	p.Notes = []views.Note{{
-		Kind: "ok", Strong: "Get " + extra + " back.",
-		Text: "Ask " + s.shop + " for it and give the reference " + views.Reference(r.ForeignID) + ".",
-	}}
+	ask := "Ask " + s.shop + " for it and give the reference " + views.Reference(r.ForeignID) + "."
+	switch {
+	case len(currencies(r)) > 0 && r.RefundAddress == "":
+		ask = "Tell " + s.shop + " below where to send it, now or at any time on this page."
+	case r.RefundAddress != "":
+		ask = sentence(s.shop) + " knows the address below. If nothing comes, ask and give the reference " + views.Reference(r.ForeignID) + "."
+	}
+	p.Notes = []views.Note{{Kind: "ok", Strong: "Get " + extra + " back.", Text: ask}}
 }
 
 func showExpired(p *views.Payment, r api.Resource, s scene) {
@@ -72,8 +87,12 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 		showByHand(p, r, s)
 		return
 	}
-	p.Again = again(r, s)
-	start := offer(p.Again, " You can start again with a new price.")
+	p.Again, p.Hold = again(r, s), hold(r, s)
+	start := offer(p.Again.URL, " You can start again with a new price.")
+	if p.Hold.Action != "" {
+		p.Again = elsewhere(r, s)
+		start = " " + subject(r) + " is still here: hold the price again to pay it."
+	}
 	p.Lead = "No payment was seen in time." + start
 	p.Say = "The held price has expired. No payment was seen." + start
 	if !isZero(r.PaidAmount) {

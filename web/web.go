@@ -25,6 +25,8 @@ type Client interface {
 	// client.ErrNotModified after the wait.
 	WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error)
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
+	Requote(ctx context.Context, id string, request api.RequoteRequest) error
+	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
 }
 
 // Config is what the pages need. Client and Logger are compulsory.
@@ -51,8 +53,9 @@ type Config struct {
 	// press the button.
 	StayOnPage bool
 
-	// PostsPerMinute is how often one address may send the storefront's form,
-	// with a burst of twice that; 10 when 0, no limit when negative.
+	// PostsPerMinute is how often one address may send the storefront's form, and
+	// those of payment pages, with a burst of twice that; 10 when 0, no limit when
+	// negative.
 	PostsPerMinute int
 	// MaxStreams is how many streams are open at once, over all invoices; 5,000
 	// when 0. MaxStreamsPerInvoice is 20 when 0. Pages without one poll.
@@ -115,6 +118,11 @@ func (h *Handler) routes() {
 	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)
+	decisions := h.limited()
+	pages.POST("/invoice/:id/quote", h.holdAgain, decisions...)
+	pages.POST("/invoice/:id/refund", h.refund, decisions...)
+	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
+	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
 	pages.POST("/invoice/:id/simulate", h.simulate)
 	pages.Match(read, "/static/*", h.asset)
 	pages.Match(read, "/favicon.ico", h.icon)

@@ -32,7 +32,9 @@ type service struct {
 	keys      []string
 	refusals  []error // of the next creations
 	simulated []api.SimulateRequest
-	refusal   error // of simulations
+	requoted  []api.RequoteRequest
+	refunds   []api.RefundRequest
+	refusal   error // of simulations, requotes and refund addresses
 }
 
 func newService(resources ...api.Resource) *service {
@@ -101,6 +103,20 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.simulated = append(s.simulated, request)
+	return s.refusal
+}
+
+func (s *service) Requote(_ context.Context, _ string, request api.RequoteRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requoted = append(s.requoted, request)
+	return s.refusal
+}
+
+func (s *service) SetRefundAddress(_ context.Context, _ string, request api.RefundRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refunds = append(s.refunds, request)
 	return s.refusal
 }
 

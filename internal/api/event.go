@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // Event is the body of a callback: our own vocabulary, every field always
 // there, every amount a decimal string, so that it survives receivers that
 // parse and encode again before they hash: ASCII, compact, no slash, no empty
@@ -21,4 +23,11 @@ type Event struct {
 	OverpaidAmount string    `json:"overpaid_amount"`
 	DisableConvert bool      `json:"disable_convert"`
 	Payments       []Payment `json:"payments"`
+}
+
+// EventPage is what GET /api/v2/events answers: events as they are sent, in the
+// order in which they were committed.
+type EventPage struct {
+	Events []json.RawMessage `json:"events"`
+	Next   int64             `json:"next"` // the position to ask after the next time
 }

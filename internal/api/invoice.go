@@ -10,6 +10,8 @@ const (
 	PathInvoiceStatus = "/api/v2/invoice/status"
 	PathInvoices      = "/api/v2/invoices"
 	PathTestInvoices  = "/api/v2/test/invoices"
+	PathEvents        = "/api/v2/events"
+	PathEndpoints     = "/api/v2/endpoints"
 )
 
 // Headers of requests and answers.
@@ -20,6 +22,8 @@ const (
 	HeaderNonce          = "X-Processing-Nonce"
 	HeaderIdempotencyKey = "Idempotency-Key"
 	HeaderErrorCode      = "X-Error-Code"
+	HeaderEventID        = "X-Processing-Event-Id"
+	HeaderSignatureV2    = "X-Processing-Signature-V2"
 	HeaderPaidAt         = "X-Invoice-Paid-At"
 	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
 	HeaderPaidTx         = "X-Invoice-Paid-Tx"

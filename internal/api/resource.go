@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // Resource is our own view of an invoice: what GET /api/v2/invoices/{id} tells.
 // Amounts are decimal strings, times are TimeLayout.
 type Resource struct {
@@ -36,9 +38,31 @@ type Resource struct {
 	Language       string            `json:"language"`
 	URLSuccess     string            `json:"url_success"`
 	URLFailure     string            `json:"url_failure"`
+	RefundCurrency string            `json:"refund_currency"`
 	RefundAddress  string            `json:"refund_address"`
 	// WatchedUntil is until when late money is still looked for.
 	WatchedUntil string `json:"watched_until"`
+	// MayRequote tells whether the shopper may have a new price held now.
+	MayRequote bool `json:"may_requote"`
+}
+
+// InvoiceList is a page of invoices, newest first.
+type InvoiceList struct {
+	Invoices   []Resource `json:"invoices"`
+	NextCursor string     `json:"next_cursor"` // of the next page; empty on the last
+}
+
+// RequoteRequest is the body of a requote.
+type RequoteRequest struct {
+	// Quote is the number of the newest quote that was seen: when there is a newer
+	// one by now, nothing is done again.
+	Quote int `json:"quote,omitempty"`
+}
+
+// RefundRequest is the body that sets a refund address.
+type RefundRequest struct {
+	Currency string `json:"currency"` // one that money came in by
+	Address  string `json:"address"`
 }
 
 // PaymentMethod is one way of paying what is still due.
@@ -94,6 +118,9 @@ type Quote struct {
 	Until     string        `json:"until"`
 	DueAmount string        `json:"due_amount"` // fiat
 	Prices    []QuotedPrice `json:"prices"`
+	// Evidence is what the prices rest on, for merchants; null where nothing is
+	// kept, and in lists.
+	Evidence json.RawMessage `json:"evidence"`
 }
 
 // QuotedPrice is one method's part of a quote.

@@ -108,18 +108,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	sim := simnet.New(core.Storage, core.Now)
 	watched := networksOf(networks)
 	numbers := newMetrics(core, watched)
-	invoices := invoice.NewService(invoice.Config{
-		Storage:   core.Storage,
-		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: watched, invoice.Test: {sim}},
-		Rates:     rates,
-		Unwatched: bool(c.Unwatched),
-		Now:       core.Now,
-		NewID:     func() string { return token(32) },
-		Encode:    server.EncodeEvent,
-		Log:       o.Log,
-	})
+	invoices := core.service(c, watched, sim, rates, o.Log)
 	service := server.New(server.Config{
-		Invoices: invoices, Merchants: core.Merchants, Nonces: core.Storage, Simnet: sim,
+		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Feed: core.Storage,
+		Nonces: core.Storage, Simnet: sim,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
 		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
@@ -136,7 +128,8 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 			Every: time.Second, Now: core.Now, Log: o.Log, Scanned: numbers.scanned(n.ID()),
 		})
 	}
-	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run)
+	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run,
+		core.webhooks(c, o.Log).Run)
 	for _, l := range networks {
 		if scanner, ok := l.Network.(chain.Scanner); ok {
 			a.loops = append(a.loops, a.watch(core, l, newWatcher(scanner)))

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"chequer/internal/chain/bitcoin"
@@ -17,16 +18,11 @@ import (
 // lightClient watches a network without a node of the merchant's own.
 func lightClient(c config.Config, network *bitcoin.Network, now func() time.Time, log *slog.Logger) live {
 	name := network.Params().Name
+	i := slices.IndexFunc(light.Networks, func(n light.Network) bool { return n.Name == name })
 	source := light.New(light.Config{
-		Network: lightNetworks[name], Dir: filepath.Join(c.DataDir, "bitcoin-"+name), Peers: c.Peers(), Log: log, Now: now,
+		Network: light.Networks[i], Dir: filepath.Join(c.DataDir, "bitcoin-"+name), Peers: c.Peers(), Log: log, Now: now,
 	})
 	return live{Network: bitcoin.Watch(network, source, now), run: source.Run}
-}
-
-// lightNetworks are those that the light client can watch, by the name that
-// settings have for them.
-var lightNetworks = map[string]light.Network{
-	"mainnet": light.Mainnet, "testnet4": light.Testnet4, "signet": light.Signet, "regtest": light.Regtest,
 }
 
 // ownNode watches a network through a node of the merchant's own.

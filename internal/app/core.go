@@ -14,6 +14,7 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
+	"chequer/internal/server"
 	"chequer/internal/storage"
 )
 
@@ -22,6 +23,7 @@ import (
 type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service
+	Endpoints *merchant.Endpoints
 	Now       func() time.Time
 }
 
@@ -48,7 +50,10 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	return &Core{
 		Storage:   store,
 		Merchants: merchant.NewService(store, now, token),
-		Now:       now,
+		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
+			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: now, Token: token,
+		}),
+		Now: now,
 	}, nil
 }
 

@@ -124,6 +124,7 @@ func checkResource(r *api.Resource, id string) error {
 	c.word("language", r.Language, maxWord)
 	c.url("url_success", r.URLSuccess)
 	c.url("url_failure", r.URLFailure)
+	c.word("refund_currency", r.RefundCurrency, maxWord)
 	c.word("refund_address", r.RefundAddress, maxAddress)
 	r.Metadata = c.metadata(r.Metadata)
 
@@ -186,6 +187,7 @@ func (c *check) quote(q *api.Quote) {
 	c.moment("quotes.from", &q.From)
 	c.moment("quotes.until", &q.Until)
 	c.amount("quotes.due_amount", q.DueAmount)
+	q.Evidence = nil // for merchants, and of any size
 	q.Prices = first(q.Prices, maxMethods)
 	for _, p := range q.Prices {
 		c.word("quotes.prices.crypto_currency", p.CryptoCurrency, maxWord)

@@ -102,13 +102,30 @@ func (c *Client) readOwn(ctx context.Context, id, etag string, wait time.Duratio
 // Simulate does something to a test invoice on the made-up network. ErrNotFound,
 // or ErrUnsupported when the service has no such network.
 func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest) error {
-	body, err := json.Marshal(r)
+	return wrap("simulate", c.act(ctx, id, api.PathTestInvoices+"/"+url.PathEscape(id)+"/simulate", r))
+}
+
+// Requote has a new price held for what is still due, unless there is one already
+// that is newer than the quote seen. ErrNotFound, ErrUnsupported; a refusal is an
+// *Error.
+func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) error {
+	return wrap("requote", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
+}
+
+// SetRefundAddress says where the shopper wants money back. ErrNotFound,
+// ErrUnsupported; a refusal is an *Error.
+func (c *Client) SetRefundAddress(ctx context.Context, id string, r api.RefundRequest) error {
+	return wrap("set refund address", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/refund-address", r))
+}
+
+// act does something to an invoice that is only ours.
+func (c *Client) act(ctx context.Context, id, path string, what any) error {
+	body, err := json.Marshal(what)
 	if err != nil {
-		return fmt.Errorf("simulate: %w", err)
+		return err
 	}
 	a, err := c.do(ctx, request{
-		method: http.MethodPost, path: api.PathTestInvoices + "/" + url.PathEscape(id) + "/simulate",
-		header: map[string]string{"Content-Type": "application/json"}, body: body, own: true,
+		method: http.MethodPost, path: path, header: map[string]string{"Content-Type": "application/json"}, body: body, own: true,
 	})
 	if err == nil && !a.shows(id, &api.Resource{}) {
 		err = c.refusal(a)
@@ -116,7 +133,7 @@ func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest)
 	if errors.Is(err, errPlain) {
 		err = ErrUnsupported
 	}
-	return wrap("simulate", err)
+	return err
 }
 
 // shows tells whether an answer is our own resource of an invoice, and reads it.

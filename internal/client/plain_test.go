@@ -271,12 +271,18 @@ func TestPlain_service_that_is_down(t *testing.T) {
 	})
 }
 
-func TestPlain_service_cannot_simulate(t *testing.T) {
+func TestPlain_service_cannot_do_what_is_ours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newBare(t, "")
 		if err := c.Simulate(t.Context(), "f-1", api.SimulateRequest{Action: api.SimulateExact}); !errors.Is(err, client.ErrUnsupported) {
 			t.Errorf("Simulate() = %v, want ErrUnsupported", err)
+		}
+		if err := c.Requote(t.Context(), "f-1", api.RequoteRequest{}); !errors.Is(err, client.ErrUnsupported) {
+			t.Errorf("Requote() = %v, want ErrUnsupported", err)
+		}
+		if err := c.SetRefundAddress(t.Context(), "f-1", api.RefundRequest{Currency: "BTC", Address: "bc1q"}); !errors.Is(err, client.ErrUnsupported) {
+			t.Errorf("SetRefundAddress() = %v, want ErrUnsupported", err)
 		}
 	})
 }

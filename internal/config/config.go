@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,6 +41,7 @@ type Config struct {
 	APIKey      string `env:"API_KEY"`
 	APISecret   string `env:"API_SECRET"`
 	Metrics     string `env:"METRICS"`
+	Callback    string `env:"CALLBACK_ALLOW"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
 	Litecoin    Chain  `envPrefix:"LITECOIN_"`
 
@@ -200,6 +202,11 @@ func (c Config) check() []error {
 			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
 		}
 	}
+	for _, text := range parts(c.Callback) {
+		if _, err := netip.ParsePrefix(text); err != nil {
+			fault("CALLBACK_ALLOW", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
+		}
+	}
 	if !databaseURL.MatchString(c.DatabaseURL) {
 		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
 	}
@@ -249,6 +256,17 @@ func (c Config) Proxies() []*net.IPNet {
 	for _, text := range parts(c.TrustProxy) {
 		if _, n, err := net.ParseCIDR(text); err == nil {
 			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// CallbackAllow are the networks that the operator opens for callbacks.
+func (c Config) CallbackAllow() []netip.Prefix {
+	var found []netip.Prefix
+	for _, text := range parts(c.Callback) {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			found = append(found, p.Masked())
 		}
 	}
 	return found

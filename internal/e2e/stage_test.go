@@ -84,7 +84,7 @@ func (s *stage) look() (client.Snapshot, chan struct{}) {
 	return client.Snapshot{Resource: s.shown, ETag: strconv.FormatInt(s.shown.Version, 10)}, s.changed
 }
 
-// Invoice, WaitInvoice, CreateInvoice and Simulate implement web.Client.
+// Invoice, WaitInvoice and those below implement web.Client.
 func (s *stage) Invoice(context.Context, string) (client.Snapshot, error) {
 	snapshot, _ := s.look()
 	return snapshot, nil
@@ -113,6 +113,12 @@ func (s *stage) CreateInvoice(context.Context, api.InvoiceRequest, string) (stri
 }
 
 func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
+	return client.ErrNotFound
+}
+
+func (s *stage) Requote(context.Context, string, api.RequoteRequest) error { return client.ErrNotFound }
+
+func (s *stage) SetRefundAddress(context.Context, string, api.RefundRequest) error {
 	return client.ErrNotFound
 }
 

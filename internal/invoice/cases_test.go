@@ -44,7 +44,7 @@ func (s *shop) mine(txs ...string) {
 // wantEvents fails unless the shop was told this of an invoice, in this order.
 func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
 	s.t.Helper()
-	list, err := s.store.Events(s.t.Context(), "m", 0, 1000)
+	list, err := s.store.Events(s.t.Context(), "m", invoice.Test, 0, 1000)
 	s.must(err)
 	var got []string
 	for _, e := range list {

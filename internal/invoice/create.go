@@ -188,7 +188,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 				continue
 			}
 			rated = true
-			if price.Expected.IsZero() || price.Expected.Cmp(asset.Dust) < 0 {
+			if !carries(asset, price.Expected) {
 				least := price.Rate(due.Currency()).Value(asset.Dust)
 				if smallest == nil || least.Cmp(smallest) < 0 {
 					smallest = least
@@ -213,6 +213,11 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 		return nil, &NoRateError{Fiat: due.Currency()}
 	}
 	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
+}
+
+// carries tells whether an amount is something that an asset's network carries.
+func carries(asset chain.Asset, amount money.Amount) bool {
+	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0
 }
 
 // evidenceName names a text of evidence, the same for all quotes that share it; ""

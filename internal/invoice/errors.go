@@ -32,6 +32,16 @@ var (
 	ErrTooLong = errors.New("no payment method holds its price that long")
 	// ErrState means that the invoice does not stand as the decision needs.
 	ErrState = errors.New("the invoice does not allow this now")
+	// ErrTooLittle means that what is still due is less than any method carries.
+	ErrTooLittle = errors.New("too little is due for any payment method")
+	// ErrNothingReceived means that there is no money that could be sent back.
+	ErrNothingReceived = errors.New("nothing was received")
+	// ErrRefundAsset means that no money came in by an asset.
+	ErrRefundAsset = errors.New("nothing was received by this payment method")
+	// ErrRefundSet means that the shopper said before where money goes back to.
+	ErrRefundSet = errors.New("a refund address is set already")
+	// ErrOurAddress means that a refund address is one that invoices are paid to.
+	ErrOurAddress = errors.New("a payment address of an invoice")
 	// ErrUnavailable means that the database is away for a moment. What was to be
 	// written may be written or not.
 	ErrUnavailable = errors.New("the database does not answer now")

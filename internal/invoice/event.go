@@ -23,6 +23,12 @@ const (
 	EventException       EventType = "exception.raised"
 )
 
+// EventTypes are all of them.
+var EventTypes = []EventType{
+	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
+	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,
+}
+
 // Event is something that happened to an invoice. It is written in the
 // transaction of the change, with the body that will be sent, so that every try
 // sends the same bytes.
@@ -32,6 +38,8 @@ type Event struct {
 	Version   int64
 	CreatedAt time.Time
 	Body      []byte
+	// Position is where it stands in its merchant's feed, once it was written.
+	Position int64
 }
 
 // changes lists what happened between two states of an invoice.

@@ -44,7 +44,7 @@ type Invoice struct {
 	DeclinedAt time.Time // zero unless the merchant cancelled
 	Accepted   []string  // transfer IDs that a person let stand for the full price
 	DelayedAt  time.Time // zero unless expiry waits for coverage for too long
-	Refund     string    // the shopper's refund address
+	Refund     Refund    // where the shopper wants money back
 
 	// Clock is how far the invoice's own clock is ahead of everybody's. Only test
 	// invoices have one.
@@ -54,7 +54,19 @@ type Invoice struct {
 	Standing Standing
 	// Events are those of the change being made; storage writes them with it.
 	Events []Event
+	// Evidence is what the quote being made rests on; storage keeps it under the
+	// quote's name for it.
+	Evidence string
 }
+
+// Refund is where the shopper wants money back. The zero value is nowhere yet.
+type Refund struct {
+	Asset   string // code
+	Address string
+}
+
+// IsZero tells whether nothing was said yet.
+func (r Refund) IsZero() bool { return r == Refund{} }
 
 // Terms are what merchant and shopper agreed to.
 type Terms struct {

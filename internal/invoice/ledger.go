@@ -73,7 +73,7 @@ func (inv *Invoice) ledger() ledger {
 		}
 	}
 	if counting > 1 {
-		l.slack = largest
+		l.slack = inv.rounding(largest)
 	}
 	return l
 }

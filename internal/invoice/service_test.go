@@ -255,7 +255,7 @@ func TestInvoiceIsPaid(t *testing.T) {
 // events are the bodies of the merchant's feed.
 func (s *shop) events() []string {
 	s.t.Helper()
-	list, err := s.store.Events(s.t.Context(), "m", 0, 1000)
+	list, err := s.store.Events(s.t.Context(), "m", invoice.Test, 0, 1000)
 	s.must(err)
 	bodies := []string{}
 	for _, e := range list {

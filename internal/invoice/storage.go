@@ -26,10 +26,14 @@ type Storage interface {
 	// Invoice reads an invoice; ErrNotFound.
 	Invoice(ctx context.Context, id string) (*Invoice, error)
 	// UpdateInvoice locks an invoice, lets decide change it, and writes it with
-	// its Events. When decide leaves it without events, only its facts are
+	// its Events and Evidence. When decide leaves it without events, only its facts are
 	// written; an error of decide writes nothing. A lease that is not zero must
 	// still hold, and its snapshot be newer than the saved one: ErrFenced.
 	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
+	// Invoices lists the invoices of a filter behind a place, newest first.
+	Invoices(ctx context.Context, f Filter, after Place, limit int) ([]*Invoice, error)
+	// InvoiceTo finds the invoice that a script is the destination of; ErrNotFound.
+	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
 	// DueInvoices lists invoices whose next check is not after a time, most
 	// overdue first.
 	DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error)

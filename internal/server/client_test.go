@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,17 @@ func TestClient(t *testing.T) {
 			got, _ := errors.AsType[*client.Error](err)
 			if diff := cmp.Diff(got, &client.Error{Status: 403, Code: "key_may_not", Message: "Key may not do this"}); diff != "" {
 				t.Errorf("CreateInvoice() differs (-got +want):\n%s", diff)
+			}
+			if err := page.Requote(t.Context(), id, api.RequoteRequest{}); err == nil || !strings.Contains(err.Error(), "409") {
+				t.Errorf("Requote() of what is covered = %v", err)
+			}
+			to := api.RefundRequest{Currency: "BTC", Address: "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}
+			if err := page.SetRefundAddress(t.Context(), id, to); err != nil {
+				t.Error(err)
+			}
+			again, err := page.Invoice(t.Context(), id)
+			if err != nil || again.Resource.RefundAddress != to.Address || again.Resource.RefundCurrency != "BTC" {
+				t.Errorf("after SetRefundAddress(): %+v, %v", again.Resource, err)
 			}
 			if _, err := page.Invoice(t.Context(), "nobody"); !errors.Is(err, client.ErrNotFound) {
 				t.Errorf("Invoice() = %v, want ErrNotFound", err)

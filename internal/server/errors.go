@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
 // problem is an error as the caller is told of it.
@@ -59,7 +60,13 @@ var known = []struct {
 	{invoice.ErrNoMethod, invalid("payment_methods", "names nothing that is offered")},
 	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
+	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "Less is due than any payment method can carry"}},
+	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "Nothing was received that could be sent back"}},
+	{invoice.ErrRefundAsset, invalid("currency", "must be one that money came in by")},
+	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and only the merchant can change it"}},
 	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server cannot answer for a moment", retry: 1}},
+	{merchant.ErrTooMany, &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"}},
+	{merchant.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"}},
 	{context.Canceled, errGone},
 	{context.DeadlineExceeded, errGone},
 }

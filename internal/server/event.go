@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"time"
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
 // safeOrder is an order_id that survives every receiver's parser.
@@ -28,7 +30,20 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID
 	}
-	body, err := json.Marshal(event)
+	return encode(event)
+}
+
+// EncodeTest makes the body of a test event: every field is there, and none is
+// about an invoice.
+func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
+	return encode(api.Event{
+		ID: id, Type: merchant.EventTest, CreatedAt: timestamp(at), Mode: string(mode),
+		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0", Payments: []api.Payment{},
+	})
+}
+
+func encode(e api.Event) []byte {
+	body, err := json.Marshal(e)
 	if err != nil {
 		panic(fmt.Sprintf("server: encode event: %v", err)) // texts and numbers always encode
 	}

@@ -16,6 +16,8 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
 	"chequer/internal/server"
 )
 
@@ -259,7 +261,99 @@ var mistakes = []mistake{
 	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
 	{"nothing to simulate on", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
 	{"unknown simulation", func(l *lab) *http.Response { return l.simulate("all", "steal") }},
+	endpoint("endpoint in the own network", "", `{"url":"https://127.0.0.1"}`),
+	endpoint("endpoint for unknown events", "", `{"url":"https://shop.example","events":["invoice.payed"]}`),
+	endpoint("unknown endpoint", "/end_x/pause", ""),
+	endpoint("one endpoint too many", "", `{"url":"https://shop.example"}`),
+	endpoint("no new key pair to finish with", "/end_0000000000000001/rotate", `{"finish":true}`),
+	endpoint("rotation that is neither", "/end_0000000000000001/rotate", `{"finish":1}`),
+	endpoint("unknown event sent again", "/end_0000000000000001/resend", `{"event_id":"evt_x"}`),
+	endpoint("nothing to send again", "/end_0000000000000001/resend", ""),
+	endpoint("sent again from nowhere", "/end_0000000000000001/resend", `{"after":-1}`),
+	{"deliveries in an unknown state", func(l *lab) *http.Response {
+		l.keepEndpoints()
+		l.send(message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`})
+		return l.send(message{method: "GET", target: "/api/v2/endpoints/end_0000000000000001/deliveries?state=lost", key: "all", own: true})
+	}},
+	{"feed from nowhere", func(l *lab) *http.Response {
+		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
+	}},
+	asked("requote of no quote", "requote", `{"quote":0}`),
+	asked("requote of what is covered", "requote", `{}`),
+	{"requote without rates", func(l *lab) *http.Response {
+		l.send(create(message{key: "all"}))
+		l.rates.gone.Store(true)
+		return l.send(ownPost("requote", "page", `{}`))
+	}},
+	{"requote of a cent", func(l *lab) *http.Response {
+		l.send(create(message{key: "all", body: `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`}))
+		script := "xpub-script-0"
+		if _, err := l.simnet.Pay(context.Background(), bitcoin("simnet"), script, money.MustParse("0.0011571", money.BTC)); err != nil {
+			panic(err)
+		}
+		return l.send(ownPost("requote", "page", `{}`))
+	}},
+	asked("refund by what is not text", "refund-address", `{"currency":7,"address":"tb1q"}`),
+	asked("refund by another currency", "refund-address", `{"currency":"ETH","address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`),
+	asked("refund to no address", "refund-address", `{"currency":"BTC","address":"tb1q"}`),
+	asked("refund to a mistyped address", "refund-address", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfm"}`),
+	asked("refund to another network", "refund-address", `{"currency":"BTC","address":"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}`),
+	asked("refund to an address of ours", "refund-address", `{"currency":"BTC","address":"xpub-address-0"}`),
+	asked("refund to a private key", "refund-address", `{"currency":"BTC","address":"L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ"}`),
+	{"refund to another address", func(l *lab) *http.Response {
+		l.send(create(message{key: "all"}))
+		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
+		l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}`))
+		return l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
+	}},
+	{"refund of nothing", func(l *lab) *http.Response {
+		l.send(create(message{key: "all"}))
+		return l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1q"}`))
+	}},
+	asked("cancel what is seen", "cancel", `{}`),
+	{"accept nothing", func(l *lab) *http.Response {
+		l.send(create(message{key: "all"}))
+		return l.send(ownPost("accept", "admin", `{}`))
+	}},
+	listed("misspelt filter", "?stauts=paid"),
+	listed("filter that is named like an answer's field", "?expired_at=1"),
+	listed("filter twice", "?limit=1&limit=2"),
+	listed("filter that is no text", "?order_id=%ff"),
+	listed("query that is none", "?a=%zz"),
+	listed("bad status", "?status=settled"),
+	listed("bad from", "?from=yesterday"),
+	listed("bad to", "?to=2026-13-01"),
+	listed("bad cursor", "?cursor=MTc5NTc4MDgwMA"),
+	listed("bad limit", "?limit=101"),
+	listed("bad order_id of the list", "?order_id="),
+	listed("bad address of the list", "?address="),
+	listed("export without a format", "/export"),
+	listed("export in another format", "/export?format=xls"),
 	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
+}
+
+const (
+	ownTarget  = "/api/v2/invoices/inv00000000000000000000000000001"
+	testTarget = "/api/v2/test/invoices/inv00000000000000000000000000001"
+)
+
+// ownPost asks for something to be done to the first invoice.
+func ownPost(what, key, body string) message {
+	return message{method: "POST", target: ownTarget + "/" + what, key: key, own: true, body: body}
+}
+
+// asked does something to an invoice that was paid in full and is not confirmed.
+func asked(name, what, body string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.send(create(message{key: "all"}))
+		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
+		return l.send(ownPost(what, "all", body))
+	}}
+}
+
+// listed asks for a list.
+func listed(name, query string) mistake {
+	return sent(name, message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
 }
 
 // simulate acts on a new invoice of a key.
@@ -327,4 +421,17 @@ func TestGolden_leaves_no_error_out(t *testing.T) {
 			}
 		}
 	}
+}
+
+// endpoint posts to as many endpoints as may be, or to one of them.
+func endpoint(name, below, body string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.keepEndpoints()
+		m := message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`}
+		for range merchant.MaxEndpoints {
+			l.send(m)
+		}
+		m.target, m.body = m.target+below, body
+		return l.send(m)
+	}}
 }

@@ -32,6 +32,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 32, 782_400_500, time.UTC)
 
 // lab is a server on the real invoice service, with everything around it.
 type lab struct {
+	t         testing.TB
 	handler   http.Handler
 	invoices  *invoice.Service
 	storage   *invoicetest.Storage
@@ -53,7 +54,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
+	l := &lab{t: t, storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
 	log := slog.New(slog.NewTextHandler(l.log, nil))
 	l.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, now: now}
 	var made atomic.Int64
@@ -121,7 +122,10 @@ type prices struct {
 	*rates.Fixed
 	gone  atomic.Bool
 	lacks string // code of a coin or a fiat that has none
+	rests string // what they rest on
 }
+
+func (p *prices) Evidence(money.Currency, ...string) string { return p.rests }
 
 func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	if p.gone.Load() || p.lacks == code || p.lacks == fiat.Code {

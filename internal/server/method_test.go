@@ -30,6 +30,12 @@ func TestMethods_of_every_path(t *testing.T) {
 		"/api/v2/invoice/status":            "GET HEAD OPTIONS",
 		"/v2/invoice/status":                "GET HEAD OPTIONS",
 		"/api/v2/invoices/x":                "GET HEAD OPTIONS",
+		"/api/v2/invoices":                  "GET HEAD OPTIONS",
+		"/api/v2/invoices/export":           "GET HEAD OPTIONS",
+		"/api/v2/invoices/x/requote":        "OPTIONS POST",
+		"/api/v2/invoices/x/refund-address": "OPTIONS POST",
+		"/api/v2/invoices/x/cancel":         "OPTIONS POST",
+		"/api/v2/invoices/x/accept":         "OPTIONS POST",
 		"/api/v2/test/invoices/x/simulate":  "OPTIONS POST",
 		"/api//v2/test/invoices/x/simulate": "OPTIONS POST",
 	} {

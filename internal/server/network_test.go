@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
+	"chequer/internal/keys"
 	"chequer/internal/money"
 )
 
@@ -29,7 +31,10 @@ type network struct {
 	acts     []string
 }
 
-var _ chain.Scanner = (*network)(nil)
+var _ interface {
+	chain.Scanner
+	chain.AddressReader
+} = (*network)(nil)
 
 func (n *network) ID() chain.ID          { return n.id }
 func (n *network) Assets() []chain.Asset { return n.assets }
@@ -38,6 +43,16 @@ func (n *network) NewDestination(r chain.Request) (chain.Destination, error) {
 	return chain.Destination{
 		Address: fmt.Sprintf("%s-address-%d", r.Key, r.Index), Script: fmt.Sprintf("%s-script-%d", r.Key, r.Index),
 	}, nil
+}
+
+// ReadAddress knows its own addresses, and otherwise those of the test networks.
+func (n *network) ReadAddress(asset, text string) (chain.Destination, error) {
+	if script := strings.Replace(text, "-address-", "-script-", 1); script != text {
+		return chain.Destination{Address: text, Script: script}, nil
+	}
+	i := slices.IndexFunc(n.assets, func(a chain.Asset) bool { return a.Code == asset })
+	address, script, err := keys.ParseAddress(text, keys.Kind(n.assets[i].Wallet), keys.Test)
+	return chain.Destination{Address: address, Script: script}, err
 }
 
 func (n *network) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snapshot, error) {

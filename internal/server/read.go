@@ -41,9 +41,7 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 			return err
 		}
 	}
-	s.tag(c, inv, inv.Version)
-	header.Set("ETag", tagOf(inv, behind))
-	return writeJSON(c, http.StatusOK, s.resource(inv, behind))
+	return s.show(c, k, inv, behind)
 }
 
 // tagOf is the tag of an invoice as our own resource shows it: it moves with the
@@ -90,8 +88,7 @@ func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := inv.MerchantID == k.key.MerchantID && string(inv.Mode) == string(k.key.Mode)
-	if !own && !k.key.May(merchant.ScopePage) {
+	if !owns(k, inv) && !k.key.May(merchant.ScopePage) {
 		return nil, errNoInvoice
 	}
 	return inv, nil

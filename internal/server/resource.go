@@ -1,18 +1,25 @@
 package server
 
 import (
+	"encoding/json"
+	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"chequer/internal/api"
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 )
 
-// resource is our own view of an invoice as it is now, with the networks that
-// were not looked at lately.
-func (s *server) resource(inv *invoice.Invoice, behind []chain.ID) api.Resource {
+// Resource is our own view of an invoice as it is now, with the networks that were
+// not looked at lately.
+func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
+	now := invoices.Now()
 	t, stands := inv.Terms, inv.Standing
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
@@ -22,14 +29,14 @@ func (s *server) resource(inv *invoice.Invoice, behind []chain.ID) api.Resource 
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
-		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(s.now().Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
+		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
 		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
-		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundAddress: inv.Refund,
-		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)),
+		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
+		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: inv.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range inv.Payments() {
-		if a, known := s.invoices.Asset(p.Network, p.Asset); known {
+		if a, known := invoices.Asset(p.Network, p.Asset); known {
 			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
 		}
 	}
@@ -40,6 +47,26 @@ func (s *server) resource(inv *invoice.Invoice, behind []chain.ID) api.Resource 
 		r.PaidCurrency, r.PaidTx = "", ""
 	}
 	return r
+}
+
+// show answers with our own view of an invoice. What its prices rest on is for
+// who reads as a merchant: pages do not need it.
+func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
+	r := Resource(s.invoices, inv, behind)
+	if k.key.May(merchant.ScopeRead) || k.key.May(merchant.ScopeAdmin) {
+		for i, q := range inv.Quotes {
+			text, err := s.invoices.Evidence(c.Request().Context(), q.Evidence)
+			if err != nil && !errors.Is(err, invoice.ErrNotFound) {
+				return err
+			}
+			if text != "" {
+				r.Quotes[i].Evidence = json.RawMessage(text)
+			}
+		}
+	}
+	s.tag(c, inv, inv.Version)
+	c.Response().Header().Set("ETag", tagOf(inv, behind))
+	return writeJSON(c, http.StatusOK, r)
 }
 
 // secondsLeft is in whole seconds, at least one until the very end.

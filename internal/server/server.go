@@ -58,6 +58,8 @@ type Simnet interface {
 type Config struct {
 	Invoices  *invoice.Service
 	Merchants Merchants
+	Endpoints *merchant.Endpoints
+	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
 	// BaseURL is the public address, which may hold a path; links start with it.
@@ -84,6 +86,8 @@ type Config struct {
 type server struct {
 	invoices  *invoice.Service
 	merchants Merchants
+	endpoints *merchant.Endpoints
+	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
 	baseURL   string
@@ -103,7 +107,7 @@ type server struct {
 // does: a redirect turns a POST into a GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, nonces: c.Nonces, simnet: c.Simnet,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     append([]money.Currency{money.EUR, money.USD}, c.Fiats...),
 		stopping:  c.Stopping,
@@ -132,7 +136,34 @@ func (s *server) routes(g *echo.Group) {
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
 	g.Match(reading, api.PathInvoices+"/:id", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead}}, s.readInvoice))
+	g.Match(reading, api.PathInvoices, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.listInvoices))
+	g.Match(reading, api.PathInvoices+"/export", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.exportInvoices))
+	g.POST(api.PathInvoices+"/:id/requote", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin}}, s.requote))
+	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.refundAddress))
+	g.POST(api.PathInvoices+"/:id/cancel", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.cancel))
+	g.POST(api.PathInvoices+"/:id/accept", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.accept))
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
+	g.Match(reading, api.PathEvents, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.readEvents))
+	s.endpointRoutes(g, reading)
+}
+
+// endpointRoutes are those of endpoints, which only who may do everything changes.
+func (s *server) endpointRoutes(g *echo.Group, reading []string) {
+	admin := func(handle func(echo.Context, call) error) echo.HandlerFunc {
+		return s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, handle)
+	}
+	g.POST(api.PathEndpoints, admin(s.createEndpoint))
+	g.Match(reading, api.PathEndpoints, admin(s.listEndpoints))
+	one := api.PathEndpoints + "/:id"
+	g.Match(reading, one, admin(s.ofEndpoint(s.readEndpoint)))
+	g.DELETE(one, admin(s.ofEndpoint(s.removeEndpoint)))
+	g.POST(one+"/pause", admin(s.ofEndpoint(s.pauseEndpoint(true))))
+	g.POST(one+"/resume", admin(s.ofEndpoint(s.pauseEndpoint(false))))
+	g.POST(one+"/rotate", admin(s.ofEndpoint(s.rotateEndpoint)))
+	g.POST(one+"/test", admin(s.ofEndpoint(s.testEndpoint)))
+	g.POST(one+"/resend", admin(s.ofEndpoint(s.resend)))
+	g.Match(reading, one+"/deliveries", admin(s.ofEndpoint(s.listDeliveries)))
+	g.Match(reading, one+"/deliveries/:event", admin(s.ofEndpoint(s.readDelivery)))
 }
 
 // recovered turns a panic into an internal error, so that it has an answer of

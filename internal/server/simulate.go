@@ -47,8 +47,7 @@ func (s *server) simulate(c echo.Context, k call) error {
 	if inv, err = s.act(ctx, inv, request); err != nil {
 		return err
 	}
-	s.tag(c, inv, inv.Version)
-	return writeJSON(c, http.StatusOK, s.resource(inv, nil))
+	return s.show(c, k, inv, nil)
 }
 
 func parseSimulation(body []byte) (api.SimulateRequest, error) {

@@ -85,6 +85,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.CreateKey(ctx, newKey("k2")))
 	must(s.RevokeKey(ctx, newKey("k2").Key, noon))
 	must(s.CreateWallet(ctx, newWallet("w1", "BTC", "zpub", noon)))
+	must(s.CreateEndpoint(ctx, newEndpoint("e1")))
 	c := creation("first", "shop")
 	c.IdempotencyKey, c.BodyHash, c.EvidenceName, c.Evidence = "order-1", "hash", "ev", "{}"
 	create(t, s, c)

@@ -36,13 +36,13 @@ func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *
 			},
 			"UpdateInvoice": func(ctx context.Context, id string) error {
 				_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-					inv.Refund = id
+					inv.Refund.Address = id
 					return nil
 				})
 				return err
 			},
 			"Events": func(ctx context.Context, _ string) error {
-				_, err := s.Events(ctx, "shop", 0, 10)
+				_, err := s.Events(ctx, "shop", invoice.Live, 0, 10)
 				return err
 			},
 			"Destinations": func(ctx context.Context, _ string) error {

@@ -16,11 +16,14 @@ type dialect struct {
 	// database to himself.
 	forUpdate string
 	forShare  string
+	// skipLocked locks those rows that nobody else has locked, and leaves the others
+	// out.
+	skipLocked string
 }
 
 var (
 	sqliteDialect   = dialect{driver: "sqlite", goose: goose.DialectSQLite3}
-	postgresDialect = dialect{driver: "pgx", goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", forShare: " FOR SHARE"}
+	postgresDialect = dialect{driver: "pgx", goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", forShare: " FOR SHARE", skipLocked: " FOR UPDATE SKIP LOCKED"}
 )
 
 // parseURL tells which engine a database's URL is for. Of SQLite's, place is the

@@ -230,7 +230,7 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 			_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 				close(held)
 				<-hold
-				inv.Refund = "bc1qrefund"
+				inv.Refund.Address = "bc1qrefund"
 				return nil
 			})
 			if err != nil {
@@ -241,7 +241,7 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Refund = "bc1qother"
+			inv.Refund.Address = "bc1qother"
 			return nil
 		})
 		if err == nil || ctx.Err() == nil {
@@ -250,7 +250,7 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 		close(hold)
 		group.Wait()
 		inv, err := s.Invoice(t.Context(), "a")
-		if err != nil || inv.Refund != "bc1qrefund" {
+		if err != nil || inv.Refund.Address != "bc1qrefund" {
 			t.Errorf("got refund %q, error %v, want that of the update under way", inv.Refund, err)
 		}
 		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, nil); !errors.Is(err, context.DeadlineExceeded) {

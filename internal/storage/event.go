@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"chequer/internal/invoice"
 )
@@ -28,26 +29,28 @@ func takePositions(ctx context.Context, q querier, merchantID string, count int)
 }
 
 // appendEvents writes an invoice's events to its merchant's feed, up to the last
-// position taken for them.
+// position taken for them, with their deliveries.
 func appendEvents(ctx context.Context, q querier, inv *invoice.Invoice, last int64) error {
 	for i, e := range inv.Events {
 		_, err := q.ExecContext(ctx, `
-			INSERT INTO events (merchant_id, position, id, invoice_id, type, version, created_at, body)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			inv.MerchantID, last-int64(len(inv.Events)-1-i), e.ID, inv.ID, string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
+			INSERT INTO events (merchant_id, position, id, invoice_id, mode, type, version, created_at, body)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			inv.MerchantID, last-int64(len(inv.Events)-1-i), e.ID, inv.ID, string(inv.Mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
 		if err != nil {
 			return fmt.Errorf("write event %s: %w", e.Type, err)
 		}
 	}
-	return nil
+	return addDeliveries(ctx, q, inv, last)
 }
 
-// Events reads a merchant's feed after a position, in the order of commits.
-func (s *Storage) Events(ctx context.Context, merchantID string, after int64, limit int) ([]invoice.Event, error) {
+// Events reads the events of a mode in a merchant's feed after a position, in the
+// order of commits.
+func (s *Storage) Events(ctx context.Context, merchantID string, mode invoice.Mode, after int64, limit int) ([]invoice.Event, error) {
 	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
 		return list(ctx, q, readEvent, `
-			SELECT id, type, version, created_at, body FROM events
-			WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`, merchantID, after, limit)
+			SELECT position, id, type, version, created_at, body FROM events
+			WHERE merchant_id = $1 AND mode = $2 AND position > $3 ORDER BY position LIMIT $4`,
+			merchantID, string(mode), after, limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read events of %s: %w", merchantID, err)
@@ -59,7 +62,63 @@ func readEvent(row scanner) (invoice.Event, error) {
 	var kind, body string
 	var createdAt int64
 	var e invoice.Event
-	err := row.Scan(&e.ID, &kind, &e.Version, &createdAt, &body)
+	err := row.Scan(&e.Position, &e.ID, &kind, &e.Version, &createdAt, &body)
 	e.Type, e.CreatedAt, e.Body = invoice.EventType(kind), utc(createdAt), []byte(body)
 	return e, err
+}
+
+// ForgetEvents deletes the oldest events of every merchant from before a time,
+// at most limit of each, with what was sent of them, and tells how many they
+// were. It stops at the first younger one.
+func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
+	marks, err := answer(ctx, s.read, readMarks)
+	if err != nil {
+		return 0, fmt.Errorf("forget events: %w", err)
+	}
+	for merchantID := range marks {
+		last, n, err := s.oldEvents(ctx, merchantID, before, limit)
+		if err == nil && n > 0 {
+			err = s.write(ctx, func(ctx context.Context, q querier) error { return forgetEvents(ctx, q, merchantID, last) })
+		}
+		if err != nil {
+			return forgotten, fmt.Errorf("forget events of %s: %w", merchantID, err)
+		}
+		forgotten += n
+	}
+	return forgotten, nil
+}
+
+// oldEvents tells how many of a merchant's oldest events, at most limit, are from
+// before a time, and the position of the last of them.
+func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.Time, limit int) (last int64, n int, err error) {
+	type place struct{ position, createdAt int64 }
+	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]place, error) {
+		return list(ctx, q, func(row scanner) (p place, err error) {
+			err = row.Scan(&p.position, &p.createdAt)
+			return p, err
+		}, "SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2", merchantID, limit)
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	for n < len(oldest) && oldest[n].createdAt < before.UnixMilli() {
+		last = oldest[n].position
+		n++
+	}
+	return last, n, nil
+}
+
+// forgetEvents deletes a merchant's events up to a position, with what was sent of
+// them.
+func forgetEvents(ctx context.Context, q querier, merchantID string, last int64) error {
+	for _, statement := range []string{
+		"DELETE FROM tries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
+		"DELETE FROM deliveries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",
+		"DELETE FROM events WHERE merchant_id = $1 AND position <= $2",
+	} {
+		if _, err := q.ExecContext(ctx, statement, merchantID, last); err != nil {
+			return err
+		}
+	}
+	return nil
 }

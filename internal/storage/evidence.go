@@ -21,10 +21,15 @@ func (s *Storage) Evidence(ctx context.Context, name string) (string, error) {
 
 // keepEvidence writes what a creation's prices rest on, unless it is there.
 func keepEvidence(ctx context.Context, q querier, c invoice.Creation) error {
-	if c.EvidenceName == "" {
+	return saveEvidence(ctx, q, c.EvidenceName, c.Evidence)
+}
+
+// saveEvidence writes a text under its name, unless it is there or there is none.
+func saveEvidence(ctx context.Context, q querier, name, text string) error {
+	if text == "" {
 		return nil
 	}
-	_, err := q.ExecContext(ctx, "INSERT INTO evidence (name, body) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", c.EvidenceName, c.Evidence)
+	_, err := q.ExecContext(ctx, "INSERT INTO evidence (name, body) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, text)
 	if err != nil {
 		return fmt.Errorf("keep evidence: %w", err)
 	}

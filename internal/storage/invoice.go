@@ -150,6 +150,9 @@ func update(ctx context.Context, q querier, before record, decide func(*invoice.
 	if err := saveTransfers(ctx, q, before.transfers, after.transfers); err != nil {
 		return record{}, err
 	}
+	if err := saveEvidence(ctx, q, inv.Quote().Evidence, inv.Evidence); err != nil {
+		return record{}, err
+	}
 	return after, tell(ctx, q, inv, after.row.expiresAt != before.row.expiresAt)
 }
 

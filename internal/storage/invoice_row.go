@@ -26,7 +26,7 @@ type invoiceRow struct {
 	nextCheckAt, paidAt            sql.Null[int64]
 	paidTx, paidAsset              string
 	declinedAt, delayedAt          sql.Null[int64]
-	accepted, refund               string
+	accepted, refund, refundAsset  string
 	clock                          int64
 	terms, methods, quotes, covers string
 }
@@ -42,7 +42,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 		nextCheckAt: millis(standing.NextCheck), paidAt: millis(standing.PaidAt),
 		paidTx: standing.PaidTx, paidAsset: standing.PaidAsset,
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
-		accepted: listText(inv.Accepted), refund: inv.Refund, clock: inv.Clock.Milliseconds(),
+		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
 		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
 		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage),
 	}
@@ -54,7 +54,7 @@ func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 	inv := &invoice.Invoice{
 		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
-		Refund: r.refund, Clock: time.Duration(r.clock) * time.Millisecond,
+		Refund: invoice.Refund{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
 	}
 	var err error
 	if inv.Terms, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID); err != nil {
@@ -103,14 +103,14 @@ func (r invoiceRow) insert(ctx context.Context, q querier) error {
 		INSERT INTO invoices (
 			id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
-			accepted, refund, clock, terms, methods, quotes, coverage
+			accepted, refund, clock, terms, methods, quotes, coverage, refund_asset
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-			$22, $23, $24, $25, $26, $27, $28
+			$22, $23, $24, $25, $26, $27, $28, $29
 		)`,
 		r.id, r.merchantID, r.mode, r.version, r.status, r.exceptions, r.price, r.currency, r.decimals, r.paid, r.due, r.overpaid,
 		r.orderID, r.createdAt, r.expiresAt, r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
-		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers)
+		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers, r.refundAsset)
 	return err
 }
 
@@ -120,23 +120,29 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 		UPDATE invoices SET
 			version = $2, status = $3, exceptions = $4, paid = $5, due = $6, overpaid = $7, expires_at = $8,
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
-			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20
+			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
+			refund_asset = $21
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
-		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers)
+		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset)
 	return err
 }
 
+// invoiceColumns are those that readInvoiceColumns reads.
+const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
+	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
+	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset`
+
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
-func readInvoiceRow(ctx context.Context, q querier, id string) (r invoiceRow, err error) {
-	err = q.QueryRowContext(ctx, `
-		SELECT id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
-			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
-			accepted, refund, clock, terms, methods, quotes, coverage
-		FROM invoices WHERE id = $1`, id).Scan(
+func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
+	return readInvoiceColumns(q.QueryRowContext(ctx, "SELECT "+invoiceColumns+" FROM invoices WHERE id = $1", id))
+}
+
+func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
+	err = row.Scan(
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
-		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers)
+		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset)
 	return r, err
 }

@@ -17,6 +17,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
 	"chequer/internal/watcher"
+	"chequer/internal/webhook"
 )
 
 // Storage is an open database. It is safe for concurrent use.
@@ -34,8 +35,10 @@ type Storage struct {
 var _ interface {
 	invoice.Storage
 	merchant.Storage
+	merchant.EndpointStorage
 	simnet.Storage
 	watcher.Storage
+	webhook.Storage
 } = (*Storage)(nil)
 
 // Options are what need not be said to open a database.

@@ -84,18 +84,21 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 	return t, nil
 }
 
+// transferColumns are those that readTransferColumns reads.
+const transferColumns = `network, id, invoice_id, number, tx, asset, script, amount, currency,
+	decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
+	block_time, confirmed_at, confirmations, required, old, unsure, market`
+
 // readTransferRows reads an invoice's transfers, in its order.
 func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]transferRow, error) {
-	return list(ctx, q, func(row scanner) (r transferRow, err error) {
-		err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.number, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
-			&r.decimals, &r.spends, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
-			&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market)
-		return r, err
-	}, `
-		SELECT network, id, invoice_id, number, tx, asset, script, amount, currency,
-			decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-			block_time, confirmed_at, confirmations, required, old, unsure, market
-		FROM transfers WHERE invoice_id = $1 ORDER BY number`, invoiceID)
+	return list(ctx, q, readTransferColumns, "SELECT "+transferColumns+" FROM transfers WHERE invoice_id = $1 ORDER BY number", invoiceID)
+}
+
+func readTransferColumns(row scanner) (r transferRow, err error) {
+	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.number, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
+		&r.decimals, &r.spends, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
+		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market)
+	return r, err
 }
 
 // insert writes a transfer seen for the first time.

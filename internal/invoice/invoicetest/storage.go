@@ -25,6 +25,7 @@ type Storage struct {
 	events   []invoice.Event
 	evidence map[string]string
 	nonces   map[invoice.Nonce]bool
+	pages    []int
 }
 
 // claim is what an idempotency key was used for.
@@ -127,8 +128,52 @@ func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Leas
 	if err := decide(inv); err != nil {
 		return nil, err
 	}
+	if inv.Evidence != "" {
+		s.evidence[inv.Quote().Evidence], inv.Evidence = inv.Evidence, ""
+	}
 	s.write(inv)
 	return Clone(s.invoices[id]), nil
+}
+
+// Invoices implements invoice.Storage.
+func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Place, limit int) ([]*invoice.Invoice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages = append(s.pages, limit)
+	var all []*invoice.Invoice
+	for _, inv := range s.invoices {
+		behind := after == (invoice.Place{}) || newestFirst(inv.Place(), after) > 0
+		if behind && f.Lets(inv) {
+			all = append(all, Clone(inv))
+		}
+	}
+	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(a.Place(), b.Place()) })
+	return all[:min(limit, len(all))], nil
+}
+
+// Asked lists the lengths of the pages that were asked for.
+func (s *Storage) Asked() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.pages)
+}
+
+func newestFirst(a, b invoice.Place) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+}
+
+// InvoiceTo implements invoice.Storage.
+func (s *Storage) InvoiceTo(_ context.Context, network chain.ID, script string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, inv := range s.invoices {
+		for _, m := range inv.Methods {
+			if m.Asset.Network == network && m.Destination.Script == script {
+				return inv.ID, nil
+			}
+		}
+	}
+	return "", invoice.ErrNotFound
 }
 
 // DueInvoices implements invoice.Storage.

@@ -46,8 +46,10 @@ type Client struct {
 
 	life sync.RWMutex // held for reading while the parts are used
 	*parts
+	mark uint64 // of the newest input in an earlier run
 
-	looking  sync.Mutex // one look at the headers at a time
+	looking  sync.Mutex    // one look at the headers at a time
+	stuck    time.Duration // when headers that do not come are asked for anew
 	mu       sync.Mutex
 	fault    string // why there are no parts
 	progress string // of the headers
@@ -60,6 +62,7 @@ var _ bitcoin.Source = (*Client)(nil)
 
 // parts are what a client has while it runs.
 type parts struct {
+	database *database
 	headers  *neutrino.ChainService
 	listener *listener
 	pool     *pool
@@ -68,7 +71,10 @@ type parts struct {
 
 // New is a client that does nothing before Run.
 func New(config Config) *Client {
-	return &Client{config: config, wake: make(chan struct{}, 1), answered: make(chan struct{}, 1), fault: errStopped.Error()}
+	return &Client{
+		config: config, wake: make(chan struct{}, 1), answered: make(chan struct{}, 1),
+		stuck: 2 * time.Minute, fault: errStopped.Error(),
+	}
 }
 
 // Run is connected to the network until the context ends. It waits while another
@@ -85,20 +91,15 @@ func (c *Client) Run(ctx context.Context) error {
 }
 
 func (c *Client) run(ctx context.Context, d *database) (err error) {
-	p, err := c.assemble(d)
+	p, err := c.assemble(ctx, d)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
-	ctx, stop := context.WithCancel(ctx)
 	defer func() {
-		stop()
 		err = errors.Join(err, p.headers.Stop())
 		c.setParts(nil) // waits for calls under way
 		err = errors.Join(err, p.pool.sweep(), d.Close())
 	}()
-	if err := p.headers.Start(ctx); err != nil {
-		return err
-	}
 	if b := p.listener.book; b != nil {
 		b.manager.Start()
 		defer b.manager.Stop()
@@ -113,6 +114,9 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 func (c *Client) setParts(p *parts) {
 	c.life.Lock()
 	defer c.life.Unlock()
+	if c.parts != nil {
+		_, c.mark = c.pool.scriptsSpent(c.mark)
+	}
 	c.parts = p
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,6 +127,21 @@ func (c *Client) setParts(p *parts) {
 
 // follow looks at the tip and the peers as they change.
 func (c *Client) follow(ctx context.Context) error {
+	for wait := c.stuck; ; wait = min(2*wait, time.Hour) {
+		if err := c.followHeaders(ctx, wait); err != nil || ctx.Err() != nil {
+			return err
+		}
+		c.config.Log.Warn("light client asks for headers anew", "since", wait)
+		if err := c.renew(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// followHeaders returns without an error when there are peers and yet nothing
+// that may be believed for a while: neutrino waits for ever for a peer that left
+// as it was about to be asked.
+func (c *Client) followHeaders(ctx context.Context, patience time.Duration) error {
 	blocks, err := (&neutrino.RescanChainSource{ChainService: c.headers}).Subscribe(0)
 	if err != nil {
 		return err
@@ -130,6 +149,7 @@ func (c *Client) follow(ctx context.Context) error {
 	defer blocks.Cancel()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
+	height, moved := uint32(0), time.Now()
 	for {
 		if err := c.look(); err != nil {
 			c.config.Log.Warn("light client cannot read its headers", "error", err)
@@ -144,6 +164,14 @@ func (c *Client) follow(ctx context.Context) error {
 			c.listener.tick()
 			if err := c.pool.sweep(); err != nil {
 				c.config.Log.Warn("light client cannot keep what it saw", "error", err)
+			}
+			_, peers := c.listener.witnesses()
+			reached := c.reached()
+			if reached != height || peers == 0 || c.verdict() == nil {
+				height, moved = reached, time.Now()
+			}
+			if time.Since(moved) > patience {
+				return nil
 			}
 		}
 	}
@@ -218,12 +246,12 @@ func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 			}
 			err := c.verdict()
 			c.mu.Lock()
-			tip, left := c.tip, moment-c.config.Now().Sub(c.moved)
+			tip, left, behind := c.tip, moment-c.config.Now().Sub(c.moved), c.progress != ""
 			c.mu.Unlock()
 			if err == nil {
 				return tip.header(), nil
 			}
-			if left <= 0 || !sleep(ctx, min(left, 50*time.Millisecond)) {
+			if behind || left <= 0 || !sleep(ctx, min(left, 50*time.Millisecond)) {
 				return bitcoin.Header{}, err
 			}
 		}

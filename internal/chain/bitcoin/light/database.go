@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/btcsuite/btcwallet/walletdb"
 	_ "github.com/btcsuite/btcwallet/walletdb/bdb" // registers itself
-	"github.com/lightninglabs/neutrino"
 	"go.etcd.io/bbolt"
 )
 
@@ -71,20 +69,8 @@ func (c *Client) unreadable(err error) error {
 }
 
 // assemble makes the parts from the database.
-func (c *Client) assemble(d *database) (*parts, error) {
-	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.config.Now, c.wakeUp)
-	if err != nil {
-		return nil, c.unreadable(err)
-	}
-	params := c.config.Network.Params
-	dialer := net.Dialer{Timeout: 10 * time.Second}
-	headers, err := neutrino.NewChainService(neutrino.Config{
-		DataDir: c.config.Dir, Database: d, ChainParams: *params, AddPeers: c.config.Peers,
-		Dialer: func(to net.Addr) (net.Conn, error) { return dialer.Dial(to.Network(), to.String()) },
-		// The filters of the blocks that may still be reorganised, and of a batch more.
-		// On disk they would grow for ever.
-		FilterCacheSize: 12 << 20, BlockCacheSize: 16 << 20,
-	})
+func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
+	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.mark, c.config.Now, c.wakeUp)
 	if err != nil {
 		return nil, c.unreadable(err)
 	}
@@ -98,13 +84,17 @@ func (c *Client) assemble(d *database) (*parts, error) {
 			}
 		},
 	}
-	if len(params.DNSSeeds) > 0 {
+	if len(c.config.Network.Params.DNSSeeds) > 0 {
 		// neutrino keeps a book of its own in the folder.
 		dir := filepath.Join(c.config.Dir, "peers")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		listener.book = newBook(dir, params)
+		listener.book = newBook(dir, c.config.Network.Params)
 	}
-	return &parts{headers: headers, listener: listener, pool: pool}, nil
+	headers, err := c.startHeaders(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &parts{database: d, headers: headers, listener: listener, pool: pool}, nil
 }

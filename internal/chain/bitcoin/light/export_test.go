@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/peer"
 	"github.com/btcsuite/btcd/wire"
 	"github.com/btcsuite/btcwallet/walletdb"
 
@@ -19,6 +21,9 @@ import (
 func Heard(c *Client, tx string) bool {
 	return !c.Seen(tx).IsZero()
 }
+
+// SetStuck sets after which time a client asks for headers anew.
+func SetStuck(c *Client, after time.Duration) { c.stuck = after }
 
 // Remembered is how many transactions a client remembers, and how many it has
 // yet to fetch.
@@ -34,6 +39,9 @@ func Remembered(c *Client) (entries, fetches int) {
 	defer c.listener.mu.Unlock()
 	return len(c.pool.entries), len(c.listener.fetches.of)
 }
+
+// Matches is matches.
+var Matches = matches
 
 // Group is the group of an address.
 func Group(address string) uint64 { return uint64(groupOf(netip.MustParseAddr(address))) }
@@ -88,7 +96,11 @@ func (p *Pool) open(t *testing.T, announcers int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pool, err = newPool(announcers, store, func() time.Time { return p.Now }, func() { p.Rings++ })
+	var mark uint64
+	if p.pool != nil {
+		_, mark = p.Inputs(0)
+	}
+	p.pool, err = newPool(announcers, store, mark, func() time.Time { return p.Now }, func() { p.Rings++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,4 +142,61 @@ func (p *Pool) Sweep(t *testing.T) {
 	if err := p.sweep(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Fetches are fetches.
+type Fetches struct{ fetches }
+
+func NewFetches() *Fetches { return &Fetches{newFetches()} }
+
+func (f *Fetches) Announced(id chainhash.Hash, peer int32, now time.Time) bool {
+	return !f.full(peer) && f.announced(id, peer, now)
+}
+func (f *Fetches) Delivered(id chainhash.Hash) bool                 { return f.delivered(id) }
+func (f *Fetches) Overdue(now time.Time) map[int32][]chainhash.Hash { return f.overdue(now) }
+func (f *Fetches) Gone(peer int32) []chainhash.Hash                 { return f.gone(peer) }
+func (f *Fetches) Len() int                                         { return len(f.of) + len(f.count) }
+func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bool) {
+	return f.refused(id, by, now)
+}
+
+// Works adds up the work of chains, one after the other, as one grows.
+func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
+	var l ledger
+	for _, c := range chains {
+		w, err := l.at(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
+		if err != nil {
+			return nil, err
+		}
+		works = append(works, w.Int64())
+	}
+	return works, nil
+}
+
+// NextGroups lists the groups of addresses that a book gives, when it knows some
+// of which every third does not serve filters.
+func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
+	t.Helper()
+	b := newBook(t.TempDir(), &chaincfg.MainNetParams)
+	from, err := peer.NewOutboundPeer(&peer.Config{}, addresses[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range addresses {
+		services := wanted
+		if i%3 == 2 {
+			services = wire.SFNodeNetwork
+		}
+		to := netip.MustParseAddrPort(a)
+		b.learn(from, wire.NetAddressV2FromBytes(time.Now(), services, to.Addr().AsSlice(), to.Port()))
+	}
+	taken := map[group]bool{}
+	for range count {
+		na, ok := b.next(func(g group) bool { was := taken[g]; taken[g] = true; return !was })
+		if !ok {
+			break
+		}
+		groups = append(groups, uint64(groupOfNA(na)))
+	}
+	return groups
 }

@@ -32,13 +32,20 @@ func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]
 		if list = append(list, bytes[begin:]); len(list) < chunk {
 			continue
 		}
-		if found, err := filter.MatchAny(key, list); found || err != nil {
+		if found, err := matchesAny(filter, key, list); found || err != nil {
 			return found, err
 		}
 		list, bytes = list[:0], bytes[:0]
 	}
-	if len(list) == 0 {
-		return false, nil
+	return matchesAny(filter, key, list)
+}
+
+// matchesAny looks again where many scripts seem to match: what is quick with many
+// compares half of each hash only.
+func matchesAny(filter *gcs.Filter, key [gcs.KeySize]byte, scripts [][]byte) (bool, error) {
+	found, err := filter.MatchAny(key, scripts)
+	if !found || err != nil {
+		return false, err
 	}
-	return filter.MatchAny(key, list)
+	return filter.ZipMatchAny(key, scripts)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
+	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/btcutil/gcs"
@@ -28,31 +30,72 @@ func (c *Client) look() error {
 		return err
 	}
 	progress := ""
-	if !c.headers.IsCurrent() {
-		progress = "reading headers: " + thousands(int64(stamp.Height))
-		if of := c.listener.height(); of > 0 {
-			progress += " of about " + thousands(of)
-		}
+	if of := c.listener.height(); int64(stamp.Height)+near < of {
+		progress = fmt.Sprintf("reading headers: %s of about %s", thousands(int64(stamp.Height)), thousands(of))
 	}
 	c.mu.Lock()
-	known := c.tip
+	known := c.tip.hash
 	c.progress = progress
 	c.mu.Unlock()
-	if stamp.Hash == known.hash {
+	if stamp.Hash == known {
 		return nil
 	}
-	next := tip{height: int64(stamp.Height)}
-	// On the way there the work would be added up for nothing.
-	if progress == "" {
-		if next, err = c.readTip(int64(stamp.Height), stamp.Hash); err != nil {
-			return err
-		}
+	next, err := c.readTip(int64(stamp.Height), stamp.Hash)
+	if err != nil {
+		return err
 	}
 	c.mu.Lock()
 	c.tip, c.moved = next, c.config.Now()
 	c.mu.Unlock()
 	c.listener.moved(next)
 	return nil
+}
+
+// reached is how far headers and filter headers have come together, to tell when
+// neither moves.
+func (c *Client) reached() uint32 {
+	_, headers, err := c.headers.BlockHeaders.ChainTip()
+	_, filters, err2 := c.headers.RegFilterHeaders.ChainTip()
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return headers + filters
+}
+
+// renew begins anew with reading headers.
+func (c *Client) renew(ctx context.Context) error {
+	if err := c.headers.Stop(); err != nil {
+		return err
+	}
+	c.life.Lock() // waits for calls under way
+	defer c.life.Unlock()
+	headers, err := c.startHeaders(ctx, c.database)
+	if err == nil {
+		c.headers = headers
+	}
+	return err
+}
+
+// startHeaders starts neutrino, which reads headers, filters and blocks.
+func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.ChainService, error) {
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	headers, err := neutrino.NewChainService(neutrino.Config{
+		DataDir: c.config.Dir, Database: d, ChainParams: *c.config.Network.Params, AddPeers: c.config.Peers,
+		Dialer: func(to net.Addr) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, to.Network(), to.String())
+			return patientConn{conn}, err
+		},
+		NameResolver: func(host string) ([]net.IP, error) {
+			return net.DefaultResolver.LookupIP(ctx, "ip", host)
+		},
+		// The filters of the blocks that may still be reorganised, and of a batch more.
+		// On disk they would grow for ever.
+		FilterCacheSize: 12 << 20, BlockCacheSize: 16 << 20,
+	})
+	if err != nil {
+		return nil, c.unreadable(err)
+	}
+	return headers, headers.Start(ctx)
 }
 
 // readTip reads what is to be known of a tip.

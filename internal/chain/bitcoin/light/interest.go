@@ -36,8 +36,8 @@ type input struct {
 	by     *entry
 }
 
-func newInterest() interest {
-	return interest{taken: map[chainhash.Hash]*entry{}, claims: map[string][]*entry{}, mined: map[string][]string{}}
+func newInterest(mark uint64) interest {
+	return interest{taken: map[chainhash.Hash]*entry{}, claims: map[string][]*entry{}, mined: map[string][]string{}, number: mark}
 }
 
 // take lets an entry claim the outputs that it spends, all of them if it pays a

@@ -3,7 +3,6 @@ package light
 import (
 	"context"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +18,8 @@ const (
 	again = 30 * time.Second
 	// stale is when what a peer told of its tip is too long ago.
 	stale = 2 * time.Minute
+	// near is how many blocks may be missing of what peers say that there are.
+	near = 6
 	// wanted is what discovered peers must serve.
 	wanted = wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeCF
 )
@@ -247,71 +248,6 @@ func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	}
 }
 
-// ask asks a peer for what comes after our tip's parent: its first block is our
-// tip, or it does not agree.
-func (l *listener) ask(r *remote) {
-	if l.tip.height == 0 {
-		return
-	}
-	if r.owed = !r.asks.AllowN(l.now(), 1); r.owed {
-		return
-	}
-	m, parent := wire.NewMsgGetHeaders(), l.tip.parent
-	m.BlockLocatorHashes = []*chainhash.Hash{&parent}
-	r.peer.QueueMessage(m, nil)
-}
-
-// moved asks all peers about a new tip.
-func (l *listener) moved(tip tip) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tip, l.asked = tip, l.now()
-	for _, r := range l.remotes {
-		l.ask(r)
-		l.askFilter(r)
-	}
-}
-
-// toldTip takes in a peer's newest blocks.
-func (l *listener) toldTip(r *remote, m *wire.MsgHeaders) {
-	l.mu.Lock()
-	defer l.answered()
-	defer l.mu.Unlock()
-	r.told, r.witness.tip = l.now(), chainhash.Hash{}
-	for i, h := range m.Headers {
-		hash := h.BlockHash()
-		if i > 0 && h.PrevBlock != r.witness.tip {
-			r.peer.Disconnect()
-			return
-		}
-		r.witness.tip = hash
-	}
-	l.askFilter(r)
-}
-
-// askFilter asks a peer that agrees on the tip for its filter header. One that
-// does not know the block would end the connection.
-func (l *listener) askFilter(r *remote) {
-	if r.witness.tip != l.tip.hash || r.witness.filterOf == l.tip.hash || r.peer.Services()&wire.SFNodeCF == 0 {
-		return
-	}
-	hash := l.tip.hash
-	r.peer.QueueMessage(wire.NewMsgGetCFHeaders(wire.GCSFilterRegular, uint32(l.tip.height), &hash), nil)
-}
-
-// toldFilter takes in the filter header that a peer holds for a block.
-func (l *listener) toldFilter(r *remote, m *wire.MsgCFHeaders) {
-	l.mu.Lock()
-	defer l.answered()
-	defer l.mu.Unlock()
-	if len(m.FilterHashes) != 1 || m.FilterType != wire.GCSFilterRegular {
-		return
-	}
-	// See BIP 157, "Filter Headers".
-	r.witness.filterOf = m.StopHash
-	r.witness.filter = chainhash.DoubleHashH(slices.Concat(m.FilterHashes[0][:], m.PrevFilterHeader[:]))
-}
-
 // tick does what is due: it asks again, and ends connections that are no use.
 func (l *listener) tick() {
 	l.mu.Lock()
@@ -332,62 +268,11 @@ func (l *listener) tick() {
 	}
 }
 
-// expel ends the connections to peers whose filters are not those that the
-// others serve.
-func (l *listener) expel(now time.Time) {
-	served := map[group]bool{}
-	var wrong []*remote
-	for _, r := range l.remotes {
-		switch {
-		case r.witness.filterOf != l.tip.hash:
-		case r.witness.filter == l.tip.filter:
-			served[r.group] = true
-		default:
-			wrong = append(wrong, r)
-		}
-	}
-	if len(served) < max(l.network.Trust.Filters, 1) {
-		return
-	}
-	for _, r := range wrong {
-		l.banned[r.group] = now.Add(24 * time.Hour)
-		r.peer.Disconnect()
-	}
-}
-
-// witnesses are what the connected peers told of the tip lately.
-func (l *listener) witnesses() (list []witness, connected int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.now()
-	for _, r := range l.remotes {
-		if now.Sub(r.told) < stale {
-			list = append(list, r.witness)
-		}
-	}
-	return list, len(l.remotes)
-}
-
 // view is since when what is announced is heard without a gap.
 func (l *listener) view() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.since
-}
-
-// height is how high most peers say that the chain is; 0 without peers.
-func (l *listener) height() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var heights []int32
-	for _, r := range l.remotes {
-		heights = append(heights, r.peer.StartingHeight())
-	}
-	if len(heights) == 0 {
-		return 0
-	}
-	slices.Sort(heights)
-	return int64(heights[len(heights)/2])
 }
 
 // sleep waits, and tells whether the context still goes on.

@@ -39,6 +39,9 @@ var (
 	}
 )
 
+// Networks are all of them.
+var Networks = []Network{Mainnet, Testnet4, Signet, Regtest}
+
 func work(hex string) *big.Int {
 	w, ok := new(big.Int).SetString(hex, 16)
 	if !ok {

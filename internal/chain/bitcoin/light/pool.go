@@ -45,13 +45,14 @@ type pool struct {
 	unsaved  map[chainhash.Hash]bool // entries that the store has in another form
 }
 
-// newPool is a pool with what the store remembers.
-func newPool(announcers int, store *store, now func() time.Time, wake func()) (*pool, error) {
+// newPool is a pool with what the store remembers. Its inputs are numbered above
+// a mark, so that they are new to who has marks of an earlier pool.
+func newPool(announcers int, store *store, mark uint64, now func() time.Time, wake func()) (*pool, error) {
 	p := &pool{
 		announcers: announcers, store: store, now: now, wake: wake,
 		hasher:  hasher{maphash.MakeSeed()},
 		entries: map[chainhash.Hash]*entry{}, unsure: map[group]*queue{},
-		interest: newInterest(), unsaved: map[chainhash.Hash]bool{},
+		interest: newInterest(mark), unsaved: map[chainhash.Hash]bool{},
 	}
 	records, err := store.load()
 	if err != nil {
@@ -174,7 +175,9 @@ func (p *pool) changed(e *entry) {
 func (p *pool) forget(e *entry) {
 	p.changed(e)
 	p.interest.drop(e)
-	delete(p.entries, e.id)
+	if p.entries[e.id] == e { // and not a later one
+		delete(p.entries, e.id)
+	}
 }
 
 // sweep forgets what is too old and tells the store what changed.

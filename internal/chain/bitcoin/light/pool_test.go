@@ -205,6 +205,11 @@ func TestPool_lists_the_scripts_that_are_spent_from(t *testing.T) {
 	if diff := cmp.Diff([]string{hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(5))...))}, slices.Collect(inputs)); diff != "" {
 		t.Errorf("new inputs (-want +got):\n%s", diff)
 	}
+	_, mark = p.Inputs(0)
+	p.Restart(t)
+	if inputs, next := p.Inputs(mark); len(slices.Collect(inputs)) != 3 || next != mark+3 {
+		t.Errorf("after a restart the inputs end at %d, want 3 new ones after %d", next, mark)
+	}
 }
 
 func TestPool_forgets_what_a_deep_block_decided(t *testing.T) {

@@ -37,7 +37,7 @@ func newRemote(to net.Addr, discovered bool) *remote {
 		group: g, discovered: discovered, witness: witness{group: g},
 		// Far more than an honest peer sends: some 20 transactions a second.
 		bytes:    rate.NewLimiter(1<<20, 16<<20),
-		messages: rate.NewLimiter(500, 20_000),
+		messages: rate.NewLimiter(500, 5_000),
 		items:    rate.NewLimiter(500, 2*wire.MaxInvPerMsg),
 		asks:     rate.NewLimiter(5, 50),
 	}

@@ -1,6 +1,7 @@
 package light
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -29,14 +30,6 @@ type tip struct {
 	work         *big.Int // of the chain up to it
 }
 
-// witness is what a connected peer told of the tip.
-type witness struct {
-	group    group
-	tip      chainhash.Hash // its own newest block
-	filterOf chainhash.Hash // the block that it served a filter header for
-	filter   chainhash.Hash
-}
-
 // judge tells what is missing before a tip is believed; nil when nothing is.
 func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 	agree, filters := map[group]bool{}, map[group]bool{}
@@ -50,14 +43,16 @@ func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 	}
 	block := "block " + thousands(tip.height)
 	switch {
-	case t.Work != nil && tip.work.Cmp(t.Work) < 0:
-		return fmt.Errorf("the chain up to %s holds less work than this network's had when this program was made", block)
+	case tip.work == nil:
+		return errors.New("no block is known yet")
 	case len(agree) < t.Peers:
 		return fmt.Errorf("%d of %d peers agree on %s", len(agree), t.Peers, block)
 	case len(filters) < t.Filters:
 		return fmt.Errorf("%d of %d peers serve the same filter header for %s", len(filters), t.Filters, block)
 	case t.Fresh > 0 && now.Sub(tip.time) > t.Fresh:
 		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", thousands(tip.height), tip.time.UTC().Format(time.DateTime), t.Fresh)
+	case t.Work != nil && tip.work.Cmp(t.Work) < 0:
+		return fmt.Errorf("the chain up to %s holds less work than this network's had when this program was made", block)
 	}
 	return nil
 }

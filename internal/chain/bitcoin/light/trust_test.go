@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/bitcoin/light"
 )
 
@@ -54,6 +55,15 @@ func TestGroup(t *testing.T) {
 	} {
 		if got := light.Group(tt.a) == light.Group(tt.b); got != tt.same {
 			t.Errorf("%s and %s of one group: %t, want %t", tt.a, tt.b, got, tt.same)
+		}
+	}
+}
+
+func TestNetworks_are_those_of_the_settings(t *testing.T) {
+	t.Parallel()
+	for i, n := range light.Networks {
+		if p := bitcoin.Bitcoins[i]; n.Name != p.Name || n.Params.GenesisHash.String() != p.Genesis {
+			t.Errorf("%s begins with %s, want %s with %s", n.Name, n.Params.GenesisHash, p.Name, p.Genesis)
 		}
 	}
 }

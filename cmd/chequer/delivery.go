@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+	"chequer/internal/merchant"
+)
+
+const (
+	// testPatience is how long the command that sends a test event waits to hear what
+	// became of it: a look and a try of a running server.
+	testPatience = 13 * time.Second
+	// shownDeliveries is how many deliveries are listed when no flag says it.
+	shownDeliveries = 50
+)
+
+func (s *shell) endpointTest() *cobra.Command {
+	return &cobra.Command{
+		Use:   "test ENDPOINT",
+		Short: "Send an endpoint.test event by the running server, once, and say what came of it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			core, e, err := s.openEndpoint(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			eventID, err := core.Endpoints.Test(c.Context(), e.MerchantID, e.ID)
+			if errors.Is(err, merchant.ErrState) {
+				return fmt.Errorf("endpoint %s is paused: chequer endpoint resume %s", e.ID, e.ID)
+			}
+			if err != nil {
+				return err
+			}
+			d, tries, err := awaitTry(c.Context(), core, e, eventID)
+			if err != nil {
+				return err
+			}
+			if len(tries) == 0 {
+				return errors.New("nothing was sent yet: chequer serve must run on the same database; it sends the event when it does")
+			}
+			row := newDeliveryRow(d)
+			if err := s.print(c, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
+				return err
+			}
+			if !tries[0].Done() {
+				return errors.New("the endpoint did not take the event")
+			}
+			return nil
+		},
+	}
+}
+
+// awaitTry waits for the first try of an event.
+func awaitTry(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	over := time.After(testPatience)
+	for {
+		d, tries, err := core.Endpoints.Delivery(ctx, e, eventID)
+		if err != nil || len(tries) > 0 {
+			return d, tries, err
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return d, nil, nil
+		case <-ctx.Done():
+			return d, nil, ctx.Err()
+		}
+	}
+}
+
+// deliveryRow is a delivery as it is shown.
+type deliveryRow struct {
+	Position  int64                  `json:"position"`
+	Event     string                 `json:"event_id"`
+	Type      string                 `json:"event_type"`
+	Invoice   string                 `json:"foreign_id"`
+	State     merchant.DeliveryState `json:"state"`
+	Tries     int                    `json:"tries"`
+	Status    int                    `json:"status"`
+	Fault     string                 `json:"fault"`
+	CreatedAt string                 `json:"created_at"`
+	NextTryAt string                 `json:"next_try_at"`
+	Log       []tryRow               `json:"log,omitempty"`
+}
+
+// tryRow is a try as it is shown: to the operator, with the answer's body.
+type tryRow struct {
+	Number     int               `json:"number"`
+	At         string            `json:"at"`
+	DurationMS int64             `json:"duration_ms"`
+	Status     int               `json:"status"`
+	Fault      string            `json:"fault"`
+	Headers    map[string]string `json:"headers"`
+	Answer     string            `json:"answer"`
+}
+
+func newDeliveryRow(d merchant.Delivery) deliveryRow {
+	return deliveryRow{
+		Position: d.Position, Event: d.EventID, Type: d.EventType, Invoice: d.InvoiceID, State: d.State, Tries: d.Tries,
+		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: stamp(d.CreatedAt), NextTryAt: stamp(d.NextTryAt),
+	}
+}
+
+// result says what came of the newest try.
+func (r deliveryRow) result() string { return result(r.Status, r.Fault) }
+
+func result(status int, fault string) string {
+	switch {
+	case fault != "":
+		return fault
+	case status != 0:
+		return fmt.Sprint("status ", status)
+	}
+	return ""
+}
+
+func (s *shell) endpointDeliveries() *cobra.Command {
+	limit, before, state := shownDeliveries, int64(math.MaxInt64), ""
+	c := &cobra.Command{
+		Use:   "deliveries ENDPOINT [EVENT]",
+		Short: "List what was sent, newest first, or every try of one event with its answer",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
+				return fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
+			}
+			core, e, err := s.openEndpoint(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			if len(args) == 2 {
+				return s.printTries(c, core, e, args[1])
+			}
+			list, err := core.Endpoints.Deliveries(c.Context(), e, merchant.DeliveryState(state), before, limit)
+			if err != nil {
+				return err
+			}
+			rows := make([]deliveryRow, len(list))
+			for i, d := range list {
+				rows[i] = newDeliveryRow(d)
+			}
+			return s.print(c, rows, func(w io.Writer) {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY")
+				for _, r := range rows {
+					fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), r.NextTryAt)
+				}
+				t.Flush()
+			})
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", limit, "how many")
+	c.Flags().Int64Var(&before, "before", before, "only those of smaller positions")
+	c.Flags().Lookup("before").DefValue = "the newest"
+	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered or failed")
+	return c
+}
+
+// printTries shows every try of one event.
+func (s *shell) printTries(c *cobra.Command, core *app.Core, e merchant.Endpoint, eventID string) error {
+	d, tries, err := core.Endpoints.Delivery(c.Context(), e, eventID)
+	if err != nil {
+		return fmt.Errorf("event %s: %w", eventID, err)
+	}
+	row := newDeliveryRow(d)
+	for _, t := range tries {
+		row.Log = append(row.Log, tryRow{
+			Number: t.Number, At: stamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
+			Headers: t.Header, Answer: t.Answer,
+		})
+	}
+	return s.print(c, row, func(w io.Writer) {
+		fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.Type, row.State)
+		if row.Invoice != "" {
+			fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
+		}
+		for _, t := range row.Log {
+			fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, t.At, t.DurationMS, result(t.Status, t.Fault))
+			for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+				fmt.Fprintf(w, "   %s: %s\n", name, t.Headers[name])
+			}
+			if t.Answer != "" {
+				fmt.Fprintf(w, "   %s\n", strings.ReplaceAll(t.Answer, "\n", "\n   "))
+			}
+		}
+	})
+}
+
+func (s *shell) endpointResend() *cobra.Command {
+	var after int64
+	c := &cobra.Command{
+		Use:   "resend ENDPOINT [EVENT…]",
+		Short: "Send events again: some, or all after a position of the feed",
+		RunE: func(c *cobra.Command, args []string) error {
+			ranged := c.Flags().Changed("after")
+			if len(args) == 0 || (len(args) > 1) == ranged {
+				return errors.New("want an endpoint, and events or --after")
+			}
+			core, e, err := s.openEndpoint(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			sent := len(args) - 1
+			if ranged {
+				sent, err = core.Endpoints.ResendAfter(c.Context(), e, after)
+			}
+			for _, eventID := range args[1:] {
+				if err := core.Endpoints.Resend(c.Context(), e, eventID); err != nil {
+					return fmt.Errorf("event %s: %w", eventID, err)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			return s.print(c, map[string]int{"events": sent}, func(w io.Writer) { fmt.Fprintln(w, "events sent again:", sent) })
+		},
+	}
+	c.Flags().Int64Var(&after, "after", 0, "all events after this position that the endpoint wants; 0 is the oldest kept")
+	return c
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/server"
+)
+
+// invoice is the group of commands about invoices.
+func (s *shell) invoice() *cobra.Command {
+	c := group("invoice", "List, show, cancel and accept invoices")
+	c.AddCommand(s.invoiceList(), s.invoiceShow(),
+		s.invoiceDecide("cancel ID", "Cancel an invoice that nothing, or only a part, was seen for", (*invoice.Service).Cancel),
+		s.invoiceDecide("accept ID", "Let the payments that are there stand for the full price", (*invoice.Service).Accept))
+	return c
+}
+
+// invoices opens the storage and the service over it. The core is to be closed.
+func (s *shell) invoices(c *cobra.Command) (*app.Core, *invoice.Service, merchant.Merchant, error) {
+	cfg, core, err := s.core(c)
+	if err != nil {
+		return nil, nil, merchant.Merchant{}, err
+	}
+	shop, err := core.Shop(c.Context(), cfg, app.Options{})
+	if err != nil {
+		core.Close()
+		return nil, nil, shop, err
+	}
+	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: logger()})
+	if err != nil {
+		core.Close()
+		return nil, nil, shop, err
+	}
+	return core, service, shop, nil
+}
+
+func (s *shell) invoiceList() *cobra.Command {
+	var test bool
+	var status, order, address, from, to string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List invoices, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			core, service, shop, err := s.invoices(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			f := invoice.Filter{MerchantID: shop.ID, Mode: invoice.Live, Status: invoice.Status(status), OrderID: order}
+			if test {
+				f.Mode = invoice.Test
+			}
+			if f.From, err = day("from", from); err != nil {
+				return err
+			}
+			if f.To, err = day("to", to); err != nil {
+				return err
+			}
+			list, err := found(c.Context(), service, f, address, limit)
+			if err != nil {
+				return err
+			}
+			rows := make([]api.Resource, len(list))
+			for i, inv := range list {
+				rows[i] = server.Resource(service, inv, nil)
+			}
+			return s.print(c, rows, func(w io.Writer) { listInvoices(w, rows) })
+		},
+	}
+	c.Flags().BoolVar(&test, "test", false, "test invoices")
+	c.Flags().StringVar(&status, "status", "", "only created, pending, paid, expired or declined ones")
+	c.Flags().StringVar(&order, "order", "", "only those of an order_id")
+	c.Flags().StringVar(&address, "address", "", "only the one that an address belongs to")
+	c.Flags().StringVar(&from, "from", "", "made on this day or later, such as 2026-11-27")
+	c.Flags().StringVar(&to, "to", "", "made before this day")
+	c.Flags().IntVar(&limit, "limit", 50, "how many at most")
+	return c
+}
+
+// found lists invoices by a filter, or those of an address among them.
+func found(ctx context.Context, service *invoice.Service, f invoice.Filter, address string, limit int) ([]*invoice.Invoice, error) {
+	if address != "" {
+		return service.InvoicesTo(ctx, f, address)
+	}
+	return service.Invoices(ctx, f, invoice.Place{}, max(limit, 0))
+}
+
+// day reads a flag's day; none is no bound.
+func day(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return at, fmt.Errorf("--%s must be a day such as 2026-11-27", name)
+	}
+	return at, nil
+}
+
+func listInvoices(w io.Writer, rows []api.Resource) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s %s\t%s\t%s\n", r.CreatedAt, r.ForeignID, printable(r.OrderID), r.ClientAmount, r.ClientCurrency, r.PaidAmount, stands(r))
+	}
+	t.Flush()
+}
+
+func (s *shell) invoiceShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show an invoice with its payments",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			core, service, _, err := s.invoices(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			inv, err := service.Invoice(c.Context(), args[0])
+			if err != nil {
+				return fmt.Errorf("show invoice: %w", err)
+			}
+			return s.printInvoice(c, server.Resource(service, inv, nil))
+		},
+	}
+}
+
+// invoiceDecide is a command that decides about one invoice.
+func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, context.Context, string) (*invoice.Invoice, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			core, service, _, err := s.invoices(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			inv, err := decide(service, c.Context(), args[0])
+			if err != nil {
+				return fmt.Errorf("%s invoice: %w", c.Name(), err)
+			}
+			return s.printInvoice(c, server.Resource(service, inv, nil))
+		},
+	}
+}
+
+func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
+	return s.print(c, r, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, line := range [][2]string{
+			{"id", r.ForeignID}, {"order", printable(r.OrderID)}, {"mode", r.Mode}, {"status", stands(r)},
+			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
+			{"made", r.CreatedAt}, {"held until", r.ExpiredAt}, {"paid at", r.PaidAt},
+			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
+		} {
+			if line[1] != "" {
+				fmt.Fprintf(t, "%s\t%s\n", line[0], line[1])
+			}
+		}
+		for _, p := range r.Payments {
+			fmt.Fprintf(t, "payment\t%s %s, %s %d of %d, %s\n", p.Amount, p.CryptoCurrency, p.State, p.Confirmations, p.Required, p.Tx)
+		}
+		t.Flush()
+	})
+}
+
+// stands is a status with its exceptions.
+func stands(r api.Resource) string {
+	return strings.Join(append([]string{r.Status}, r.Exceptions...), " ")
+}
+
+// printable is a stranger's text without what would steer a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, text)
+}

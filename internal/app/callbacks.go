@@ -1,0 +1,21 @@
+package app
+
+import (
+	"log/slog"
+	"net"
+
+	"chequer/internal/config"
+	"chequer/internal/guard"
+	"chequer/internal/webhook"
+)
+
+// callbackPolicy says where callbacks may go.
+func callbackPolicy(c config.Config) guard.Policy { return guard.Policy{Allow: c.CallbackAllow()} }
+
+// webhooks makes the loop that sends events to endpoints.
+func (c *Core) webhooks(cfg config.Config, log *slog.Logger) *webhook.Worker {
+	return webhook.New(webhook.Config{
+		Storage: c.Storage, Now: c.Now, Log: log,
+		Dialer: &guard.Dialer{Policy: callbackPolicy(cfg), Resolver: net.DefaultResolver},
+	})
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/config"
+	"chequer/internal/invoice"
+	"chequer/internal/server"
+)
+
+// Invoices is the service that the running program decides with, for a command
+// beside it. A network that is looked at there and not by these settings would
+// count as looked at by the clock: where invoices wait for money on one, it is an
+// error that names it.
+func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*invoice.Service, error) {
+	rates, _, err := rateTable(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	networks, err := liveNetworks(cfg, c.Now, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	if !cfg.Unwatched {
+		if err := c.mustLookStill(ctx, networks); err != nil {
+			return nil, err
+		}
+	}
+	return c.service(cfg, networksOf(networks), simnet.New(c.Storage, c.Now), rates, o.Log), nil
+}
+
+// service decides about the invoices in storage.
+func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) *invoice.Service {
+	return invoice.NewService(invoice.Config{
+		Storage:   c.Storage,
+		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
+		Rates:     rates,
+		Unwatched: bool(cfg.Unwatched),
+		Now:       c.Now,
+		NewID:     func() string { return token(32) },
+		Encode:    server.EncodeEvent,
+		Log:       log,
+	})
+}

@@ -1,0 +1,12 @@
+package bitcoin
+
+import (
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// ReadAddress implements chain.AddressReader.
+func (n *Network) ReadAddress(_, text string) (chain.Destination, error) {
+	address, script, err := keys.ParseAddress(text, keys.Kind(n.params.Asset.Wallet), n.params.Keys)
+	return chain.Destination{Address: address, Script: script}, err
+}

@@ -1,0 +1,405 @@
+package light_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/bitcoin/bitcointest"
+	"chequer/internal/chain/bitcoin/light"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/money"
+)
+
+// half is what these tests pay.
+var half = money.MustParse("0.5", money.BTC)
+
+func TestBest_needs_peers_in_different_groups(t *testing.T) {
+	t.Parallel()
+	one := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+	two := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(one))
+	same := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.2"), bitcointest.Peer(one))
+	three := bitcointest.Btcd(t, bitcointest.Listen("127.3.0.1"), bitcointest.Peer(one))
+	network := light.Regtest
+	network.Trust = light.Trust{Peers: 4, Filters: 3, Announcers: 2, Fresh: 3 * time.Hour}
+
+	four := bitcointest.Btcd(t, bitcointest.Listen("127.4.0.1"), bitcointest.Peer(one))
+	four.Stop(t)
+	client := start(t, network, t.TempDir(), one.P2P, two.P2P, same.P2P, three.P2P, four.P2P)
+	until(t, func() string {
+		if h := client.Health(); h.Peers != 4 || h.Fault != "3 of 4 peers agree on block 110" {
+			return fmt.Sprintf("%+v", h)
+		}
+		return ""
+	})
+	if _, err := client.Best(t.Context()); err == nil || err.Error() != "3 of 4 peers agree on block 110" {
+		t.Errorf("best with three groups: %v", err)
+	}
+	waiting, err := client.Waiting(t.Context(), chaintest.Watch{})
+	if err != nil || !waiting.Since.IsZero() {
+		t.Errorf("a view since %s with three groups, %v", waiting.Since, err)
+	}
+
+	four.Start(t)
+	l := &lab{Node: one, client: client}
+	l.catchUp(t)
+	if waiting, err = client.Waiting(t.Context(), chaintest.Watch{}); err != nil || waiting.Since.IsZero() {
+		t.Errorf("no view with four groups, %v", err)
+	}
+	for range 3 {
+		one.Mine(t)
+		l.catchUp(t)
+	}
+	if h := client.Health(); h.Height != 113 || h.Peers != 5 || h.Fault != "" || h.Progress != "" {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestBest_needs_peers_with_the_same_filters(t *testing.T) {
+	t.Parallel()
+	n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+	address := liar(t, "127.2.0.1", n.P2P, func(m wire.Message) {
+		if h, ok := m.(*wire.MsgCFHeaders); ok && len(h.FilterHashes) == 1 {
+			h.FilterHashes[0] = &chainhash.Hash{1}
+		}
+	})
+	network := light.Regtest
+	network.Trust.Peers = 2
+	client := start(t, network, t.TempDir(), n.P2P, address)
+	network.Trust.Filters = 2
+	sceptic := start(t, network, t.TempDir(), n.P2P, address)
+	// Where one is enough, the peer with other filters is cut off: so one of two
+	// peers is missing, or its filter header.
+	until(t, func() string {
+		if f := client.Health().Fault; f != "1 of 2 peers agree on block 110" {
+			return "fault: " + f
+		}
+		return ""
+	})
+	until(t, func() string {
+		if f := sceptic.Health().Fault; f != "1 of 2 peers serve the same filter header for block 110" {
+			return "fault: " + f
+		}
+		return ""
+	})
+}
+
+func TestWaiting_needs_a_second_group(t *testing.T) {
+	t.Parallel()
+	one := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+	two := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(one))
+	network := light.Regtest
+	network.Trust.Announcers = 2
+	two.Stop(t)
+	dir := t.TempDir()
+	client := light.New(light.Config{Network: network, Dir: dir, Peers: []string{one.P2P, two.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	stop := run(t, client)
+	(&lab{Node: one, client: client}).catchUp(t)
+	script := one.NewScript(t)
+	watch := chaintest.Watch{script: true}
+	shown := func() []bitcoin.Tx {
+		w, err := client.Waiting(t.Context(), watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Txs
+	}
+	shown()
+	tx := one.Send(t, chaintest.Output{Script: script, Amount: half})
+	until(t, func() string {
+		if entries, fetches := light.Remembered(client); entries != 1 || fetches != 0 {
+			return "the announcement has not come"
+		}
+		return ""
+	})
+	if txs := shown(); len(txs) != 0 {
+		t.Errorf("one group announced %v", txs)
+	}
+	// Over a restart too: its peer announces it no more.
+	stop()
+	client = light.New(light.Config{Network: network, Dir: dir, Peers: []string{one.P2P, two.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	run(t, client)
+	two.Start(t)
+	until(t, func() string {
+		if client.Health().Peers != 2 {
+			return "the second peer is not there"
+		}
+		return ""
+	})
+	if txs := shown(); len(txs) != 0 {
+		t.Errorf("one group announced %v", txs)
+	}
+	two.Broadcast(t, tx)
+	until(t, func() string {
+		if txs := shown(); len(txs) != 1 || txs[0].ID != tx {
+			return "the second announcement is not taken in"
+		}
+		return ""
+	})
+}
+
+func TestRun_again_remembers_what_waits(t *testing.T) {
+	t.Parallel()
+	n := bitcointest.Btcd(t)
+	dir := t.TempDir()
+	client := light.New(light.Config{Network: light.Regtest, Dir: dir, Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	stop := run(t, client)
+	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
+	l.catchUp(t)
+	script := n.NewScript(t)
+	watch := chaintest.Watch{script: true}
+	tx := l.Send(t, chaintest.Output{Script: script, Amount: half})
+	before := scan(t, l, chain.Cursor{}, watch)
+	stop()
+	if _, err := client.Best(t.Context()); err == nil || client.Health().Fault == "" {
+		t.Error("a client that was stopped answers")
+	}
+	// The node forgets it, the client does not.
+	n.Restart(t)
+	l.client = start(t, light.Regtest, dir, n.P2P)
+	l.net = bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), l.client, time.Now)
+	l.catchUp(t)
+	after := scan(t, l, before.Next, watch)
+	if len(after.Transfers) != 1 || after.Transfers[0].Tx != tx || !after.Transfers[0].FirstSeen.Equal(before.Transfers[0].FirstSeen) {
+		t.Errorf("transfers %+v, want %+v", after.Transfers, before.Transfers)
+	}
+	if !after.ViewSince.After(before.ViewSince) {
+		t.Errorf("the view goes on since %s", after.ViewSince)
+	}
+}
+
+func TestRun_waits_for_another_process(t *testing.T) {
+	t.Parallel()
+	n := bitcointest.Btcd(t)
+	dir := t.TempDir()
+	first := light.New(light.Config{Network: light.Regtest, Dir: dir, Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	stop := run(t, first)
+	(&lab{Node: n, client: first}).catchUp(t)
+	second := start(t, light.Regtest, dir, n.P2P)
+	until(t, func() string {
+		if f := second.Health().Fault; f != "another process has the folder "+dir {
+			return "fault: " + f
+		}
+		return ""
+	})
+	stop()
+	(&lab{Node: n, client: second}).catchUp(t)
+}
+
+func TestRun_names_a_folder_that_cannot_be_used(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(t *testing.T, dir string){
+		"other_network": func(t *testing.T, dir string) {
+			stop := run(t, light.New(light.Config{Network: light.Signet, Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now}))
+			until(t, func() string {
+				if _, err := os.Stat(filepath.Join(dir, "block_headers.bin")); err != nil {
+					return err.Error()
+				}
+				return ""
+			})
+			stop()
+		},
+		"no_database": func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "light.db"), bytes.Repeat([]byte("scribble"), 4096), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			spoil(t, dir)
+			err := light.New(light.Config{Network: light.Regtest, Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now}).Run(t.Context())
+			if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "may be deleted") {
+				t.Errorf("run: %v", err)
+			}
+		})
+	}
+}
+
+func TestHealth_without_peers(t *testing.T) {
+	t.Parallel()
+	network := light.Mainnet
+	params := *network.Params
+	params.DNSSeeds, network.Params = nil, &params
+	client := start(t, network, t.TempDir())
+	until(t, func() string {
+		if h := client.Health(); h.Fault != "0 of 4 peers agree on block 0" || h.Source != "light client" {
+			return fmt.Sprintf("%+v", h)
+		}
+		return ""
+	})
+	if _, err := client.AtHeight(t.Context(), 1); !errors.Is(err, bitcoin.ErrNoBlock) {
+		t.Errorf("block 1: %v", err)
+	}
+}
+
+func TestHealth_tells_how_far_the_headers_are(t *testing.T) {
+	t.Parallel()
+	// It claims a chain of 5,000 blocks, and has none of them.
+	address := fake(t, "127.1.0.1", gone)
+	client := start(t, light.Regtest, t.TempDir(), address)
+	until(t, func() string {
+		if h := client.Health(); h.Progress != "reading headers: 0 of about 5,000" || h.Peers != 1 {
+			return fmt.Sprintf("%+v", h)
+		}
+		return ""
+	})
+	if _, err := client.Best(t.Context()); err == nil || err.Error() != "reading headers: 0 of about 5,000" {
+		t.Errorf("best: %v", err)
+	}
+}
+
+func TestRun_ends_what_it_began(t *testing.T) {
+	n := bitcointest.Btcd(t)
+	client := light.New(light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	stop := run(t, client)
+	(&lab{Node: n, client: client}).catchUp(t)
+	stop()
+	until(t, func() string {
+		all := make([]byte, 1<<20)
+		for _, stack := range strings.Split(string(all[:runtime.Stack(all, true)]), "\n\n") {
+			if strings.Contains(stack, "neutrino") || strings.Contains(stack, "btcd/peer") || strings.Contains(stack, "bitcoin/light.(") {
+				return stack
+			}
+		}
+		return ""
+	})
+}
+
+func TestMessages_tell_no_address_of_ours(t *testing.T) {
+	t.Parallel()
+	n := bitcointest.Btcd(t)
+	tap := newTap(t, n.P2P)
+	client := start(t, light.Regtest, t.TempDir(), tap.address)
+	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
+	l.catchUp(t)
+	script := n.NewScript(t)
+	watch := chaintest.Watch{script: true}
+	s := scan(t, l, chain.Cursor{}, watch)
+	tx := l.Send(t, chaintest.Output{Script: script, Amount: half})
+	l.Mine(t, tx)
+	l.Send(t, chaintest.Output{Script: script, Amount: half})
+	if s = scan(t, l, s.Next, watch); len(s.Transfers) != 2 {
+		t.Fatalf("transfers: %+v", s.Transfers)
+	}
+
+	raw, err := hex.DecodeString(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]bool{}
+	tap.mu.Lock()
+	defer tap.mu.Unlock()
+	for _, sent := range tap.sent {
+		if bytes.Contains(sent, raw[2:]) {
+			t.Error("the destination was sent")
+		}
+		for r := bytes.NewReader(sent); r.Len() > 0; {
+			m, _, err := wire.ReadMessage(r, wire.AddrV2Version, magic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			commands[m.Command()] = true
+			if v, ok := m.(*wire.MsgVersion); ok && (v.UserAgent != "/btcwire:0.5.0/neutrino:0.17.0/" || !v.AddrMe.IP.Equal(nil) && !v.AddrMe.IP.IsUnspecified()) {
+				t.Errorf("version tells of us: %+v", v)
+			}
+		}
+	}
+	allowed := []string{
+		"version", "verack", "sendaddrv2", "sendheaders", "ping", "pong",
+		"getheaders", "getcfheaders", "getcfcheckpt", "getcfilters", "getdata",
+	}
+	for command := range commands {
+		if !slices.Contains(allowed, command) {
+			t.Errorf("%q was sent", command)
+		}
+	}
+}
+
+func TestPeers_that_misbehave_are_cut_off(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(conn net.Conn){
+		"inv_flood": func(conn net.Conn) {
+			for {
+				m := wire.NewMsgInv()
+				for range wire.MaxInvPerMsg {
+					i := wire.NewInvVect(wire.InvTypeTx, &chainhash.Hash{})
+					rand.Read(i.Hash[:])
+					m.AddInvVect(i)
+				}
+				if wire.WriteMessage(conn, m, wire.AddrV2Version, magic) != nil {
+					return
+				}
+			}
+		},
+		"ping_flood": func(conn net.Conn) {
+			for i := uint64(0); wire.WriteMessage(conn, wire.NewMsgPing(i), wire.AddrV2Version, magic) == nil; i++ {
+			}
+		},
+		"other_network": func(conn net.Conn) {
+			conn.Write(header(wire.MainNet, "inv", 0))
+			gone(conn)
+		},
+		"huge_message": func(conn net.Conn) {
+			conn.Write(header(magic, "tx", 1<<31))
+			gone(conn)
+		},
+		"headers_in_no_order": func(conn net.Conn) {
+			m := wire.NewMsgHeaders()
+			for i := range uint32(3) {
+				m.AddBlockHeader(&wire.BlockHeader{Nonce: i})
+			}
+			wire.WriteMessage(conn, m, wire.AddrV2Version, magic)
+			gone(conn)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := bitcointest.Btcd(t)
+			cut := make(chan struct{}, 100)
+			address := fake(t, "127.9.0.1", func(conn net.Conn) {
+				do(conn)
+				select {
+				case cut <- struct{}{}:
+				default:
+				}
+			})
+			client := light.New(light.Config{
+				Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address, n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			})
+			light.SetStuck(client, 5*time.Second)
+			run(t, client)
+			l := &lab{Node: n, client: client}
+			for range 2 {
+				select {
+				case <-cut:
+				case <-time.After(time.Minute):
+					t.Fatal("it is still connected")
+				}
+			}
+			l.catchUp(t)
+			l.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: half})
+			l.Mine(t)
+			if entries, fetches := light.Remembered(client); entries > 6_000 || fetches > 6_000 {
+				t.Errorf("%d entries and %d fetches are remembered", entries, fetches)
+			}
+		})
+	}
+}

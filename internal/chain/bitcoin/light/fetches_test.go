@@ -1,0 +1,60 @@
+package light_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain/bitcoin/light"
+)
+
+func TestFetches_ask_the_next_peer_for_what_does_not_come(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	f, id := light.NewFetches(), chainhash.Hash{1}
+	if !f.Announced(id, 1, now) || f.Announced(id, 2, now) || f.Announced(id, 3, now) {
+		t.Error("it is not asked of the first only")
+	}
+	if late := f.Overdue(now.Add(9 * time.Second)); len(late) != 0 {
+		t.Errorf("late after 9 s: %v", late)
+	}
+	now = now.Add(10 * time.Second)
+	if diff := cmp.Diff(map[int32][]chainhash.Hash{1: {id}}, f.Overdue(now)); diff != "" {
+		t.Errorf("late (-want +got):\n%s", diff)
+	}
+	if next, ok := f.Refused(id, 1, now); next != 2 || !ok {
+		t.Errorf("next is %d, %t", next, ok)
+	}
+	if _, ok := f.Refused(id, 1, now); ok {
+		t.Error("who was not asked can refuse")
+	}
+	if asked := f.Gone(3); len(asked) != 0 {
+		t.Errorf("asked of 3: %v", asked)
+	}
+	if diff := cmp.Diff([]chainhash.Hash{id}, f.Gone(2)); diff != "" {
+		t.Errorf("asked of 2 (-want +got):\n%s", diff)
+	}
+	if _, ok := f.Refused(id, 2, now); ok || f.Delivered(id) || f.Len() != 0 {
+		t.Error("it is still fetched from nobody")
+	}
+	if !f.Announced(id, 4, now) || !f.Delivered(id) || f.Len() != 0 {
+		t.Error("a new announcement does not begin anew")
+	}
+}
+
+func TestFetches_are_bounded(t *testing.T) {
+	t.Parallel()
+	f := light.NewFetches()
+	for i := range 100_000 {
+		f.Announced(chainhash.HashH(fmt.Append(nil, i)), 1, time.Time{})
+	}
+	if f.Len() > 5_001 {
+		t.Errorf("%d are to be fetched", f.Len())
+	}
+	if !f.Announced(chainhash.HashH([]byte("another's")), 2, time.Time{}) {
+		t.Error("another peer is not asked")
+	}
+}

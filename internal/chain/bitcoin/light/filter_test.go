@@ -1,0 +1,77 @@
+package light_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcutil/gcs"
+	"github.com/btcsuite/btcd/btcutil/gcs/builder"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"chequer/internal/chain/bitcoin/light"
+)
+
+// many are scripts like those of P2WPKH.
+func many(from, count int) (raw [][]byte, hexed []string) {
+	for i := range count {
+		s := binary.BigEndian.AppendUint64(append([]byte{0, 20}, make([]byte, 12)...), uint64(from+i))
+		raw, hexed = append(raw, s), append(hexed, hex.EncodeToString(s))
+	}
+	return raw, hexed
+}
+
+func filter(t testing.TB, block *chainhash.Hash, scripts [][]byte) *gcs.Filter {
+	t.Helper()
+	f, err := gcs.BuildGCSFilter(builder.DefaultP, builder.DefaultM, builder.DeriveKey(block), scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestMatches_finds_one_among_many(t *testing.T) {
+	t.Parallel()
+	block := &chainhash.Hash{1}
+	raw, _ := many(0, 5_000)
+	_, ours := many(1_000_000, 150_000)
+	_, in := many(4_999, 1)
+	f := filter(t, block, raw)
+	for _, at := range []int{0, 1<<16 - 1, 1 << 16, len(ours)} {
+		if got, err := light.Matches(f, block, slices.Values(slices.Insert(slices.Clone(ours), at, in...))); err != nil || !got {
+			t.Errorf("a script at %d: %t, %v", at, got, err)
+		}
+	}
+	if got, err := light.Matches(f, block, slices.Values(ours[:1000])); err != nil || got {
+		t.Errorf("others: %t, %v", got, err)
+	}
+	if got, err := light.Matches(f, block, slices.Values([]string(nil))); err != nil || got {
+		t.Errorf("none: %t, %v", got, err)
+	}
+}
+
+// BenchmarkMatches matches a million scripts with a filter of a full block.
+func BenchmarkMatches(b *testing.B) {
+	block := &chainhash.Hash{1}
+	raw, _ := many(0, 10_000)
+	_, ours := many(1_000_000, 1_000_000)
+	f := filter(b, block, raw)
+	// Scripts that match by chance would end it early.
+	for from := 0; from < len(ours); {
+		to := min(from+1000, len(ours))
+		if found, err := light.Matches(f, block, slices.Values(ours[from:to])); found || err != nil {
+			ours = slices.Delete(ours, from, to)
+		} else {
+			from = to
+		}
+	}
+	runtime.GC()
+	b.ReportAllocs()
+	for b.Loop() {
+		if found, err := light.Matches(f, block, slices.Values(ours)); found || err != nil {
+			b.Fatal(found, err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package light_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain/bitcoin/light"
+)
+
+// Each block of regtest's least difficulty is worth 2, one of half its target 4.
+const easy, harder = 0x207fffff, 0x203fffff
+
+// blocks makes headers that differ by their nonce.
+func blocks(count int, nonce, bits uint32) (headers []*wire.BlockHeader) {
+	for i := range count {
+		headers = append(headers, &wire.BlockHeader{Nonce: nonce + uint32(i), Bits: bits})
+	}
+	return headers
+}
+
+func TestWork_is_added_up_as_the_chain_grows(t *testing.T) {
+	t.Parallel()
+	chain := blocks(1000, 0, easy)
+	longer := append(slices.Clone(chain), blocks(1000, 1000, harder)...)
+	got, err := light.Works(
+		chain[:1], chain, longer,
+		longer[:1900], // blocks are taken off
+		append(slices.Clone(longer[:1500]), blocks(501, 9000, easy)...), // a deep fork
+		append(slices.Clone(chain[:10]), blocks(100, 20000, harder)...), // deeper than what is remembered
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{2, 2000, 2000 + 4000, 2000 + 3600, 2000 + 2000 + 1002, 20 + 400}, got); diff != "" {
+		t.Errorf("work (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,16 @@
+package simnet
+
+import (
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// ReadAddress implements chain.AddressReader for addresses of test networks.
+func (n *Network) ReadAddress(asset, text string) (chain.Destination, error) {
+	a, known := assetByCode(asset)
+	if !known {
+		return chain.Destination{}, keys.ErrKind
+	}
+	address, script, err := keys.ParseAddress(text, keys.Kind(a.Wallet), keys.Test)
+	return chain.Destination{Address: address, Script: script}, err
+}

@@ -1,0 +1,373 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/merchant"
+	"chequer/internal/signature"
+	"chequer/internal/storage/storagetest"
+)
+
+// callback is a request that a receiver got.
+type callback struct {
+	header http.Header
+	body   []byte
+	event  api.Event
+}
+
+// receiver is the server of a shop that is called back. Its answer is 200 unless a
+// function is set that answers.
+type receiver struct {
+	t   testing.TB
+	url string
+
+	mu    sync.Mutex
+	got   []callback
+	reply func(w http.ResponseWriter, c callback)
+}
+
+func newReceiver(t testing.TB) *receiver {
+	t.Helper()
+	r := &receiver{t: t}
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	r.url = s.URL + "/hook"
+	return r
+}
+
+// ServeHTTP implements http.Handler.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	c := callback{header: request.Header, body: body}
+	if err == nil {
+		err = json.Unmarshal(body, &c.event)
+	}
+	if err != nil || c.event.ID != request.Header.Get(api.HeaderEventID) {
+		r.t.Errorf("got event %s with the header %q, error %v", body, request.Header.Get(api.HeaderEventID), err)
+	}
+	r.mu.Lock()
+	r.got = append(r.got, c)
+	reply := r.reply
+	r.mu.Unlock()
+	if reply != nil {
+		reply(w, c)
+	}
+}
+
+// answer has a function answer from now on; nil is 200.
+func (r *receiver) answer(reply func(http.ResponseWriter, callback)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reply = reply
+}
+
+func (r *receiver) all() []callback {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
+// types are those of the events about an invoice that came, in order.
+func (r *receiver) types(id string) (list []string) {
+	for _, c := range r.all() {
+		if c.event.ForeignID == id {
+			list = append(list, c.event.Type)
+		}
+	}
+	return list
+}
+
+// life are the events of an invoice that is paid at once.
+var life = []string{"invoice.created", "payment.seen", "invoice.pending", "payment.confirmed", "invoice.paid"}
+
+// ask calls the API by our own scheme.
+func (s shop) ask(url string, key merchant.Key, method, target, body string, into any) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, url+target, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	signed := signature.Request{
+		Timestamp: fmt.Sprint(time.Now().Unix()), Nonce: fmt.Sprintf("nonce%019d", time.Now().UnixNano()), Method: method, Target: target, Body: []byte(body),
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(api.HeaderKey, key.Key)
+	r.Header.Set(api.HeaderTimestamp, signed.Timestamp)
+	r.Header.Set(api.HeaderNonce, signed.Nonce)
+	r.Header.Set(api.HeaderSignature, signature.Sign(key.Secret, signed.Message()))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode > 299 {
+		err = fmt.Errorf("%s: %s", response.Status, text)
+	}
+	if err == nil && into != nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, target, err)
+	}
+}
+
+// openHere are the settings that let callbacks go to this machine. A proxy in the
+// environment is not asked.
+var openHere = "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"
+
+// TestCallbacks pays an invoice and hears of it in order, signed so that openssl
+// agrees; a receiver that was away reads the feed.
+func TestCallbacks(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			c := settings(t, openHere)
+			if database := engine.database(t); database != "" {
+				c.DatabaseURL = database
+			}
+			p := start(t, c, app.Options{Demo: true})
+			s, r := newShop(t, p.url, p.key), newReceiver(t)
+			var e api.Endpoint
+			s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &e)
+			id := s.order()
+			s.simulate(id, api.SimulateExact, api.SimulateConfirm)
+			until(t, patience, "every event came", func() bool { return slices.Contains(r.types(id), "invoice.paid") })
+			if got := r.types(id); !slices.Equal(got, life) {
+				t.Errorf("got %q, want %q", got, life)
+			}
+			for _, got := range r.all() {
+				if got.header.Get(api.HeaderKey) != e.Key || got.header.Get(api.HeaderSignature) != openssl(t, e.Secret, got.body) {
+					t.Errorf("%s is signed wrongly: %v", got.event.Type, got.header)
+				}
+			}
+			s.catchesUp(p, r)
+			s.ask(p.url, p.key, "DELETE", api.PathEndpoints+"/"+e.ID, "", nil)
+			before := len(r.all())
+			s.simulate(s.order(), api.SimulateExact, api.SimulateConfirm)
+			if got := len(r.all()); got != before {
+				t.Errorf("got %d callbacks after the endpoint was removed", got-before)
+			}
+		})
+	}
+}
+
+// catchesUp reads all that was sent from the feed, with the same bytes.
+func (s shop) catchesUp(p *program, r *receiver) {
+	s.t.Helper()
+	var feed []string
+	for after := int64(0); ; {
+		var page api.EventPage
+		s.ask(p.url, p.key, "GET", fmt.Sprintf("%s?after=%d&limit=2", api.PathEvents, after), "", &page)
+		if len(page.Events) == 0 {
+			break
+		}
+		for _, e := range page.Events {
+			feed = append(feed, string(e))
+		}
+		after = page.Next
+	}
+	var sent []string
+	for _, c := range r.all() {
+		sent = append(sent, string(c.body))
+	}
+	if !slices.Equal(feed, sent) {
+		s.t.Errorf("the feed has %q, and these were sent: %q", feed, sent)
+	}
+}
+
+// kiosk is a whole shop: it sells what is paid, each once, and remembers how far it
+// has read the feed.
+type kiosk struct {
+	mu      sync.Mutex
+	seen    map[string]bool // events
+	sold    map[string]int  // how often, by invoice
+	version map[string]int64
+	read    int64
+}
+
+// hear takes an event, from a callback or from the feed.
+func (k *kiosk) hear(e api.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.seen[e.ID] || e.Version < k.version[e.ForeignID] {
+		return
+	}
+	k.seen[e.ID], k.version[e.ForeignID] = true, e.Version
+	if e.Type == "invoice.paid" {
+		k.sold[e.ForeignID]++
+	}
+}
+
+// TestShopCatchesUp is a shop that is called back, is away while others pay, and
+// reads what it missed.
+func TestShopCatchesUp(t *testing.T) {
+	t.Parallel()
+	p := start(t, settings(t, openHere), app.Options{Demo: true})
+	s, r := newShop(t, p.url, p.key), newReceiver(t)
+	k := &kiosk{seen: map[string]bool{}, sold: map[string]int{}, version: map[string]int64{}}
+	away := func(w http.ResponseWriter, _ callback) { w.WriteHeader(http.StatusServiceUnavailable) }
+	here := func(_ http.ResponseWriter, c callback) { k.hear(c.event) }
+	sell := func() string {
+		id := s.order()
+		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		return id
+	}
+	sold := func(id string) int {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.sold[id]
+	}
+	catchUp := func() {
+		for more := true; more; {
+			var page api.EventPage
+			s.ask(p.url, p.key, "GET", fmt.Sprintf("%s?after=%d", api.PathEvents, k.read), "", &page)
+			for _, text := range page.Events {
+				var e api.Event
+				if err := json.Unmarshal(text, &e); err != nil {
+					t.Fatal(err)
+				}
+				k.hear(e)
+			}
+			k.read, more = page.Next, len(page.Events) > 0
+		}
+	}
+	s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, nil)
+
+	r.answer(here)
+	first := sell()
+	until(t, patience, "the shop is called back", func() bool { return sold(first) == 1 })
+	r.answer(away)
+	missed := []string{sell(), sell(), sell()}
+	r.answer(here)
+	catchUp()
+	last := sell()
+	until(t, patience, "the shop is called back again", func() bool { return sold(last) == 1 })
+	catchUp()
+	for _, id := range append(missed, first, last) {
+		if n := sold(id); n != 1 {
+			t.Errorf("invoice %s was sold %d times", id, n)
+		}
+	}
+}
+
+// openssl is HMAC-SHA512 as openssl makes it, where that is installed.
+func openssl(t *testing.T, secret string, body []byte) string {
+	t.Helper()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		return signature.Sign(secret, body)
+	}
+	c := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha512", "-hmac", secret)
+	c.Stdin = bytes.NewReader(body)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sum, _ := strings.Cut(strings.TrimSpace(string(out)), "= ")
+	return sum
+}
+
+// leaseOver is within what time an event is sent again whose sender died.
+const leaseOver = 30 * time.Second
+
+// TestKilledBetweenSendingAndSaving kills the program while the receiver has the
+// event and has not answered: the same event comes again with the same bytes, and
+// no more once that is answered.
+func TestKilledBetweenSendingAndSaving(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine.name, func(t *testing.T) {
+			listen := freePort(t)
+			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), openHere)}
+			if url := engine.database(t); url != "" {
+				p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+url)
+			}
+			r := newReceiver(t)
+			arrived, answered := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			r.answer(func(http.ResponseWriter, callback) {
+				once.Do(func() { close(arrived) })
+				<-answered
+			})
+			p.demo()
+			p.run("endpoint", "add", r.url, "--test", "--events", "invoice.created")
+			id := newShop(t, p.url, p.key).order()
+			<-arrived
+			p.kill()
+			r.answer(nil)
+			close(answered)
+			p.demo()
+			until(t, leaseOver, "the event came again", func() bool { return len(r.types(id)) == 2 })
+			got := r.all()
+			if !bytes.Equal(got[0].body, got[1].body) || got[0].event.ID != got[1].event.ID {
+				t.Errorf("got %s, and then %s", got[0].body, got[1].body)
+			}
+			var list []struct {
+				ID string `json:"id"`
+			}
+			if err := json.Unmarshal(p.run("endpoint", "list", "--json"), &list); err != nil {
+				t.Fatal(err)
+			}
+			until(t, patience, "the second is saved", func() bool {
+				return bytes.Contains(p.run("endpoint", "deliveries", list[0].ID, got[0].event.ID), []byte("delivered"))
+			})
+			p.kill()
+			p.demo()
+			p.run("endpoint", "test", list[0].ID)
+			if got := r.types(id); len(got) != 2 {
+				t.Errorf("after an answer that was saved: got %q", got)
+			}
+		})
+	}
+}
+
+// TestTwoProgramsSendOnce has two programs on one database make and send events,
+// while one receiver hangs.
+func TestTwoProgramsSendOnce(t *testing.T) {
+	t.Parallel()
+	database := storagetest.Postgres(t)
+	var members []*program
+	for range 2 {
+		members = append(members, start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey, openHere), app.Options{Demo: true}))
+	}
+	well, ill := newReceiver(t), newReceiver(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ill.answer(func(http.ResponseWriter, callback) { <-ctx.Done() })
+	one := newShop(t, members[0].url, members[0].key)
+	for _, r := range []*receiver{well, ill} {
+		one.ask(members[0].url, members[0].key, "POST", api.PathEndpoints, `{"url":"`+r.url+`","events":["invoice.created","invoice.paid"]}`, nil)
+	}
+	var ids []string
+	for i := range 10 {
+		s := newShop(t, members[i%2].url, members[i%2].key)
+		id := s.order()
+		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		ids = append(ids, id)
+	}
+	until(t, patience, "every event came", func() bool { return len(well.all()) >= 2*len(ids) })
+	for _, m := range members {
+		cancel()
+		m.stop() // what is under way ends
+	}
+	for _, id := range ids {
+		if got := well.types(id); !slices.Equal(got, []string{"invoice.created", "invoice.paid"}) {
+			t.Errorf("invoice %s: got %q, want each event once", id, got)
+		}
+	}
+}

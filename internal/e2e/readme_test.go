@@ -1,0 +1,101 @@
+package e2e_test
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// around is the program that the README's check stands in.
+const around = `package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() {
+	r := &http.Request{Header: http.Header{}}
+	for _, pair := range os.Args[2:] {
+		name, value, _ := strings.Cut(pair, "=")
+		r.Header.Set(name, value)
+	}
+	body, _ := io.ReadAll(os.Stdin)
+	fmt.Print(genuine(r, body, os.Args[1]))
+}
+
+`
+
+// TestReadmeChecksCallbacks builds the check that the README shows and has it judge
+// callbacks, true and forged, before and during a rotation.
+func TestReadmeChecksCallbacks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "## Callbacks")
+	_, after, _ = strings.Cut(after, "```go\n")
+	check, _, found := strings.Cut(after, "```")
+	if !found {
+		t.Fatal("the README shows no check in Go")
+	}
+	folder := t.TempDir()
+	source, program := filepath.Join(folder, "main.go"), filepath.Join(folder, "check")
+	if err := os.WriteFile(source, []byte(around+check), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	genuine := func(secret string, h http.Header, body []byte) bool {
+		args := []string{secret}
+		for name := range h {
+			args = append(args, name+"="+h.Get(name))
+		}
+		c := exec.CommandContext(t.Context(), program, args...)
+		c.Stdin = bytes.NewReader(body)
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out) == "true"
+	}
+
+	p := start(t, settings(t, openHere), app.Options{Demo: true})
+	s, r := newShop(t, p.url, p.key), newReceiver(t)
+	var first, rotating api.Endpoint
+	s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
+	s.order()
+	until(t, patience, "the first event came", func() bool { return len(r.all()) == 1 })
+	s.ask(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
+	s.ask(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)
+	until(t, patience, "the test event came", func() bool { return len(r.all()) == 2 })
+	for i, secrets := range [][]string{{first.Secret}, {first.Secret, rotating.NextSecret}} {
+		got := r.all()[i]
+		for _, secret := range secrets {
+			if !genuine(secret, got.header, got.body) {
+				t.Errorf("%s is not genuine: %v", got.body, got.header)
+			}
+		}
+		forged := got.header.Clone()
+		forged.Set(api.HeaderTimestamp, "1")
+		if genuine("another", got.header, got.body) || genuine(first.Secret, forged, got.body) || genuine(first.Secret, got.header, append(got.body, ' ')) {
+			t.Error("a forgery is genuine")
+		}
+	}
+}

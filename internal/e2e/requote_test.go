@@ -1,0 +1,254 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// TestHoldThePriceAgain asks for a new price while the old one is held, after a
+// part has come, and on a double click.
+func TestHoldThePriceAgain(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			page := b.order(p.url, "12,50")
+			id := idOf(page)
+			before := merchant.invoice(id)
+			b.click("#help summary")
+			b.pictureOf("#help", s, "hold_help")
+			get(b, chromedp.Evaluate[any](`for (const press of [1, 2]) document.querySelector("#hold").click()`))
+			b.awaitsQuotes(merchant, id, 2)
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			after := merchant.invoice(id)
+			if after.ExpiredAt <= before.ExpiredAt || after.PaymentMethods[0].Address != before.PaymentMethods[0].Address {
+				t.Errorf("held until %s, before %s", after.ExpiredAt, before.ExpiredAt)
+			}
+			b.awaits("#st", "Waiting for your payment", nil)
+
+			// The same form again, as a second click sends it.
+			status := sendForm(t, page+"/quote", "quote=1")
+			if got := len(merchant.invoice(id).Quotes); got != 2 || status != 303 {
+				t.Errorf("sent twice: %d quotes, answer %d", got, status)
+			}
+
+			again := b.lookAgain(s, page)
+			if !s.noJS {
+				b.click(`label[for=m2]`)
+				if got := b.value(".hold [name=m]"); got != "LTC" {
+					t.Errorf("the form keeps the method %q", got)
+				}
+				b.click(`label[for=m1]`)
+			}
+			merchant.simulate(id, api.SimulateUnder)
+			b.awaits("#st", "Part of it arrived", again)
+			b.click("#help summary")
+			b.click("#hold")
+			b.awaitsQuotes(merchant, id, 3)
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			b.awaits("#st", "Part of it arrived", nil)
+			if got := merchant.invoice(id).Quotes[2].DueAmount; got != "5" {
+				t.Errorf("the new price is for %s", got)
+			}
+			b.picture(s, "hold_partial")
+			b.noSidewaysScroll()
+			b.quiet()
+		})
+	}
+}
+
+// TestHoldAnExpiredPriceAgain is the page of an expired invoice, where the
+// merchant allows late money.
+func TestHoldAnExpiredPriceAgain(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			id := merchant.expired(api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", AllowPaidExpired: true, OrderID: "1042", Description: "Two prints"})
+			page := p.url + "/invoice/" + id
+			b.visit(page)
+			b.awaits("#st", "The held price has run out", nil)
+			b.picture(s, "hold_expired")
+			b.noSidewaysScroll()
+			b.click("#hold")
+			b.awaitsQuotes(merchant, id, 2)
+			b.awaits("#st", "Waiting for your payment", nil)
+			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
+				t.Errorf("the shopper is at %s", got)
+			}
+			b.picture(s, "hold_expired_held")
+			b.quiet()
+		})
+	}
+}
+
+// TestRefundAddress is asked for when there is too much, and when it comes late.
+func TestRefundAddress(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			page := b.order(p.url, "12,50")
+			id := idOf(page)
+			merchant.simulate(id, api.SimulateOver, api.SimulateConfirm)
+			b.visit(page)
+			b.awaits("#st", "You sent a little extra", nil)
+			b.do(chromedp.WaitVisible(chromedp.CSS("#refund-address")))
+			b.pictureOf("#refund", s, "refund_asked")
+			b.noSidewaysScroll()
+
+			b.types("#refund-address", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
+			b.click("#refund-save")
+			b.awaits("#refund-error", "for another network", nil)
+			if got := b.value("#refund-address"); got != "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" {
+				t.Errorf("kept %q", got)
+			}
+			b.pictureOf("#refund", s, "refund_error")
+			b.noSidewaysScroll()
+			b.types("#refund-address", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx")
+			b.click("#refund-save")
+			b.awaits("#refund .hint", "Saved.", nil)
+			r := merchant.invoice(id)
+			if r.RefundAddress != "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" || r.RefundCurrency != "BTC" {
+				t.Errorf("saved %s %s", r.RefundCurrency, r.RefundAddress)
+			}
+			b.pictureOf("#refund", s, "refund_saved")
+			b.noSidewaysScroll()
+			b.forget("422") // the browser notes that a form was refused
+			b.quiet()
+		})
+	}
+	t.Run("typed_while_the_page_changes", func(t *testing.T) {
+		s := screens[0]
+		b := open(t, s)
+		page := b.order(p.url, "12,50")
+		id := idOf(page)
+		merchant.simulate(id, api.SimulateLate)
+		b.awaits("#st", "Your payment arrived late", nil)
+		b.pictureOf("#refund", s, "refund_late")
+		b.mark()
+		b.types("#refund-address", "tb1qhalf")
+		version := b.attribute("#live", "data-v")
+		merchant.simulate(id, api.SimulateConfirm)
+		for deadline := time.Now().Add(patience); b.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
+			b.do(chromedp.Sleep(100 * time.Millisecond))
+		}
+		if got := b.value("#refund-address"); got != "tb1qhalf" {
+			t.Errorf("after the page changed the field holds %q", got)
+		}
+		b.unmoved()
+	})
+}
+
+// expired makes an invoice whose price is held no more and that nothing came for.
+func (s shop) expired(r api.InvoiceRequest) (id string) {
+	s.t.Helper()
+	id, err := s.client.CreateInvoice(s.t.Context(), r, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.simulate(id, api.SimulateLate, api.SimulateReplace)
+	s.status(id, api.StatusExpired, patience)
+	return id
+}
+
+// awaitsQuotes waits until an invoice has some number of prices, and no more.
+func (b *tab) awaitsQuotes(s shop, id string, want int) {
+	b.t.Helper()
+	until(b.t, patience, fmt.Sprintf("there are %d prices", want), func() bool { return len(s.invoice(id).Quotes) >= want })
+	if got := len(s.invoice(id).Quotes); got != want {
+		b.t.Errorf("%d prices, want %d", got, want)
+	}
+}
+
+// sendForm sends a form as a browser does, and follows no redirect.
+func sendForm(t *testing.T, url, form string) (status int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// types puts a text in place of what a field holds.
+func (b *tab) types(selector, text string) {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.querySelector(%q).value = ""`, selector)))
+	b.do(chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// value is what a field holds.
+func (b *tab) value(selector string) string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).value`, selector)))
+}
+
+// forget drops what the console said that holds some words.
+func (b *tab) forget(words string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.console = slices.DeleteFunc(b.console, func(line string) bool { return strings.Contains(line, words) })
+}
+
+// pictureOf is picture of a part of the page, with what stands above it.
+func (b *tab) pictureOf(selector string, s screen, state string) {
+	b.t.Helper()
+	b.shoot(s, state, fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center", behavior: "instant"})`, selector))
+}
+
+// TestReceipt prints a paid page: what, when, amounts, transaction and reference
+// are on it, and nothing that only a screen has a use for; light on paper whatever
+// the screen is.
+func TestReceipt(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	s := screens[3]
+	b := open(t, s)
+	id, err := merchant.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
+	b.visit(p.url + "/invoice/" + id)
+	_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
+	b.check(err)
+	b.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
+	b.picture(screen{name: "paper"}, "receipt")
+	r := merchant.invoice(id)
+	text := b.visible("body")
+	for _, want := range []string{"Demo shop", "Order 1042", "Two prints", "€56.50", "0.00065379 BTC", "1 BTC = €86,420.00", r.PaidTx, "UTC", "Test"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not on the receipt: %s", want, text)
+		}
+	}
+	for _, not := range []string{"Test tools", "Return to", "Check for", "cookies"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q is on the receipt", not)
+		}
+	}
+	if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`)); got != "rgb(255, 255, 255)" {
+		t.Errorf("the paper is %s", got)
+	}
+}

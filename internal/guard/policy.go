@@ -1,0 +1,113 @@
+package guard
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Policy says where calls may go. The zero Policy allows the public internet.
+type Policy struct {
+	// Allow are the ranges that the operator opens: there any port is called, and
+	// http as well.
+	Allow []netip.Prefix
+}
+
+// Target is a kind of call.
+type Target struct {
+	// Plain calls are http, others https.
+	Plain bool
+	// Live calls are https everywhere but in the ranges that the operator opens.
+	Live bool
+}
+
+const maxURL = 2048
+
+// Check is a *Refused for a URL that may never be called. What depends on where a
+// name leads is seen only when it is called.
+func (p Policy) Check(text string, live bool) error {
+	u, err := url.Parse(text)
+	if err != nil || utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, odd) {
+		return &Refused{"must be an absolute https address of at most 2048 characters"}
+	}
+	target := Target{Plain: u.Scheme == "http", Live: live}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
+		return &Refused{"must be an absolute https address"}
+	case u.User != nil || u.Fragment != "":
+		return &Refused{"must have no user, password or fragment"}
+	}
+	port, err := PortOf(u)
+	if err != nil {
+		return err
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		return p.judge(address, port, target)
+	}
+	if numeric.MatchString(host) {
+		return &Refused{"must have a host name, or an IP address written as usual"}
+	}
+	return p.checkName(host, port, target)
+}
+
+// checkName judges what a name shows. Where the operator opens ranges it may lead
+// into one of them.
+func (p Policy) checkName(host string, port uint16, target Target) error {
+	switch {
+	case len(p.Allow) > 0:
+		return nil
+	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
+		return &Refused{"leads into the network of this server"}
+	case target.Plain && target.Live:
+		return &Refused{"must be https"}
+	case port != 80 && port != 443:
+		return &Refused{"must be at port 443 or 80"}
+	}
+	return nil
+}
+
+// judge is a *Refused for an address that must not be called.
+func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
+	address = address.Unmap()
+	switch {
+	case address.Zone() == "" && within(p.Allow, address):
+		return nil
+	case !Public(address):
+		return &Refused{"leads into the network of this server"}
+	case target.Plain && target.Live:
+		return &Refused{"must be https"}
+	case port != 80 && port != 443:
+		return &Refused{"must be at port 443 or 80"}
+	}
+	return nil
+}
+
+// PortOf is the port that a URL is called at; *Refused.
+func PortOf(u *url.URL) (uint16, error) {
+	switch text := u.Port(); {
+	case text == "" && strings.HasSuffix(u.Host, ":"):
+		return 0, &Refused{"must have a port after the colon"}
+	case text == "" && u.Scheme == "http":
+		return 80, nil
+	case text == "":
+		return 443, nil
+	default:
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || port == 0 {
+			return 0, &Refused{"must have a port from 1 to 65535"}
+		}
+		return uint16(port), nil
+	}
+}
+
+// numeric are hosts that some resolvers read as IPv4 addresses, such as 127.1,
+// 0x7f000001 or 2130706433. See the URL Standard, "ends in a number".
+var numeric = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
+
+// odd are characters that programs read a URL differently for.
+func odd(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || unicode.IsControl(r) }

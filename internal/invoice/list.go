@@ -1,0 +1,83 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"chequer/internal/chain"
+)
+
+// Filter says which invoices are listed. Empty fields let everything through.
+type Filter struct {
+	MerchantID string
+	Mode       Mode
+	Status     Status
+	OrderID    string
+	From, To   time.Time // of creation; To itself is not in it
+}
+
+// Place is a place in the list of invoices, whose newest stands first. Of
+// invoices made in the same moment the identifier decides, so that none stands at
+// the place of another.
+type Place struct {
+	CreatedAt time.Time
+	ID        string
+}
+
+// Place is where the invoice stands in the list.
+func (inv *Invoice) Place() Place { return Place{CreatedAt: inv.CreatedAt, ID: inv.ID} }
+
+// Invoices lists the invoices behind a place, at most limit of them. The zero
+// place is before all.
+func (s *Service) Invoices(ctx context.Context, f Filter, after Place, limit int) ([]*Invoice, error) {
+	return s.storage.Invoices(ctx, f, after, limit)
+}
+
+// InvoicesTo lists the invoices that an address belongs to, in any spelling: on
+// different networks there may be several.
+func (s *Service) InvoicesTo(ctx context.Context, f Filter, address string) ([]*Invoice, error) {
+	var list []*Invoice
+	seen := map[string]bool{}
+	for _, n := range s.networks[f.Mode] {
+		reader, ok := n.(chain.AddressReader)
+		if !ok {
+			continue
+		}
+		for _, asset := range n.Assets() {
+			to, err := reader.ReadAddress(asset.Code, address)
+			if err != nil {
+				continue // not an address of this asset
+			}
+			inv, err := s.invoiceTo(ctx, n.ID(), to.Script)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("find invoice of an address: %w", err)
+			}
+			if !seen[inv.ID] && f.Lets(inv) {
+				list = append(list, inv)
+			}
+			seen[inv.ID] = true
+		}
+	}
+	return list, nil
+}
+
+func (s *Service) invoiceTo(ctx context.Context, network chain.ID, script string) (*Invoice, error) {
+	id, err := s.storage.InvoiceTo(ctx, network, script)
+	if err != nil {
+		return nil, err
+	}
+	return s.storage.Invoice(ctx, id)
+}
+
+// Lets tells whether an invoice is one of the list.
+func (f Filter) Lets(inv *Invoice) bool {
+	return inv.MerchantID == f.MerchantID && inv.Mode == f.Mode &&
+		(f.Status == "" || inv.Standing.Status == f.Status) &&
+		(f.OrderID == "" || inv.Terms.OrderID == f.OrderID) &&
+		!inv.CreatedAt.Before(f.From) && (f.To.IsZero() || inv.CreatedAt.Before(f.To))
+}

@@ -1,0 +1,92 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// SetRefund notes where the shopper wants money back, for an asset that money
+// came in by. The shopper says it once; the merchant may change it. The errors
+// are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet, ErrOurAddress
+// and those of keys.ParseAddress; keys.ErrPrivateKey for a text that spends money.
+func (s *Service) SetRefund(ctx context.Context, id string, by Person, asset, address string) (*Invoice, error) {
+	inv, err := s.storage.Invoice(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	to, err := s.refundTo(ctx, inv, asset, strings.TrimSpace(address))
+	if err != nil {
+		return nil, err
+	}
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		wanted := Refund{Asset: asset, Address: to.Address}
+		if by == Shopper && !inv.Refund.IsZero() && inv.Refund != wanted {
+			return ErrRefundSet
+		}
+		inv.Refund = wanted
+		return nil
+	})
+}
+
+// refundTo reads and checks an address that money could be sent back to.
+func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string) (chain.Destination, error) {
+	var none chain.Destination
+	received := inv.Received()
+	i := slices.IndexFunc(received, func(t Transfer) bool { return t.Asset == asset })
+	switch {
+	case len(received) == 0:
+		return none, ErrNothingReceived
+	case i < 0:
+		return none, ErrRefundAsset
+	case keys.LooksPrivate(text):
+		return none, keys.ErrPrivateKey
+	}
+	reader, ok := s.reader(inv.Mode, received[i].Network)
+	if !ok {
+		return none, ErrState
+	}
+	to, err := reader.ReadAddress(asset, text)
+	if err != nil {
+		return none, err
+	}
+	_, err = s.storage.InvoiceTo(ctx, reader.ID(), to.Script)
+	switch {
+	case err == nil:
+		return none, ErrOurAddress
+	case !errors.Is(err, ErrNotFound):
+		return none, fmt.Errorf("check refund address: %w", err)
+	}
+	return to, nil
+}
+
+// reader finds what reads the addresses of a network.
+func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool) {
+	for _, n := range s.networks[mode] {
+		if reader, ok := n.(chain.AddressReader); ok && n.ID() == network {
+			return reader, true
+		}
+	}
+	return nil, false
+}
+
+// Received are the transfers whose money is there, one for each asset, in the
+// order in which they were first seen.
+func (inv *Invoice) Received() []Transfer {
+	var list []Transfer
+	for _, p := range inv.Payments() {
+		switch p.State {
+		case PaymentDust, PaymentReplaced, PaymentReorged:
+			continue
+		}
+		if !slices.ContainsFunc(list, func(t Transfer) bool { return t.Asset == p.Asset }) {
+			list = append(list, p.Transfer)
+		}
+	}
+	return list
+}

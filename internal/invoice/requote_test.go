@@ -1,0 +1,315 @@
+package invoice_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// Who may ask for a new price, and when: SETTLEMENT, section 2.
+func TestMayRequote(t *testing.T) {
+	t.Parallel()
+	half := full / 2
+	expire := func(inv *invoice.Invoice) { scan(inv, until.Add(time.Minute)) }
+	for _, tt := range []struct {
+		name            string
+		facts           func(inv *invoice.Invoice)
+		now             time.Time
+		shopper, seller bool
+	}{
+		{"while the price is held", func(*invoice.Invoice) {}, noon.Add(time.Minute), true, true},
+		{"when it is held no more and nothing is decided", func(*invoice.Invoice) {}, until.Add(time.Hour), true, true},
+		{"for the rest", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", int64(half), time.Minute)) }, noon.Add(2 * time.Minute), true, true},
+		{"not for nothing", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, noon.Add(2 * time.Minute), false, false},
+		{"expired, only the merchant", expire, until.Add(time.Hour), false, true},
+		{"expired, for 30 days", expire, until.Add(30 * 24 * time.Hour), false, true},
+		{"expired, not for longer", expire, until.Add(30*24*time.Hour + time.Millisecond), false, false},
+		{"expired and late allowed, for a day", func(inv *invoice.Invoice) {
+			inv.Terms.AllowPaidExpired = true
+			expire(inv)
+		}, until.Add(24 * time.Hour), true, true},
+		{"expired and late allowed, not for longer", func(inv *invoice.Invoice) {
+			inv.Terms.AllowPaidExpired = true
+			expire(inv)
+		}, until.Add(24*time.Hour + time.Millisecond), false, true},
+		{"the day begins at the first expiry", func(inv *invoice.Invoice) {
+			inv.Terms.AllowPaidExpired = true
+			inv.Quotes = append(inv.Quotes, quote(t, 2, until.Add(23*time.Hour), "100", "80000"))
+			scan(inv, until.Add(26*time.Hour))
+		}, until.Add(25 * time.Hour), false, true},
+		{"a price held on is no expiry", func(inv *invoice.Invoice) {
+			inv.Terms.AllowPaidExpired = true
+			inv.Quotes = append(inv.Quotes, quote(t, 2, until.Add(-time.Minute), "100", "80000"))
+			scan(inv, until.Add(20*time.Minute))
+		}, until.Add(24*time.Hour + 10*time.Minute), true, true},
+		{"not while a late transfer waits for a person", func(inv *invoice.Invoice) {
+			expire(inv)
+			observe(inv, 101, in(pay("a", full, time.Hour), 101, time.Hour))
+		}, until.Add(2 * time.Hour), false, false},
+		{"not once declined", func(inv *invoice.Invoice) { inv.DeclinedAt = noon }, noon.Add(time.Minute), false, false},
+		{"not a hundred times", func(inv *invoice.Invoice) {
+			for i := 2; i <= 100; i++ {
+				inv.Quotes = append(inv.Quotes, quote(t, i, noon, "100", "80000"))
+			}
+		}, noon.Add(time.Minute), false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, until.Add(-time.Minute))
+			tt.facts(inv)
+			got := []bool{inv.MayRequote(invoice.Shopper, tt.now), inv.MayRequote(invoice.Seller, tt.now)}
+			if diff := cmp.Diff(got, []bool{tt.shopper, tt.seller}); diff != "" {
+				t.Errorf("shopper, merchant (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRequote_prices_the_rest(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	s.pays(inv, "BTC", "0.0002") // 16.00
+	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	s.reprice("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
+	s.pass(time.Minute)
+	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 1)
+	s.must(err)
+	inv = s.reload(inv)
+	q := inv.Quote()
+	btc, _ := q.Price("BTC")
+	got := fmt.Sprintf("%d %s %s %s %s", q.Number, q.Due, btc.Expected, q.From.Sub(noon), q.Until.Sub(noon))
+	if want := "2 24 0.00025 2m0s 17m0s"; got != want {
+		t.Errorf("quote %s, want %s", got, want)
+	}
+	tx := s.pays(inv, "BTC", "0.00025")
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.must(s.net.Confirm(t.Context(), []string{inv.Transfers[0].Tx}))
+	s.wantStatus(inv, invoice.Paid)
+	want := []string{
+		"1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "2 exception.raised pending",
+		"3 invoice.requoted pending", "4 payment.seen paid", "4 payment.confirmed paid", "4 invoice.paid paid",
+	}
+	if diff := cmp.Diff(want, s.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// What is due is rounded up to a cent for the new quote; that cent is nobody's.
+func TestRequote_rounding_is_no_overpayment(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, "BTC-EUR=86420,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	inv := s.create("100")
+	first := s.pays(inv, "BTC", "0.00051234")
+	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
+	s.must(err)
+	price, _ := inv.Quote().Price("BTC")
+	second := s.pays(inv, "BTC", price.Expected.String())
+	s.must(s.net.Confirm(t.Context(), []string{first, second}))
+	if got := s.wantStatus(inv, invoice.Paid).Standing.Overpaid; !got.IsZero() {
+		t.Errorf("overpaid %s", got)
+	}
+}
+
+func TestRequote_brings_an_expired_invoice_back(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(16 * time.Minute)
+	s.wantStatus(inv, invoice.Expired)
+	if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrState) {
+		t.Errorf("the shopper of an expired invoice: %v", err)
+	}
+	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Seller, 0)
+	s.must(err)
+	s.wantStatus(inv, invoice.Created)
+	s.pass(20 * 24 * time.Hour) // longer than the first quote alone was watched
+	s.wantStatus(inv, invoice.Expired)
+	s.pass(10*24*time.Hour + 10*time.Minute)
+	s.pays(inv, "BTC", "0.0005")
+	s.wantStatus(inv, invoice.Expired, invoice.Late)
+}
+
+// A double click asks twice for the same: of any number at once one is done.
+func TestRequote_is_done_once_per_quote_seen(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pass(time.Minute)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got := len(s.reload(inv).Quotes); got != 2 {
+		t.Errorf("%d quotes", got)
+	}
+}
+
+func TestRequote_leaves_out_what_cannot_carry_the_rest(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pays(inv, "BTC", "0.00049994") // a rest of half a cent is due as one
+	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
+	s.must(err)
+	var codes []string
+	for _, p := range inv.Quote().Prices {
+		codes = append(codes, p.Asset)
+	}
+	for _, code := range codes {
+		if code == "BTC" {
+			t.Errorf("methods %v carry %s EUR", codes, inv.Quote().Due)
+		}
+	}
+	if len(codes) == 0 || len(inv.Methods) == len(codes) {
+		t.Errorf("methods %v of %d", codes, len(inv.Methods))
+	}
+
+	only := s.create("40", "BTC")
+	s.pays(only, "BTC", "0.00049994")
+	s.wantStatus(only, invoice.Pending, invoice.Underpaid)
+	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrTooLittle) {
+		t.Errorf("nothing carries the rest: %v", err)
+	}
+	s.reprice("LTC-EUR=80,EUR-USD=1.08")
+	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrNoRate) {
+		t.Errorf("no rate: %v", err)
+	}
+	if got := len(s.reload(only).Quotes); got != 1 {
+		t.Errorf("%d quotes after refusals", got)
+	}
+}
+
+func TestRequote_keeps_its_evidence(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.mu.Lock()
+	s.rates = spoken{s.rates}
+	s.mu.Unlock()
+	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
+	s.must(err)
+	text, err := s.service.Evidence(t.Context(), s.reload(inv).Quote().Evidence)
+	if err != nil || !strings.HasPrefix(text, "said of EUR [BTC LTC ETH") {
+		t.Errorf("evidence %q, %v", text, err)
+	}
+}
+
+// spoken are rates that rest on something.
+type spoken struct{ invoice.Rates }
+
+func (spoken) Evidence(fiat money.Currency, codes ...string) string {
+	return fmt.Sprintf("said of %s %v", fiat.Code, codes)
+}
+
+func TestSetRefund(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	other := s.create("40")
+	inv := s.create("40")
+	const mine, yours = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
+	set := func(by invoice.Person, asset, address string) error {
+		_, err := s.service.SetRefund(t.Context(), inv.ID, by, asset, address)
+		return err
+	}
+	if err := set(invoice.Shopper, "BTC", mine); !errors.Is(err, invoice.ErrNothingReceived) {
+		t.Errorf("with nothing received: %v", err)
+	}
+	s.pays(inv, "BTC", "0.0005")
+	s.wantStatus(inv, invoice.Pending)
+	ours, _ := other.Method(simnet.ID, "BTC")
+	theirs, _ := inv.Method(simnet.ID, "BTC")
+	for _, tt := range []struct {
+		name, asset, address string
+		want                 error
+	}{
+		{"another method", "ETH", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", invoice.ErrRefundAsset},
+		{"another coin", "BTC", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", keys.ErrAddress},
+		{"the real network", "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", keys.ErrNetwork},
+		{"a mistyped letter", "BTC", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsy", keys.ErrAddress},
+		{"an address of ours", "BTC", strings.ToUpper(ours.Destination.Address), invoice.ErrOurAddress},
+		{"the address that was paid to", "BTC", theirs.Destination.Address, invoice.ErrOurAddress},
+		{"a private key", "BTC", "L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
+		{"nothing", "BTC", "  ", keys.ErrAddress},
+	} {
+		if err := set(invoice.Shopper, tt.asset, tt.address); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	if got := s.reload(inv); !got.Refund.IsZero() {
+		t.Errorf("refused, and set to %v", got.Refund)
+	}
+	version := s.reload(inv).Version
+	s.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(mine)+"\n"))
+	s.must(set(invoice.Shopper, "BTC", mine)) // again the same
+	got := s.reload(inv)
+	if got.Refund != (invoice.Refund{Asset: "BTC", Address: mine}) || got.Version != version+1 {
+		t.Errorf("refund to %v in version %d, before %d", got.Refund, got.Version, version)
+	}
+	if err := set(invoice.Shopper, "BTC", yours); !errors.Is(err, invoice.ErrRefundSet) {
+		t.Errorf("the shopper again: %v", err)
+	}
+	s.must(set(invoice.Seller, "BTC", yours))
+	if got := s.reload(inv).Refund.Address; got != yours {
+		t.Errorf("the merchant changed it to %s", got)
+	}
+}
+
+func TestSetRefund_checks_capitals_of_Ethereum(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pays(inv, "USDC", "40")
+	s.step()
+	const good = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+	if _, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.Replace(good, "BeAed", "BeaEd", 1)); !errors.Is(err, keys.ErrAddress) {
+		t.Errorf("wrong capitals: %v", err)
+	}
+	got, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.ToLower(good))
+	if err != nil || got.Refund.Address != good {
+		t.Errorf("refund to %v, %v", got.Refund, err)
+	}
+}
+
+func TestInvoicesTo_finds_any_spelling(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.create("41")
+	f := invoice.Filter{MerchantID: "m", Mode: invoice.Test}
+	for _, code := range []string{"BTC", "USDC"} {
+		m, _ := inv.Method(simnet.ID, code)
+		for _, address := range []string{m.Destination.Address, strings.ToLower(m.Destination.Address), "0x" + strings.ToUpper(m.Destination.Address[2:])} {
+			if code == "BTC" && strings.HasPrefix(address, "0x") {
+				address = strings.ToUpper(m.Destination.Address)
+			}
+			found, err := s.service.InvoicesTo(t.Context(), f, address)
+			if err != nil || len(found) != 1 || found[0].ID != inv.ID {
+				t.Errorf("%s: found %d, %v", address, len(found), err)
+			}
+		}
+	}
+	f.Mode = invoice.Live
+	m, _ := inv.Method(simnet.ID, "BTC")
+	if found, err := s.service.InvoicesTo(t.Context(), f, m.Destination.Address); len(found) != 0 || err != nil {
+		t.Errorf("a test invoice among live ones: %d, %v", len(found), err)
+	}
+}

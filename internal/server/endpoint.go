@@ -1,0 +1,225 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/guard"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// endpointPattern is what an endpoint's identifier looks like; nothing else is
+// looked up.
+var endpointPattern = regexp.MustCompile(`^end_[A-Za-z0-9]{1,64}$`)
+
+var (
+	errNoEndpoint = &problem{status: http.StatusNotFound, code: "endpoint_not_found", message: "There is no such endpoint"}
+	errNoEvent    = &problem{status: http.StatusNotFound, code: "event_not_found", message: "There is no such event for this endpoint"}
+)
+
+// createEndpoint is POST endpoints. Only this answer and that of a rotation hold a
+// secret.
+func (s *server) createEndpoint(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	var r api.EndpointRequest
+	err := decode(k.body, map[string]field{
+		"url":    {required: true, set: text(&r.URL, maxURL)},
+		"events": {set: eventTypes(&r.Events)},
+	})
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.useNonce(ctx, k); err != nil {
+		return err
+	}
+	e, err := s.endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
+	if refused, ok := errors.AsType[*guard.Refused](err); ok {
+		return invalid("url", refused.Reason)
+	}
+	if err != nil {
+		return err
+	}
+	answer := endpoint(e)
+	answer.Secret = e.Secret
+	c.Response().Header().Set("Location", s.baseURL+api.PathEndpoints+"/"+e.ID)
+	return writeJSON(c, http.StatusCreated, answer)
+}
+
+// listEndpoints is GET endpoints.
+func (s *server) listEndpoints(c echo.Context, k call) error {
+	all, err := s.endpoints.All(c.Request().Context(), k.key.MerchantID)
+	if err != nil {
+		return err
+	}
+	answer := api.EndpointList{Endpoints: []api.Endpoint{}}
+	for _, e := range all {
+		if e.Mode == k.key.Mode {
+			answer.Endpoints = append(answer.Endpoints, endpoint(e))
+		}
+	}
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// readEndpoint is GET endpoints/{id}.
+func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
+	return writeJSON(c, http.StatusOK, endpoint(e))
+}
+
+// removeEndpoint is DELETE endpoints/{id}: what waits for it is given up.
+func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
+	if err := s.endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// pauseEndpoint is POST endpoints/{id}/pause and …/resume.
+func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
+	return func(c echo.Context, _ call, e merchant.Endpoint) error {
+		e, err := s.endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
+		if err != nil {
+			return err
+		}
+		return writeJSON(c, http.StatusOK, endpoint(e))
+	}
+}
+
+// rotateEndpoint is POST endpoints/{id}/rotate: it makes the next pair, or lets it
+// take over.
+func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
+	var r api.RotateRequest
+	if err := decodeOptional(c, k.body, map[string]field{"finish": {set: yes(&r.Finish)}}); err != nil {
+		return err
+	}
+	if r.Finish {
+		e, err := s.endpoints.Finish(c.Request().Context(), e.MerchantID, e.ID)
+		if err != nil {
+			return err
+		}
+		return writeJSON(c, http.StatusOK, endpoint(e))
+	}
+	e, err := s.endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
+	if err != nil {
+		return err
+	}
+	answer := endpoint(e)
+	answer.NextSecret = e.NextSecret
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// testEndpoint is POST endpoints/{id}/test.
+func (s *server) testEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
+	eventID, err := s.endpoints.Test(c.Request().Context(), e.MerchantID, e.ID)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, api.TestSent{EventID: eventID})
+}
+
+// ofEndpoint finds the endpoint that the path names among those of the key's
+// merchant and mode, uses up the nonce of a call that changes something, and goes
+// on.
+func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) error) func(echo.Context, call) error {
+	return func(c echo.Context, k call) error {
+		id, ctx := c.Param("id"), c.Request().Context()
+		if !endpointPattern.MatchString(id) {
+			return errNoEndpoint
+		}
+		e, err := s.endpoints.Endpoint(ctx, k.key.MerchantID, id)
+		if errors.Is(err, merchant.ErrNotFound) || err == nil && e.Mode != k.key.Mode {
+			return errNoEndpoint
+		}
+		if err != nil {
+			return err
+		}
+		if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead {
+			if err := s.useNonce(ctx, k); err != nil {
+				return err
+			}
+		}
+		err = next(c, k, e)
+		if errors.Is(err, merchant.ErrNotFound) { // it was removed meanwhile
+			return errNoEndpoint
+		}
+		return err
+	}
+}
+
+// decodeOptional is decode for a body that need not be there.
+func decodeOptional(c echo.Context, body []byte, fields map[string]field) error {
+	if len(body) == 0 {
+		return nil
+	}
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	return decode(body, fields)
+}
+
+// eventTypes takes a list of types of events, each once.
+func eventTypes(into *[]string) func(any) error {
+	return func(value any) error {
+		list, _ := value.([]any)
+		if len(list) == 0 {
+			return errors.New("must be a list of types such as invoice.paid, and not empty")
+		}
+		var types []string
+		for _, v := range list {
+			name, _ := v.(string)
+			if !slices.Contains(invoice.EventTypes, invoice.EventType(name)) {
+				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(abridged(name)))
+			}
+			if slices.Contains(types, name) {
+				return errors.New("must not hold a type twice")
+			}
+			types = append(types, name)
+		}
+		*into = types
+		return nil
+	}
+}
+
+// abridged is the beginning of a text that a caller wrote.
+func abridged(text string) string {
+	if len(text) > 64 {
+		return text[:64]
+	}
+	return text
+}
+
+// endpoint is an endpoint without its secrets.
+func endpoint(e merchant.Endpoint) api.Endpoint {
+	answer := api.Endpoint{
+		ID: e.ID, Mode: string(e.Mode), URL: e.URL, Events: e.Events, Paused: e.Paused, CreatedAt: timestamp(e.CreatedAt),
+		Key: e.Key, NextKey: e.NextKey,
+	}
+	if answer.Events == nil {
+		answer.Events = []string{}
+	}
+	return answer
+}
+
+// whole takes a whole number from 0 on.
+func whole(into **int64) func(any) error {
+	return func(value any) error {
+		number, _ := value.(json.Number)
+		n, err := strconv.ParseInt(number.String(), 10, 64)
+		if err != nil || n < 0 {
+			return errors.New("must be a whole number from 0 on")
+		}
+		*into = &n
+		return nil
+	}
+}

@@ -1,0 +1,300 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/guard"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/seal"
+	"chequer/internal/server"
+	"chequer/internal/storage"
+)
+
+// callbacks is a server whose endpoints and feed are kept on real storage.
+type callbacks struct {
+	*lab
+	t       *testing.T
+	storage *storage.Storage
+}
+
+func newCallbacks(t *testing.T) *callbacks {
+	t.Helper()
+	l := newLab(t, nil)
+	return &callbacks{lab: l, t: t, storage: l.keepEndpoints()}
+}
+
+// keepEndpoints begins anew with endpoints and a feed.
+func (l *lab) keepEndpoints() *storage.Storage {
+	t := l.t
+	t.Helper()
+	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := storage.Open(context.Background(), filepath.Join(t.TempDir(), "chequer.db"), box, storage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	for _, id := range []string{"shop", "other"} {
+		if err := s.CreateMerchant(context.Background(), merchant.Merchant{ID: id, Name: id, CreatedAt: noon}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := 0
+	l.config.Feed = s
+	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
+		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+	})
+	l.handler = server.New(l.config)
+	return s
+}
+
+// call makes a call by our own scheme and returns the status and the body.
+func (c *callbacks) call(key, method, target, body string) (int, string) {
+	c.t.Helper()
+	response := c.send(message{method: method, target: target, key: key, body: body, own: true})
+	return response.StatusCode, read(c.t, response)
+}
+
+// happen writes an invoice with events into the feed.
+func (c *callbacks) happen(id string, mode invoice.Mode, types ...invoice.EventType) {
+	c.t.Helper()
+	price := money.FromCents(1250, money.EUR)
+	_, _, err := c.storage.CreateInvoice(c.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
+		inv := &invoice.Invoice{
+			ID: id, MerchantID: "shop", Mode: mode, Version: 1, CreatedAt: noon,
+			Terms:    invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
+			Standing: invoice.Standing{Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR)},
+			Quotes:   []invoice.Quote{{Number: 1, From: noon, Until: noon, Due: price}},
+		}
+		for i, kind := range types {
+			e := invoice.Event{ID: fmt.Sprintf("evt_%s%d", id, i), Type: kind, Version: 1, CreatedAt: noon}
+			e.Body = server.EncodeEvent(inv, e)
+			inv.Events = append(inv.Events, e)
+		}
+		return inv, nil
+	}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestEndpoint_lives_by_the_API(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
+	want := `{"id":"end_0000000000000001","mode":"test","url":"https://shop.example/hook","events":["invoice.paid"],"paused":false,` +
+		`"created_at":"2026-11-27T12:00:32.782Z","key":"00000000000000000000000000000002","next_key":"","secret":"0000000000000000000000000000000000000003"}`
+	if status != http.StatusCreated || body != want {
+		t.Fatalf("create: got %d %s, want %s", status, body, want)
+	}
+	one := "/api/v2/endpoints/end_0000000000000001"
+	plain := strings.Replace(body, `,"secret":"0000000000000000000000000000000000000003"`, "", 1)
+	paused := strings.Replace(plain, `"paused":false`, `"paused":true`, 1)
+	rotating := strings.Replace(plain, `"next_key":""`, `"next_key":"00000000000000000000000000000004","next_secret":"0000000000000000000000000000000000000005"`, 1)
+	rotated := strings.Replace(plain, `"key":"00000000000000000000000000000002"`, `"key":"00000000000000000000000000000004"`, 1)
+	for _, step := range []struct {
+		method, target, body string
+		status               int
+		want                 string
+	}{
+		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[` + plain + `]}`},
+		{"GET", one, "", 200, plain},
+		{"POST", one + "/pause", "", 200, paused},
+		{"POST", one + "/test", "", 409, "The endpoint does not allow this now"},
+		{"POST", one + "/resume", "", 200, plain},
+		{"POST", one + "/rotate", `{"finish":true}`, 409, "The endpoint does not allow this now"},
+		{"POST", one + "/rotate", "", 200, rotating},
+		{"POST", one + "/rotate", `{"finish":false}`, 409, "The endpoint does not allow this now"},
+		{"POST", one + "/rotate", `{"finish":true}`, 200, rotated},
+		{"POST", one + "/test", "", 200, `{"event_id":"evt_00000000000000000000000000000006"}`},
+		{"GET", one + "/deliveries", "", 200, `{"deliveries":[{"position":1,"event_id":"evt_00000000000000000000000000000006","event_type":"endpoint.test","foreign_id":"","state":"pending","tries":0,` +
+			`"created_at":"2026-11-27T12:00:32.782Z","next_try_at":"2026-11-27T12:00:32.782Z","status":0,"fault":""}],"before":0}`},
+		{"GET", one + "/deliveries?limit=1", "", 200, `"before":1}`},
+		{"GET", one + "/deliveries?state=failed", "", 200, `{"deliveries":[],"before":0}`},
+		{"GET", one + "/deliveries?state=lost", "", 400, "state must be pending, delivered or failed"},
+		{"GET", one + "/deliveries?before=1", "", 200, `{"deliveries":[],"before":0}`},
+		{"GET", one + "/deliveries/evt_00000000000000000000000000000006", "", 200, `"fault":"","log":[]}`},
+		{"GET", one + "/deliveries/evt_nothing", "", 404, "There is no such event for this endpoint"},
+		{"POST", one + "/resend", `{"event_id":"evt_nothing"}`, 404, "There is no such event for this endpoint"},
+		{"POST", one + "/resend", `{"event_id":"evt_00000000000000000000000000000006"}`, 200, `{"events":1}`},
+		{"POST", one + "/resend", `{"after":0}`, 200, `{"events":0}`},
+		{"POST", one + "/resend", "", 400, "event_id or after is required, and not both"},
+		{"POST", one + "/resend", `{"event_id":"evt_x","after":1}`, 400, "event_id or after is required, and not both"},
+		{"POST", one + "/resend", `{"after":-1}`, 400, "after must be a whole number from 0 on"},
+		{"DELETE", one, "", 204, ""},
+		{"GET", one, "", 404, "There is no such endpoint"},
+		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[]}`},
+	} {
+		status, body := c.call("admin", step.method, step.target, step.body)
+		if status != step.status || !strings.HasSuffix(strings.TrimSuffix(body, `"}`), strings.TrimSuffix(step.want, `"}`)) {
+			t.Errorf("%s %s %s: got %d %s, want %d %s", step.method, step.target, step.body, status, body, step.status, step.want)
+		}
+	}
+}
+
+func TestEndpoint_is_refused(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	for _, test := range []struct{ body, want string }{
+		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server"},
+		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server"},
+		{`{"url":"https://shop.example:8443/"}`, "url must be at port 443 or 80"},
+		{`{"url":"ftp://shop.example/"}`, "url must be an absolute https address"},
+		{`{"url":7}`, "url must be a text"},
+		{`{}`, "url is required"},
+		{`{"url":"https://shop.example/","events":[]}`, "events must be a list of types such as invoice.paid, and not empty"},
+		{`{"url":"https://shop.example/","events":["invoice.payed"]}`, `events must be a list of types such as invoice.paid, and there is no \"invoice.payed\"`},
+		{`{"url":"https://shop.example/","events":["invoice.paid","invoice.paid"]}`, "events must not hold a type twice"},
+		{`{"url":"https://shop.example/","paused":true}`, `Field \"paused\" is unknown`},
+	} {
+		status, body := c.call("admin", "POST", "/api/v2/endpoints", test.body)
+		if want := `{"statusCode":400,"error":"Bad Request","message":"` + test.want + `"}`; status != 400 || body != want {
+			t.Errorf("%s: got %d %s, want %s", test.body, status, body, want)
+		}
+	}
+	if status, body := c.call("live", "POST", "/api/v2/endpoints", `{"url":"http://shop.example/"}`); status != 400 || !strings.Contains(body, "url must be https") {
+		t.Errorf("a live one: got %d %s", status, body)
+	}
+}
+
+func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	if status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
+		t.Fatal(status, body)
+	}
+	one := "/api/v2/endpoints/end_0000000000000001"
+	calls := []struct{ method, target string }{
+		{"GET", "/api/v2/endpoints"}, {"POST", "/api/v2/endpoints"}, {"GET", one}, {"DELETE", one}, {"POST", one + "/pause"}, {"POST", one + "/resume"},
+		{"POST", one + "/rotate"}, {"POST", one + "/test"}, {"POST", one + "/resend"}, {"GET", one + "/deliveries"}, {"GET", one + "/deliveries/evt_x"},
+	}
+	for _, call := range calls {
+		for _, key := range []string{"read", "create", "page"} {
+			if status, body := c.call(key, call.method, call.target, ""); status != 403 || !strings.Contains(body, "Key may not do this") {
+				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
+			}
+		}
+		family := c.send(message{method: call.method, target: call.target, key: "admin"})
+		if body := read(t, family); family.StatusCode != 403 || !strings.Contains(body, "No timestamp header") {
+			t.Errorf("%s %s signed by the family's scheme: got %d %s", call.method, call.target, family.StatusCode, body)
+		}
+		if !strings.HasPrefix(call.target, one) {
+			continue
+		}
+		for _, key := range []string{"other", "live"} { // of another merchant, and of another mode
+			if status, body := c.call(key, call.method, call.target, ""); status != 404 || !strings.Contains(body, "There is no such endpoint") {
+				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
+			}
+		}
+	}
+	m := message{method: "POST", target: one + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
+	if first, again := c.send(m), c.send(m); first.StatusCode != 200 || again.StatusCode != 403 {
+		t.Errorf("sent twice: got %d and %d, want 200 and 403", first.StatusCode, again.StatusCode)
+	}
+	if got := c.log.String(); strings.Contains(got, "ERROR") {
+		t.Errorf("got log %s", got)
+	}
+}
+
+func TestEvents_are_read_on_from_a_position(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	c.happen("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
+	c.happen("secret", invoice.Live, invoice.EventCreated)
+	c.happen("b", invoice.Test, invoice.EventCreated)
+	var events []string
+	pages := 0
+	for after := int64(0); ; pages++ {
+		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d&limit=2", after), "")
+		var page api.EventPage
+		if err := json.Unmarshal([]byte(body), &page); status != 200 || err != nil {
+			t.Fatalf("got %d %s, %v", status, body, err)
+		}
+		if len(page.Events) == 0 {
+			if page.Next != after {
+				t.Errorf("at the end: got next %d, want %d", page.Next, after)
+			}
+			break
+		}
+		for _, e := range page.Events {
+			events = append(events, string(e))
+		}
+		after = page.Next
+	}
+	sent, err := c.storage.Events(t.Context(), "shop", invoice.Test, 0, 10)
+	if err != nil || len(sent) != 3 || pages != 2 {
+		t.Fatalf("got %d events in %d pages, error %v", len(sent), pages, err)
+	}
+	for i, e := range sent {
+		if events[i] != string(e.Body) {
+			t.Errorf("event %d: got %s, want the bytes that are sent: %s", i, events[i], e.Body)
+		}
+	}
+	for target, want := range map[string]string{
+		"/api/v2/events?after=x": "after must be a whole number from 0 to ", "/api/v2/events?after=-1": "after must be", "/api/v2/events?limit=501": "limit must be a whole number from 0 to 500",
+	} {
+		if status, body := c.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
+			t.Errorf("%s: got %d %s", target, status, body)
+		}
+	}
+	if status, body := c.call("create", "GET", "/api/v2/events", ""); status != 403 {
+		t.Errorf("with the key create: got %d %s", status, body)
+	}
+	if status, body := c.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"events":[],"next":0}` {
+		t.Errorf("of another merchant: got %d %s", status, body)
+	}
+}
+
+// TestEvents_wait hears of an event that happens while it waits.
+func TestEvents_wait(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	heard := make(chan string)
+	go func() {
+		response := c.send(message{method: "GET", target: "/api/v2/events", key: "read", own: true, header: http.Header{"Prefer": {"wait=20"}}})
+		heard <- read(t, response)
+	}()
+	c.happen("a", invoice.Test, invoice.EventCreated)
+	if body := <-heard; !strings.Contains(body, `"foreign_id":"a"`) {
+		t.Errorf("got %s", body)
+	}
+}
+
+// safe is what survives every receiver that parses and encodes again.
+var safe = regexp.MustCompile(`^[ !#-.0-~"]*$`)
+
+func TestEncodeTest(t *testing.T) {
+	t.Parallel()
+	body := server.EncodeTest("evt_1", merchant.Test, noon)
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, body); err != nil || !bytes.Equal(compact.Bytes(), body) || !safe.Match(body) {
+		t.Errorf("got %s", body)
+	}
+	var fields, of map[string]any
+	if err := json.Unmarshal(body, &fields); err != nil {
+		t.Fatal(err)
+	}
+	inv := &invoice.Invoice{Terms: invoice.Terms{Price: money.FromCents(1, money.EUR)}}
+	if err := json.Unmarshal(server.EncodeEvent(inv, invoice.Event{}), &of); err != nil {
+		t.Fatal(err)
+	}
+	for name := range of {
+		if _, there := fields[name]; !there {
+			t.Errorf("field %s is missing", name)
+		}
+	}
+}

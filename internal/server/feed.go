@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+// Feed is every event of a merchant, in the order of commits. It is safe for
+// concurrent use.
+type Feed interface {
+	// Events reads the events of a mode after a position, at most limit.
+	Events(ctx context.Context, merchantID string, mode invoice.Mode, after int64, limit int) ([]invoice.Event, error)
+}
+
+const (
+	// feedPage and mostEvents are how many events an answer has when the call does
+	// not say, and at most.
+	feedPage   = 100
+	mostEvents = 500
+	// feedTick is how often it is looked for an event that somebody waits for.
+	feedTick = 500 * time.Millisecond
+)
+
+// readEvents is GET events, and the waiting for the next one.
+func (s *server) readEvents(c echo.Context, k call) error {
+	after, err := count(c, "after", 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	limit, err := count(c, "limit", feedPage, mostEvents)
+	if err != nil {
+		return err
+	}
+	wait := preferredWait(c.Request().Header.Values("Prefer"))
+	if wait > 0 {
+		c.Response().Header().Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
+	}
+	events, err := s.eventsAfter(c.Request().Context(), k, after, int(limit), wait)
+	if err != nil {
+		return err
+	}
+	page := api.EventPage{Events: []json.RawMessage{}, Next: after}
+	for _, e := range events {
+		page.Events, page.Next = append(page.Events, e.Body), e.Position
+	}
+	return writeJSON(c, http.StatusOK, page)
+}
+
+// eventsAfter reads the feed, and waits for a time while there is nothing.
+func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int, wait time.Duration) ([]invoice.Event, error) {
+	over := time.After(wait)
+	tick := time.NewTicker(feedTick)
+	defer tick.Stop()
+	for {
+		events, err := s.feed.Events(ctx, k.key.MerchantID, invoice.Mode(k.key.Mode), after, limit)
+		if err != nil || len(events) > 0 || wait == 0 {
+			return events, err
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return nil, nil
+		case <-s.stopping:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// count is a whole number in the query, at least 0 and at most some number.
+func count(c echo.Context, name string, absent, most int64) (int64, error) {
+	text := c.QueryParam(name)
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > most {
+		return 0, invalid(name, "must be a whole number from 0 to "+strconv.FormatInt(most, 10))
+	}
+	return n, nil
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+// Bounds of a page of the list.
+const (
+	usualPage = 50
+	maxPage   = 100
+)
+
+// listInvoices is GET invoices: those of the key's merchant and mode, newest
+// first. What a network is behind on, and what prices rest on, is told of each
+// invoice alone.
+func (s *server) listInvoices(c echo.Context, k call) error {
+	f, after, limit, address := mine(k), invoice.Place{}, usualPage, ""
+	parameters := filters(&f)
+	parameters["cursor"] = place(&after)
+	parameters["limit"] = within(&limit, 1, maxPage)
+	parameters["order_id"] = plainText(&f.OrderID, 128)
+	parameters["address"] = plainText(&address, 128)
+	if err := query(c.Request().URL.RawQuery, parameters); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if address != "" {
+		all, err := s.invoices.InvoicesTo(ctx, f, address)
+		if err != nil {
+			return err
+		}
+		return writeJSON(c, http.StatusOK, s.list(all, len(all)))
+	}
+	page, err := s.invoices.Invoices(ctx, f, after, limit+1)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, s.list(page, limit))
+}
+
+// list shows at most limit invoices; one more tells that there are more.
+func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
+	answer := api.InvoiceList{Invoices: []api.Resource{}}
+	for i, inv := range page {
+		if i == limit {
+			answer.NextCursor = cursor(page[i-1].Place())
+			break
+		}
+		answer.Invoices = append(answer.Invoices, Resource(s.invoices, inv, nil))
+	}
+	return answer
+}
+
+// mine lets through the invoices of the key's merchant and mode.
+func mine(k call) invoice.Filter {
+	return invoice.Filter{MerchantID: k.key.MerchantID, Mode: invoice.Mode(k.key.Mode)}
+}

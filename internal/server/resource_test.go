@@ -1,0 +1,307 @@
+package server_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+)
+
+// Every new answer of our own resource, as it is.
+func TestGolden_decisions(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	l.rates.rests = `{"source":"test","pairs":[]}`
+	l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"],"order_id":"1042"}`)
+	var answers []string
+	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
+	act := func(action string) {
+		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+	}
+	say("requote by the page", ownPost("requote", "page", `{"quote":1}`))
+	say("the same again", ownPost("requote", "page", `{"quote":1}`))
+	act("under")
+	now = noon.Add(time.Hour)
+	l.expire(t)
+	say("requote of an expired invoice by the page", ownPost("requote", "page", `{}`))
+	say("by the merchant", ownPost("requote", "admin", `{}`))
+	say("refund address", ownPost("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
+	say("changed by the merchant", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
+	say("read by the merchant", message{method: "GET", target: ownTarget, key: "read", own: true})
+	say("accepted", ownPost("accept", "admin", `{}`))
+	second := l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
+	say("cancelled", message{method: "POST", target: "/api/v2/invoices/" + second + "/cancel", key: "admin", own: true, body: `{}`})
+	say("list", message{method: "GET", target: "/api/v2/invoices?limit=1", key: "read", own: true})
+	say("export", message{method: "GET", target: "/api/v2/invoices/export?format=json&status=declined", key: "read", own: true})
+	golden(t, "decisions.json", "["+strings.Join(answers, ",")+"]")
+}
+
+// Who may decide what: CONTRACT, "Our own resource".
+func TestDecisions_scopes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		what, body string
+		status     map[string]int // by key
+	}{
+		{"requote", `{}`, map[string]int{"page": 200, "create": 200, "admin": 200, "read": 403, "other": 404, "liveread": 404}},
+		{"refund-address", `{"currency":"BTC","address":"tb1q"}`, map[string]int{"page": 409, "admin": 409, "create": 403, "read": 403, "other": 404, "liveread": 404}},
+		{"cancel", `{}`, map[string]int{"admin": 200, "page": 403, "create": 403, "read": 403, "other": 404, "liveread": 404}},
+		{"accept", `{}`, map[string]int{"admin": 409, "page": 403, "create": 403, "read": 403, "other": 404, "liveread": 404}},
+	} {
+		for key, want := range tt.status {
+			l := newLab(t, nil)
+			l.create(t, "all", fine)
+			response := l.send(ownPost(tt.what, key, tt.body))
+			if response.StatusCode != want {
+				t.Errorf("%s by %s: %d, want %d: %s", tt.what, key, response.StatusCode, want, read(t, response))
+			}
+		}
+	}
+}
+
+// A key that is a page's and somebody's merchant's decides about the invoices of
+// others as their shopper, and does not cancel them.
+func TestDecisions_of_another_merchants_page(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	k := l.merchants.keys[publicKey("all")]
+	k.ID, k.MerchantID, k.Key = "elsewhere", "other", publicKey("elsewhere")
+	k.Secret = "secret of elsewhere"
+	l.merchants.keys[k.Key] = k
+	l.create(t, "all", fine)
+	refused(t, l.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
+	now = noon.Add(time.Hour)
+	l.expire(t)
+	refused(t, l.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
+	if got := l.send(ownPost("requote", "all", `{}`)); got.StatusCode != 200 {
+		t.Errorf("the merchant's own: %d", got.StatusCode)
+	}
+}
+
+func TestDecisions_use_their_nonce_up(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.create(t, "all", fine)
+	m := ownPost("requote", "page", `{}`)
+	m.nonce = "0123456789abcdef"
+	if got := l.send(m); got.StatusCode != 200 {
+		t.Fatalf("answer %d", got.StatusCode)
+	}
+	refused(t, l.send(m), 403, "bad_nonce_header")
+}
+
+// The order of checks, with every fault from one on.
+func TestDecisions_order_of_checks(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.create(t, "all", fine)
+	m := message{method: "POST", target: "/api/v2/invoices/nobody/requote", body: `{"quote":0`, header: set("Content-Type", "text/plain")}
+	for _, step := range []struct {
+		mend   func()
+		status int
+		code   string
+	}{
+		{func() {}, 403, "no_key_header"},
+		{func() { m.key = "read" }, 403, "no_timestamp_header"},
+		{func() { m.own = true }, 403, "key_may_not"},
+		{func() { m.key = "page" }, 415, "unsupported_media_type"},
+		{func() { m.header = set("Content-Type", "application/json") }, 400, "invalid_json"},
+		{func() { m.body = `{"quote":0}` }, 400, "invalid_quote"},
+		{func() { m.body = `{"quote":1,"Quote":1}` }, 400, "unknown_field"},
+		{func() { m.body = `{"quote":1}` }, 404, "invoice_not_found"},
+	} {
+		step.mend()
+		refused(t, l.send(m), step.status, step.code)
+	}
+}
+
+// CASES C77 over HTTP: 57 invoices of one millisecond, pages of ten, while more
+// are made.
+func TestList_walks_each_invoice_once(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	var want []string
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range 57 {
+		group.Go(func() {
+			id := l.create(t, "all", fine)
+			mu.Lock()
+			defer mu.Unlock()
+			want = append(want, id)
+		})
+	}
+	group.Wait()
+	var got []string
+	query := "?limit=10"
+	for pages := 1; ; pages++ {
+		response := l.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		var list api.InvoiceList
+		decode(t, read(t, response), &list)
+		for _, r := range list.Invoices {
+			got = append(got, r.ForeignID)
+		}
+		if list.NextCursor == "" {
+			if pages != 6 {
+				t.Errorf("%d pages", pages)
+			}
+			break
+		}
+		query = "?limit=10&cursor=" + list.NextCursor
+		l.create(t, "all", fine)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("walked (-got +want):\n%s", diff)
+	}
+}
+
+func TestList_searches(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	a := l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
+	b := l.create(t, "all", fine)
+	l.create(t, "live", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
+	for query, want := range map[string][]string{
+		"":                            {b, a},
+		"?order_id=a%26b":             {a},
+		"?status=created&limit=100":   {b, a},
+		"?status=paid":                {},
+		"?from=2026-11-27":            {b, a},
+		"?from=2026-11-28":            {},
+		"?to=2026-11-27T12:00:32.782": nil,
+		"?to=2026-11-27T12:00:32Z":    {},
+		"?to=2026-11-27T13:00:33%2B01:00&from=2026-11-27T12:00:32Z": {b, a},
+		"?address=xpub-address-1":                                   {b},
+		"?address=eth-address-0&order_id=a%26b":                     {a},
+		"?address=eth-address-0&status=paid":                        {},
+		"?address=0x5aAeb6053F3E94C9b9A09f33669":                    {},
+	} {
+		response := l.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		if want == nil {
+			refused(t, response, 400, "invalid_to")
+			continue
+		}
+		var list api.InvoiceList
+		decode(t, read(t, response), &list)
+		got := []string{}
+		for _, r := range list.Invoices {
+			got = append(got, r.ForeignID)
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", query, diff)
+		}
+	}
+	for key, want := range map[string]int{"page": 403, "create": 403, "admin": 403, "read": 200} {
+		if got := l.send(message{method: "GET", target: "/api/v2/invoices", key: key, own: true}).StatusCode; got != want {
+			t.Errorf("list by %s: %d, want %d", key, got, want)
+		}
+	}
+}
+
+// A cell is never a formula, money is in plain decimals, and what stands in the
+// file is what was asked for.
+func TestExport_CSV(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a,\"b\"\nc", "plain", "'=1"}
+	for _, f := range formulas {
+		body, err := json.Marshal(api.InvoiceRequest{Amount: "0.30", FiatCurrency: "EUR", OrderID: f, Description: f, PaymentMethods: []string{"EURC-BASE"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.create(t, "all", string(body))
+	}
+	response := l.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true})
+	text := read(t, response)
+	if got := response.Header.Get("Content-Type"); got != "text/csv; charset=utf-8; header=present" {
+		t.Errorf("Content-Type %s", got)
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != len(formulas)+1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	var got []string
+	for _, row := range rows[1:] {
+		got = append(got, row[2])
+		for _, cell := range row {
+			if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+				t.Errorf("a cell begins a formula: %q", cell)
+			}
+		}
+		if row[6] != "0.3" || row[8] != "0" {
+			t.Errorf("money %q %q", row[6], row[8])
+		}
+	}
+	slices.Reverse(got)
+	want := []string{"'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'=1", "a,\"b\"\nc", "plain", "'=1"}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("order numbers (-got +want):\n%s", diff)
+	}
+	path := filepath.Join("testdata", "export.csv")
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.ReadFile(path)
+	if err != nil || string(file) != text {
+		t.Errorf("export differs from %s: %v\n%s", path, err, text)
+	}
+}
+
+// An export is written page by page, whatever its length.
+func TestExport_is_whole_and_streamed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	for i := range 250 {
+		l.create(t, "all", fmt.Sprintf(`{"amount":1,"fiat_currency":"EUR","order_id":"%d","payment_methods":["BTC"]}`, i))
+	}
+	w := &pieces{header: http.Header{}}
+	l.handler.ServeHTTP(w, l.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", own: true}))
+	var all []api.Resource
+	if err := json.Unmarshal([]byte(w.text.String()), &all); err != nil || len(all) != 250 {
+		t.Errorf("%d invoices, %v", len(all), err)
+	}
+	orders := map[string]bool{}
+	for _, r := range all {
+		orders[r.OrderID] = true
+	}
+	if len(orders) != 250 {
+		t.Errorf("%d of 250 invoices of one moment", len(orders))
+	}
+	if w.largest > 8<<10 {
+		t.Errorf("%d bytes at once", w.largest)
+	}
+	if got := l.storage.Asked(); !slices.Equal(got, []int{100, 100, 100}) {
+		t.Errorf("pages of %v", got)
+	}
+}
+
+// pieces notes the largest of what is written.
+type pieces struct {
+	header  http.Header
+	text    strings.Builder
+	largest int
+}
+
+func (p *pieces) Header() http.Header { return p.header }
+func (p *pieces) WriteHeader(int)     {}
+func (p *pieces) Write(b []byte) (int, error) {
+	p.largest = max(p.largest, len(b))
+	return p.text.Write(b)
+}

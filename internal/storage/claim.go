@@ -1,0 +1,91 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"chequer/internal/merchant"
+	"chequer/internal/webhook"
+)
+
+// ClaimDeliveries implements webhook.Storage. What is claimed is due again when
+// the claim runs out: so nothing is lost with a process that dies.
+func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]webhook.Claim, error) {
+	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
+		positions, err := list(ctx, q, func(row scanner) (position int64, err error) {
+			err = row.Scan(&position)
+			return position, err
+		}, `
+			SELECT d.position FROM deliveries d
+			WHERE d.endpoint_id = $1 AND d.next_try_at <= $2 AND (d.invoice_id = '' OR NOT EXISTS (
+				SELECT 1 FROM deliveries b
+				WHERE b.endpoint_id = d.endpoint_id AND b.invoice_id = d.invoice_id AND b.position < d.position
+					AND b.next_try_at IS NOT NULL AND (b.first_try_at IS NULL OR b.first_try_at > $3)))
+			ORDER BY d.next_try_at, d.position LIMIT $4`+s.dialect.skipLocked,
+			endpointID, now.UnixMilli(), strict.UnixMilli(), limit)
+		if err != nil {
+			return nil, err
+		}
+		var claims []webhook.Claim
+		for _, position := range positions {
+			c, err := claim(ctx, q, endpointID, position, until)
+			if err != nil {
+				return nil, err
+			}
+			claims = append(claims, c)
+		}
+		return claims, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim deliveries of %s: %w", endpointID, err)
+	}
+	return claims, nil
+}
+
+// claim takes one delivery, with its body: its own, or that of its event.
+func claim(ctx context.Context, q querier, endpointID string, position int64, until time.Time) (webhook.Claim, error) {
+	c := webhook.Claim{EndpointID: endpointID, Position: position, Until: until}
+	var firstTryAt sql.Null[int64]
+	var body string
+	err := q.QueryRowContext(ctx, `
+		UPDATE deliveries SET next_try_at = $3 WHERE endpoint_id = $1 AND position = $2
+		RETURNING event_id, type, invoice_id, tries, first_try_at, COALESCE(body, (
+			SELECT v.body FROM events v JOIN endpoints e ON e.merchant_id = v.merchant_id
+			WHERE e.id = deliveries.endpoint_id AND v.position = deliveries.position), '')`,
+		endpointID, position, until.UnixMilli()).
+		Scan(&c.EventID, &c.EventType, &c.InvoiceID, &c.Tries, &firstTryAt, &body)
+	c.FirstTryAt, c.Body = fromMillis(firstTryAt), []byte(body)
+	return c, err
+}
+
+// SaveTry implements webhook.Storage. Who claimed later, or sends it again by
+// hand, decides what follows, unless the receiver took it.
+func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, o webhook.Outcome) error {
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		var number int
+		err := q.QueryRowContext(ctx, `
+			UPDATE deliveries SET
+				tries = tries + 1, first_try_at = COALESCE(first_try_at, $3),
+				state = CASE WHEN $4 = 'delivered' OR next_try_at = $5 THEN $4 ELSE state END,
+				next_try_at = CASE WHEN $4 = 'delivered' THEN NULL WHEN next_try_at = $5 THEN $6 ELSE next_try_at END
+			WHERE endpoint_id = $1 AND position = $2 RETURNING tries`,
+			c.EndpointID, c.Position, t.At.UnixMilli(), string(o.State), c.Until.UnixMilli(), millis(o.NextTryAt)).Scan(&number)
+		if absent(err) {
+			return nil // it was forgotten meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		_, err = q.ExecContext(ctx, `
+			INSERT INTO tries (endpoint_id, position, number, at, duration, status, fault, header, answer)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			c.EndpointID, c.Position, number, t.At.UnixMilli(), t.Duration.Milliseconds(), t.Status, t.Fault, jsonText(t.Header), t.Answer)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save try of %s: %w", c.EventID, err)
+	}
+	return nil
+}

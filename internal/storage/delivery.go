@@ -1,0 +1,220 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// addDeliveries writes a delivery of each of an invoice's events, the last of which
+// has a position, for every endpoint that wants it. It is part of the transaction
+// that writes the events.
+func addDeliveries(ctx context.Context, q querier, inv *invoice.Invoice, last int64) error {
+	if len(inv.Events) == 0 {
+		return nil
+	}
+	endpoints, err := list(ctx, q, func(row scanner) (e merchant.Endpoint, err error) {
+		var events string
+		if err = row.Scan(&e.ID, &events); err != nil {
+			return e, err
+		}
+		e.Events, err = parseList[string](events)
+		return e, err
+	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", inv.MerchantID, string(inv.Mode))
+	if err != nil {
+		return fmt.Errorf("read endpoints: %w", err)
+	}
+	for i, e := range inv.Events {
+		for _, endpoint := range endpoints {
+			if !endpoint.Wants(string(e.Type)) {
+				continue
+			}
+			position, at := last-int64(len(inv.Events)-1-i), e.CreatedAt.UnixMilli()
+			_, err := q.ExecContext(ctx, `
+				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
+				VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, $6)`,
+				endpoint.ID, position, e.ID, string(e.Type), inv.ID, at)
+			if err != nil {
+				return fmt.Errorf("write delivery of %s: %w", e.Type, err)
+			}
+		}
+	}
+	return nil
+}
+
+// AddTestDelivery implements merchant.EndpointStorage. The event takes a position
+// in the feed, though it is not in it.
+func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, eventID string, body []byte, at time.Time) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		position, err := takePositions(ctx, q, e.MerchantID, 1)
+		if err != nil {
+			return err
+		}
+		_, err = q.ExecContext(ctx, `
+			INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, body, state, tries, created_at, next_try_at)
+			VALUES ($1, $2, $3, $4, '', $5, 'pending', 0, $6, $6)`,
+			e.ID, position, eventID, merchant.EventTest, string(body), at.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write test delivery: %w", err)
+		}
+		return nil
+	})
+}
+
+// Deliveries implements merchant.EndpointStorage.
+func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merchant.DeliveryState, below int64, limit int) ([]merchant.Delivery, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
+		return list(ctx, q, readDelivery, `
+			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, d.tries, d.created_at,
+				d.first_try_at, d.next_try_at, COALESCE(t.status, 0), COALESCE(t.fault, '')
+			FROM deliveries d LEFT JOIN tries t
+				ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries
+			WHERE d.endpoint_id = $1 AND d.position < $2 AND ($3 = '' OR d.state = $3) ORDER BY d.position DESC LIMIT $4`,
+			endpointID, below, string(state), limit)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	return all, nil
+}
+
+// Delivery implements merchant.EndpointStorage.
+func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Try, error) {
+	type found struct {
+		delivery merchant.Delivery
+		tries    []merchant.Try
+	}
+	f, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (f found, err error) {
+		f.delivery, err = readDelivery(q.QueryRowContext(ctx, `
+			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, d.tries, d.created_at,
+				d.first_try_at, d.next_try_at, COALESCE(t.status, 0), COALESCE(t.fault, '')
+			FROM deliveries d LEFT JOIN tries t
+				ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries
+			WHERE d.endpoint_id = $1 AND d.event_id = $2`, endpointID, eventID))
+		if err != nil {
+			return f, merchantNotFound(err, "read delivery")
+		}
+		f.tries, err = list(ctx, q, readTry, `
+			SELECT number, at, duration, status, fault, header, answer FROM tries
+			WHERE endpoint_id = $1 AND position = $2 ORDER BY number`, endpointID, f.delivery.Position)
+		return f, err
+	})
+	return f.delivery, f.tries, err
+}
+
+// Resend implements merchant.EndpointStorage. Test events are found by their
+// delivery, others in the feed.
+func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		again, err := exec(ctx, q, `
+			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3
+			WHERE endpoint_id = $1 AND event_id = $2`, e.ID, eventID, at.UnixMilli())
+		if err != nil {
+			return merchantNotFound(err, "send again")
+		}
+		if again > 0 {
+			return nil
+		}
+		var position int64
+		err = q.QueryRowContext(ctx, "SELECT position FROM events WHERE merchant_id = $1 AND mode = $2 AND id = $3",
+			e.MerchantID, string(e.Mode), eventID).Scan(&position)
+		if err != nil {
+			return merchantNotFound(err, "find event")
+		}
+		return sendAgain(ctx, q, e, position, at)
+	})
+}
+
+// ResendAfter implements merchant.EndpointStorage.
+func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error) {
+	type result struct {
+		sent int
+		next int64
+	}
+	r, err := answer(ctx, s.write, func(ctx context.Context, q querier) (r result, err error) {
+		events, err := list(ctx, q, readEvent, `
+			SELECT position, id, type, version, created_at, body FROM events
+			WHERE merchant_id = $1 AND mode = $2 AND position > $3 ORDER BY position LIMIT $4`,
+			e.MerchantID, string(e.Mode), after, limit)
+		if err != nil {
+			return r, fmt.Errorf("read events: %w", err)
+		}
+		for _, event := range events {
+			if !e.Wants(string(event.Type)) {
+				continue
+			}
+			if err := sendAgain(ctx, q, e, event.Position, at); err != nil {
+				return r, err
+			}
+			r.sent++
+		}
+		if len(events) == limit {
+			r.next = events[limit-1].Position
+		}
+		return r, nil
+	})
+	return r.sent, r.next, err
+}
+
+// sendAgain has the event at a position sent to an endpoint as if it were new.
+func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
+	_, err := q.ExecContext(ctx, `
+		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
+		SELECT $1, position, id, type, invoice_id, 'pending', 0, created_at, $4 FROM events WHERE merchant_id = $2 AND position = $3
+		ON CONFLICT (endpoint_id, position) DO UPDATE SET state = 'pending', first_try_at = NULL, next_try_at = excluded.next_try_at`,
+		e.ID, e.MerchantID, position, at.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("send again: %w", err)
+	}
+	return nil
+}
+
+// EndpointHealth implements merchant.EndpointStorage.
+func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (merchant.EndpointHealth, error) {
+	health, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (h merchant.EndpointHealth, err error) {
+		err = q.QueryRowContext(ctx, `
+			SELECT COUNT(CASE WHEN state = 'pending' THEN 1 END), COUNT(CASE WHEN state = 'failed' AND type <> $2 THEN 1 END)
+			FROM deliveries WHERE endpoint_id = $1`, endpointID, merchant.EventTest).Scan(&h.Waiting, &h.Failed)
+		if err != nil {
+			return h, err
+		}
+		var at int64
+		err = q.QueryRowContext(ctx, "SELECT at, status, fault FROM tries WHERE endpoint_id = $1 ORDER BY at DESC, position DESC, number DESC LIMIT 1", endpointID).
+			Scan(&at, &h.LastStatus, &h.LastFault)
+		if absent(err) {
+			return h, nil
+		}
+		h.Tried = utc(at)
+		return h, err
+	})
+	if err != nil {
+		return health, fmt.Errorf("health of endpoint %s: %w", endpointID, err)
+	}
+	return health, nil
+}
+
+func readDelivery(row scanner) (d merchant.Delivery, err error) {
+	var createdAt int64
+	var firstTryAt, nextTryAt sql.Null[int64]
+	var state string
+	err = row.Scan(&d.EndpointID, &d.Position, &d.EventID, &d.EventType, &d.InvoiceID, &state, &d.Tries, &createdAt,
+		&firstTryAt, &nextTryAt, &d.LastStatus, &d.LastFault)
+	d.State, d.CreatedAt = merchant.DeliveryState(state), utc(createdAt)
+	d.FirstTryAt, d.NextTryAt = fromMillis(firstTryAt), fromMillis(nextTryAt)
+	return d, err
+}
+
+func readTry(row scanner) (t merchant.Try, err error) {
+	var at, duration int64
+	var header string
+	if err = row.Scan(&t.Number, &at, &duration, &t.Status, &t.Fault, &header, &t.Answer); err != nil {
+		return t, err
+	}
+	t.At, t.Duration = utc(at), time.Duration(duration)*time.Millisecond
+	return t, json.Unmarshal([]byte(header), &t.Header)
+}

@@ -1,0 +1,195 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"chequer/internal/merchant"
+	"chequer/internal/seal"
+)
+
+// endpointRow is an endpoint as columns keep it.
+type endpointRow struct {
+	id, merchantID, mode, url string
+	key, secret               string // the secret is sealed
+	nextKey, nextSecret       string // "" unless rotating, the secret sealed
+	events                    string
+	paused                    bool
+	createdAt                 int64
+	archivedAt                sql.Null[int64]
+	mac                       string
+}
+
+// sealEndpoint makes the row of an endpoint.
+func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
+	r := endpointRow{
+		id: e.ID, merchantID: e.MerchantID, mode: string(e.Mode), url: e.URL,
+		key: e.Key, secret: box.Seal(endpointSecret(e.ID), []byte(e.Secret)), nextKey: e.NextKey,
+		events: listText(e.Events), paused: e.Paused, createdAt: e.CreatedAt.UnixMilli(), archivedAt: millis(e.ArchivedAt),
+	}
+	if e.Rotating() {
+		r.nextSecret = box.Seal(endpointSecret(e.ID), []byte(e.NextSecret))
+	}
+	r.mac = box.MAC("endpoints", r.fields()...)
+	return r
+}
+
+// open checks the row and opens its secrets; ErrTampered.
+func (r endpointRow) open(box *seal.Box) (merchant.Endpoint, error) {
+	if !box.Check(r.mac, "endpoints", r.fields()...) {
+		return merchant.Endpoint{}, fmt.Errorf("endpoint %s: %w", r.id, merchant.ErrTampered)
+	}
+	e := merchant.Endpoint{
+		ID: r.id, MerchantID: r.merchantID, Mode: merchant.Mode(r.mode), URL: r.url, Key: r.key, NextKey: r.nextKey,
+		Paused: r.paused, CreatedAt: utc(r.createdAt), ArchivedAt: fromMillis(r.archivedAt),
+	}
+	var err error
+	if e.Events, err = parseList[string](r.events); err != nil {
+		return e, fmt.Errorf("endpoint %s: events: %w", r.id, err)
+	}
+	secret, err := box.Open(endpointSecret(r.id), r.secret)
+	if err != nil {
+		return e, fmt.Errorf("endpoint %s: %w", r.id, err)
+	}
+	e.Secret = string(secret)
+	if !e.Rotating() {
+		return e, nil
+	}
+	if secret, err = box.Open(endpointSecret(r.id), r.nextSecret); err != nil {
+		return e, fmt.Errorf("endpoint %s: %w", r.id, err)
+	}
+	e.NextSecret = string(secret)
+	return e, nil
+}
+
+// fields are what the row's code is over.
+func (r endpointRow) fields() []string {
+	return []string{
+		r.id, r.merchantID, r.mode, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, strconv.FormatBool(r.paused),
+		strconv.FormatInt(r.createdAt, 10), nullText(r.archivedAt),
+	}
+}
+
+// CreateEndpoint implements merchant.EndpointStorage.
+func (s *Storage) CreateEndpoint(ctx context.Context, e merchant.Endpoint) error {
+	r := sealEndpoint(s.box, e)
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := s.lockMerchant(ctx, q, e.MerchantID); err != nil {
+			return err
+		}
+		var count int
+		err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM endpoints WHERE merchant_id = $1 AND archived_at IS NULL", e.MerchantID).Scan(&count)
+		if err != nil {
+			return fmt.Errorf("count endpoints: %w", err)
+		}
+		if count >= merchant.MaxEndpoints {
+			return merchant.ErrTooMany
+		}
+		_, err = q.ExecContext(ctx, `
+			INSERT INTO endpoints (id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, mac)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			r.id, r.merchantID, r.mode, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, r.paused, r.createdAt, r.mac)
+		if err != nil {
+			return fmt.Errorf("write endpoint: %w", err)
+		}
+		return nil
+	})
+}
+
+// Endpoints implements merchant.EndpointStorage. One row that was changed fails
+// them all; the error names it.
+func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.Endpoint, error) {
+	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]endpointRow, error) {
+		return list(ctx, q, readEndpointRow, `
+			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+			FROM endpoints WHERE merchant_id = $1 AND archived_at IS NULL ORDER BY created_at, id`, merchantID)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read endpoints: %w", err)
+	}
+	all, err := s.openEndpoints(rows)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// DueEndpoints implements webhook.Storage.
+func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error) {
+	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]endpointRow, error) {
+		return list(ctx, q, readEndpointRow, `
+			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+			FROM endpoints WHERE archived_at IS NULL AND NOT paused AND EXISTS (
+				SELECT 1 FROM deliveries d WHERE d.endpoint_id = endpoints.id AND d.next_try_at <= $1)`, now.UnixMilli())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("due endpoints: %w", err)
+	}
+	return s.openEndpoints(rows)
+}
+
+// openEndpoints opens rows. Those that are not as they were written are left out,
+// and the error names them.
+func (s *Storage) openEndpoints(rows []endpointRow) (all []merchant.Endpoint, err error) {
+	for _, r := range rows {
+		e, fault := r.open(s.box)
+		if fault != nil {
+			err = errors.Join(err, fault)
+			continue
+		}
+		all = append(all, e)
+	}
+	return all, err
+}
+
+// UpdateEndpoint implements merchant.EndpointStorage.
+func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, change func(*merchant.Endpoint) error) (merchant.Endpoint, error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Endpoint, error) {
+		before, err := readEndpointRow(q.QueryRowContext(ctx, `
+			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+			FROM endpoints WHERE id = $1 AND merchant_id = $2 AND archived_at IS NULL`+s.dialect.forUpdate, id, merchantID))
+		if err != nil {
+			return merchant.Endpoint{}, merchantNotFound(err, "read endpoint")
+		}
+		e, err := before.open(s.box)
+		if err != nil {
+			return e, err
+		}
+		if err := change(&e); err != nil {
+			return e, err
+		}
+		r := sealEndpoint(s.box, e)
+		_, err = q.ExecContext(ctx, `
+			UPDATE endpoints SET key = $2, secret = $3, next_key = $4, next_secret = $5, paused = $6, archived_at = $7, mac = $8
+			WHERE id = $1`, r.id, r.key, r.secret, r.nextKey, r.nextSecret, r.paused, r.archivedAt, r.mac)
+		if err != nil {
+			return e, fmt.Errorf("write endpoint: %w", err)
+		}
+		if r.archivedAt.Valid {
+			return e, giveUp(ctx, q, id)
+		}
+		return e, nil
+	})
+}
+
+// giveUp ends all that waits for an endpoint.
+func giveUp(ctx context.Context, q querier, endpointID string) error {
+	_, err := q.ExecContext(ctx, "UPDATE deliveries SET state = 'failed', next_try_at = NULL WHERE endpoint_id = $1 AND next_try_at IS NOT NULL", endpointID)
+	if err != nil {
+		return fmt.Errorf("give up deliveries: %w", err)
+	}
+	return nil
+}
+
+func readEndpointRow(row scanner) (r endpointRow, err error) {
+	err = row.Scan(&r.id, &r.merchantID, &r.mode, &r.url, &r.key, &r.secret, &r.nextKey, &r.nextSecret, &r.events, &r.paused,
+		&r.createdAt, &r.archivedAt, &r.mac)
+	return r, err
+}
+
+// endpointSecret is the purpose that an endpoint's secrets are sealed for.
+func endpointSecret(id string) string { return "endpoints secret " + id }

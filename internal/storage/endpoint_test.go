@@ -1,0 +1,391 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/storage"
+	"chequer/internal/webhook"
+)
+
+func newEndpoint(id string, events ...string) merchant.Endpoint {
+	return merchant.Endpoint{
+		ID: id, MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/" + id, Key: "key-" + id, Secret: "secret-of-" + id,
+		Events: events, CreatedAt: noon,
+	}
+}
+
+// addEndpoints writes endpoints.
+func addEndpoints(t testing.TB, s *storage.Storage, endpoints ...merchant.Endpoint) {
+	t.Helper()
+	for _, e := range endpoints {
+		if err := s.CreateEndpoint(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		one, two := newEndpoint("e1"), newEndpoint("e2", "invoice.paid", "invoice.expired")
+		two.CreatedAt, two.Mode = noon.Add(time.Minute), merchant.Test
+		addEndpoints(t, s, two, one)
+		one, err := s.UpdateEndpoint(ctx, "shop", "e1", func(e *merchant.Endpoint) error {
+			e.Paused, e.NextKey, e.NextSecret = true, "next", "next-secret"
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Endpoints(ctx, "shop")
+		if diff := cmp.Diff([]merchant.Endpoint{one, two}, got); err != nil || diff != "" {
+			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		}
+		if _, err := s.UpdateEndpoint(ctx, "bakery", "e1", func(*merchant.Endpoint) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("another merchant's: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		for _, stored := range append(rows(t, url, "SELECT secret FROM endpoints"), rows(t, url, "SELECT next_secret FROM endpoints")...) {
+			if strings.Contains(stored, "secret") {
+				t.Errorf("a secret is readable: %q", stored)
+			}
+		}
+		for _, statement := range []string{
+			"UPDATE endpoints SET url = 'https://thief.example' WHERE id = 'e1'",
+			"UPDATE endpoints SET paused = NOT paused WHERE id = 'e2'",
+			"UPDATE endpoints SET archived_at = NULL, events = '' WHERE id = 'e2'",
+		} {
+			change(t, url, statement)
+			if _, err := s.Endpoints(ctx, "shop"); !errors.Is(err, merchant.ErrTampered) {
+				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
+			}
+		}
+	})
+}
+
+func TestCreateEndpoint_has_a_bound(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for i := range merchant.MaxEndpoints {
+			addEndpoints(t, s, newEndpoint(fmt.Sprint("e", i)))
+		}
+		if err := s.CreateEndpoint(t.Context(), newEndpoint("more")); !errors.Is(err, merchant.ErrTooMany) {
+			t.Errorf("got error %v, want %v", err, merchant.ErrTooMany)
+		}
+	})
+}
+
+// happen has events of some types happen to an invoice.
+func happen(t testing.TB, s *storage.Storage, id string, types ...invoice.EventType) {
+	t.Helper()
+	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		inv.Version++
+		for _, e := range types {
+			inv.Events = append(inv.Events, newEvent(id, e, inv.Version))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// claim takes what is due for an endpoint at a time, and names the events.
+func claim(t testing.TB, s *storage.Storage, endpointID string, now time.Time, limit int) (claims []webhook.Claim, ids []string) {
+	t.Helper()
+	claims, err := s.ClaimDeliveries(t.Context(), endpointID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range claims {
+		ids = append(ids, c.EventID)
+	}
+	return claims, ids
+}
+
+func save(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, status int, o webhook.Outcome) {
+	t.Helper()
+	try := merchant.Try{At: at, Duration: 12 * time.Millisecond, Status: status, Header: map[string]string{"Server": "x"}, Answer: "no"}
+	if err := s.SaveTry(t.Context(), c, try, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var done = webhook.Outcome{State: merchant.DeliveryDone}
+
+func again(at time.Time) webhook.Outcome {
+	return webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at}
+}
+
+func TestDeliveries_are_written_with_the_event_for_whom_wants_it(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		test, strange := newEndpoint("test"), newEndpoint("strange")
+		test.Mode, strange.MerchantID = merchant.Test, "bakery"
+		addEndpoints(t, s, newEndpoint("all"), newEndpoint("paid", "invoice.paid"), newEndpoint("gone"), test, strange)
+		if _, err := s.UpdateEndpoint(t.Context(), "shop", "gone", func(e *merchant.Endpoint) error { e.ArchivedAt = noon; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		create(t, s, creation("a", "shop"))
+		happen(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
+		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Events = append(inv.Events, newEvent("a", invoice.EventReverted, 9))
+			return errors.New("not after all")
+		})
+		if err == nil {
+			t.Fatal("no error")
+		}
+		got := rows(t, url, "SELECT endpoint_id || ' ' || position || ' ' || event_id FROM deliveries ORDER BY endpoint_id, position")
+		want := []string{
+			"all 1 evt_a_invoice.created_1", "all 2 evt_a_payment.seen_2", "all 3 evt_a_invoice.paid_2",
+			"paid 3 evt_a_invoice.paid_2",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		due, err := s.DueEndpoints(t.Context(), noon)
+		if err != nil || len(due) != 2 {
+			t.Errorf("got %d due endpoints, error %v, want 2", len(due), err)
+		}
+		claims, _ := claim(t, s, "paid", noon, 5)
+		if len(claims) != 1 || string(claims[0].Body) != string(newEvent("a", invoice.EventPaid, 2).Body) {
+			t.Errorf("got claims %+v, want the event as it is in the feed", claims)
+		}
+	})
+}
+
+func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		addEndpoints(t, s, newEndpoint("e"))
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "shop"))
+		happen(t, s, "a", invoice.EventPending)
+		happen(t, s, "a", invoice.EventPaid)
+		first, ids := claim(t, s, "e", noon, 10)
+		if diff := cmp.Diff([]string{"evt_a_invoice.created_1", "evt_b_invoice.created_1"}, ids); diff != "" {
+			t.Fatalf("at first (-want +got):\n%s", diff)
+		}
+		if _, ids := claim(t, s, "e", noon, 10); ids != nil {
+			t.Errorf("while these are under way: got %q", ids)
+		}
+		save(t, s, first[0], noon, 500, again(noon.Add(time.Minute)))
+		if _, ids := claim(t, s, "e", noon.Add(59*time.Second), 10); cmp.Diff([]string{"evt_b_invoice.created_1"}, ids) != "" {
+			t.Errorf("before its second try, when another claim ran out: got %q", ids)
+		}
+		second, ids := claim(t, s, "e", noon.Add(time.Minute), 10)
+		if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
+			t.Fatalf("second try (-want +got):\n%s", diff)
+		}
+		if second[0].Tries != 1 || !second[0].FirstTryAt.Equal(noon) {
+			t.Errorf("second try: got %+v", second[0])
+		}
+		save(t, s, second[0], noon.Add(time.Minute), 500, again(noon.Add(30*time.Minute)))
+		overtaking, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10)
+		if diff := cmp.Diff([]string{"evt_a_invoice.pending_2", "evt_b_invoice.created_1"}, slices.Sorted(slices.Values(ids))); diff != "" {
+			t.Fatalf("after 20 minutes of tries (-want +got):\n%s", diff)
+		}
+		for _, c := range overtaking {
+			save(t, s, c, noon.Add(20*time.Minute), 200, done)
+		}
+		if _, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
+			t.Errorf("then: got %q", ids)
+		}
+	})
+}
+
+func TestSaveTry_of_a_claim_that_ran_out(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		addEndpoints(t, s, newEndpoint("e"))
+		create(t, s, creation("a", "shop"))
+		old, _ := claim(t, s, "e", noon, 1)
+		later := noon.Add(time.Minute)
+		fresh, _ := claim(t, s, "e", later, 1)
+		if len(fresh) != 1 || string(fresh[0].Body) != string(old[0].Body) || fresh[0].EventID != old[0].EventID {
+			t.Fatalf("got %+v, want the same bytes and identifier as %+v", fresh, old)
+		}
+		save(t, s, old[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
+		d, _, err := s.Delivery(t.Context(), "e", old[0].EventID)
+		if err != nil || d.State != merchant.DeliveryPending || !d.NextTryAt.Equal(fresh[0].Until) {
+			t.Errorf("after a late failure: got %+v, error %v, want the later claim to decide", d, err)
+		}
+		save(t, s, old[0], noon, 200, done)
+		save(t, s, fresh[0], later, 500, again(later.Add(time.Minute)))
+		d, tries, err := s.Delivery(t.Context(), "e", old[0].EventID)
+		if err != nil || d.State != merchant.DeliveryDone || !d.NextTryAt.IsZero() || len(tries) != 3 || d.LastStatus != 500 {
+			t.Errorf("after a late success: got %+v with %d tries, error %v, want it delivered", d, len(tries), err)
+		}
+	})
+}
+
+func TestClaimDeliveries_gives_each_to_one_of_many(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		addEndpoints(t, s, newEndpoint("e"))
+		for i := range 40 {
+			create(t, s, creation(fmt.Sprint("i", i), "shop"))
+		}
+		var mu sync.Mutex
+		seen := map[string]int{}
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				for range 10 {
+					claims, err := s.ClaimDeliveries(t.Context(), "e", noon, noon.Add(-20*time.Minute), noon.Add(time.Minute), 3)
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					for _, c := range claims {
+						seen[c.EventID]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		if _, left := claim(t, s, "e", noon, 100); len(seen)+len(left) != 40 {
+			t.Errorf("got %d claimed and %d left, want 40 in all", len(seen), len(left))
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s was claimed %d times", id, n)
+			}
+		}
+	})
+}
+
+func TestResend(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		e := newEndpoint("e", "invoice.created")
+		create(t, s, creation("before", "shop"))
+		addEndpoints(t, s, e)
+		create(t, s, creation("a", "shop"))
+		happen(t, s, "a", invoice.EventPaid)
+		claims, _ := claim(t, s, "e", noon, 10)
+		save(t, s, claims[0], noon, 410, webhook.Outcome{State: merchant.DeliveryFailed})
+		later := noon.Add(time.Hour)
+		if err := s.Resend(ctx, e, "evt_a_invoice.created_1", later); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Resend(ctx, e, "evt_a_invoice.paid_2", later); err != nil {
+			t.Errorf("a type that it does not want: %v", err)
+		}
+		for _, id := range []string{"evt_nothing", "", "\x00"} {
+			if err := s.Resend(ctx, e, id, later); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("Resend(%q): got error %v, want %v", id, err, merchant.ErrNotFound)
+			}
+		}
+		claims, ids := claim(t, s, "e", later, 10)
+		if cmp.Diff([]string{"evt_a_invoice.created_1"}, ids) != "" || !claims[0].FirstTryAt.IsZero() || claims[0].Tries != 1 {
+			t.Errorf("got %+v, want the first event from the first try on", claims)
+		}
+		sent, next, err := s.ResendAfter(ctx, e, 0, 2, later)
+		if err != nil || sent != 2 || next != 2 {
+			t.Errorf("got %d sent again and to go on from %d, error %v, want 2 and 2", sent, next, err)
+		}
+		if sent, next, err = s.ResendAfter(ctx, e, next, 2, later); err != nil || sent != 0 || next != 0 {
+			t.Errorf("the rest: got %d sent again and to go on from %d, error %v, want 0 and 0", sent, next, err)
+		}
+		list, err := s.Deliveries(ctx, "e", "", 1<<62, 2)
+		if err != nil || len(list) != 2 || list[0].Position != 3 || list[1].Position != 2 {
+			t.Errorf("newest two: got %+v, error %v", list, err)
+		}
+		if list, err = s.Deliveries(ctx, "e", merchant.DeliveryPending, 2, 2); err != nil || len(list) != 1 || list[0].EventID != "evt_before_invoice.created_1" {
+			t.Errorf("below these: got %+v, error %v", list, err)
+		}
+	})
+}
+
+func TestTestDelivery_holds_nothing_up(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		e := newEndpoint("e")
+		addEndpoints(t, s, e)
+		for i := range 2 {
+			if err := s.AddTestDelivery(ctx, e, fmt.Sprint("evt_test", i), []byte(`{"type":"endpoint.test"}`), noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		create(t, s, creation("a", "shop"))
+		claims, ids := claim(t, s, "e", noon, 10)
+		if diff := cmp.Diff([]string{"evt_test0", "evt_test1", "evt_a_invoice.created_1"}, ids); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if got := string(claims[0].Body); got != `{"type":"endpoint.test"}` {
+			t.Errorf("got body %s", got)
+		}
+		feed, err := s.Events(ctx, "shop", invoice.Live, 0, 10)
+		if err != nil || len(feed) != 1 || feed[0].Position != 3 {
+			t.Errorf("got feed %+v, error %v, want the invoice's event alone", feed, err)
+		}
+		save(t, s, claims[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
+		health, err := s.EndpointHealth(ctx, "e")
+		want := merchant.EndpointHealth{Waiting: 2, Tried: noon, LastStatus: 500}
+		if diff := cmp.Diff(want, health); err != nil || diff != "" {
+			t.Errorf("health: error %v (-want +got):\n%s", err, diff)
+		}
+		if _, err := s.UpdateEndpoint(ctx, "shop", "e", func(e *merchant.Endpoint) error { e.ArchivedAt = noon; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if states := rows(t, url, "SELECT DISTINCT state FROM deliveries"); cmp.Diff([]string{"failed"}, states) != "" {
+			t.Errorf("after the endpoint was removed: got states %q", states)
+		}
+	})
+}
+
+func TestForgetEvents(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		addEndpoints(t, s, newEndpoint("e"))
+		for i := range 5 {
+			create(t, s, creation(fmt.Sprint("i", i), "shop"))
+		}
+		create(t, s, creation("other", "bakery"))
+		claims, _ := claim(t, s, "e", noon, 1)
+		save(t, s, claims[0], noon, 200, done)
+		change(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
+		var forgotten []int
+		for range 3 {
+			n, err := s.ForgetEvents(t.Context(), noon.Add(time.Millisecond), 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			forgotten = append(forgotten, n)
+		}
+		if diff := cmp.Diff([]int{3, 1, 0}, forgotten); diff != "" {
+			t.Errorf("forgotten at each look (-want +got):\n%s", diff)
+		}
+		left := rows(t, url, "SELECT id FROM events ORDER BY position")
+		kept := rows(t, url, "SELECT event_id FROM deliveries ORDER BY position")
+		want := []string{"evt_i3_invoice.created_1", "evt_i4_invoice.created_1"}
+		if cmp.Diff(want, left) != "" || cmp.Diff(want, kept) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
+			t.Errorf("got events %q and deliveries %q, want %q of both and no tries", left, kept, want)
+		}
+	})
+}
+
+func TestEvents_are_those_of_a_mode(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("live", "shop"))
+		trial := creation("trial", "shop")
+		build := trial.Build
+		trial.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			inv, err := build(next)
+			inv.Mode = invoice.Test
+			return inv, err
+		}
+		create(t, s, trial)
+		for mode, want := range map[invoice.Mode]string{invoice.Live: "evt_live_invoice.created_1", invoice.Test: "evt_trial_invoice.created_1"} {
+			got, err := s.Events(t.Context(), "shop", mode, 0, 10)
+			if err != nil || len(got) != 1 || got[0].ID != want {
+				t.Errorf("%s: got %+v, error %v, want %s", mode, got, err, want)
+			}
+		}
+	})
+}

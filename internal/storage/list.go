@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// listed is the page of a list: the invoices of a filter behind a place.
+const listed = `
+	FROM invoices
+	WHERE merchant_id = $1 AND mode = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR order_id = $4)
+		AND created_at >= $5 AND created_at < $6 AND (created_at, id) < ($7, $8)
+	ORDER BY created_at DESC, id DESC LIMIT $9`
+
+// Invoices implements invoice.Storage.
+func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Place, limit int) ([]*invoice.Invoice, error) {
+	from, to, last := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64)
+	if !f.From.IsZero() {
+		from = f.From.UnixMilli()
+	}
+	if !f.To.IsZero() {
+		to = f.To.UnixMilli()
+	}
+	if after != (invoice.Place{}) {
+		last = after.CreatedAt.UnixMilli()
+	}
+	args := []any{f.MerchantID, string(f.Mode), string(f.Status), f.OrderID, from, to, last, after.ID, limit}
+	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return readPage(ctx, q, args) })
+	if err != nil {
+		return nil, fmt.Errorf("list invoices: %w", err)
+	}
+	var all []*invoice.Invoice
+	for _, r := range records {
+		inv, err := r.invoice()
+		if err != nil {
+			return nil, fmt.Errorf("list invoices: %w", err)
+		}
+		all = append(all, inv)
+	}
+	return all, nil
+}
+
+// readPage reads the rows of a page: of the invoices, then of all their
+// transfers.
+func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
+	rows, err := list(ctx, q, readInvoiceColumns, "SELECT "+invoiceColumns+listed, args...)
+	if err != nil {
+		return nil, err
+	}
+	transfers, err := list(ctx, q, readTransferColumns,
+		"SELECT "+transferColumns+" FROM transfers WHERE invoice_id IN (SELECT id "+listed+") ORDER BY number", args...)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string][]transferRow{}
+	for _, t := range transfers {
+		of[t.invoiceID] = append(of[t.invoiceID], t)
+	}
+	records := make([]record, len(rows))
+	for i, row := range rows {
+		records[i] = record{row: row, transfers: of[row.id]}
+	}
+	return records, nil
+}
+
+// InvoiceTo implements invoice.Storage.
+func (s *Storage) InvoiceTo(ctx context.Context, network chain.ID, script string) (string, error) {
+	id, err := answer(ctx, s.read, func(ctx context.Context, q querier) (id string, err error) {
+		err = q.QueryRowContext(ctx, "SELECT invoice_id FROM destinations WHERE network = $1 AND script = $2", string(network), script).Scan(&id)
+		return id, err
+	})
+	if err != nil {
+		return "", notFound(err, "find invoice of a script on", string(network))
+	}
+	return id, nil
+}

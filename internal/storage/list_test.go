@@ -1,0 +1,185 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/storage"
+)
+
+// CASES C77: invoices of one millisecond stand each at one place, and those that
+// are made while somebody walks move none of them.
+func TestInvoices_of_one_moment_are_listed_once_each(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		const invoices, page = 57, 10
+		var group sync.WaitGroup
+		for i := range invoices {
+			group.Go(func() { create(t, s, creation(fmt.Sprintf("i%02d", i*37%invoices), "shop")) })
+		}
+		group.Wait()
+		f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
+		var got []string
+		var after invoice.Place
+		for n := 0; ; n++ {
+			list, err := s.Invoices(t.Context(), f, after, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, inv := range list {
+				got = append(got, inv.ID)
+			}
+			if len(list) < page {
+				break
+			}
+			after = list[page-1].Place()
+			c := creation(fmt.Sprintf("z%d", n), "shop") // before all of them, as it comes last
+			create(t, s, c)
+		}
+		want := make([]string, invoices)
+		for i := range want {
+			want[i] = fmt.Sprintf("i%02d", invoices-1-i)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("walked (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestInvoices_filters(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		make := func(id, shop string, change func(*invoice.Invoice)) {
+			c := creation(id, shop)
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				inv, err := build(next)
+				if err == nil && change != nil {
+					change(inv)
+				}
+				return inv, err
+			}
+			create(t, s, c)
+		}
+		make("a", "shop", nil)
+		make("b", "shop", func(inv *invoice.Invoice) { inv.CreatedAt = noon.Add(time.Millisecond) })
+		make("c", "shop", func(inv *invoice.Invoice) { inv.CreatedAt, inv.Terms.OrderID = noon.Add(time.Hour), "1042" })
+		make("d", "shop", func(inv *invoice.Invoice) {
+			inv.CreatedAt, inv.Standing.Status = noon.Add(2*time.Hour), invoice.Paid
+		})
+		make("t", "shop", func(inv *invoice.Invoice) { inv.Mode = invoice.Test })
+		make("o", "bakery", nil)
+		all := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
+		with := func(change func(*invoice.Filter)) invoice.Filter {
+			f := all
+			change(&f)
+			return f
+		}
+		for _, tt := range []struct {
+			name   string
+			filter invoice.Filter
+			want   string
+		}{
+			{"all, newest first", all, "d c b a"},
+			{"test invoices apart", with(func(f *invoice.Filter) { f.Mode = invoice.Test }), "t"},
+			{"of another merchant", with(func(f *invoice.Filter) { f.MerchantID = "bakery" }), "o"},
+			{"of a status", with(func(f *invoice.Filter) { f.Status = invoice.Paid }), "d"},
+			{"of an order", with(func(f *invoice.Filter) { f.OrderID = "1042" }), "c"},
+			{"from a millisecond on", with(func(f *invoice.Filter) { f.From = noon.Add(time.Millisecond) }), "d c b"},
+			{"up to a time", with(func(f *invoice.Filter) { f.To = noon.Add(time.Hour) }), "b a"},
+			{"none", with(func(f *invoice.Filter) { f.OrderID = "'; DROP TABLE invoices; --" }), ""},
+		} {
+			list, err := s.Invoices(t.Context(), tt.filter, invoice.Place{}, 10)
+			var ids []string
+			for _, inv := range list {
+				ids = append(ids, inv.ID)
+				if !tt.filter.Lets(inv) {
+					t.Errorf("%s: the filter does not let %s through", tt.name, inv.ID)
+				}
+			}
+			if got := strings.Join(ids, " "); err != nil || got != tt.want {
+				t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
+			}
+		}
+	})
+}
+
+func TestInvoices_have_their_transfers(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		var want []*invoice.Invoice
+		for i, id := range []string{"a", "b", "c"} {
+			create(t, s, creation(id, "shop"))
+			inv, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+				for n := range i {
+					inv.Transfers = append(inv.Transfers, invoice.Transfer{
+						ID: fmt.Sprintf("%s:%d", id, n), Network: "bitcoin", Tx: id, Asset: "BTC", Script: "s", Amount: money.FromCents(int64(n+1), money.BTC),
+						Presence: invoice.Present, FirstSeen: noon,
+					})
+				}
+				inv.Refund = invoice.Refund{Asset: "BTC", Address: "bc1q" + id}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, inv)
+		}
+		slices.Reverse(want)
+		got, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Place{}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("listed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestInvoiceTo(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		if got, err := s.InvoiceTo(t.Context(), "ethereum", "shop/ETH/0"); got != "a" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		for _, network := range []chain.ID{"base", "bitcoin"} {
+			if _, err := s.InvoiceTo(t.Context(), network, "shop/ETH/0"); !errors.Is(err, invoice.ErrNotFound) {
+				t.Errorf("on %s: %v", network, err)
+			}
+		}
+	})
+}
+
+func TestUpdateInvoice_keeps_evidence(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		requote := func(fault error) error {
+			_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+				q := inv.Quote()
+				q.Number, q.From, q.Until, q.Evidence = 2, noon.Add(time.Hour), noon.Add(2*time.Hour), "name"
+				inv.Quotes, inv.Evidence = append(inv.Quotes, q), `{"source":"test"}`
+				return fault
+			})
+			return err
+		}
+		if err := requote(invoice.ErrState); !errors.Is(err, invoice.ErrState) {
+			t.Fatal(err)
+		}
+		if _, err := s.Evidence(t.Context(), "name"); !errors.Is(err, invoice.ErrNotFound) {
+			t.Errorf("after a refusal: %v", err)
+		}
+		if err := requote(nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Evidence(t.Context(), "name"); got != `{"source":"test"}` || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}

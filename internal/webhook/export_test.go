@@ -1,0 +1,4 @@
+package webhook
+
+// NextTry is nextTry, for tests of the schedule alone.
+var NextTry = nextTry

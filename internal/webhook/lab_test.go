@@ -1,0 +1,315 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/guard"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/seal"
+	"chequer/internal/server"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/webhook"
+)
+
+// onBoth runs a test on both engines, with a clock that stands until it is moved.
+func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	t.Parallel()
+	for name, fresh := range map[string]func(testing.TB) string{"sqlite": file, "postgres": storagetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newLab(t, fresh(t), &clock{at: noon}))
+		})
+	}
+}
+
+func file(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chequer.db") }
+
+// lab is a merchant with a worker on real storage.
+type lab struct {
+	t         testing.TB
+	url       string
+	storage   *storage.Storage
+	clock     timer
+	endpoints *merchant.Endpoints
+	worker    *webhook.Worker
+	dialer    *counter
+	log       *journal
+	made      atomic.Int64
+}
+
+// counter counts the connections that a dialer is asked for.
+type counter struct {
+	webhook.Dialer
+	dials atomic.Int64
+}
+
+func (c *counter) Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error) {
+	c.dials.Add(1)
+	return c.Dialer.Dial(ctx, target, hostport)
+}
+
+// open are the networks that the receivers of these tests stand in.
+var open = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+
+func newLab(t testing.TB, url string, c timer) *lab {
+	t.Helper()
+	l := &lab{t: t, url: url, clock: c, log: &journal{}}
+	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.storage, err = storage.Open(context.Background(), url, box, storage.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.storage.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	err = l.storage.CreateMerchant(context.Background(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon})
+	if err != nil && err != merchant.ErrExists {
+		t.Fatal(err)
+	}
+	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: l.storage, Check: open.Check, EncodeTest: server.EncodeTest, Now: c.now, Token: l.token,
+	})
+	l.connect(&guard.Dialer{Policy: open, Resolver: net.DefaultResolver}, nil)
+	return l
+}
+
+// connect makes the worker, which connects by a dialer.
+func (l *lab) connect(d webhook.Dialer, certificates *tls.Config) {
+	l.dialer = &counter{Dialer: d}
+	l.worker = webhook.New(webhook.Config{
+		Storage: l.storage, Dialer: l.dialer, TLS: certificates, Now: l.clock.now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
+	})
+}
+
+// token makes texts that differ.
+func (l *lab) token(length int) string { return fmt.Sprintf("%0*d", length, l.made.Add(1)) }
+
+// endpoint makes a live endpoint for events of some types.
+func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
+	l.t.Helper()
+	e, err := l.endpoints.Create(context.Background(), "m", merchant.Live, url, events)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return e
+}
+
+// order makes an invoice, with its event.
+func (l *lab) order(id string) {
+	l.t.Helper()
+	price, now := money.FromCents(1250, money.EUR), l.clock.now()
+	_, _, err := l.storage.CreateInvoice(context.Background(), invoice.Creation{MerchantID: "m", At: now, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
+		return &invoice.Invoice{
+			ID: id, MerchantID: "m", Mode: invoice.Live, Version: 1, CreatedAt: now,
+			Terms: invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
+			Standing: invoice.Standing{
+				Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR),
+			},
+			Quotes: []invoice.Quote{{Number: 1, From: now, Until: now.Add(15 * time.Minute), Due: price}},
+			Events: []invoice.Event{l.event(id, invoice.EventCreated, 1)},
+		}, nil
+	}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// happen has an event happen to an invoice.
+func (l *lab) happen(id string, types ...invoice.EventType) {
+	l.t.Helper()
+	for _, e := range types {
+		_, err := l.storage.UpdateInvoice(context.Background(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Version++
+			inv.Events = append(inv.Events, l.event(id, e, inv.Version))
+			return nil
+		})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+func (l *lab) event(invoiceID string, e invoice.EventType, version int64) invoice.Event {
+	id := fmt.Sprintf("evt_%s_%d", invoiceID, version)
+	return invoice.Event{
+		ID: id, Type: e, Version: version, CreatedAt: l.clock.now(),
+		Body: fmt.Appendf(nil, `{"id":"%s","type":"%s","version":%d,"foreign_id":"%s"}`, id, e, version, invoiceID),
+	}
+}
+
+// send sends all that is due now.
+func (l *lab) send() {
+	l.t.Helper()
+	for before := int64(-1); before < l.dialer.dials.Load(); {
+		before = l.dialer.dials.Load()
+		if err := l.worker.Step(context.Background()); err != nil {
+			l.t.Fatal(err)
+		}
+		l.worker.Wait()
+	}
+}
+
+// run moves the clock minute by minute and sends what is due.
+func (l *lab) run(minutes int) {
+	l.t.Helper()
+	for range minutes {
+		l.clock.move(time.Minute)
+		l.send()
+	}
+}
+
+// delivery reads what became of an event.
+func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try) {
+	l.t.Helper()
+	d, tries, err := l.endpoints.Delivery(context.Background(), e, eventID)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return d, tries
+}
+
+// timer is a clock, and how it is moved.
+type timer interface {
+	now() time.Time
+	move(by time.Duration)
+}
+
+// bubble is the clock of a synctest bubble.
+type bubble struct{}
+
+func (bubble) now() time.Time        { return time.Now().Truncate(time.Millisecond) }
+func (bubble) move(by time.Duration) { time.Sleep(by) }
+
+// clock is a clock that stands until it is moved.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) move(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(by)
+}
+
+// journal is a log that is looked into while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) says(words string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Contains(j.text.String(), words)
+}
+
+// received is a request as a receiver got it.
+type received struct {
+	id     string
+	header http.Header
+	body   []byte
+}
+
+// receiver is a shop's server. It answers 200 unless it is told otherwise.
+type receiver struct {
+	url string
+
+	mu    sync.Mutex
+	got   []received
+	reply func(w http.ResponseWriter, r received)
+	wake  chan struct{} // when something came
+}
+
+func newReceiver(t testing.TB) *receiver {
+	t.Helper()
+	r := &receiver{wake: make(chan struct{}, 1)}
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	r.url = s.URL + "/hook?token=hush"
+	return r
+}
+
+// ServeHTTP implements http.Handler.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	got := received{id: request.Header.Get("X-Processing-Event-Id"), header: request.Header, body: body}
+	r.mu.Lock()
+	r.got = append(r.got, got)
+	reply := r.reply
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+	if reply != nil {
+		reply(w, got)
+	}
+}
+
+// answer has the receiver answer with a status from now on.
+func (r *receiver) answer(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reply = func(w http.ResponseWriter, _ received) { w.WriteHeader(status) }
+}
+
+// await returns when so many requests came.
+func (r *receiver) await(ctx context.Context, n int) {
+	for len(r.all()) < n {
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ids are those of the events that came, in order.
+func (r *receiver) ids() (list []string) {
+	for _, g := range r.all() {
+		list = append(list, g.id)
+	}
+	return list
+}
+
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]received{}, r.got...)
+}

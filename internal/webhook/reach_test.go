@@ -1,0 +1,87 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"chequer/internal/guard"
+	"chequer/internal/merchant"
+)
+
+// names are a resolver whose answers change: each look-up takes the next, and the
+// last one stays.
+type names struct {
+	answers []string
+	asked   atomic.Int64
+}
+
+func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	i := min(int(n.asked.Add(1)), len(n.answers)) - 1
+	return []netip.Addr{netip.MustParseAddr(n.answers[i])}, nil
+}
+
+// TestWorker_checks_certificates is a receiver with a certificate for example.com
+// of an authority of its own.
+func TestWorker_checks_certificates(t *testing.T) {
+	t.Parallel()
+	r := &receiver{wake: make(chan struct{}, 1)}
+	s := httptest.NewTLSServer(r)
+	defer s.Close()
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	known := x509.NewCertPool()
+	known.AddCert(s.Certificate())
+	for name, test := range map[string]struct {
+		host  string
+		trust *x509.CertPool
+		state merchant.DeliveryState
+		fault string
+	}{
+		"right name":        {"example.com", known, merchant.DeliveryDone, ""},
+		"wrong name":        {"shop.example", known, merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate is valid for example.com"},
+		"unknown authority": {"example.com", x509.NewCertPool(), merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
+	} {
+		l := newLab(t, file(t), &clock{at: noon})
+		l.connect(&guard.Dialer{Policy: open, Resolver: &names{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
+		e := l.endpoint("https://" + test.host + ":" + port + "/")
+		l.order("a")
+		l.send()
+		d, _ := l.delivery(e, "evt_a_1")
+		if d.State != test.state || !strings.HasPrefix(d.LastFault, test.fault) || test.fault == "" && d.LastFault != "" {
+			t.Errorf("%s: got %+v, want %s, %q", name, d, test.state, test.fault)
+		}
+	}
+}
+
+// TestWorker_judges_a_name_at_every_try is a name that leads to the shop at first,
+// and into the operator's network then.
+func TestWorker_judges_a_name_at_every_try(t *testing.T) {
+	t.Parallel()
+	inside := newReceiver(t)
+	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(inside.url, "http://"), "/hook?token=hush"))
+	l := newLab(t, file(t), &clock{at: noon})
+	resolver := &names{answers: []string{"127.8.8.8", "127.0.0.1"}}
+	policy := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.8.0.0/16")}}
+	l.connect(&guard.Dialer{Policy: policy, Resolver: resolver}, nil)
+	e := l.endpoint("http://shop.example:" + port + "/")
+	l.order("a")
+	l.send()
+	l.run(1)
+	l.run(5)
+	d, tries := l.delivery(e, "evt_a_1")
+	if len(tries) != 3 || !strings.Contains(tries[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server" {
+		t.Errorf("got %+v, want the first try refused by the port and the others by us", tries)
+	}
+	if got := inside.ids(); got != nil {
+		t.Errorf("got %q at the server inside", got)
+	}
+	if asked := resolver.asked.Load(); asked != 3 {
+		t.Errorf("the name was looked up %d times in 3 tries", asked)
+	}
+}

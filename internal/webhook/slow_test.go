@@ -1,0 +1,224 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chequer/internal/guard"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// pipes is a network within this process, on which time can be made up: each host
+// is a function that has the other end of a connection.
+type pipes struct {
+	mu    sync.Mutex
+	hosts map[string]func(net.Conn)
+}
+
+func (p *pipes) Dial(_ context.Context, _ guard.Target, hostport string) (net.Conn, error) {
+	p.mu.Lock()
+	serve := p.hosts[hostport]
+	p.mu.Unlock()
+	if serve == nil {
+		return nil, errors.New("connection refused")
+	}
+	one, other := net.Pipe()
+	go serve(other)
+	return one, nil
+}
+
+// hang takes everything and never answers.
+func hang(conn net.Conn) {
+	buffer := make([]byte, 1<<16)
+	for {
+		if _, err := conn.Read(buffer); err != nil {
+			conn.Close()
+			return
+		}
+	}
+}
+
+// asked returns when a request has begun, and takes the rest of it.
+func asked(conn net.Conn) {
+	if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
+		go hang(conn)
+	}
+}
+
+// drip answers one byte of a header every five seconds.
+func drip(conn net.Conn) {
+	asked(conn)
+	for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: 1\r\n\r\n") {
+		if _, err := conn.Write([]byte{b}); err != nil {
+			return
+		}
+		time.Sleep(5 * time.Second)
+	}
+}
+
+// trickle answers 200 with a body that never ends.
+func trickle(conn net.Conn) {
+	asked(conn)
+	text := "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+	for {
+		if _, err := conn.Write([]byte(text)); err != nil {
+			return
+		}
+		text = "."
+		time.Sleep(time.Second)
+	}
+}
+
+// alive is a server with a handler.
+func alive(h http.Handler) func(net.Conn) {
+	return func(conn net.Conn) {
+		l := &once{conn: conn, closed: make(chan struct{})}
+		s := &http.Server{Handler: h, ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				l.Close()
+			}
+		}}
+		_ = s.Serve(l)
+	}
+}
+
+// once is a listener that has one connection.
+type once struct {
+	conn   net.Conn
+	closed chan struct{}
+	close  sync.Once
+}
+
+func (o *once) Accept() (net.Conn, error) {
+	if c := o.conn; c != nil {
+		o.conn = nil
+		return c, nil
+	}
+	<-o.closed
+	return nil, net.ErrClosed
+}
+
+func (o *once) Close() error {
+	o.close.Do(func() { close(o.closed) })
+	return nil
+}
+
+func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
+
+// within runs a test in a bubble, on SQLite and a network of pipes.
+func within(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
+	t.Helper()
+	database := file(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, database, bubble{})
+		p := &pipes{hosts: map[string]func(net.Conn){}}
+		l.connect(p, nil)
+		test(t, l, p)
+		time.Sleep(time.Minute) // until every connection has noticed that it is closed
+	})
+}
+
+func TestWorker_waits_ten_seconds_at_most(t *testing.T) {
+	for name, test := range map[string]struct {
+		serve func(net.Conn)
+		state merchant.DeliveryState
+		fault string
+	}{
+		"for an answer":            {hang, merchant.DeliveryPending, "no answer within 10 seconds"},
+		"for headers":              {drip, merchant.DeliveryPending, "no answer within 10 seconds"},
+		"for the end of an answer": {trickle, merchant.DeliveryDone, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			within(t, func(t *testing.T, l *lab, p *pipes) {
+				p.hosts["127.0.0.1:1"] = test.serve
+				e := l.endpoint("http://127.0.0.1:1/")
+				l.order("a")
+				if err := l.worker.Step(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				l.worker.Wait()
+				d, tries := l.delivery(e, "evt_a_1")
+				if d.State != test.state || d.LastFault != test.fault || len(tries) != 1 || tries[0].Duration != 10*time.Second {
+					t.Errorf("got %+v, %+v, want %s, %q after 10 s", d, tries, test.state, test.fault)
+				}
+			})
+		})
+	}
+}
+
+// TestWorker_is_not_held_up has 60 endpoints that never answer, ten that refuse,
+// and one that is well; nothing is known of them at first, and then it is.
+func TestWorker_is_not_held_up(t *testing.T) {
+	within(t, func(t *testing.T, l *lab, p *pipes) {
+		for i := range 70 {
+			host := fmt.Sprintf("127.0.1.%d:1", i)
+			if i < 60 {
+				p.hosts[host] = hang
+			}
+			l.endpoint("http://" + host + "/")
+		}
+		well := &receiver{wake: make(chan struct{}, 1)}
+		p.hosts["127.0.0.1:1"] = alive(well)
+		l.endpoint("http://127.0.0.1:1/", "invoice.paid", "invoice.reverted")
+		for i := range 20 {
+			l.order(fmt.Sprint("i", i))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.worker.Run(ctx) }()
+		for round, event := range []invoice.EventType{invoice.EventPaid, invoice.EventReverted} {
+			for i := range 20 {
+				l.happen(fmt.Sprint("i", i), event)
+			}
+			began := time.Now()
+			well.await(ctx, (round+1)*20)
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("round %d: the healthy endpoint got its events after %s", round, took)
+			}
+			time.Sleep(15 * time.Second)
+		}
+		began := time.Now()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("it ended after %s", took)
+		}
+	})
+}
+
+// TestWorker_leaves_alone_who_asks_for_it has an endpoint that is busy.
+func TestWorker_leaves_alone_who_asks_for_it(t *testing.T) {
+	within(t, func(t *testing.T, l *lab, p *pipes) {
+		busy := &receiver{wake: make(chan struct{}, 1)}
+		busy.reply = func(w http.ResponseWriter, _ received) {
+			w.Header().Set("Retry-After", "300")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		p.hosts["127.0.0.1:1"] = alive(busy)
+		l.endpoint("http://127.0.0.1:1/")
+		l.order("a")
+		l.send()
+		l.order("b")
+		l.clock.move(299 * time.Second)
+		l.send()
+		if got := busy.ids(); len(got) != 1 {
+			t.Errorf("before the time is over: got %q", got)
+		}
+		busy.answer(http.StatusOK)
+		l.clock.move(time.Second)
+		l.send()
+		if got := busy.ids(); len(got) != 3 {
+			t.Errorf("after it: got %q, want both events", got)
+		}
+	})
+}

@@ -1,0 +1,448 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/signature"
+)
+
+func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		e := l.endpoint(r.url)
+		l.order("a")
+		l.send()
+		e2, err := l.endpoints.Rotate(t.Context(), "m", e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.happen("a", invoice.EventPending)
+		l.send()
+		e3, err := l.endpoints.Finish(t.Context(), "m", e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.happen("a", invoice.EventPaid)
+		l.send()
+		if e3.Key != e2.NextKey || e3.Secret != e2.NextSecret || e3.Rotating() {
+			t.Errorf("after a rotation: got %+v, want the next pair of %+v", e3, e2)
+		}
+		got := r.all()
+		if len(got) != 3 {
+			t.Fatalf("got %d requests, want 3", len(got))
+		}
+		for i, secrets := range [][]string{{e.Secret}, {e.Secret, e2.NextSecret}, {e2.NextSecret}} {
+			version := i + 1
+			types := []invoice.EventType{invoice.EventCreated, invoice.EventPending, invoice.EventPaid}
+			want := l.event("a", types[i], int64(version))
+			h := got[i].header
+			if !bytes.Equal(got[i].body, want.Body) || got[i].id != want.ID {
+				t.Errorf("got %s %s, want %s %s", got[i].id, got[i].body, want.ID, want.Body)
+			}
+			timestamp := strconv.FormatInt(noon.Unix(), 10)
+			if h.Get("X-Processing-Timestamp") != timestamp || h.Get("Content-Type") != "application/json" {
+				t.Errorf("got headers %v", h)
+			}
+			if key := []string{e.Key, e.Key, e3.Key}[i]; h.Get("X-Processing-Key") != key {
+				t.Errorf("got key %q, want %q", h.Get("X-Processing-Key"), key)
+			}
+			if want := hmac(t, secrets[0], want.Body); h.Get("X-Processing-Signature") != want {
+				t.Errorf("got signature %q, want %q", h.Get("X-Processing-Signature"), want)
+			}
+			var own []string
+			for _, secret := range secrets {
+				message := "chequer-event-v1\n" + timestamp + "\n" + want.ID + "\n" + digest(t, want.Body)
+				own = append(own, hmac(t, secret, []byte(message)))
+			}
+			if h.Get("X-Processing-Signature-V2") != strings.Join(own, ",") {
+				t.Errorf("got own signature %q, want %q", h.Get("X-Processing-Signature-V2"), own)
+			}
+		}
+	})
+}
+
+// hmac is HMAC-SHA512 as another program makes it.
+func hmac(t *testing.T, secret string, message []byte) string {
+	t.Helper()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		return signature.Sign(secret, message)
+	}
+	return openssl(t, message, "dgst", "-sha512", "-hmac", secret)
+}
+
+// digest is SHA-512 in hex.
+func digest(t *testing.T, message []byte) string {
+	t.Helper()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not installed")
+	}
+	return openssl(t, message, "dgst", "-sha512")
+}
+
+func openssl(t *testing.T, message []byte, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "openssl", args...)
+	c.Stdin = bytes.NewReader(message)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sum, _ := strings.Cut(strings.TrimSpace(string(out)), "= ")
+	return sum
+}
+
+// TestWorker_tries_again is a receiver that fails for half an hour while three
+// invoices are paid, and another one that never does.
+func TestWorker_tries_again(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		ill, well := newReceiver(t), newReceiver(t)
+		e := l.endpoint(ill.url)
+		l.endpoint(well.url)
+		ill.answer(http.StatusInternalServerError)
+		for _, id := range []string{"a", "b", "c"} {
+			l.order(id)
+			l.happen(id, invoice.EventPending, invoice.EventPaid)
+		}
+		l.send()
+		if got := well.ids(); len(got) != 9 {
+			t.Errorf("got %d events at the healthy receiver at once, want 9", len(got))
+		}
+		if got := ill.ids(); len(got) != 3 {
+			t.Errorf("got %q at the ill receiver, want the first event of each invoice", got)
+		}
+		l.run(29)
+		ill.answer(http.StatusNoContent)
+		failed := len(ill.ids())
+		l.order("d")
+		l.send()
+		if got := ill.ids()[failed:]; !slices.Contains(got, "evt_d_1") {
+			t.Errorf("got %q as soon as it is well, want the new event", got)
+		}
+		l.run(75)
+		for _, id := range []string{"a", "b", "c"} {
+			var order []string
+			for _, got := range ill.ids()[failed:] {
+				if strings.HasPrefix(got, "evt_"+id) && !slices.Contains(order, got) {
+					order = append(order, got)
+				}
+			}
+			if len(order) != 3 {
+				t.Errorf("got %q of invoice %s in the end, want all three", order, id)
+			}
+			for version := range 3 {
+				d, _ := l.delivery(e, fmt.Sprintf("evt_%s_%d", id, version+1))
+				if d.State != merchant.DeliveryDone {
+					t.Errorf("got %+v, want it delivered", d)
+				}
+			}
+		}
+		bodies := map[string]string{}
+		for _, got := range ill.all() {
+			if before, known := bodies[got.id]; known && before != string(got.body) {
+				t.Errorf("%s was sent as %s and %s", got.id, before, got.body)
+			}
+			bodies[got.id] = string(got.body)
+		}
+		count := len(ill.ids())
+		l.run(10)
+		if len(ill.ids()) != count || len(well.ids()) != 10 {
+			t.Errorf("got %d and %d requests later, want no more than %d and 10", len(ill.ids()), len(well.ids()), count)
+		}
+	})
+}
+
+func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		l.endpoint(r.url)
+		r.answer(http.StatusInternalServerError)
+		l.order("a")
+		l.happen("a", invoice.EventPending, invoice.EventPaid)
+		l.send()
+		l.run(17)
+		if got := r.ids(); !slices.Equal(got, []string{"evt_a_1", "evt_a_1", "evt_a_1", "evt_a_1"}) {
+			t.Errorf("within 20 minutes: got %q, want the first event alone", got)
+		}
+		l.run(4)
+		if got := r.ids()[4:]; !slices.Equal(got, []string{"evt_a_2"}) {
+			t.Errorf("after 20 minutes: got %q, want the second event", got)
+		}
+		r.answer(http.StatusOK)
+		l.run(1)
+		if got := r.ids()[5:]; !slices.Equal(got, []string{"evt_a_2", "evt_a_3"}) {
+			t.Errorf("then: got %q, want the second and the third", got)
+		}
+		l.run(15)
+		if got := r.ids()[7:]; !slices.Equal(got, []string{"evt_a_1"}) {
+			t.Errorf("in the end: got %q, want the first, which was overtaken", got)
+		}
+	})
+}
+
+func TestWorker_gives_up_after_three_days(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		r.answer(http.StatusBadGateway)
+		e := l.endpoint(r.url)
+		l.order("a")
+		l.send()
+		for range 100 {
+			d, _ := l.delivery(e, "evt_a_1")
+			if d.State != merchant.DeliveryPending {
+				break
+			}
+			l.clock.move(d.NextTryAt.Sub(l.clock.now()))
+			l.send()
+		}
+		d, tries := l.delivery(e, "evt_a_1")
+		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.now().Sub(noon) > 72*time.Hour {
+			t.Errorf("got %+v after %d tries and %s, want it given up after 26 and 72 h at most", d, len(tries), l.clock.now().Sub(noon))
+		}
+		if !l.log.says("delivery of an event given up") || l.log.says("hush") {
+			t.Errorf("got log %s, want it to say so without the URL", l.log.text.String())
+		}
+		if h, err := l.endpoints.Health(t.Context(), e); err != nil || h.Failed != 1 || !h.Failing() {
+			t.Errorf("got health %+v, error %v", h, err)
+		}
+		r.answer(http.StatusOK)
+		if err := l.endpoints.Resend(t.Context(), e, "evt_a_1"); err != nil {
+			t.Fatal(err)
+		}
+		l.send()
+		if d, _ := l.delivery(e, "evt_a_1"); d.State != merchant.DeliveryDone || d.Tries != 27 {
+			t.Errorf("sent again: got %+v, want it delivered", d)
+		}
+	})
+}
+
+// TestWorker_answers is what follows from each answer.
+func TestWorker_answers(t *testing.T) {
+	status := func(n int, header ...string) func(http.ResponseWriter, received) {
+		return func(w http.ResponseWriter, _ received) {
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(n)
+		}
+	}
+	for name, test := range map[string]struct {
+		reply  func(http.ResponseWriter, received)
+		state  merchant.DeliveryState
+		status int
+		fault  string
+		wait   time.Duration // at least, until the next try
+	}{
+		"200":                   {status(200), merchant.DeliveryDone, 200, "", 0},
+		"202":                   {status(202), merchant.DeliveryDone, 202, "", 0},
+		"204":                   {status(204), merchant.DeliveryDone, 204, "", 0},
+		"301 is not followed":   {status(301, "Location", "/elsewhere"), merchant.DeliveryPending, 301, "", time.Minute},
+		"307 is not followed":   {status(307, "Location", "http://127.0.0.1:1/"), merchant.DeliveryPending, 307, "", time.Minute},
+		"400":                   {status(400), merchant.DeliveryPending, 400, "", time.Minute},
+		"404":                   {status(404), merchant.DeliveryPending, 404, "", time.Minute},
+		"408":                   {status(408), merchant.DeliveryPending, 408, "", time.Minute},
+		"410 is the end":        {status(410), merchant.DeliveryFailed, 410, "", 0},
+		"429 with Retry-After":  {status(429, "Retry-After", "120"), merchant.DeliveryPending, 429, "", 2 * time.Minute},
+		"503 until a date":      {status(503, "Retry-After", noon.Add(time.Hour).Format(http.TimeFormat)), merchant.DeliveryPending, 503, "", time.Hour},
+		"503 with nonsense":     {status(503, "Retry-After", "-5"), merchant.DeliveryPending, 503, "", time.Minute},
+		"closed without answer": {func(http.ResponseWriter, received) { panic(http.ErrAbortHandler) }, merchant.DeliveryPending, 0, "the connection was closed without an answer", time.Minute},
+		"200, then cut": {func(w http.ResponseWriter, _ received) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "half")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, merchant.DeliveryDone, 200, "", 0},
+		"200 with a gigabyte": {func(w http.ResponseWriter, _ received) {
+			w.Header().Set("Content-Length", "1000000000")
+			for chunk := bytes.Repeat([]byte{'x'}, 1<<16); ; {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}, merchant.DeliveryDone, 200, "", 0},
+		"200 with an endless body": {func(w http.ResponseWriter, _ received) {
+			for chunk := bytes.Repeat([]byte{0, 0xff, 'x'}, 1<<14); ; {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}, merchant.DeliveryDone, 200, "", 0},
+		"headers without end": {func(w http.ResponseWriter, _ received) {
+			w.Header().Set("X-Long", strings.Repeat("x", 100<<10))
+		}, merchant.DeliveryPending, 0, "net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted", time.Minute},
+		"no HTTP": {func(w http.ResponseWriter, _ received) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				fmt.Fprint(conn, "SSH-2.0-OpenSSH\r\n\r\n")
+				conn.Close()
+			}
+		}, merchant.DeliveryPending, 0, `net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-OpenSSH"`, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, file(t), &clock{at: noon})
+			r := newReceiver(t)
+			r.reply = test.reply
+			e := l.endpoint(r.url)
+			l.order("a")
+			l.send()
+			d, tries := l.delivery(e, "evt_a_1")
+			if d.State != test.state || d.LastStatus != test.status || d.LastFault != test.fault || len(tries) != 1 || len(r.ids()) != 1 {
+				t.Errorf("got %+v after %d tries and %d requests, want %s, %d, %q after one", d, len(tries), len(r.ids()), test.state, test.status, test.fault)
+			}
+			if wait := d.NextTryAt.Sub(noon); test.wait > 0 && (wait < test.wait || wait > test.wait*11/10) {
+				t.Errorf("got the next try after %s, want %s", wait, test.wait)
+			}
+			if len(tries) == 1 && len(tries[0].Answer) > 4<<10 {
+				t.Errorf("got %d bytes kept of the answer", len(tries[0].Answer))
+			}
+		})
+	}
+}
+
+func TestWorker_keeps_what_the_receiver_said(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		r.reply = func(w http.ResponseWriter, _ received) {
+			w.Header().Set("X-Reason", "full \xffstop")
+			w.WriteHeader(http.StatusTeapot)
+			fmt.Fprint(w, "no\x00 \xff\x1b[31mcoffee\n")
+		}
+		e := l.endpoint(r.url)
+		l.order("a")
+		l.send()
+		_, tries := l.delivery(e, "evt_a_1")
+		if len(tries) != 1 {
+			t.Fatalf("got %d tries, want 1", len(tries))
+		}
+		delete(tries[0].Header, "Date")
+		want := merchant.Try{
+			Number: 1, At: noon, Status: http.StatusTeapot, Answer: "no [31mcoffee\n",
+			Header: map[string]string{"X-Reason": "full stop", "Content-Type": "application/octet-stream"},
+		}
+		delete(tries[0].Header, "Content-Length")
+		if diff := cmp.Diff(want, tries[0]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWorker_pause(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		e := l.endpoint(r.url, "invoice.paid")
+		if _, err := l.endpoints.Pause(t.Context(), "m", e.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		l.order("a")
+		l.happen("a", invoice.EventPaid)
+		if _, err := l.endpoints.Test(t.Context(), "m", e.ID); err != merchant.ErrState {
+			t.Errorf("test while it is paused: got error %v, want %v", err, merchant.ErrState)
+		}
+		l.send()
+		l.clock.move(100 * time.Hour)
+		l.send()
+		if got := r.ids(); got != nil {
+			t.Errorf("while it is paused: got %q", got)
+		}
+		if _, err := l.endpoints.Pause(t.Context(), "m", e.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		l.send()
+		if got := r.ids(); !slices.Equal(got, []string{"evt_a_2"}) {
+			t.Errorf("afterwards: got %q, want what was kept", got)
+		}
+	})
+}
+
+func TestWorker_sends_a_test_event_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		r.answer(http.StatusInternalServerError)
+		e, other := l.endpoint(r.url), newReceiver(t)
+		l.endpoint(other.url)
+		id, err := l.endpoints.Test(t.Context(), "m", e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.send()
+		l.run(5)
+		d, tries := l.delivery(e, id)
+		if len(r.ids()) != 1 || len(other.ids()) != 0 || d.State != merchant.DeliveryFailed || len(tries) != 1 {
+			t.Errorf("got %d and %d requests and %+v, want one try", len(r.ids()), len(other.ids()), d)
+		}
+		if body := string(r.all()[0].body); !strings.Contains(body, `"type":"endpoint.test"`) || !strings.Contains(body, `"payments":[]`) {
+			t.Errorf("got body %s", body)
+		}
+	})
+}
+
+func TestWorker_resends_a_range(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		e := l.endpoint(r.url, "invoice.created")
+		for i := range 12 {
+			l.order(fmt.Sprint("i", i))
+		}
+		l.send()
+		sent, err := l.endpoints.ResendAfter(t.Context(), e, 5)
+		if err != nil || sent != 7 {
+			t.Errorf("got %d sent again, error %v, want 7", sent, err)
+		}
+		l.send()
+		if got := r.ids(); len(got) != 19 {
+			t.Errorf("got %d requests, want 12 and 7 again", len(got))
+		}
+	})
+}
+
+// TestWorkers_send_each_event_once is several workers with storage of their own on
+// one database.
+func TestWorkers_send_each_event_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		r := newReceiver(t)
+		l.endpoint(r.url)
+		for i := range 30 {
+			l.order(fmt.Sprint("i", i))
+			l.happen(fmt.Sprint("i", i), invoice.EventPaid)
+		}
+		labs := []*lab{l, newLab(t, l.url, l.clock), newLab(t, l.url, l.clock)}
+		var group sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, each := range labs {
+			group.Go(func() {
+				if err := each.worker.Run(ctx); err != nil {
+					t.Errorf("run: %v", err)
+				}
+			})
+		}
+		r.await(ctx, 60)
+		cancel()
+		group.Wait()
+		times := map[string]int{}
+		for _, id := range r.ids() {
+			times[id]++
+		}
+		for id, n := range times {
+			if n != 1 {
+				t.Errorf("%s was sent %d times", id, n)
+			}
+		}
+		if len(times) != 60 {
+			t.Errorf("got %d events, want 60", len(times))
+		}
+	})
+}

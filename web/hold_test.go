@@ -1,0 +1,121 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+// requotable is an invoice for which a new price can be had.
+func requotable(change func(*api.Resource)) api.Resource {
+	r := invoice("abc")
+	r.MayRequote, r.Quotes = true, []api.Quote{{Number: 1}, {Number: 2}}
+	if change != nil {
+		change(&r)
+	}
+	return r
+}
+
+func TestHoldIsOfferedWhereItCanBeHad(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(*api.Resource)
+		where  string // of the button; empty = nowhere
+	}{
+		{"waiting, among the help", nil, ".help form.hold .btn.alt"},
+		{"held no more, first of all", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.hold:first-child .btn:not(.alt)"},
+		{"partly paid", func(r *api.Resource) { r.Status, r.DueAmount, r.PaidAmount = api.StatusPending, "13.29", "43.21" }, ".help form.hold"},
+		{"partly paid and held no more", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.PaidAmount, r.SecondsLeft = api.StatusPending, "13.29", "43.21", 0
+		}, ".act form.hold"},
+		{"expired", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 }, ".act form.hold"},
+		{"not where the service says no", func(r *api.Resource) { r.MayRequote = false }, ""},
+		{"not of a service that tells no quotes", func(r *api.Resource) { r.Quotes = nil }, ""},
+		{"not where the shop looks by hand", func(r *api.Resource) {
+			r.SecondsLeft = 0
+			for i := range r.PaymentMethods {
+				r.PaymentMethods[i].Watched = false
+			}
+		}, ""},
+		{"not of what is seen", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" }, ""},
+	} {
+		doc := document(t, get(t, pages(t, newService(requotable(tt.change)), nil), "/invoice/abc?m=EURC-BASE"))
+		forms := doc.Find("form.hold")
+		if tt.where == "" {
+			if forms.Length() != 0 {
+				t.Errorf("%s: offered", tt.name)
+			}
+			continue
+		}
+		if forms.Length() != 1 || doc.Find(tt.where).Length() != 1 {
+			t.Errorf("%s: %d forms, %d at %s", tt.name, forms.Length(), doc.Find(tt.where).Length(), tt.where)
+		}
+		got := fmt.Sprint(forms.AttrOr("action", ""), " ", forms.AttrOr("method", ""), " ", forms.Find("[name=quote]").AttrOr("value", ""), " ", forms.Find("[name=m]").AttrOr("value", ""))
+		if want := "/invoice/abc/quote post 2 EURC-BASE"; got != want {
+			t.Errorf("%s: form %s, want %s", tt.name, got, want)
+		}
+	}
+}
+
+func TestHoldAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		form    url.Values
+		refusal error
+		status  int
+		to      string
+		words   string
+	}{
+		{"done", url.Values{"quote": {"2"}}, nil, 303, "/invoice/abc", ""},
+		{"keeps the method", url.Values{"quote": {"2"}, "m": {"EURC-BASE"}}, nil, 303, "/invoice/abc?m=EURC-BASE", ""},
+		{"no rate", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "no_rate"}, 303, "/invoice/abc?hold=no_rate", "no price at the moment"},
+		{"too little", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "too_little_due"}, 303, "/invoice/abc?hold=too_little_due", "less than the networks carry"},
+		{"not now", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?hold=changed", "does not fit any more"},
+		{"a form that is none of ours", url.Values{"quote": {"x"}}, nil, 422, "", ""},
+		{"a service that has no such thing", url.Values{"quote": {"2"}}, client.ErrUnsupported, 404, "", ""},
+		{"our key is refused", url.Values{"quote": {"2"}}, &client.Error{Status: 403}, 500, "", ""},
+	} {
+		s := newService(requotable(nil))
+		s.refusal = tt.refusal
+		h := pages(t, s, nil)
+		response := post(t, h, "/invoice/abc/quote", tt.form, nil)
+		if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.to {
+			t.Errorf("%s: %d to %q, want %d to %q", tt.name, response.StatusCode, got, tt.status, tt.to)
+		}
+		if tt.words != "" && !strings.Contains(document(t, get(t, h, tt.to)).Find(`.note[role=alert]`).Text(), tt.words) {
+			t.Errorf("%s: the page does not say %q", tt.name, tt.words)
+		}
+		if tt.status == 303 && (len(s.requoted) != 1 || s.requoted[0].Quote != 2) {
+			t.Errorf("%s: asked %v", tt.name, s.requoted)
+		}
+	}
+}
+
+func TestDecisionsAreLimited(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(requotable(nil)), func(c *web.Config) { c.PostsPerMinute = 1 })
+	var last int
+	for range 4 {
+		last = post(t, h, "/invoice/abc/quote", url.Values{"quote": {"2"}}, nil).StatusCode
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the fourth at once: %d", last)
+	}
+	for _, target := range []string{"/invoice/abc/quote", "/invoice/abc/refund"} {
+		if got := get(t, h, target); got.StatusCode != 303 || got.Header.Get("Location") != "/invoice/abc" {
+			t.Errorf("GET %s: %d", target, got.StatusCode)
+		}
+	}
+	from := post(t, h, "/invoice/abc/refund", url.Values{}, map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"})
+	if from.StatusCode != http.StatusForbidden {
+		t.Errorf("from another site: %d", from.StatusCode)
+	}
+}

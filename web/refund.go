@@ -1,0 +1,144 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/views"
+)
+
+// refund notes where the shopper wants money back, and leads back to the page; an
+// address that is none stands in the form again, with what is wrong with it.
+func (h *Handler) refund(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	request := api.RefundRequest{Currency: c.FormValue("currency"), Address: strings.TrimSpace(c.FormValue("address"))}
+	err = errNoAddress
+	if request.Address != "" {
+		err = h.config.Client.SetRefundAddress(ctx, id, request)
+	}
+	refused, ok := errors.AsType[*client.Error](err)
+	switch {
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id)+"#refund")
+	case !ok || refused.Status != http.StatusBadRequest && refused.Status != http.StatusConflict:
+		return fmt.Errorf("set refund address: %w", err)
+	}
+	snapshot, err := h.config.Client.Invoice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	page := h.paymentPage(snapshot, "", false)
+	refuseRefund(&page, refused, request)
+	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
+}
+
+// backToInvoice is for who looks at an address that a form is sent to.
+func (h *Handler) backToInvoice(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id))
+}
+
+// errNoAddress is a form without an address.
+var errNoAddress = &client.Error{Status: http.StatusBadRequest, Message: "Enter an address."}
+
+// refuseRefund shows a form again that was refused. A private key is not shown to
+// anybody who looks over the shoulder.
+func refuseRefund(p *views.Payment, refused *client.Error, r api.RefundRequest) {
+	words := sentence(strings.TrimSuffix(refused.Message, ".")) + "."
+	if rest, about := strings.CutPrefix(refused.Message, "address is "); about {
+		words = "This is " + strings.TrimSuffix(rest, ".") + "."
+	}
+	p.Title = "Error: " + p.Title
+	if p.Refund.Action == "" { // there is nothing to be asked any more
+		p.Refusal = words
+		return
+	}
+	p.Refund.Error = words
+	if refused.Code != "private_key" {
+		p.Refund.Address = r.Address
+	}
+	for i := range p.Refund.Currencies {
+		p.Refund.Currencies[i].Chosen = p.Refund.Currencies[i].Code == r.Currency
+	}
+}
+
+// showRefund asks where money should go back to when there is too much of it, too
+// little or too late, or shows what the shopper said.
+func showRefund(p *views.Payment, r api.Resource, s scene) {
+	came := currencies(r)
+	if len(came) == 0 || !asksRefund(r) {
+		return
+	}
+	if r.RefundAddress != "" {
+		p.Refund = views.Refund{
+			Saved: r.RefundAddress, SavedParts: views.AddressGroups(r.RefundAddress), Label: "Refund address for " + unit(r, r.RefundCurrency),
+			Hint: "Saved. Only " + s.shop + " can change it.",
+		}
+		return
+	}
+	p.Refund = views.Refund{
+		Action: s.self + "/refund", Heading: "If it is sent back to you, where to?", Label: "Your address", Currencies: came,
+		Hint: "An address of your own wallet. You can give it once; after that only " + s.shop + " can change it.",
+	}
+	p.Leave = false // nobody is taken away while writing
+	if has(r, api.ExceptionOverpaid) {
+		p.Refund.Heading = "Where should the extra go?"
+	}
+	if len(came) == 1 {
+		p.Refund.Label = refundLabel(r, came[0].Code)
+	}
+}
+
+// asksRefund tells whether money may have to go back.
+func asksRefund(r api.Resource) bool {
+	switch r.Status {
+	case api.StatusExpired:
+		return has(r, api.ExceptionLate) || !isZero(r.PaidAmount)
+	case api.StatusDeclined:
+		return true
+	}
+	return has(r, api.ExceptionOverpaid) || has(r, api.ExceptionLate)
+}
+
+// currencies are the currencies that money came in by, each once.
+func currencies(r api.Resource) []views.Currency {
+	var list []views.Currency
+	for _, t := range r.Payments {
+		there := t.State != "dust" && onNetwork(t)
+		if there && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
+			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, t.CryptoCurrency)})
+		}
+	}
+	if len(list) > 0 {
+		list[0].Chosen = true
+	}
+	return list
+}
+
+// refundLabel says what kind of address is asked for.
+func refundLabel(r api.Resource, code string) string {
+	for _, m := range r.PaymentMethods {
+		switch {
+		case m.CryptoCurrency != code:
+		case m.ChainID != "":
+			return "Your address on " + m.NetworkName
+		default:
+			return "Your " + methodLabel(m) + " address"
+		}
+	}
+	return "Your " + code + " address"
+}
