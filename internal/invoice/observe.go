@@ -95,7 +95,8 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	if t.Tx == "" {
 		t.Tx = now.Tx
 	}
-	t.Old = t.Sighted && t.FirstSeen.Before(inv.CreatedAt)
+	// What was found to be older stays so, also when the birth block leaves the chain.
+	t.Old = (t.Sighted || t.Old) && t.FirstSeen.Before(inv.CreatedAt)
 	if now.Block == nil {
 		t.Block, t.Confirmations = nil, 0
 		return
