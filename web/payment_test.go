@@ -189,7 +189,7 @@ func TestPaymentPage(t *testing.T) {
 		{"one that we look at does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
 		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
 		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
-		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 4},
+		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 6},
 		{"demo rates are marked", "/invoice/abc", test, `.test:contains("demo rates")`, 1},
 		{"paid leads back to the shop", "/invoice/abc", paid, `a#return[href="https://shop.example/thanks?order=1042&invoice=abc"]`, 1},
 		{"paid is final", "/invoice/abc", paid, `#live[data-final]`, 1},
