@@ -423,3 +423,35 @@ func TestNewestEvents(t *testing.T) {
 		}
 	})
 }
+
+func TestAttempts(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: "other", Name: "Other", CreatedAt: noon}); err != nil {
+			t.Fatal(err)
+		}
+		other := newEndpoint("o")
+		other.MerchantID = "other"
+		addEndpoints(t, s, newEndpoint("e"), other)
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "other"))
+		for _, id := range []string{"e", "o"} {
+			claims, _ := claim(t, s, id, noon, 1)
+			save(t, s, claims[0], noon, 500, again(noon.Add(time.Minute)))
+		}
+		claims, _ := claim(t, s, "e", noon.Add(time.Minute), 1)
+		save(t, s, claims[0], noon.Add(time.Minute), 204, done)
+		for since, want := range map[time.Time][]int{noon: {500, 204}, noon.Add(time.Second): {204}, noon.Add(time.Hour): nil} {
+			got, err := s.Attempts(t.Context(), "shop", since)
+			var statuses []int
+			for _, a := range got {
+				statuses = append(statuses, a.Status)
+				if a.EndpointID != "e" || a.InvoiceID != "a" || a.EventType != "invoice.created" || a.State != merchant.DeliveryDone {
+					t.Errorf("got %+v", a)
+				}
+			}
+			if err != nil || cmp.Diff(want, statuses) != "" {
+				t.Errorf("since %s: got %v, error %v, want %v", since, statuses, err, want)
+			}
+		}
+	})
+}
