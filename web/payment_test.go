@@ -117,6 +117,25 @@ var states = []struct {
 	},
 }
 
+// TestTestMoneyIsMarkedInEveryState looks for the mark and the tools, which live
+// money never has.
+func TestTestMoneyIsMarkedInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, tt := range states {
+		for mode, want := range map[string]int{"test": 1, "live": 0} {
+			doc := page(t, func(r *api.Resource) {
+				tt.change(r)
+				r.Mode = mode
+			})
+			for _, selector := range []string{`aside.test:contains("no real money")`, "#simulate #sim-exact", "#simulate #sim-hour"} {
+				if got := doc.Find(selector).Length(); got != want {
+					t.Errorf("%s, %s: %d of %s, want %d", tt.name, mode, got, selector, want)
+				}
+			}
+		}
+	}
+}
+
 // wrongAsset is money in something that the invoice does not offer.
 func wrongAsset(code, symbol, network, amount string) api.Payment {
 	return api.Payment{
