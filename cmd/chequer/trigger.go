@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -77,11 +78,34 @@ func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) 
 	for _, action := range actions {
 		step := r
 		step.Action = action
-		if err := at.Simulate(ctx, id, step); err != nil {
+		if err := at.act(ctx, id, step, len(actions) > 1); err != nil {
 			return client.Snapshot{}, fmt.Errorf("%s of invoice %s: %w", action, id, err)
 		}
 	}
 	return at.Invoice(ctx, id)
+}
+
+// triggerPatience is how long what was done to an invoice may take to be seen.
+const triggerPatience = 10 * time.Second
+
+// act has one thing happen. Where it follows another it may come too early: then it
+// is done when the server has seen that.
+func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, follows bool) error {
+	late := time.After(triggerPatience)
+	for {
+		err := at.Simulate(ctx, id, r)
+		refused, ok := errors.AsType[*client.Error](err)
+		if !follows || !ok || refused.Code != "nothing_to_do" {
+			return err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-late:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // order makes a test invoice. A live key makes none: it would be about money.
