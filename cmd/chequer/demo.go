@@ -27,8 +27,8 @@ func (s *shell) demo() *cobra.Command {
 				return err
 			}
 			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s.\n\n",
-				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir)
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s: other commands find it by CHEQUER_DATA_DIR=%s.\n\n",
+				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, cfg.DataDir)
 			return runUntilDone(c.Context(), a)
 		},
 	}

@@ -28,6 +28,9 @@ func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks 
 		about := "network " + string(l.ID())
 		if _, watched := l.Network.(chain.Scanner); !watched {
 			level, says := unwatched(l, cfg)
+			if level == LevelFail && someWatched(networks, wallets) { // it may be so on purpose
+				level = LevelWarn
+			}
 			say(level, about, "%s", says)
 			continue
 		}
@@ -48,6 +51,14 @@ func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks 
 		}
 		sayHealth(running.Networks[i], about, say)
 	}
+}
+
+// someWatched tells whether there is a network that some wallet can be paid on.
+func someWatched(networks []live, wallets []merchant.Wallet) bool {
+	return slices.ContainsFunc(networks, func(l live) bool {
+		_, watched := l.Network.(chain.Scanner)
+		return watched && slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == l.wallet() })
+	})
 }
 
 // notRunning says that the doctor cannot tell how a network is scanned.

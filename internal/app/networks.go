@@ -175,7 +175,7 @@ func (c *Core) mustLookStill(ctx context.Context, all []live) error {
 	}
 	var says []string
 	for _, network := range slices.Sorted(maps.Keys(open)) {
-		says = append(says, fmt.Sprintf("%s (%d open invoices)", network, open[network]))
+		says = append(says, fmt.Sprintf("%s (%s)", network, plural(open[network], "open invoice")))
 	}
 	for _, network := range slices.Sorted(maps.Keys(coins)) {
 		says = append(says, fmt.Sprintf("%s in its own coin (%d open invoices)", network, coins[network]))

@@ -24,9 +24,11 @@ const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08,"
 
 // Check says what is wrong with settings that only the program's parts can judge.
 func Check(c config.Config) error {
-	_, fault := fiats(c)
-	_, _, err := rateTable(c, Options{Log: slog.New(slog.DiscardHandler)})
-	return errors.Join(fault, err)
+	log := slog.New(slog.DiscardHandler)
+	_, currencies := fiats(c)
+	_, _, prices := rateTable(c, Options{Log: log})
+	_, networks := liveNetworks(c, time.Now, log)
+	return errors.Join(currencies, prices, networks)
 }
 
 // rateTable makes the table that the settings ask for, and the loop that keeps it

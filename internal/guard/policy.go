@@ -62,7 +62,7 @@ func (p Policy) checkName(host string, port uint16, target Target) error {
 	case len(p.Allow) > 0:
 		return nil
 	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
-		return &Refused{"leads into the network of this server"}
+		return &Refused{"leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"}
 	case target.Plain && target.Live:
 		return &Refused{"must be https"}
 	case port != 80 && port != 443:
@@ -78,7 +78,7 @@ func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
 	case address.Zone() == "" && within(p.Allow, address):
 		return nil
 	case !Public(address):
-		return &Refused{"leads into the network of this server"}
+		return &Refused{"leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"}
 	case target.Plain && target.Live:
 		return &Refused{"must be https"}
 	case port != 80 && port != 443:

@@ -49,12 +49,16 @@ type offer struct {
 }
 
 // Create makes an invoice with everything that can be offered now. It asks no
-// network. The errors are ErrNoWallet, ErrUnwatched, ErrNoMethod, ErrTooLong,
+// network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError,
+// ErrNoMethod, ErrTooLong,
 // *NoRateError, *TooSmallError and ErrConflict. A known idempotency key returns
 // the invoice that was made with it; ask Replay first, since nothing may be on
 // offer now. Of an order that has another newest invoice than it says, that one
 // is returned.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
+	if err := s.methodsExist(r); err != nil {
+		return nil, err
+	}
 	rates := s.rates()
 	offers, err := s.offers(r, r.Terms.Price, rates)
 	if err != nil {
@@ -225,6 +229,20 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 // carries tells whether an amount is something that an asset's network carries.
 func carries(asset chain.Asset, amount money.Amount) bool {
 	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0
+}
+
+// methodsExist is an *UnknownMethodError when a request asks for a method that is
+// never offered here: one that is mistyped would else be left out unnoticed.
+func (s *Service) methodsExist(r CreateRequest) error {
+	for _, code := range r.PaymentMethods {
+		known := slices.ContainsFunc(s.networks[r.Mode], func(n chain.Network) bool {
+			return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code })
+		})
+		if !known {
+			return &UnknownMethodError{Code: code}
+		}
+	}
+	return nil
 }
 
 // evidenceName names a text of evidence, the same for all quotes that share it; ""

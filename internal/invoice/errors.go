@@ -56,6 +56,15 @@ func (e *NoRateError) Error() string { return ErrNoRate.Error() + " in " + e.Fia
 // Unwrap returns ErrNoRate.
 func (e *NoRateError) Unwrap() error { return ErrNoRate }
 
+// UnknownMethodError is ErrNoMethod and names one that is never offered here.
+type UnknownMethodError struct{ Code string }
+
+// Error implements error.
+func (e *UnknownMethodError) Error() string { return "there is no payment method " + e.Code }
+
+// Unwrap returns ErrNoMethod.
+func (e *UnknownMethodError) Unwrap() error { return ErrNoMethod }
+
 // TooSmallError means that no method carries so little; Smallest works.
 type TooSmallError struct{ Smallest money.Amount }
 

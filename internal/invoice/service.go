@@ -288,6 +288,9 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 // lately is how old a scan may be before what is sent shows later than usual.
 const lately = 2 * time.Minute
 
+// firstLook is how long a program that has just begun may take for its first look.
+const firstLook = 20 * time.Second
+
 // Behind lists the networks of an open invoice that should be looked at and were
 // not lately, in the order of its methods. A program that has just begun has time
 // for its first look.
@@ -302,11 +305,8 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	var behind []chain.ID
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		seen := progress[network].Scanned
-		if seen.Before(s.began) {
-			seen = s.began
-		}
-		if s.scanned[network] && s.now().Sub(seen) > lately && !slices.Contains(behind, network) {
+		late := s.now().Sub(progress[network].Scanned) > lately && s.now().Sub(s.began) > firstLook
+		if s.scanned[network] && late && !slices.Contains(behind, network) {
 			behind = append(behind, network)
 		}
 	}

@@ -154,8 +154,8 @@ func TestEndpoint_is_refused(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	for _, test := range []struct{ body, want string }{
-		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server"},
-		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server"},
+		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"},
+		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"},
 		{`{"url":"https://shop.example:8443/"}`, "url must be at port 443 or 80"},
 		{`{"url":"ftp://shop.example/"}`, "url must be an absolute https address"},
 		{`{"url":7}`, "url must be a text"},

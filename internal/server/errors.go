@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -80,6 +81,10 @@ func badRequest(code, message string) *problem {
 	return &problem{status: http.StatusBadRequest, code: code, message: message}
 }
 
+// methodCode is what a payment method's code looks like: other text is not told
+// back.
+var methodCode = regexp.MustCompile(`^[A-Z0-9-]{1,32}$`)
+
 // explain turns any error into what the caller is told.
 func explain(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
@@ -88,6 +93,12 @@ func explain(err error) *problem {
 	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
 		return invalid("amount", fmt.Sprintf("must be at least %s %s for the payment methods offered",
 			small.Smallest, small.Smallest.Currency().Code))
+	}
+	if unknown, ok := errors.AsType[*invoice.UnknownMethodError](err); ok {
+		if methodCode.MatchString(unknown.Code) {
+			return invalid("payment_methods", "names "+unknown.Code+", which is not offered here")
+		}
+		return invalid("payment_methods", "names something that is not offered here")
 	}
 	if unpriced, ok := errors.AsType[*invoice.NoRateError](err); ok {
 		return &problem{

@@ -118,6 +118,10 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 // longer than others take to notice.
 const yieldAfter, yieldFor = 20 * time.Second, 5 * time.Second
 
+// failFor is how long scans may fail before a person is told: at the start a source
+// needs a moment.
+const failFor = 10 * time.Second
+
 // yields tells whether it is time to give the lead up.
 func (w *Watcher) yields(ctx context.Context, err error) bool {
 	now := w.Now()
@@ -252,10 +256,10 @@ func (w *Watcher) report(ctx context.Context, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !errors.Is(err, invoice.ErrFenced):
-		if !w.failed {
+		if !w.failed && w.Now().Sub(w.failing) >= failFor {
 			w.Log.Error("watching failed", "network", w.Network.ID(), "error", err)
+			w.failed = true
 		}
-		w.failed = true
 	case w.failed:
 		w.Log.Info("watching again", "network", w.Network.ID())
 		w.failed = false

@@ -75,7 +75,7 @@ func TestWorker_judges_a_name_at_every_try(t *testing.T) {
 	l.run(1)
 	l.run(5)
 	d, tries := l.delivery(e, "evt_a_1")
-	if len(tries) != 3 || !strings.Contains(tries[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server" {
+	if len(tries) != 3 || !strings.Contains(tries[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW" {
 		t.Errorf("got %+v, want the first try refused by the port and the others by us", tries)
 	}
 	if got := inside.ids(); got != nil {

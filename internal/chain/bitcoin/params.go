@@ -75,6 +75,7 @@ func (p Params) trial(name, chainName string, network keys.Network, genesis stri
 	p.Name, p.Chain, p.Keys, p.Genesis = name, chainName, network, genesis
 	p.Asset.Network += chain.ID("-" + name)
 	p.Asset.NetworkName += " " + name
+	p.Asset.Name += " " + name
 	return p
 }
 

@@ -35,9 +35,9 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 			}
 			return nil, nil
 		case errors.Is(err, bbolt.ErrTimeout):
-			c.mu.Lock()
-			c.fault = "another process has the folder " + c.config.Dir
-			c.mu.Unlock()
+			if fault := "another process has the folder " + c.config.Dir; c.waits(fault) {
+				c.config.Log.Warn("light client waits: another process has its folder", "folder", c.config.Dir)
+			}
 			continue
 		case err != nil:
 			return nil, c.unreadable(err)
@@ -50,6 +50,15 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 	}
 }
 
+// waits notes why the client does not run yet, and tells whether that is news.
+func (c *Client) waits(fault string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	news := c.fault != fault
+	c.fault = fault
+	return news
+}
+
 // openFile opens a file, and waits a second for its lock. What bbolt cannot read
 // it may panic at.
 func openFile(path string) (db walletdb.DB, err error) {
@@ -58,7 +67,11 @@ func openFile(path string) (db walletdb.DB, err error) {
 			err = fmt.Errorf("%v", cause)
 		}
 	}()
-	return walletdb.Create("bdb", path, true, time.Second)
+	db, err = walletdb.Create("bdb", path, true, time.Second)
+	if err != nil {
+		return nil, err // what comes with it is no database, and not nil either
+	}
+	return db, nil
 }
 
 // unreadable says what to do about data that cannot be read.
