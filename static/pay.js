@@ -69,7 +69,7 @@ function swap(html, always) {
 // Back to the shop after ten seconds that are seen, and can be stopped.
 function leave() {
   var note = d.getElementById("auto"), to = d.getElementById("return"), s = 10;
-  if (!note || !to) return;
+  if (!note || !to || parent !== window) return; // in a frame the page around it decides
   note.hidden = false;
   leaving = setInterval(function () {
     if (d.hidden) return;

@@ -24,6 +24,10 @@ var bundles = map[string][]string{
 	"pay.js":    {"pay.js"},
 	"wallet.js": {"pay.js", "wallet.js"},
 	"icon.svg":  {"icon.svg"},
+
+	"embed.js":   {"embed.js"},
+	"frame.js":   {"frame.js"},
+	"builder.js": {"builder.js"},
 }
 
 // contentTypes are fixed here: those of the system differ between machines.

@@ -13,7 +13,7 @@ import (
 
 func TestPath(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "icon.svg"} {
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js", "icon.svg"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := static.Path(name)
@@ -47,7 +47,7 @@ func TestFind(t *testing.T) {
 // loads another blocks the page for longer.
 func TestAssetsLoadNothing(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js"} {
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
 		asset, _ := static.Find(static.Path(name))
 		for _, word := range []string{"@import", "url(", "http:", "https:", "eval(", "innerHTML"} {
 			if strings.Contains(string(asset.Body), word) {
@@ -73,10 +73,18 @@ func TestWeight(t *testing.T) {
 	}
 }
 
+// What merchants' pages load is small.
+func TestEmbedWeighsLittle(t *testing.T) {
+	t.Parallel()
+	if asset, _ := static.Find(static.Path("embed.js")); len(asset.Gzip) >= 1500 {
+		t.Errorf("embed.js weighs %d bytes compressed, want less than 1,500", len(asset.Gzip))
+	}
+}
+
 // What is sent has no comments, and the scripts are the same otherwise.
 func TestAssetsAreLean(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js"} {
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
 		asset, _ := static.Find(static.Path(name))
 		for line := range strings.Lines(string(asset.Body)) {
 			if strings.HasPrefix(line, "//") || strings.HasPrefix(line, " ") || strings.Contains(line, "/*") {

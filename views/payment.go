@@ -12,6 +12,7 @@ import (
 type Payment struct {
 	Page
 	Kind    string // the state, as the style sheet knows it
+	Status  string // of the invoice
 	Key     string // changes when there is something new to announce
 	Version string // changes when anything on the page does
 	Self    string // address of this page

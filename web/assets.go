@@ -17,8 +17,14 @@ func (h *Handler) asset(c echo.Context) error {
 	if !ok {
 		return echo.ErrNotFound
 	}
+	return sendAsset(c, asset, forever)
+}
+
+// sendAsset sends an asset that may be kept for a time, compressed where that is
+// understood.
+func sendAsset(c echo.Context, asset static.Asset, kept string) error {
 	header := c.Response().Header()
-	header.Set("Cache-Control", forever)
+	header.Set("Cache-Control", kept)
 	header.Set("Vary", "Accept-Encoding")
 	if !strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
 		return c.Blob(http.StatusOK, asset.ContentType, asset.Body)

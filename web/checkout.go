@@ -138,6 +138,7 @@ func (h *Handler) checkoutPage(c echo.Context, offer api.Offer, typed, token str
 		Form: newForm(offer.FiatCurrency, typed, token),
 	}
 	page.Shop, page.Action = h.shopName(offer.MerchantName), h.path("/order/pay"+linkEnd(c))
+	h.framed(&page.Page)
 	if offer.Amount != "" {
 		page.Price = views.Fiat(offer.Amount, offer.FiatCurrency)
 	}

@@ -17,16 +17,19 @@ import (
 const maxForm = "16K"
 
 // policy lets a page use its own assets and nothing else; no nonce and nothing
-// unsafe, since no page has a script or style within it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types live"
+// unsafe, since no page has a script or style within it. Ancestors may show it in a
+// frame.
+func policy(ancestors string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors + "; require-trusted-types-for 'script'; trusted-types live"
+}
 
 // secure sets the headers that every answer has. A page is not stored: its
 // address is the only secret that an invoice has.
-func secure(next echo.HandlerFunc) echo.HandlerFunc {
+func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
-		header.Set("Content-Security-Policy", policy)
+		header.Set("Content-Security-Policy", policy(h.ancestors(c.Path())))
 		header.Set("Permissions-Policy", "clipboard-write=(self), camera=(), microphone=(), geolocation=(), payment=()")
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -58,7 +61,7 @@ func (h *Handler) compressed() echo.MiddlewareFunc {
 		Level: level,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
-			return path == "/invoice/:id/live" || path == "/static/*"
+			return path == "/invoice/:id/live" || path == "/static/*" || path == "/embed.js"
 		},
 	})
 }

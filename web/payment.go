@@ -45,6 +45,7 @@ func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool
 	self := h.path("/invoice/" + r.ForeignID)
 	page := h.page("")
 	page.Shop = h.shopName(r.MerchantName)
+	h.framed(&page)
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
 	if paysOnEVM(r) {
 		page.Script = h.path(static.Path("wallet.js"))
@@ -53,7 +54,7 @@ func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool
 		page: page, self: self, method: method, now: h.config.Now(),
 		shop: h.shopInSentence(r.MerchantName), demo: h.config.Demo,
 	})
-	p.Version = version(snapshot)
+	p.Version, p.Status = version(snapshot), r.Status
 	p.Self, p.Stream = self, self+"/live?v="+p.Version
 	p.Check = views.Link{Text: "Check for my payment", URL: self + "?m="}
 	if auto {

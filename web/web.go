@@ -57,6 +57,10 @@ type Config struct {
 	// press the button.
 	StayOnPage bool
 
+	// EmbedOrigins are those whose pages may show payments in a frame; nobody's may
+	// when empty.
+	EmbedOrigins []string
+
 	// PostsPerMinute is how often one address may send the storefront's form, and
 	// those of payment pages, with a burst of twice that; 10 when 0, no limit when
 	// negative.
@@ -84,7 +88,7 @@ func New(config Config) *Handler {
 	h.streams = newStreams(h.config.MaxStreams, h.config.MaxStreamsPerInvoice)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(secure, h.recovered(), h.compressed(), middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recovered(), h.compressed(), middleware.BodyLimit(maxForm), h.sameOrigin())
 	h.routes()
 	return h
 }
@@ -134,6 +138,8 @@ func (h *Handler) routes() {
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
 	pages.POST("/invoice/:id/simulate", h.simulate)
+	pages.Match(read, "/embed", h.embed)
+	pages.Match(read, "/embed.js", h.embedScript)
 	pages.Match(read, "/static/*", h.asset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)

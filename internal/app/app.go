@@ -200,7 +200,7 @@ func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
 		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo,
-		IPExtractor: caller.Extractor(c.Proxies()),
+		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(),
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up
 	return pages, nil

@@ -42,6 +42,7 @@ type Config struct {
 	APISecret   string `env:"API_SECRET"`
 	Metrics     string `env:"METRICS"`
 	Callback    string `env:"CALLBACK_ALLOW"`
+	Embed       string `env:"EMBED_ORIGINS"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
 	Litecoin    Chain  `envPrefix:"LITECOIN_"`
 
@@ -207,6 +208,14 @@ func (c Config) check() []error {
 			fault("CALLBACK_ALLOW", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
 		}
 	}
+	for _, text := range c.EmbedOrigins() {
+		if !embedOrigin.MatchString(text) {
+			fault("EMBED_ORIGINS", "%q is no origin like https://shop.example", text)
+		}
+	}
+	if len(c.EmbedOrigins()) > maxOrigins {
+		fault("EMBED_ORIGINS", "names more than %d origins", maxOrigins)
+	}
 	if !databaseURL.MatchString(c.DatabaseURL) {
 		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
 	}
@@ -236,6 +245,13 @@ func (c Config) check() []error {
 // baseURL is a host, perhaps a port, and plain path segments: what every edge
 // compares alike, encoded or not. A segment that is the API's own is none.
 var baseURL = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
+
+// embedOrigin is an origin as browsers compare it; without TLS on this machine
+// alone, to try it.
+var embedOrigin = regexp.MustCompile(`^(https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?|http://(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?$`)
+
+// maxOrigins bounds a header that every payment page has.
+const maxOrigins = 10
 
 // databaseURL is a file, or a server's address. A database in memory would be
 // lost, and each connection would have its own.
@@ -271,6 +287,9 @@ func (c Config) CallbackAllow() []netip.Prefix {
 	}
 	return found
 }
+
+// EmbedOrigins are those whose pages may show payments in a frame.
+func (c Config) EmbedOrigins() []string { return parts(c.Embed) }
 
 // Fiats are the codes of the currencies beside euro and dollar, as they are given.
 func (c Config) Fiats() []string { return parts(c.Fiat) }

@@ -1,0 +1,207 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// merchantPage is a page of a merchant's own, under a policy as strict as ours, that
+// notes what it is told.
+const merchantPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidewater No. 3</title>
+<body><h1>Tidewater No. 3</h1><p>A page of the merchant's own.</p><p><a id="buy" href="%s" data-pay>Pay now</a></p><p id="told"></p>
+<script src="%s/embed.js" defer></script><script src="%s"></script>`
+
+const noting = `
+["open", "status", "close"].forEach(function (type) {
+  document.addEventListener("pay:" + type, function (e) {
+    document.getElementById("told").textContent += type + (e.detail ? ":" + e.detail.status : "") + " ";
+  });
+});`
+
+// merchantSite serves a page that links to what is to be paid, on a site of its own:
+// localhost is another one than 127.0.0.1.
+type merchantSite struct {
+	origin string
+	link   string // set before it is visited
+}
+
+func newMerchantSite(t *testing.T) *merchantSite {
+	t.Helper()
+	m := &merchantSite{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/noting.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprint(w, noting)
+		case "/":
+			u, _ := url.Parse(m.link)
+			checkout := u.Scheme + "://" + u.Host
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self' "+checkout+"; frame-src "+checkout)
+			fmt.Fprintf(w, merchantPage, m.link, checkout, "/noting.js")
+		default:
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	t.Cleanup(server.Close)
+	m.origin = strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	return m
+}
+
+// dialogs is how many modals are open.
+func (b *tab) dialogs() int {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[int](`document.querySelectorAll("dialog[open]").length`))
+}
+
+// focused is the element that has the focus.
+func (b *tab) focused() string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.localName`))
+}
+
+// TestEmbed pays over a page of another site that is listed (C73).
+func TestEmbed(t *testing.T) {
+	m := newMerchantSite(t)
+	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
+	shop := newShop(t, p.url, p.key)
+	for _, s := range []screen{{name: "desk", width: 1280, height: 900}, {name: "desk_dark", width: 1280, height: 900, dark: true}} {
+		t.Run(s.name, func(t *testing.T) {
+			id, err := shop.client.CreateInvoice(t.Context(), api.InvoiceRequest{
+				Amount: "56.50", FiatCurrency: "EUR", OrderID: "1042", URLSuccess: "https://shop.example/thanks",
+			}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.link = p.url + "/invoice/" + id
+			b := open(t, s)
+			b.visit(m.origin)
+			b.click("#buy")
+			b.awaits("#told", "open status:created", nil)
+			if got := b.focused(); got != "iframe" {
+				t.Errorf("the focus is at %s, not in the frame", got)
+			}
+			b.picture(s, "embed-open")
+
+			b.do(chromedp.KeyEvent(kb.Escape)) // within the frame
+			b.awaits("#told", "close", nil)
+			if b.dialogs() != 0 || b.focused() != "buy" {
+				t.Errorf("after Escape %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
+			}
+
+			b.click("#buy")
+			shop.simulate(id, api.SimulateExact)
+			b.awaits("#told", "status:pending", nil)
+			shop.simulate(id, api.SimulateConfirm)
+			b.awaits("#told", "status:paid", nil)
+			b.picture(s, "embed-paid")
+			b.do(chromedp.Sleep(11 * time.Second)) // longer than a page alone stays
+			if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
+				t.Errorf("after it was paid the page is %s with %d dialogs", got, b.dialogs())
+			}
+			b.click("dialog button")
+			if b.dialogs() != 0 || b.focused() != "buy" {
+				t.Errorf("after its button %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
+			}
+			b.quiet()
+		})
+	}
+
+	t.Run("link", func(t *testing.T) {
+		s := screen{name: "desk_link", width: 1280, height: 900}
+		m.link = p.signedLink("7", "Two prints")
+		b := open(t, s)
+		b.visit(m.origin)
+		b.click("#buy")
+		b.awaits("#told", "open", nil)
+		b.do(chromedp.Sleep(3 * time.Second)) // the page in the frame has said that it is there
+		if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
+			t.Errorf("the page is %s with %d dialogs", got, b.dialogs())
+		}
+		b.picture(s, "embed-link")
+		b.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame
+		b.awaits("#told", "status:created", nil)
+		b.do(chromedp.KeyEvent(kb.Escape))
+		b.awaits("#told", "close", nil)
+		b.quiet()
+	})
+
+	t.Run("phone", func(t *testing.T) {
+		m.link = p.signedLink("8", "Two prints")
+		b := open(t, screens[0])
+		b.visit(m.origin)
+		b.click("#buy")
+		b.awaits("main .price", "€56.50", nil)
+		if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
+			t.Errorf("on a phone the link leads to %s", got)
+		}
+		b.quiet()
+	})
+
+	// From pages that are not listed it is a plain link.
+	other := newMerchantSite(t)
+	other.link = p.signedLink("9", "Two prints")
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, fmt.Appendf(nil, merchantPage, other.link, p.url, "noting.js"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range map[string]string{"another origin": other.origin, "a file": "file://" + file} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, screens[1])
+			b.visit(page)
+			b.click("#buy")
+			b.awaits("main .price", "€56.50", nil)
+			if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
+				t.Errorf("where it may not be framed the link leads to %s", got)
+			}
+		})
+	}
+}
+
+// TestEmbedPage builds a snippet, copies it and tries it.
+func TestEmbedPage(t *testing.T) {
+	m := newMerchantSite(t)
+	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
+	newShop(t, p.url, p.key).ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)
+	for _, s := range []screen{screens[0], screens[1], screens[3]} {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			b.visit(p.url + "/embed")
+			b.do(chromedp.SendKeys(chromedp.CSS("#link"), "coffee"))
+			b.send("form button.btn")
+			b.awaits("#modal", p.url+"/pay/coffee", nil)
+			b.picture(s, "embed-page")
+			b.noSidewaysScroll()
+			if !s.noJS {
+				b.click(`[data-copies=modal]`)
+				until(t, patience, "it is copied, or selected to be copied", func() bool {
+					return b.text(`[data-copies=modal]`) == "Copied" || get(b, chromedp.Evaluate[string](`String(getSelection())`)) != ""
+				})
+			}
+			b.click("#try")
+			if s.name == "desk" {
+				until(t, patience, "the dialog opens", func() bool { return b.dialogs() == 1 })
+				b.do(chromedp.Sleep(2 * time.Second))
+				if b.dialogs() != 1 {
+					t.Error("the dialog has gone")
+				}
+			} else {
+				b.awaits("main .price", "€3.50", nil)
+			}
+			b.quiet()
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/static"
+	"chequer/views"
+)
+
+// slugForm is the last part of a link's address.
+var slugForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+
+// embed builds what a merchant pastes into his page. It shows no link but to
+// payments of our own: whoever sends somebody here chooses it.
+func (h *Handler) embed(c echo.Context) error {
+	typed := strings.TrimSpace(c.QueryParam("link"))
+	page := views.Embed{
+		Page: h.page("Put a payment on your page"), Action: h.path("/embed"), Typed: typed,
+		Example: h.config.BaseURL + "/pay/coffee", Origins: h.config.EmbedOrigins,
+	}
+	page.Scripts = []string{h.path(static.Path("builder.js"))}
+	if len(h.config.EmbedOrigins) > 0 {
+		page.Scripts = append(page.Scripts, h.path("/embed.js"))
+	}
+	c.Response().Header().Set("Content-Security-Policy", policy("'none'")+"; frame-src 'self'")
+	if typed == "" {
+		return render(c, http.StatusOK, views.EmbedPage(page))
+	}
+	link, ours := h.ownLink(typed)
+	if !ours {
+		page.Error, page.Title = "Enter a link of this checkout, like "+page.Example, "Error: "+page.Title
+		return render(c, http.StatusUnprocessableEntity, views.EmbedPage(page))
+	}
+	page.Link = link
+	page.Plain = fmt.Sprintf("<a href=\"%s\">Pay now</a>", html.EscapeString(link))
+	page.Modal = fmt.Sprintf("<a href=\"%s\" data-pay>Pay now</a>\n<script src=\"%s/embed.js\" defer></script>",
+		html.EscapeString(link), html.EscapeString(h.config.BaseURL))
+	return render(c, http.StatusOK, views.EmbedPage(page))
+}
+
+// ownLink is what was typed as the address of one of our payments.
+func (h *Handler) ownLink(typed string) (link string, ours bool) {
+	if slugForm.MatchString(typed) {
+		return h.config.BaseURL + "/pay/" + typed, true
+	}
+	u, err := url.Parse(typed)
+	base, fault := url.Parse(h.config.BaseURL)
+	if err != nil || fault != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil || u.Host == "" {
+		return "", false
+	}
+	below, found := strings.CutPrefix(u.Path, h.config.BasePath)
+	ours = found && (below == "/pay" || strings.HasPrefix(below, "/pay/") || strings.HasPrefix(below, "/invoice/"))
+	return u.String(), ours
+}
+
+// embedScript is what merchants' pages load. Its address is theirs, so it may
+// change under it.
+func (h *Handler) embedScript(c echo.Context) error {
+	script, _ := static.Find(static.Path("embed.js"))
+	c.Response().Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+	return sendAsset(c, script, "public, max-age=3600")
+}
+
+// framed is a page that pages of listed origins may show.
+func (h *Handler) framed(page *views.Page) {
+	if len(h.config.EmbedOrigins) > 0 {
+		page.Frame, page.Origins = h.path(static.Path("frame.js")), strings.Join(h.config.EmbedOrigins, " ")
+	}
+}
+
+// ancestors are those that may show a page in a frame, as a policy says it: of
+// payments listed origins and our own page that tries snippets, of all else
+// nobody.
+func (h *Handler) ancestors(path string) string {
+	path = strings.TrimPrefix(path, h.config.BasePath)
+	payment := path == "/pay" || strings.HasPrefix(path, "/pay/") || strings.HasPrefix(path, "/order/pay") || strings.HasPrefix(path, "/invoice/")
+	if len(h.config.EmbedOrigins) == 0 || !payment {
+		return "'none'"
+	}
+	return "'self' " + strings.Join(h.config.EmbedOrigins, " ")
+}
