@@ -53,9 +53,8 @@ type Node struct {
 	read    blocks
 	mempool mempool
 	began   time.Time // when the node started, as far as it says; by our clock
-	alone   bool      // it had no peers when it was asked last
-	joined  time.Time // when it had some again, or we looked again; zero when it always had
-	looked  time.Time // when it was asked last for what waits
+	looking time.Time // since when it is asked for what waits without a gap
+	looked  time.Time // when it was asked last; zero when it was not, or had no view
 
 	mu     sync.Mutex
 	health chain.Health
