@@ -35,7 +35,8 @@ func ownNode(s config.Chain, setting string, network *bitcoin.Network, now func(
 	password, _ := u.User.Password()
 	c := node.Config{
 		User: u.User.Username(), Password: password, CookieFile: s.Cookie, CertFile: s.Cert,
-		Setting: setting, Chain: params.Chain, Genesis: params.Genesis, BlocksAsJSON: params.Extended, Now: now, Log: log,
+		Setting: setting, Chain: params.Chain, Genesis: params.Genesis, Checkpoint: params.Checkpoint,
+		BlocksAsJSON: params.Extended, Now: now, Log: log,
 	}
 	u.User = nil
 	c.URL = u.String()

@@ -224,6 +224,46 @@ func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
 	}
 }
 
+func TestAnInheritanceIsUsedUp(t *testing.T) {
+	t.Parallel()
+	// A tenth of the price is sent in time, from ten inputs. After the end, when the
+	// market is known, ten transactions take one of them each and pay a tenth each.
+	inv := fresh(t, noon)
+	var inputs []string
+	for i := range 10 {
+		inputs = append(inputs, fmt.Sprint("o", i))
+	}
+	observe(inv, 101, spending(pay("a", full/10, 5*time.Minute), inputs...))
+	scan(inv, noon.Add(20*time.Minute))
+	inv.Standing = inv.Judge()
+	var split []chain.Transfer
+	for i, input := range inputs {
+		split = append(split, spending(pay(fmt.Sprint("d", i), full/10, 10*time.Hour), input))
+	}
+	observe(inv, 101, split...)
+	for i := range split {
+		split[i] = in(split[i], 102, 11*time.Hour)
+	}
+	observe(inv, 104, split...)
+	if diff := cmp.Diff(outcome{"expired", "[underpaid late]", "10", "90", "0"}, stands(inv)); diff != "" {
+		t.Errorf("one of ten inherits (-want +got):\n%s", diff)
+	}
+}
+
+func TestOlderMoneyStaysOlderWithoutTheBirthBlock(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	old := pay("a", full, time.Minute)
+	mined := in(old, 100, -time.Hour)
+	mined.FirstSeen = time.Time{}
+	observe(inv, 100, mined)
+	observe(inv, 100, old) // the birth block left the chain
+	observe(inv, 101, in(old, 101, time.Minute))
+	if diff := cmp.Diff(outcome{"created", "", "0", "100", "0"}, stands(inv)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAcceptEndsWithADoubleSpend(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}

@@ -252,6 +252,67 @@ func TestStep_finds_a_destination_that_came_since_the_last(t *testing.T) {
 	})
 }
 
+func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clock) {
+		one.step()
+		inv := one.create()
+		one.step()
+		clock.pass(40 * 24 * time.Hour)
+		one.step()
+		clock.pass(-40 * 24 * time.Hour)
+		one.step()
+		one.confirm(one.pays(inv))
+		one.confirm()
+		one.step()
+		for range 200 {
+			one.confirm()
+		}
+		one.step()
+		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
+		}
+	})
+}
+
+func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+		one.step()
+		inv := two.create()
+		one.net.fault = errors.New("node is away")
+		two.confirm(two.pays(inv))
+		two.confirm()
+		for range 30 {
+			_, _ = one.watcher.Step(t.Context())
+			two.step()
+			clock.pass(time.Second)
+		}
+		if got := two.reload(inv).Standing.Status; got != invoice.Paid {
+			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
+		}
+	})
+}
+
+func TestStep_leads_again_when_nobody_else_can(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clock) {
+		one.step()
+		inv := one.create()
+		one.pays(inv)
+		one.net.fault = errors.New("node is away")
+		for range 21 { // until it gives the lead up
+			_, _ = one.watcher.Step(t.Context())
+			clock.pass(time.Second)
+		}
+		one.net.fault = nil
+		for range 5 {
+			one.step()
+			clock.pass(time.Second)
+		}
+		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
+			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
+		}
+	})
+}
+
 // clock stands still until a test moves it.
 type clock struct {
 	mu  sync.Mutex

@@ -17,11 +17,20 @@ type Params struct {
 	Name, Chain string
 	// Genesis is the hash of its first block.
 	Genesis string
+	// Checkpoint is a block that coins with the same first blocks do not have; zero
+	// where there are none to be mistaken for it.
+	Checkpoint Checkpoint
 	// Keys is the network whose keys are taken here.
 	Keys keys.Network
 	// Extended tells that blocks hold more than Bitcoin's do, so that they are read
 	// as a node spells them out.
 	Extended bool
+}
+
+// Checkpoint is a block that the best chain must have.
+type Checkpoint struct {
+	Height int64
+	Hash   string
 }
 
 // Network is one network of this family. It implements chain.Network.

@@ -14,6 +14,8 @@ const coinbase = 100
 var Mainnet = Params{
 	Name: "mainnet", Chain: "main", Keys: keys.Main,
 	Genesis: "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
+	// The first block that is not also one of Bitcoin Cash.
+	Checkpoint: Checkpoint{478559, "00000000000000000019f112ec0a9982926f1258cdcc558dd7c3b7e5dc7fa148"},
 	Asset: chain.Asset{
 		Code:        "BTC",
 		Symbol:      "BTC",
@@ -72,7 +74,7 @@ var (
 
 // trial is a test network beside a real one.
 func (p Params) trial(name, chainName string, network keys.Network, genesis string) Params {
-	p.Name, p.Chain, p.Keys, p.Genesis = name, chainName, network, genesis
+	p.Name, p.Chain, p.Keys, p.Genesis, p.Checkpoint = name, chainName, network, genesis, Checkpoint{}
 	p.Asset.Network += chain.ID("-" + name)
 	p.Asset.NetworkName += " " + name
 	p.Asset.Name += " " + name

@@ -30,8 +30,12 @@ type Scanner struct {
 	source Source
 	now    func() time.Time
 
-	mu   sync.Mutex // one scan at a time
 	view view
+
+	scanning sync.Mutex // one scan at a time
+
+	mu    sync.Mutex
+	fault string // of the last scan
 }
 
 var _ interface {
@@ -49,20 +53,40 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 func (s *Scanner) Wake() <-chan struct{} { return s.source.Wake() }
 
 // Health implements chain.Reporter.
-func (s *Scanner) Health() chain.Health { return s.source.Health() }
+func (s *Scanner) Health() chain.Health {
+	h := s.source.Health()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.Fault == "" {
+		h.Fault = s.fault
+	}
+	return h
+}
 
 // Scan implements chain.Scanner.
 func (s *Scanner) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.scanning.Lock()
+	defer s.scanning.Unlock()
 	for tries := 0; ; tries++ {
 		snapshot, err := s.scan(ctx, from, watched)
-		if !errors.Is(err, errMoved) || tries == 2 {
-			if err != nil {
-				return chain.Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
-			}
-			return snapshot, nil
+		if errors.Is(err, errMoved) && tries < 2 {
+			continue
 		}
+		s.tell(err)
+		if err != nil {
+			return chain.Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
+		}
+		return snapshot, nil
+	}
+}
+
+// tell notes how a scan went, for Health.
+func (s *Scanner) tell(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = ""
+	if err != nil {
+		s.fault = err.Error()
 	}
 }
 

@@ -26,6 +26,7 @@ type source struct {
 	waiting []bitcoin.Tx
 	seen    map[string]time.Time
 	buried  []string
+	fault   string
 	before  func(call string, height int64) error // is called before each call
 }
 
@@ -124,7 +125,7 @@ func (s *source) Pending(outpoint string) bool {
 }
 
 func (s *source) Buried(txs []string)   { s.buried = append(s.buried, txs...) }
-func (s *source) Health() chain.Health  { return chain.Health{} }
+func (s *source) Health() chain.Health  { return chain.Health{Fault: s.fault} }
 func (s *source) Wake() <-chan struct{} { return nil }
 
 // watch are watched scripts in the order in which they came. It implements
@@ -272,6 +273,26 @@ func TestScan_fails_below_the_cursor(t *testing.T) {
 	_, err := watching(newSource(120)).Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
 	if err == nil || !strings.Contains(err.Error(), "at block 120 only") {
 		t.Errorf("Scan() = %v, want that the source is at block 120 only", err)
+	}
+}
+
+func TestHealth_tells_how_the_last_scan_went(t *testing.T) {
+	t.Parallel()
+	s := newSource(120)
+	watcher := watching(s)
+	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
+	want := chain.Health{Fault: "the source is at block 120 only, and block 121 was read already"}
+	if diff := cmp.Diff(watcher.Health(), want); diff != "" {
+		t.Errorf("after a scan that failed (-got +want):\n%s", diff)
+	}
+	scan(t, watcher, chain.Cursor{}, nil)
+	if diff := cmp.Diff(watcher.Health(), chain.Health{}); diff != "" {
+		t.Errorf("after a scan that went well (-got +want):\n%s", diff)
+	}
+	s.fault = "it has no peers"
+	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
+	if got := watcher.Health().Fault; got != s.fault {
+		t.Errorf("the fault is %q, want the source's own %q", got, s.fault)
 	}
 }
 

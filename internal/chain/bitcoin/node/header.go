@@ -60,6 +60,9 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	if err := n.rightNetwork(info.Chain, genesis); err != nil {
 		return bitcoin.Header{}, err
 	}
+	if err := n.pass(ctx, info.Blocks); err != nil {
+		return bitcoin.Header{}, err
+	}
 	if err := n.caughtUp(info); err != nil {
 		return bitcoin.Header{}, err
 	}
@@ -87,6 +90,24 @@ func (n *Node) rightNetwork(name, genesis string) error {
 	if genesis != n.config.Genesis {
 		return fmt.Errorf("its first block is %s and not %s: it is a node of another coin, see %s", words(genesis), n.config.Genesis, n.config.Setting)
 	}
+	return nil
+}
+
+// pass asks once for the checkpoint, when the chain is that high: coins that split
+// off have the first block of the one that they left, and may keep its name.
+func (n *Node) pass(ctx context.Context, height int64) error {
+	want := n.config.Checkpoint
+	if n.passed || want.Height == 0 || height < want.Height {
+		return nil
+	}
+	var hash string
+	if err := n.rpc.call(ctx, &hash, "getblockhash", want.Height); err != nil {
+		return err
+	}
+	if hash != want.Hash {
+		return fmt.Errorf("its block %d is %s and not %s: it is a node of another coin, see %s", want.Height, words(hash), want.Hash, n.config.Setting)
+	}
+	n.passed = true
 	return nil
 }
 

@@ -141,7 +141,7 @@ func TestWaiting_of_btcd_has_the_time_of_all_at_once(t *testing.T) {
 	if got, want := n.Seen(tx), noon.Truncate(time.Second).Add(-time.Hour+time.Second); !got.Equal(want) {
 		t.Errorf("Seen() = %v, want the node's %v", got, want)
 	}
-	if w.Coverage != chain.Complete || !w.Since.Equal(noon.Add(-48*time.Hour)) {
+	if w.Coverage != chain.Complete || !w.Since.Equal(noon) {
 		t.Errorf("coverage %q since %v", w.Coverage, w.Since)
 	}
 	f.wait(time.Second)
@@ -183,12 +183,11 @@ func TestWaiting_since(t *testing.T) {
 			t.Errorf("since %v, want %v", got, want)
 		}
 	}
-	start := noon.Add(-48 * time.Hour)
-	since(start)
-	f.wait(300 * time.Millisecond)
-	since(start) // although the node rounds down, and our clock did not
-	f.wait(time.Hour)
-	since(start)
+	since(noon) // although the node ran before
+	f.wait(30 * time.Second)
+	since(noon)
+	f.wait(30*time.Second + time.Millisecond)
+	since(f.clock())                    // what waited and was mined meanwhile left no sighting
 	f.set(func() { f.started = f.now }) // it was started again
 	restart := f.clock()
 	f.wait(10*time.Second + 900*time.Millisecond)
@@ -213,7 +212,7 @@ func TestWaiting_since_the_first_look_when_the_node_does_not_tell(t *testing.T) 
 				if got := mustWait(t, n, chaintest.Watch{}).Since; !got.Equal(noon) {
 					t.Errorf("since %v, want %v", got, noon)
 				}
-				f.wait(time.Hour)
+				f.wait(20 * time.Second)
 			}
 		})
 	}
@@ -272,9 +271,15 @@ func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
 	f := newFake(t, 1)
 	f.answers["getnetworkinfo"] = says(map[string]any{"localrelay": false})
 	f.send(destination(1), 1000)
-	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
+	n := f.source()
+	w := mustWait(t, n, chaintest.Watch{destination(1): true})
 	if w.Coverage != chain.None || !w.Since.IsZero() || len(w.Txs) > 0 {
 		t.Errorf("Waiting() = %+v, want no view", w)
+	}
+	f.set(func() { clear(f.answers) })
+	f.wait(time.Second)
+	if w := mustWait(t, n, chaintest.Watch{}); w.Coverage != chain.Complete || !w.Since.Equal(f.clock()) {
+		t.Errorf("%q since %v, want that it takes transactions now", w.Coverage, w.Since)
 	}
 }
 
@@ -282,22 +287,22 @@ func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source(func(c *node.Config) { c.Chain = "main" })
-	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(-48 * time.Hour)) {
-		t.Errorf("since %v, want the node's start", w.Since)
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon) {
+		t.Errorf("since %v, want the first look", w.Since)
 	}
 	f.answers["getconnectioncount"] = says(0)
-	f.wait(time.Minute)
+	f.wait(time.Second)
 	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "it has no peers") {
 		t.Errorf("Waiting() = %v with the fault %q, want that it has no peers", err, n.Health().Fault)
 	}
 	f.set(func() { clear(f.answers) })
-	f.wait(time.Minute)
+	f.wait(time.Second)
 	for range 2 {
-		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Minute)) || w.Coverage != chain.Complete {
+		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Second)) || w.Coverage != chain.Complete {
 			t.Errorf("%q since %v, want that it has peers again", w.Coverage, w.Since)
 		}
 	}
-	f.wait(time.Minute)
+	f.wait(20 * time.Second)
 	f.set(func() { f.started = f.now })
 	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock()) {
 		t.Errorf("since %v, want the restart", w.Since)

@@ -31,6 +31,9 @@ type Config struct {
 	Chain string
 	// Genesis is the hash of the network's first block.
 	Genesis string
+	// Checkpoint is a block that the network must have once its chain is that high;
+	// zero is none.
+	Checkpoint bitcoin.Checkpoint
 	// BlocksAsJSON reads blocks and transactions in the node's own words: those of
 	// Litecoin can hold MWEB data, which the wire format of Bitcoin knows nothing of.
 	BlocksAsJSON bool
@@ -50,12 +53,12 @@ type Node struct {
 	rpc     *client
 	headers map[string]bitcoin.Header // of the newest blocks asked for, by hash
 	highest int64                     // the highest block that was ever the best
+	passed  bool                      // it has the checkpoint
 	read    blocks
 	mempool mempool
 	began   time.Time // when the node started, as far as it says; by our clock
-	alone   bool      // it had no peers when it was asked last
-	joined  time.Time // when it had some again, or we looked again; zero when it always had
-	looked  time.Time // when it was asked last for what waits
+	looking time.Time // since when it is asked for what waits without a gap
+	looked  time.Time // when it was asked last; zero when it was not, or had no view
 
 	mu     sync.Mutex
 	health chain.Health

@@ -8,21 +8,18 @@ import (
 // blink is how long nobody may have looked without that being a gap.
 const blink = 30 * time.Second
 
-// since is since when the node's sightings are without a gap: its start, or when
-// it found peers again.
+// since is since when our sightings are without a gap: since we look, but not before
+// the node started. What waited and was mined while nobody looked has left no
+// sighting, however long the node ran.
 func (n *Node) since(s state) time.Time {
-	// What waited and was mined between two looks has left no sighting.
 	if n.looked.IsZero() || s.begin.Sub(n.looked) > blink {
-		n.joined = s.begin
+		n.looking = s.begin
 	}
 	n.looked = s.begin
-	if n.alone {
-		n.alone, n.joined = false, s.begin
-	}
-	if start := n.start(s); start.After(n.joined) {
+	if start := n.start(s); start.After(n.looking) {
 		return start
 	}
-	return n.joined
+	return n.looking
 }
 
 // start is when the node started, by our clock: our first look when it does not

@@ -286,6 +286,32 @@ func TestNode_names_of_btcd(t *testing.T) {
 	}
 }
 
+func TestNode_of_a_coin_that_split_off(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 2)
+	n := f.source(func(c *node.Config) { c.Checkpoint = bitcoin.Checkpoint{Height: 3, Hash: destination(3)} })
+	if _, err := n.Best(t.Context()); err != nil {
+		t.Errorf("Best() = %v, want a chain that is not that high", err)
+	}
+	f.mine()
+	hash := f.best[3].BlockHash().String()
+	want := "its block 3 is " + hash + " and not " + destination(3) + ": it is a node of another coin, see CHEQUER_BITCOIN_NODE"
+	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), want) || n.Health().Fault != want {
+		t.Errorf("Best() = %v with the fault %q, want %q", err, n.Health().Fault, want)
+	}
+
+	n = f.source(func(c *node.Config) { c.Checkpoint = bitcoin.Checkpoint{Height: 3, Hash: hash} })
+	f.calls["getblockhash"] = 0
+	for range 3 {
+		if _, err := n.Best(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := f.calls["getblockhash"]; got != 4 {
+		t.Errorf("getblockhash was called %d times, want thrice for the first block and once for the checkpoint", got)
+	}
+}
+
 func TestNode_no_such_block(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 3)

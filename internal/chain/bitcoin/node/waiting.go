@@ -39,11 +39,11 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	}
 	n.tell(func(h *chain.Health) { h.Peers = s.peers })
 	if s.peers == 0 && n.config.Chain != "regtest" {
-		n.alone = true
+		n.looked = time.Time{}
 		return bitcoin.Waiting{}, errors.New("it has no peers: it sees neither transactions nor blocks")
 	}
 	if relay := s.network.LocalRelay; relay != nil && !*relay {
-		n.mempool.listed = time.Time{}
+		n.mempool.listed, n.looked = time.Time{}, time.Time{}
 		return bitcoin.Waiting{Coverage: chain.None}, nil
 	}
 	if err := n.lookAgain(ctx, watched); err != nil {
