@@ -58,7 +58,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
-	l.handler = server.New(l.config)
+	l.begin()
 	return s
 }
 
