@@ -43,6 +43,8 @@ type Config struct {
 
 	// Storefront opens the form for an open amount.
 	Storefront bool
+	// Docs shows what the API is, where it is ours.
+	Docs bool
 	// ShopName is shown where an invoice does not name its merchant.
 	ShopName string
 	// Currency is that of the storefront; EUR when empty.
@@ -124,6 +126,11 @@ func (h *Handler) routes() {
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
 	pages.POST("/invoice/:id/simulate", h.simulate)
+	if h.config.Docs {
+		pages.Match(read, "/docs", h.docs)
+		pages.Match(read, "/openapi.yaml", h.openapiYAML)
+		pages.Match(read, "/openapi.json", h.openapiJSON)
+	}
 	pages.Match(read, "/static/*", h.asset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)
