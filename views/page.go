@@ -10,6 +10,7 @@ type Page struct {
 	Script string // empty on pages without one
 	Icon   string
 	Home   string // where the storefront is; empty when there is none
+	Trial  string // says that no real money moves; empty when it does
 }
 
 // Link is a way to another page.

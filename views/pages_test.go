@@ -118,11 +118,11 @@ func TestStorefrontPage(t *testing.T) {
 		{"hint belongs to the field", views.Storefront{}, `input#amount[aria-describedby=amount-hint][inputmode=decimal]`, 1},
 		{"no placeholder, nothing disabled", views.Storefront{}, `[placeholder], [disabled], [required]`, 0},
 		{"no script at all", views.Storefront{}, `script`, 0},
-		{"token kept", views.Storefront{Token: "abc"}, `input[type=hidden][name=token][value=abc]`, 1},
-		{"value kept", views.Storefront{Amount: "1,234.56", Error: "No"}, `input#amount[value="1,234.56"][aria-invalid=true]`, 1},
-		{"summary leads to the field", views.Storefront{Error: "No"}, `.err[role=alert] a[href="#amount"]`, 1},
-		{"message at the field", views.Storefront{Error: "No"}, `#amount-error`, 1},
-		{"a fault of ours is not at the field", views.Storefront{Fault: "Sorry"}, `.err[role=alert]:not(:has(a)), .bad`, 1},
+		{"token kept", views.Storefront{Form: views.Form{Token: "abc"}}, `input[type=hidden][name=token][value=abc]`, 1},
+		{"value kept", views.Storefront{Form: views.Form{Amount: "1,234.56", Error: "No"}}, `input#amount[value="1,234.56"][aria-invalid=true]`, 1},
+		{"summary leads to the field", views.Storefront{Form: views.Form{Error: "No"}}, `.err[role=alert] a[href="#amount"]`, 1},
+		{"message at the field", views.Storefront{Form: views.Form{Error: "No"}}, `#amount-error`, 1},
+		{"a fault of ours is not at the field", views.Storefront{Form: views.Form{Fault: "Sorry"}}, `.err[role=alert]:not(:has(a)), .bad`, 1},
 		{"demo says so", views.Storefront{Demo: true}, `p:contains("This is a demo")`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

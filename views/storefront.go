@@ -3,14 +3,29 @@ package views
 // Storefront is the form for an open amount.
 type Storefront struct {
 	Page
-	Action string // where the form is sent
+	Form
+	Demo bool
+}
+
+// Form is what an invoice is asked for by.
+type Form struct {
+	Action string // where it is sent
 	Token  string // the same on every try of one form
 	Amount string // as it was typed
 	Unit   string // "euros"
 	Sign   string // "€"
 	Error  string // what is wrong with the amount
 	Fault  string // why nothing could be made, when the amount is not at fault
-	Demo   bool
+}
+
+// Checkout is the page of a checkout link.
+type Checkout struct {
+	Page
+	Form
+	Price       string // "€56.50"; empty when the shopper says the amount
+	Description string
+	Order       string
+	Earlier     string // page of an earlier invoice of the order, that money came for
 }
 
 // About is the page at the root of a service without a storefront.

@@ -58,6 +58,9 @@ func (h *Handler) fail(err error, c echo.Context) {
 	if seconds := retryAfter[status]; seconds > 0 {
 		header.Set("Retry-After", strconv.Itoa(seconds))
 	}
+	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
+		words = refusal.words
+	}
 	page := views.Error{Page: h.page(words.heading), Heading: words.heading, Text: words.text, Action: h.wayOut(c, status)}
 	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && refused.Message != "" && status != http.StatusNotFound {
 		page.Text = refused.Message
@@ -80,6 +83,9 @@ func (h *Handler) wayOut(c echo.Context, status int) views.Link {
 
 // statusOf is the HTTP status that an error means to the shopper.
 func statusOf(err error) int {
+	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
+		return refusal.status
+	}
 	if answer, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return answer.Code
 	}

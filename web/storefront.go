@@ -96,12 +96,17 @@ func readAmount(typed string) (amount, problem string) {
 }
 
 // create asks for the invoice. The amount is part of the key: going back and
-// changing it makes another invoice, sending it twice does not. While the first
-// of two clicks is under way the service answers 409, so the second waits.
+// changing it makes another invoice, sending it twice does not.
 func (h *Handler) create(ctx context.Context, amount, token string) (string, error) {
 	request := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency}
+	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, request, token+"-"+amount) })
+}
+
+// unlessRunning makes an invoice. While the first of two clicks is under way the
+// service answers 409, so the second waits.
+func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
 	for try := 0; ; try++ {
-		id, err := h.config.Client.CreateInvoice(ctx, request, token+"-"+amount)
+		id, err := create()
 		refused, ok := errors.AsType[*client.Error](err)
 		if !ok || refused.Status != http.StatusConflict || try == 4 {
 			return id, err
@@ -116,6 +121,12 @@ func (h *Handler) create(ctx context.Context, amount, token string) (string, err
 // is, else above it.
 func (h *Handler) refuse(c echo.Context, form views.Storefront, status int, problem string) error {
 	form.Title = "Error: " + form.Title
+	h.blame(c, &form.Form, status, problem)
+	return render(c, status, views.StorefrontPage(form))
+}
+
+// blame writes into a form what is wrong.
+func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem string) {
 	if status == http.StatusUnprocessableEntity {
 		form.Error = problem
 	} else if form.Fault = orderFaults[status]; form.Fault == "" {
@@ -127,19 +138,21 @@ func (h *Handler) refuse(c echo.Context, form views.Storefront, status int, prob
 	if status >= 500 {
 		h.config.Logger.Warn("invoice not created", "status", status, "problem", problem)
 	}
-	return render(c, status, views.StorefrontPage(form))
 }
 
 func (h *Handler) form(amount, token string) views.Storefront {
-	unit := unitNames[h.config.Currency]
+	form := newForm(h.config.Currency, amount, token)
+	form.Action = h.path("/order")
+	return views.Storefront{Page: h.page("Pay " + h.shopName("")), Form: form, Demo: h.config.Demo}
+}
+
+// newForm is a form for an amount in a currency, as it was typed.
+func newForm(currency, amount, token string) views.Form {
+	unit := unitNames[currency]
 	if unit == "" {
-		unit = h.config.Currency
+		unit = currency
 	}
-	page := h.page("Pay " + h.shopName(""))
-	return views.Storefront{
-		Page: page, Action: h.path("/order"), Token: token, Amount: amount,
-		Unit: unit, Sign: views.FiatSign(h.config.Currency), Demo: h.config.Demo,
-	}
+	return views.Form{Token: token, Amount: amount, Unit: unit, Sign: views.FiatSign(currency)}
 }
 
 // pause waits, or returns the context's error when it ends first.

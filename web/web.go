@@ -20,6 +20,10 @@ import (
 // the errors are those of package client.
 type Client interface {
 	CreateInvoice(ctx context.Context, request api.InvoiceRequest, idempotencyKey string) (id string, err error)
+	// ReadOffer reads what a checkout link asks for, and PayOffer makes an invoice
+	// by it.
+	ReadOffer(ctx context.Context, request api.OfferRequest) (api.Offer, error)
+	PayOffer(ctx context.Context, request api.OfferRequest, idempotencyKey string) (id string, err error)
 	Invoice(ctx context.Context, id string) (client.Snapshot, error)
 	// WaitInvoice returns when the invoice's tag is no longer etag, or
 	// client.ErrNotModified after the wait.
@@ -117,6 +121,12 @@ func (h *Handler) routes() {
 		// would forget the page, and its token with it.
 		pages.POST("/order", h.order, limited...)
 		pages.Match(read, "/order", h.backToForm)
+	}
+	for _, link := range []string{"", "/:slug"} {
+		pages.Match(read, "/pay"+link, h.checkout)
+		pages.POST("/pay"+link, h.pay, limited...)
+		pages.POST("/order/pay"+link, h.pay, limited...) // as /order is for the storefront
+		pages.Match(read, "/order/pay"+link, h.backToLink)
 	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)

@@ -34,6 +34,9 @@ type service struct {
 	simulated []api.SimulateRequest
 	requoted  []api.RequoteRequest
 	refunds   []api.RefundRequest
+	offer     api.Offer
+	offered   []api.OfferRequest
+	paid      []api.OfferRequest
 	refusal   error // of simulations, requotes and refund addresses
 }
 
@@ -58,6 +61,25 @@ func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, k
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.created, s.keys = append(s.created, request), append(s.keys, key)
+	if len(s.refusals) > 0 {
+		err := s.refusals[0]
+		s.refusals = s.refusals[1:]
+		return "", err
+	}
+	return "made1", nil
+}
+
+func (s *service) ReadOffer(_ context.Context, request api.OfferRequest) (api.Offer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offered = append(s.offered, request)
+	return s.offer, s.refusal
+}
+
+func (s *service) PayOffer(_ context.Context, request api.OfferRequest, key string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paid, s.keys = append(s.paid, request), append(s.keys, key)
 	if len(s.refusals) > 0 {
 		err := s.refusals[0]
 		s.refusals = s.refusals[1:]

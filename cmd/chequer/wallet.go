@@ -29,7 +29,7 @@ const changeWarning = "These are the addresses that a wallet keeps for its chang
 // wallet is the group of commands about public keys that money goes to.
 func (s *shell) wallet() *cobra.Command {
 	c := group("wallet", "Say where the money goes: extended public keys")
-	c.AddCommand(s.walletAdd(), s.walletList())
+	c.AddCommand(s.walletAdd(), s.walletList(), s.walletGather())
 	return c
 }
 

@@ -12,6 +12,7 @@ const (
 	PathTestInvoices  = "/api/v2/test/invoices"
 	PathEvents        = "/api/v2/events"
 	PathEndpoints     = "/api/v2/endpoints"
+	PathLinks         = "/api/v2/links"
 )
 
 // Headers of requests and answers.

@@ -24,12 +24,17 @@ type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
+	Links     *merchant.Links
 	Now       func() time.Time
 }
 
 // OpenCore opens the storage, making the data directory, the master key and the
 // database when they are absent.
 func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
+	more, err := fiats(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -52,6 +57,9 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Merchants: merchant.NewService(store, now, token),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
 			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: now, Token: token,
+		}),
+		Links: merchant.NewLinks(merchant.LinksConfig{
+			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: now, Token: token,
 		}),
 		Now: now,
 	}, nil

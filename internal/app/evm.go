@@ -74,11 +74,11 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
 	if len(scanner.Assets()) == 0 {
-		return live{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS")
+		return live{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + remedies("this setting"))
 	}
 	return live{
 		Network: endpoints{scanner, q}, probe: q.Probe,
-		details: func() []Finding { return findingsOf(q) },
+		details: func() []Finding { return findingsOf(q, config.RPCSetting(string(params.ID))) },
 	}, nil
 }
 
@@ -89,8 +89,11 @@ func pollFor(blockTime time.Duration) time.Duration {
 }
 
 // findingsOf say how the endpoints fare that were probed.
-func findingsOf(q *quorum.Quorum) []Finding {
+func findingsOf(q *quorum.Quorum, setting string) []Finding {
 	var found []Finding
+	if !q.MayAsk() {
+		found = append(found, Finding{Level: LevelWarn, About: "own coin", Says: "is not offered, as only balances of addresses show it: " + remedies(setting)})
+	}
 	if says := q.Narrow(); says != "" {
 		found = append(found, Finding{Level: LevelWarn, About: "endpoints", Says: says})
 	}

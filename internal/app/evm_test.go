@@ -27,9 +27,17 @@ func TestEVMNetworks(t *testing.T) {
 		"more networks and tokens": {
 			environ: []string{"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545", "CHEQUER_AVALANCHE_RPC=public", "CHEQUER_GNOSIS_RPC=public", gnosisEuro + ",USDT,USDT-AVALANCHE"},
 			want: []string{
-				"ethereum true USDC EURC USDT", "base true EURC-BASE USDC-BASE", "gnosis true EURE-GNOSIS",
+				"ethereum true USDC EURC USDT", "base true EURC-BASE USDC-BASE ETH-BASE", "gnosis true EURE-GNOSIS",
 				"avalanche true EURC-AVALANCHE USDC-AVALANCHE USDT-AVALANCHE",
 			},
+		},
+		"an own node of a network without tokens": {
+			environ: []string{"CHEQUER_ETHEREUM_RPC=public", "CHEQUER_BASE_RPC=public", "CHEQUER_GNOSIS_RPC=trusted:http://127.0.0.1:8545"},
+			want:    []string{"ethereum true USDC EURC", "base true EURC-BASE USDC-BASE", "gnosis true XDAI"},
+		},
+		"public endpoints that may be asked about addresses": {
+			environ: []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"},
+			want:    []string{"ethereum true ETH USDC EURC", "base true EURC-BASE USDC-BASE ETH-BASE"},
 		},
 		"a test network in place of the real ones": {
 			environ: []string{"CHEQUER_BASE_SEPOLIA_RPC=public"},

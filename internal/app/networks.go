@@ -153,21 +153,35 @@ func keepRunning(ctx context.Context, l live, log *slog.Logger) error {
 }
 
 // mustLookStill is an error when open invoices wait for money on a network that
-// nobody looks at any more.
+// nobody looks at any more, or in its own coin, which nobody may look at any more.
 func (c *Core) mustLookStill(ctx context.Context, all []live) error {
-	var watched []chain.ID
+	var watched, tokensOnly []chain.ID
 	for _, l := range all {
-		if _, ok := l.Network.(chain.Scanner); ok {
-			watched = append(watched, l.ID())
+		if _, ok := l.Network.(chain.Scanner); !ok {
+			continue
+		}
+		watched = append(watched, l.ID())
+		if !slices.ContainsFunc(l.Assets(), func(a chain.Asset) bool { return a.Policy.Balance }) {
+			tokensOnly = append(tokensOnly, l.ID())
 		}
 	}
 	open, err := c.Storage.OpenWatched(ctx, watched)
-	if err != nil || len(open) == 0 {
+	if err != nil {
+		return err
+	}
+	coins, err := c.Storage.OpenBalances(ctx, tokensOnly)
+	if err != nil {
 		return err
 	}
 	var says []string
 	for _, network := range slices.Sorted(maps.Keys(open)) {
 		says = append(says, fmt.Sprintf("%s (%d open invoices)", network, open[network]))
+	}
+	for _, network := range slices.Sorted(maps.Keys(coins)) {
+		says = append(says, fmt.Sprintf("%s in its own coin (%d open invoices)", network, coins[network]))
+	}
+	if len(says) == 0 {
+		return nil
 	}
 	return errors.New("nobody would look any more for payments on " + strings.Join(says, ", ") +
 		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")

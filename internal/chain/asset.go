@@ -48,6 +48,13 @@ type Policy struct {
 	Mempool bool
 	// BlockGrace is added to the end of a quote where only block times count.
 	BlockGrace time.Duration
+	// Balance tells that the network's own coin is seen by the balances of accounts: on
+	// EVM networks contracts send it without a trace that all nodes keep.
+	Balance bool
+	// Gas is how much of the network's own coin may come to an invoice that is
+	// covered and change nothing: the merchant brings it to gather the rest. Zero for
+	// assets that pay no fees.
+	Gas money.Amount
 }
 
 // Depth asks for confirmations below a value in whole euro cents.

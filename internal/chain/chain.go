@@ -4,7 +4,10 @@ package chain
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"math/big"
+	"strings"
 	"time"
 
 	"chequer/internal/money"
@@ -101,6 +104,28 @@ type Watched interface {
 	Outpoint(outpoint string) bool
 }
 
+// Accounts is a Watched that knows what is recorded of the balances of its
+// destinations, on networks where the network's own coin is seen by balances alone.
+type Accounts interface {
+	Watched
+	// Accounts lists the destinations whose balance is looked at.
+	Accounts() iter.Seq[Account]
+	// Read is the last block at which their balances were read, zero before there is
+	// one.
+	Read() Block
+}
+
+// Account is a destination whose balance is looked at.
+type Account struct {
+	Script string
+	// Birth is the network's tip when the invoice was made, zero when none was known.
+	Birth Cursor
+	// Known tells that what was there at the birth is recorded, or was nothing.
+	Known bool
+	// Recorded are the rises that are on the network, lowest first.
+	Recorded []Transfer
+}
+
 // Coverage is how much of the unconfirmed money a snapshot covers.
 type Coverage string
 
@@ -133,6 +158,9 @@ type Snapshot struct {
 	Behind bool
 	// Unconfirmed is the coverage of what is in no block.
 	Unconfirmed Coverage
+	// Read is the block at which the balances of all watched accounts were read; zero
+	// when they were not.
+	Read Block
 	// ViewSince is since when unconfirmed money is seen without a gap: the start
 	// of a node that remembers its first sightings, or of a listener. Zero when
 	// there is no such view.
@@ -150,7 +178,10 @@ func (s Snapshot) Covers(height int64) bool {
 
 // Transfer is money to one destination that a network shows.
 type Transfer struct {
-	ID     string // "txid:vout", "txhash:log": stable and unique on the network
+	// ID is stable and unique on the network: "txid:vout", "txhash:log",
+	// "balance:chain:address:balance".
+	ID string
+	// Tx is its transaction, "" where only a balance shows it.
 	Tx     string
 	Asset  string // the asset's code
 	Script string
@@ -161,6 +192,29 @@ type Transfer struct {
 	FirstSeen time.Time
 	Block     *Block // nil while unconfirmed
 	Coinbase  bool
+	// Since is the time of the last block that did not have it yet, where Block may
+	// be later than the one that brought it; zero else.
+	Since time.Time
+	// Unsure tells that it may be older than its invoice: it never counts by itself.
+	Unsure bool
+}
+
+// rise begins the ID of a transfer that is the rise of a balance.
+const rise = "balance:"
+
+// RiseID is the ID of the rise of an account's balance to a height in the smallest
+// units, higher than ever before.
+func RiseID(chainID uint64, account string, highest *big.Int) string {
+	return fmt.Sprintf("%s%d:%s:%d", rise, chainID, account, highest)
+}
+
+// IsRise tells whether t is the rise of a balance.
+func (t Transfer) IsRise() bool { return strings.HasPrefix(t.ID, rise) }
+
+// Highest is the height of the balance that a rise went up to.
+func (t Transfer) Highest() *big.Int {
+	highest, _ := new(big.Int).SetString(t.ID[strings.LastIndex(t.ID, ":")+1:], 10)
+	return highest
 }
 
 // Conflict is a transaction that spends a watched outpoint.

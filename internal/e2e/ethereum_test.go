@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"io"
+	"math/big"
 	"net/http"
 	"os"
 	"slices"
@@ -28,9 +29,10 @@ type tokenShop struct {
 	shop
 	ethereum, base *ethereumtest.Node
 	metrics        string
+	made           uint32 // invoices
 }
 
-func openTokenShop(t *testing.T) *tokenShop {
+func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	t.Helper()
 	s := &tokenShop{ethereum: ethereumtest.Anvil(t, ethereum.Mainnet.ChainID), base: ethereumtest.Anvil(t, ethereum.Base.ChainID)}
 	s.ethereum.Place(t, contractOf(ethereum.Mainnet, "EURC"))
@@ -46,6 +48,9 @@ func openTokenShop(t *testing.T) *tokenShop {
 		"CHEQUER_ETHEREUM_RPC=trusted:"+s.ethereum.RPC,
 		"CHEQUER_BASE_RPC=one="+s.base.RPC+",two="+s.base.RPC+",three=http://"+freePort(t)+"/secretkey",
 	)}
+	for _, setting := range more {
+		s.environ = append(s.environ, setting(s))
+	}
 	s.run("wallet", "add", "ETH", ethXpub)
 	var key merchant.Key
 	if err := json.Unmarshal(s.run("key", "add", "--json"), &key); err != nil {
@@ -79,19 +84,39 @@ func (s *tokenShop) tip(network string) int64 {
 	return all.Networks[i].Tip
 }
 
-// euros makes an invoice of 12.50 euros that is paid with EURC on Base.
-func (s *tokenShop) euros() (id string, due chaintest.Output) {
+// euros makes an invoice of 12.50 euros that is paid with EURC on Base, or with
+// other coins, too.
+func (s *tokenShop) euros(more ...string) (id string, due chaintest.Output) {
 	t := s.process.t
 	t.Helper()
-	id, err := s.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", PaymentMethods: []string{"EURC-BASE"}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := s.invoice(id).PaymentMethods
-	if len(m) != 1 || m[0].DueAmount != "12.5" {
+	id, m := s.methods(append([]string{"EURC-BASE"}, more...)...)
+	if m[0].DueAmount != "12.5" {
 		t.Fatalf("payment methods %+v", m)
 	}
 	return id, chaintest.Output{Script: strings.ToLower(m[0].Address), Amount: money.MustParse(m[0].DueAmount, money.Currency{Code: "EURC", Decimals: 6})}
+}
+
+// ether makes an invoice of 12.50 euros that is paid with ether on Base.
+func (s *tokenShop) ether() (id, to string, wei *big.Int) {
+	s.process.t.Helper()
+	id, m := s.methods("ETH-BASE")
+	return id, m[0].Address, money.MustParse(m[0].DueAmount, money.ETH).Minor()
+}
+
+// methods makes an invoice of 12.50 euros that is paid with some coins.
+func (s *tokenShop) methods(codes ...string) (id string, methods []api.PaymentMethod) {
+	t := s.process.t
+	t.Helper()
+	id, err := s.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", PaymentMethods: codes}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.made++
+	methods = s.invoice(id).PaymentMethods
+	if len(methods) != len(codes) {
+		t.Fatalf("payment methods %+v", methods)
+	}
+	return id, methods
 }
 
 func mine(t *testing.T, n *ethereumtest.Node, blocks int) {

@@ -112,6 +112,14 @@ func (s *stage) CreateInvoice(context.Context, api.InvoiceRequest, string) (stri
 	return "", client.ErrNotFound
 }
 
+func (s *stage) ReadOffer(context.Context, api.OfferRequest) (api.Offer, error) {
+	return api.Offer{}, client.ErrUnsupported
+}
+
+func (s *stage) PayOffer(context.Context, api.OfferRequest, string) (string, error) {
+	return "", client.ErrUnsupported
+}
+
 func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
 	return client.ErrNotFound
 }

@@ -24,6 +24,7 @@ type CreateRequest struct {
 	IdempotencyKey string
 	BodyHash       string
 	Nonce          Nonce
+	Order          Order
 
 	rates, evidence string // where the prices came from, and what they rest on
 }
@@ -51,7 +52,8 @@ type offer struct {
 // network. The errors are ErrNoWallet, ErrUnwatched, ErrNoMethod, ErrTooLong,
 // *NoRateError, *TooSmallError and ErrConflict. A known idempotency key returns
 // the invoice that was made with it; ask Replay first, since nothing may be on
-// offer now.
+// offer now. Of an order that has another newest invoice than it says, that one
+// is returned.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
 	rates := s.rates()
 	offers, err := s.offers(r, r.Terms.Price, rates)
@@ -66,7 +68,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
 	s.deriveAhead(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
-		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce,
+		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order,
 		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
 			return s.build(id, now, r, offers, progress, next)
@@ -92,6 +94,11 @@ func (s *Service) Replay(ctx context.Context, merchantID, key, bodyHash string) 
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	return inv, nil
+}
+
+// Ordered is the newest invoice of an order; ErrNotFound.
+func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
+	return s.storage.OrderedInvoice(ctx, o)
 }
 
 // build makes the invoice inside the transaction that numbers its destinations.

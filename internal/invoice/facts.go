@@ -89,13 +89,6 @@ func missed(r Recorded, s chain.Snapshot) bool {
 // hundred small invoices in one transaction or block reverse together, so depth
 // is asked from the value that it still leaves unfinal for one merchant.
 func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
-	type claim struct {
-		transfer chain.Transfer
-		merchant string
-		method   Method
-		invoice  *big.Rat // value of the invoice and of the transfer, in euro cents
-		value    *big.Rat
-	}
 	var claims []claim
 	invoices := map[string]*Invoice{} // anybody can pay one in many transactions
 	unfinal := map[string]*big.Rat{}  // by merchant and transaction or block
@@ -125,13 +118,14 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 		}
 		c := claim{transfer: t, merchant: owner.MerchantID, method: m, invoice: euroCents(price, price.Expected), value: euroCents(price, t.Amount)}
 		claims = append(claims, c)
-		add(c.merchant+" "+t.Tx, c.value)
-		add(c.merchant+" "+t.Block.Hash, c.value)
+		for _, key := range c.keys() {
+			add(key, c.value)
+		}
 	}
 	required := map[string]int{}
 	for _, c := range claims {
 		most := c.invoice
-		for _, key := range []string{c.merchant + " " + c.transfer.Tx, c.merchant + " " + c.transfer.Block.Hash} {
+		for _, key := range c.keys() {
 			if unfinal[key].Cmp(most) > 0 {
 				most = unfinal[key]
 			}
@@ -143,6 +137,25 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 		required[c.transfer.ID] = confirmations(c.method.Asset.Policy, cents.Int64(), c.transfer.Coinbase)
 	}
 	return required, nil
+}
+
+// claim is a transfer whose depth is asked for.
+type claim struct {
+	transfer chain.Transfer
+	merchant string
+	method   Method
+	invoice  *big.Rat // value of the invoice and of the transfer, in euro cents
+	value    *big.Rat
+}
+
+// keys name what else may leave the chain together with the claim: its transaction,
+// where that is known, and its block.
+func (c claim) keys() []string {
+	keys := []string{c.merchant + " " + c.transfer.Block.Hash}
+	if c.transfer.Tx != "" {
+		keys = append(keys, c.merchant+" "+c.transfer.Tx)
+	}
+	return keys
 }
 
 // euroCents is the value of an amount at a price, in euro cents.

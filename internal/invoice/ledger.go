@@ -14,9 +14,10 @@ import (
 type entry struct {
 	transfer Transfer
 	value    *big.Rat // what counts; zero when nothing does
-	late     bool     // some of it came after its quote's end, and does not count
+	late     bool     // some of it came after its quote's end, or nobody knows when, and does not count
 	replaced bool     // another transaction took its inputs
-	ignored  bool     // dust, a wrong asset, or older than the invoice
+	reorged  bool     // it lost its block
+	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
 	old      bool     // older than the invoice, by itself or by what it replaced
 }
 
@@ -49,27 +50,56 @@ func (inv *Invoice) ledger() ledger {
 		case e.replaced:
 			l.replaced = l.replaced || !b.bumped(t)
 		case t.Presence == Reorged:
-			l.reorged = l.reorged || !b.bumped(t)
+			e.reorged = !b.bumped(t)
 		default:
-			l.reorged = l.reorged || (t.Block == nil && !t.ConfirmedAt.IsZero())
+			e.reorged = t.Block == nil && !t.ConfirmedAt.IsZero()
 			inv.count(&e, method, b, l.accepted)
-			l.late = l.late || e.late
 		}
-		if e.value.Sign() > 0 {
+		l.entries = append(l.entries, e)
+	}
+	if l.accepted {
+		inv.letStand(&l)
+	}
+	inv.passOverGas(&l)
+	for _, e := range l.entries {
+		l.late = l.late || e.late
+		l.reorged = l.reorged || e.reorged
+		if e.value.Sign() > 0 && !(l.accepted && slices.Contains(inv.Accepted, e.transfer.ID)) {
+			method, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
 			counting++
 			if unit := inv.shownUnit(method); unit.Cmp(largest) > 0 {
 				largest = unit
 			}
 		}
-		l.entries = append(l.entries, e)
 	}
 	if counting > 1 {
 		l.slack = inv.rounding(largest)
 	}
-	if l.accepted {
-		inv.letStand(&l)
-	}
 	return l
+}
+
+// passOverGas ignores what comes of a network's own coin, up to its allowance, once
+// earlier money covers the price: so much a merchant brings to gather tokens.
+func (inv *Invoice) passOverGas(l *ledger) {
+	order := make([]*entry, len(l.entries))
+	for i := range l.entries {
+		order[i] = &l.entries[i]
+	}
+	slices.SortFunc(order, func(a, b *entry) int {
+		return cmp.Or(a.transfer.FirstSeen.Compare(b.transfer.FirstSeen), cmp.Compare(a.transfer.ID, b.transfer.ID))
+	})
+	least := new(big.Rat).Sub(minor(inv.Terms.Price), minor(inv.Terms.Rules.Tolerance))
+	before := new(big.Rat)
+	for _, e := range order {
+		m, known := inv.Method(e.transfer.Network, e.transfer.Asset)
+		gas := m.Asset.Policy.Gas
+		if known && !gas.IsZero() && e.transfer.Amount.Cmp(gas) <= 0 && before.Cmp(least) >= 0 &&
+			!slices.Contains(inv.Accepted, e.transfer.ID) {
+			e.ignored, e.late, e.reorged, e.value = true, false, false, new(big.Rat)
+			continue
+		}
+		before.Add(before, e.value)
+	}
 }
 
 // count values a present transfer of a known method, portion by portion.
@@ -77,6 +107,10 @@ func (inv *Invoice) count(e *entry, m Method, b book, accepted bool) {
 	t := e.transfer
 	if accepted && slices.Contains(inv.Accepted, t.ID) {
 		return // it stands within the full price
+	}
+	if t.Unsure {
+		e.late = true
+		return
 	}
 	parts := b.portions(t)
 	e.old = !slices.ContainsFunc(parts, func(p portion) bool { return !p.old })

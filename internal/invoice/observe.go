@@ -62,7 +62,7 @@ func (inv *Invoice) Observe(o Observation) {
 func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	record := Transfer{
 		ID: t.ID, Network: o.Network, Tx: t.Tx, Asset: t.Asset, Script: t.Script,
-		Amount: t.Amount, Spends: t.Spends, Coinbase: t.Coinbase,
+		Amount: t.Amount, Spends: t.Spends, Coinbase: t.Coinbase, Unsure: t.Unsure,
 	}
 	switch {
 	case !t.FirstSeen.IsZero():
@@ -72,6 +72,11 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
 		if record.FirstSeen.Before(inv.CreatedAt) {
 			record.FirstSeen = inv.CreatedAt
+		}
+	case !t.Since.IsZero():
+		record.FirstSeen = t.Since
+		if born := inv.CreatedAt.Add(-inv.Clock); record.FirstSeen.Before(born) {
+			record.FirstSeen = born
 		}
 	default:
 		record.FirstSeen = t.Block.Time
@@ -85,8 +90,13 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 
 // place brings a recorded transfer to where the network shows it now.
 func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
-	t.Presence = Present
-	t.Old = t.Sighted && t.FirstSeen.Before(inv.CreatedAt)
+	// A balance that rises again after a reorganisation may rise in other steps.
+	t.Presence, t.Amount, t.Unsure = Present, now.Amount, now.Unsure
+	if t.Tx == "" {
+		t.Tx = now.Tx
+	}
+	// What was found to be older stays so, also when the birth block leaves the chain.
+	t.Old = (t.Sighted || t.Old) && t.FirstSeen.Before(inv.CreatedAt)
 	if now.Block == nil {
 		t.Block, t.Confirmations = nil, 0
 		return

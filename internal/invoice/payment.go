@@ -16,7 +16,7 @@ const (
 	PaymentWrongAsset PaymentState = "wrong_asset"
 	// PaymentOld is older than the invoice.
 	PaymentOld PaymentState = "old"
-	// PaymentDust is less than the network carries.
+	// PaymentDust is less than the network carries, or the gas that a merchant brought.
 	PaymentDust PaymentState = "dust"
 	// PaymentReplaced is gone before a block took it.
 	PaymentReplaced PaymentState = "replaced"

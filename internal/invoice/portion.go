@@ -112,13 +112,34 @@ func (b book) inherited(t Transfer) []inheritance {
 		h.paid.Add(h.paid, o.Amount.Minor())
 	}
 	list := make([]inheritance, 0, len(before))
-	for _, h := range before {
-		list = append(list, *h)
+	for tx, h := range before {
+		// Several transactions can take an input each of one: what it paid is
+		// inherited once.
+		h.paid.Sub(h.paid, b.inheritedBefore(t, tx))
+		if h.paid.Sign() > 0 {
+			list = append(list, *h)
+		}
 	}
 	slices.SortFunc(list, func(x, y inheritance) int {
 		return cmp.Or(x.firstSeen.Compare(y.firstSeen), x.paid.Cmp(y.paid))
 	})
 	return list
+}
+
+// inheritedBefore is what transactions that come before t's took over of what a
+// replaced one paid.
+func (b book) inheritedBefore(t Transfer, replaced string) *big.Int {
+	sum := new(big.Int)
+	for _, u := range b.all {
+		first := cmp.Or(u.FirstSeen.Compare(t.FirstSeen), cmp.Compare(u.Tx, t.Tx)) < 0
+		if !first || u.Tx == t.Tx || u.Tx == replaced || u.Presence != Present || b.losers[u.Tx] || !sameMoney(u, t) {
+			continue
+		}
+		if slices.ContainsFunc(b.byTx[replaced], func(o Transfer) bool { return conflict(o, u) }) {
+			sum.Add(sum, u.Amount.Minor())
+		}
+	}
+	return sum
 }
 
 // portions splits a transfer by what its transaction inherited: the earliest

@@ -17,6 +17,11 @@ type Progress struct {
 	// is the time before anything was watched.
 	Gaps     []Gap
 	Sequence int64 // of the last saved snapshot
+	// Read is the last block at which all balances were read, zero where none are, and
+	// Loaded tells up to which positions in the merchants' feeds destinations were
+	// loaded then.
+	Read   chain.Block
+	Loaded map[string]int64
 }
 
 // Gap is a time when unconfirmed money was not watched.
@@ -28,7 +33,7 @@ const keptGaps = 64
 
 // After is how far the network is scanned once a snapshot is recorded.
 func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
-	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence}
+	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence, Read: p.Read, Loaded: p.Loaded}
 	if s.Behind {
 		if next.Tip.Height < p.Tip.Height {
 			next.Tip = p.Tip

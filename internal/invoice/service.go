@@ -255,7 +255,7 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		if !s.scanned[network] {
+		if !s.scanned[network] && (s.unwatched || !m.Watched) {
 			inv.Cover(network, s.now(), []Gap{{Until: s.now()}})
 			continue
 		}

@@ -15,9 +15,12 @@ type Storage interface {
 	// CreateInvoice runs a creation in one transaction: indexes, invoice,
 	// destinations and events are written together or not at all. When the
 	// idempotency key is known, the invoice made then is returned and replayed is
-	// true; ErrConflict means that it was used with another body. Otherwise the
+	// true, as is the newest invoice of the creation's order unless Order.After is it; ErrConflict means that it was used with another body. Otherwise the
 	// nonce must be unused: ErrNonceUsed.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
+	// OrderedInvoice is the newest invoice of an order; ErrNotFound. What After is
+	// says nothing here.
+	OrderedInvoice(ctx context.Context, o Order) (*Invoice, error)
 	// Replay finds the invoice that was made with the creation's idempotency key;
 	// ErrNotFound, ErrConflict.
 	Replay(ctx context.Context, c Creation) (*Invoice, error)
@@ -54,6 +57,7 @@ type Creation struct {
 	IdempotencyKey string // "" = none
 	BodyHash       string // of the request the key was used with
 	At             time.Time
+	Order          Order
 	// Nonce of a signed request is used up with the creation, or not at all.
 	Nonce Nonce
 	// Evidence is what the prices rest on, kept once under its name; "" = nothing.
@@ -62,6 +66,17 @@ type Creation struct {
 	// counts per wallet key; an error uses none of them up.
 	Build func(next NextIndex) (*Invoice, error)
 }
+
+// Order is one that a checkout link names, among those of the key that signed it.
+// An order has one invoice after the other. The zero value is none.
+type Order struct {
+	KeyID string
+	ID    string
+	After string // its invoice that may have a follower; "" = none yet
+}
+
+// IsZero tells whether there is no order.
+func (o Order) IsZero() bool { return o.ID == "" }
 
 // Nonce is a number that a caller uses once, kept for a time. The zero value is
 // none.

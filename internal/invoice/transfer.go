@@ -47,6 +47,9 @@ type Transfer struct {
 	Required int
 	// Old tells that its block is not younger than the invoice.
 	Old bool
+	// Unsure tells that its network cannot show that it is younger than the invoice:
+	// a person decides.
+	Unsure bool
 	// Market is its fiat value at first sight, if that was after its quote's end
 	// and a rate was known.
 	Market *money.Amount

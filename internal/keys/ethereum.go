@@ -50,6 +50,16 @@ func (a EthereumAddress) String() string {
 
 func (a EthereumAddress) lower() string { return "0x" + hex.EncodeToString(a[:]) }
 
+// Path is where wallets find an address of an Ethereum key, as far as the key shows it:
+// the account or the chain that it is of. See BIP 44, "Path levels".
+func (k Key) Path(index uint32) string {
+	child := k.given.ChildIndex()
+	if k.given.Depth() == accountDepth {
+		return fmt.Sprintf("m/44'/60'/%d'/0/%d", child&^hardened, index)
+	}
+	return fmt.Sprintf("…/%d/%d", child, index)
+}
+
 // accountOf is the account of a public key: the last 20 bytes of the Keccak-256
 // of its coordinates. See the Ethereum yellow paper, appendix F.
 func accountOf(public *btcec.PublicKey) EthereumAddress {

@@ -31,6 +31,10 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if request.IdempotencyKey, err = idempotencyKey(c.Request()); err != nil {
 		return err
 	}
+	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	if request.IdempotencyKey != "" { // a test never answers for real money
+		request.IdempotencyKey = string(request.Mode) + ":" + request.IdempotencyKey
+	}
 	inv, err := s.create(c.Request().Context(), k, request, p)
 	if err != nil {
 		return err
@@ -49,10 +53,6 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
 	}
-	r.MerchantID, r.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
-	if r.IdempotencyKey != "" { // a test never answers for real money
-		r.IdempotencyKey = string(r.Mode) + ":" + r.IdempotencyKey
-	}
 	done, err := s.running.begin(r.MerchantID, r.IdempotencyKey)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 	if err := s.setPrice(p, &r.Terms); err != nil {
 		return nil, err
 	}
-	if err := s.addMerchant(ctx, k.key, &r); err != nil {
+	if err := s.addMerchant(ctx, &r); err != nil {
 		return nil, err
 	}
 	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceLife}
@@ -80,14 +80,14 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 
 // addMerchant adds what is the merchant's own: the name that the shopper sees,
 // and the wallets.
-func (s *server) addMerchant(ctx context.Context, key merchant.Key, r *invoice.CreateRequest) error {
-	m, err := s.merchants.Merchant(ctx, key.MerchantID)
+func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) error {
+	m, err := s.merchants.Merchant(ctx, r.MerchantID)
 	if err != nil {
-		return fmt.Errorf("merchant of key: %w", err)
+		return fmt.Errorf("merchant of invoice: %w", err)
 	}
-	wallets, err := s.merchants.Wallets(ctx, key.MerchantID, key.Mode)
+	wallets, err := s.merchants.Wallets(ctx, r.MerchantID, merchant.Mode(r.Mode))
 	if err != nil {
-		return fmt.Errorf("wallets of key: %w", err)
+		return fmt.Errorf("wallets of invoice: %w", err)
 	}
 	r.Terms.Merchant = m.Name
 	for _, w := range wallets {
@@ -122,13 +122,20 @@ func parseInvoice(body []byte) (r invoice.CreateRequest, p asked, err error) {
 
 // setPrice makes money of the price that is asked.
 func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
-	i := slices.IndexFunc(s.fiats, func(c money.Currency) bool { return c.Code == p.code })
-	if i < 0 {
-		return invalid("fiat_currency", "must be "+either(s.fiats))
+	if t.Price, err = p.price(s.fiats, s.maximum); err != nil {
+		return err
 	}
-	t.Rules = invoice.DefaultRules(s.fiats[i])
-	t.Price, err = price(p.digits, s.fiats[i], s.maximum)
-	return err
+	t.Rules = invoice.DefaultRules(t.Price.Currency())
+	return nil
+}
+
+// price is what is asked as money in one of some currencies.
+func (p asked) price(fiats []money.Currency, maximum string) (money.Amount, error) {
+	i := slices.IndexFunc(fiats, func(c money.Currency) bool { return c.Code == p.code })
+	if i < 0 {
+		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats))
+	}
+	return price(p.digits, fiats[i], maximum)
 }
 
 // either names some currencies, two at least: "EUR, USD or CHF".

@@ -246,7 +246,7 @@ func TestDocument_scopes(t *testing.T) {
 			continue
 		}
 		for _, scope := range []string{"create", "read", "page", "admin"} {
-			resp := l.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none").Replace(path), key: scope, own: true})
+			resp := l.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
 			may := resp.Header.Get(api.HeaderErrorCode) != "key_may_not"
 			if want := slices.Contains(said, any(scope)); may != want {
 				t.Errorf("%s with a key of scope %s: let in %v, the document says %v", name, scope, may, want)
@@ -277,12 +277,26 @@ func TestDocument_has_every_error_code(t *testing.T) {
 	}
 }
 
-// sourceCodes finds every code in the source: those written out, and those made
-// of the names of fields and parameters.
+// finder finds codes in the source.
+type finder struct {
+	constants map[string]string // of package api
+	found     map[string]bool
+}
+
+// sourceCodes finds every code in the source: those written out, those that are
+// constants, and those made of the names of fields and parameters.
 func sourceCodes(t *testing.T) map[string]bool {
 	t.Helper()
-	found := map[string]bool{}
-	names, err := filepath.Glob("*.go")
+	f := finder{constants: map[string]string{}, found: map[string]bool{}}
+	inspect(t, "../api/*.go", f.constant)
+	inspect(t, "*.go", f.code)
+	return f.found
+}
+
+// inspect shows every place of some files that are no tests.
+func inspect(t *testing.T, pattern string, see func(ast.Node)) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,39 +309,65 @@ func sourceCodes(t *testing.T) map[string]bool {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			noteCodes(found, n)
+			see(n)
 			return true
 		})
 	}
-	return found
 }
 
-// noteCodes notes the codes that one place of the source makes.
-func noteCodes(found map[string]bool, n ast.Node) {
+// constant notes a constant that is a text.
+func (f finder) constant(n ast.Node) {
+	if spec, ok := n.(*ast.ValueSpec); ok {
+		for i, value := range spec.Values {
+			if text, ok := value.(*ast.BasicLit); ok {
+				f.constants[spec.Names[i].Name], _ = strconv.Unquote(text.Value)
+			}
+		}
+	}
+}
+
+// code notes the codes that a place makes.
+func (f finder) code(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
-		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "code" {
-			note(found, "", n.Value)
+		if named(n.Key, "code") {
+			f.note("", n.Value)
 		}
 	case *ast.CallExpr:
 		switch name, _ := n.Fun.(*ast.Ident); {
 		case name == nil:
 		case name.Name == "badRequest":
-			note(found, "", n.Args[0])
+			f.note("", n.Args[0])
 		case name.Name == "invalid":
-			note(found, "invalid_", n.Args[0])
+			f.note("invalid_", n.Args[0])
 		case name.Name == "count":
-			note(found, "invalid_", n.Args[1])
+			f.note("invalid_", n.Args[1])
 		}
 	case *ast.CompositeLit:
 		if of, ok := n.Type.(*ast.MapType); ok && (named(of.Value, "field") || named(of.Value, "parameter")) {
 			for _, e := range n.Elts {
-				note(found, "invalid_", e.(*ast.KeyValueExpr).Key)
+				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // which refuses nothing
+					f.note("invalid_", pair.Key)
+				}
 			}
 		}
 	case *ast.IndexExpr:
 		if named(n.X, "parameters") {
-			note(found, "invalid_", n.Index)
+			f.note("invalid_", n.Index)
+		}
+	}
+}
+
+// note keeps a text that is written out or a constant; others are made of such.
+func (f finder) note(before string, e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if word, err := strconv.Unquote(e.Value); err == nil && e.Kind == gotoken.STRING {
+			f.found[before+word] = true
+		}
+	case *ast.SelectorExpr:
+		if word := f.constants[e.Sel.Name]; named(e.X, "api") && word != "" {
+			f.found[before+word] = true
 		}
 	}
 }
@@ -335,14 +375,6 @@ func noteCodes(found map[string]bool, n ast.Node) {
 func named(e ast.Expr, name string) bool {
 	i, ok := e.(*ast.Ident)
 	return ok && i.Name == name
-}
-
-// note keeps a text that is written out; others are made of such.
-func note(found map[string]bool, before string, e ast.Expr) {
-	if text, ok := e.(*ast.BasicLit); ok && text.Kind == gotoken.STRING {
-		word, _ := strconv.Unquote(text.Value)
-		found[before+word] = true
-	}
 }
 
 // The words that the document lists are those that the program knows.

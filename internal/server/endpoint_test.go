@@ -58,6 +58,10 @@ func (l *lab) keepEndpoints() *storage.Storage {
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
+	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
+		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
+		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+	})
 	l.begin()
 	return s
 }

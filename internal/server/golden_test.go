@@ -278,6 +278,24 @@ var mistakes = []mistake{
 	{"feed from nowhere", func(l *lab) *http.Response {
 		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
 	}},
+	linked("slug that is none", `{"slug":"Free Coffee","fiat_currency":"EUR"}`),
+	linked("slug that is taken", `{"slug":"coffee","fiat_currency":"EUR"}`),
+	linked("link in another currency", `{"fiat_currency":"DOGE"}`),
+	linked("link for nothing", `{"fiat_currency":"EUR","amount":0}`),
+	{"unknown link", func(l *lab) *http.Response {
+		l.keepEndpoints()
+		return l.send(message{method: "DELETE", target: "/api/v2/links/coffee", key: "all", own: true})
+	}},
+	sent("link that is neither", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{}`}),
+	sent("signed link that is no query", about("read", query("all")+"&a=%zz")),
+	sent("signed link with more", about("read", query("all")+"&utm_source=mail")),
+	sent("signed link with something twice", about("read", query("all")+"&amount=1")),
+	sent("signed link without its signature", about("read", "amount=1&fiat_currency=EUR&key="+publicKey("all"))),
+	sent("signed link that was changed", about("read", strings.Replace(query("all"), "56.50", "6.50", 1))),
+	sent("signed link of a key that may not", about("read", query("create"))),
+	sent("signed link that has expired", about("read", query("all", "expires", "1764244832"))),
+	sent("signed link with a bad expires", about("read", query("all", "expires", "tomorrow"))),
+	sent("signed link without a token", about("pay", query("all"))),
 	asked("requote of no quote", "requote", `{"quote":0}`),
 	asked("requote of what is covered", "requote", `{}`),
 	{"requote without rates", func(l *lab) *http.Response {
@@ -421,6 +439,17 @@ func TestGolden_leaves_no_error_out(t *testing.T) {
 			}
 		}
 	}
+}
+
+// linked makes a link beside the one for coffee.
+func linked(name, body string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.keepEndpoints()
+		m := message{method: "POST", target: "/api/v2/links", key: "all", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`}
+		l.send(m)
+		m.body = body
+		return l.send(m)
+	}}
 }
 
 // endpoint posts to as many endpoints as may be, or to one of them.

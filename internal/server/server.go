@@ -59,6 +59,7 @@ type Config struct {
 	Invoices  *invoice.Service
 	Merchants Merchants
 	Endpoints *merchant.Endpoints
+	Links     *merchant.Links
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
@@ -87,6 +88,7 @@ type server struct {
 	invoices  *invoice.Service
 	merchants Merchants
 	endpoints *merchant.Endpoints
+	links     *merchant.Links
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
@@ -107,9 +109,9 @@ type server struct {
 // does: a redirect turns a POST into a GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
-		fiats:     append([]money.Currency{money.EUR, money.USD}, c.Fiats...),
+		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
 		ownScheme: c.OwnScheme,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
@@ -145,6 +147,19 @@ func (s *server) routes(g *echo.Group) {
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
 	g.Match(reading, api.PathEvents, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.readEvents))
 	s.endpointRoutes(g, reading)
+	s.linkRoutes(g, reading)
+}
+
+// linkRoutes are those of checkout links, and what the page of one asks.
+func (s *server) linkRoutes(g *echo.Group, reading []string) {
+	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
+	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
+	g.POST(api.PathLinks, s.signed(admin, s.createLink))
+	g.Match(reading, api.PathLinks, s.signed(admin, s.listLinks))
+	g.Match(reading, api.PathLinks+"/:slug", s.signed(admin, s.showLink))
+	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, s.removeLink))
+	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
+	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
 }
 
 // endpointRoutes are those of endpoints, which only who may do everything changes.

@@ -34,6 +34,8 @@ type policyRow struct {
 	Coinbase   int        `json:"cb,omitempty"`
 	Mempool    bool       `json:"mem,omitempty"`
 	BlockGrace int64      `json:"grace,omitempty"` // milliseconds
+	Balance    bool       `json:"bal,omitempty"`
+	Gas        string     `json:"gas,omitempty"`
 }
 
 func assetToRow(a chain.Asset) assetRow {
@@ -53,30 +55,37 @@ func (r assetRow) asset() (chain.Asset, error) {
 	if err != nil {
 		return chain.Asset{}, err
 	}
+	policy, err := r.Policy.policy(currency)
+	if err != nil {
+		return chain.Asset{}, err
+	}
 	return chain.Asset{
 		Code: r.Code, Symbol: r.Symbol, Name: r.Name,
 		Network: chain.ID(r.Network), NetworkName: r.NetworkName,
 		Currency: currency, Wallet: r.Wallet, Rate: r.Rate, Dust: dust, Scheme: r.Scheme,
 		ChainID: r.ChainID, Contract: r.Contract, Volatile: r.Volatile,
-		Policy: r.Policy.policy(),
+		Policy: policy,
 	}, nil
 }
 
 func policyToRow(p chain.Policy) policyRow {
-	r := policyRow{Coinbase: p.Coinbase, Mempool: p.Mempool, BlockGrace: p.BlockGrace.Milliseconds()}
+	r := policyRow{Coinbase: p.Coinbase, Mempool: p.Mempool, BlockGrace: p.BlockGrace.Milliseconds(), Balance: p.Balance, Gas: optional(p.Gas)}
 	for _, d := range p.Depth {
 		r.Depth = append(r.Depth, [2]int64{d.BelowCents, int64(d.Confirmations)})
 	}
 	return r
 }
 
-func (r policyRow) policy() chain.Policy {
-	p := chain.Policy{
-		Coinbase: r.Coinbase, Mempool: r.Mempool,
+func (r policyRow) policy(currency money.Currency) (p chain.Policy, err error) {
+	p = chain.Policy{
+		Coinbase: r.Coinbase, Mempool: r.Mempool, Balance: r.Balance,
 		BlockGrace: time.Duration(r.BlockGrace) * time.Millisecond,
+	}
+	if r.Gas != "" {
+		p.Gas, err = parseAmount(r.Gas, currency)
 	}
 	for _, d := range r.Depth {
 		p.Depth = append(p.Depth, chain.Depth{BelowCents: d[0], Confirmations: int(d[1])})
 	}
-	return p
+	return p, err
 }

@@ -88,6 +88,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.CreateEndpoint(ctx, newEndpoint("e1")))
 	c := creation("first", "shop")
 	c.IdempotencyKey, c.BodyHash, c.EvidenceName, c.Evidence = "order-1", "hash", "ev", "{}"
+	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}
 	create(t, s, c)
 	for i := range 250 { // more than a statement writes
 		create(t, s, creation(fmt.Sprint("i", i), "bakery"))

@@ -18,6 +18,19 @@ var indexes = &kind{
 	set: "UPDATE counters SET next = $2 WHERE name = $1",
 }
 
+// NextIndex is the index that a wallet's key gives out next: all below it may have been
+// given out.
+func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error) {
+	next, err := answer(ctx, s.read, func(ctx context.Context, q querier) (next uint32, err error) {
+		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(next), 0) FROM counters WHERE name = $1", counter).Scan(&next)
+		return next, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("next index of %s: %w", counter, err)
+	}
+	return next, nil
+}
+
 // nextIndex takes the next unused index of a wallet's key. A transaction that
 // fails gives it back.
 func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {

@@ -28,6 +28,9 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 		add(e.Network, e.Script, e.Index)
 	}
 	until := inv.ExpiresAt().Add(invoice.Watch).UnixMilli()
+	if err := saveAccounts(ctx, q, inv, position); err != nil {
+		return err
+	}
 	for ; len(rows) >= 4; rows = rows[4:] {
 		ours, err := saveFour(ctx, q, inv, position, until, [4]destinationRow(rows))
 		if err != nil {
@@ -122,16 +125,18 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 	return each(ctx, q, func(row scanner) error {
 		d := watcher.Destination{Owner: invoice.Owner{MerchantID: merchantID}}
 		var until int64
-		if err := row.Scan(&d.Script, &d.InvoiceID, &until); err != nil {
+		var account accountRow
+		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.born, &account.height, &account.hash); err != nil {
 			return err
 		}
-		d.Until = utc(until)
+		d.Until, d.Account = utc(until), account.account()
 		add(d)
 		return nil
 	}, `
-		SELECT script, invoice_id, watch_until FROM destinations
-		WHERE network = $1 AND merchant_id = $2 AND position > $3 AND watch_until >= $4
-		ORDER BY position`, string(network), merchantID, above, scanned.UnixMilli())
+		SELECT d.script, d.invoice_id, d.watch_until, a.born, a.birth_height, a.birth_hash
+		FROM destinations d LEFT JOIN accounts a ON a.network = d.network AND a.script = d.script
+		WHERE d.network = $1 AND d.merchant_id = $2 AND d.position > $3 AND d.watch_until >= $4
+		ORDER BY d.position`, string(network), merchantID, above, scanned.UnixMilli())
 }
 
 // UnusedInARow counts a merchant's newest destinations on a network that nothing

@@ -49,6 +49,9 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*i
 		return nil, err
 	}
 	known, err := claimKey(ctx, q, c)
+	if err == nil && known == "" {
+		known, err = findOrder(ctx, q, c.Order)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +83,9 @@ func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Inv
 		return err
 	}
 	if err := keepKey(ctx, q, c, inv.ID); err != nil {
+		return err
+	}
+	if err := keepOrder(ctx, q, c.Order, inv.ID); err != nil {
 		return err
 	}
 	if err := keepEvidence(ctx, q, c); err != nil {

@@ -201,7 +201,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 				{
 					ID: "t1:0", Network: "ethereum", Tx: "t1", Asset: "WBTC", Script: "shop/ETH/0",
 					Amount:   money.MustParse("123456789012345678901.000000000000000001", money.Currency{Code: "WBTC", Decimals: 18}),
-					Presence: invoice.Reorged, FirstSeen: noon, Old: true,
+					Presence: invoice.Reorged, FirstSeen: noon, Old: true, Unsure: true,
 				},
 			}
 			inv.Standing = invoice.Standing{

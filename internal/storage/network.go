@@ -56,10 +56,10 @@ func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 		return exec(ctx, q, `
 			UPDATE networks SET
 				sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,
-				scanned_at = $8, gaps = $9
+				scanned_at = $8, gaps = $9, balances = $10
 			WHERE network = $1 AND epoch = $2 AND sequence < $3`,
 			string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
-			millis(p.Scanned), gapsToText(p.Gaps))
+			millis(p.Scanned), gapsToText(p.Gaps), balancesText(p))
 	})
 	s.recent.forget()
 	if err != nil {
@@ -87,8 +87,8 @@ func readProgress(ctx context.Context, q querier) (map[chain.ID]invoice.Progress
 		var network string
 		var p invoice.Progress
 		var scanned sql.Null[int64]
-		var gaps string
-		err := row.Scan(&network, &p.Sequence, &p.Cursor.Height, &p.Cursor.Hash, &p.Tip.Height, &p.Tip.Hash, &scanned, &gaps)
+		var gaps, balances string
+		err := row.Scan(&network, &p.Sequence, &p.Cursor.Height, &p.Cursor.Hash, &p.Tip.Height, &p.Tip.Hash, &scanned, &gaps, &balances)
 		if err != nil {
 			return err
 		}
@@ -96,10 +96,13 @@ func readProgress(ctx context.Context, q querier) (map[chain.ID]invoice.Progress
 		if p.Gaps, err = parseGaps(gaps); err != nil {
 			return fmt.Errorf("network %s: %w", network, err)
 		}
+		if err := parseBalances(balances, &p); err != nil {
+			return fmt.Errorf("network %s: %w", network, err)
+		}
 		progress[chain.ID(network)] = p
 		return nil
 	}, `
-		SELECT network, sequence, cursor_height, cursor_hash, tip_height, tip_hash, scanned_at, gaps
+		SELECT network, sequence, cursor_height, cursor_hash, tip_height, tip_hash, scanned_at, gaps, balances
 		FROM networks WHERE sequence > 0`)
 	return progress, err
 }

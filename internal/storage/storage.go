@@ -36,6 +36,7 @@ var _ interface {
 	invoice.Storage
 	merchant.Storage
 	merchant.EndpointStorage
+	merchant.LinkStorage
 	simnet.Storage
 	watcher.Storage
 	webhook.Storage

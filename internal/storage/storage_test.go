@@ -151,7 +151,7 @@ var (
 	ether = chain.Asset{
 		Code: "ETH", Symbol: "ETH", Name: "Ether", Network: "ethereum", NetworkName: "Ethereum",
 		Currency: money.ETH, Wallet: "ETH", Rate: "ETH", Dust: money.Zero(money.ETH), Scheme: "ethereum", ChainID: 1, Volatile: true,
-		Policy: chain.Policy{Depth: []chain.Depth{{Confirmations: 12}}, BlockGrace: 3 * time.Minute},
+		Policy: chain.Policy{Depth: []chain.Depth{{Confirmations: 12}}, BlockGrace: 3 * time.Minute, Gas: money.MustParse("0.002", money.ETH)},
 	}
 )
 

@@ -27,7 +27,7 @@ type transferRow struct {
 	blockHash               string
 	blockTime, confirmedAt  sql.Null[int64]
 	confirmations, required int64
-	old                     bool
+	old, unsure             bool
 	market                  string
 }
 
@@ -42,6 +42,7 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 			spends: listText(t.Spends), coinbase: t.Coinbase, presence: string(t.Presence),
 			firstSeen: t.FirstSeen.UnixMilli(), sighted: t.Sighted, confirmedAt: millis(t.ConfirmedAt),
 			confirmations: int64(t.Confirmations), required: int64(t.Required), old: t.Old,
+			unsure: t.Unsure,
 		}
 		if b := t.Block; b != nil {
 			rows[i].blockHeight = sql.Null[int64]{V: b.Height, Valid: true}
@@ -68,7 +69,7 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 		ID: r.id, Network: chain.ID(r.network), Tx: r.tx, Asset: r.asset, Script: r.script,
 		Amount: amount, Spends: spends, Coinbase: r.coinbase, Presence: invoice.Presence(r.presence),
 		FirstSeen: utc(r.firstSeen), Sighted: r.sighted, ConfirmedAt: fromMillis(r.confirmedAt),
-		Confirmations: int(r.confirmations), Required: int(r.required), Old: r.old,
+		Confirmations: int(r.confirmations), Required: int(r.required), Old: r.old, Unsure: r.unsure,
 	}
 	if r.blockHeight.Valid {
 		t.Block = &chain.Block{Height: r.blockHeight.V, Hash: r.blockHash, Time: fromMillis(r.blockTime)}
@@ -86,7 +87,7 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 // transferColumns are those that readTransferColumns reads.
 const transferColumns = `network, id, invoice_id, number, tx, asset, script, amount, currency,
 	decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-	block_time, confirmed_at, confirmations, required, old, market`
+	block_time, confirmed_at, confirmations, required, old, unsure, market`
 
 // readTransferRows reads an invoice's transfers, in its order.
 func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]transferRow, error) {
@@ -96,7 +97,7 @@ func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]trans
 func readTransferColumns(row scanner) (r transferRow, err error) {
 	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.number, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
 		&r.decimals, &r.spends, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
-		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.market)
+		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market)
 	return r, err
 }
 
@@ -106,13 +107,13 @@ func (r transferRow) insert(ctx context.Context, q querier) error {
 		INSERT INTO transfers (
 			network, id, invoice_id, number, tx, asset, script, amount, currency,
 			decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-			block_time, confirmed_at, confirmations, required, old, market
+			block_time, confirmed_at, confirmations, required, old, unsure, market
 		) VALUES (
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
 		)`,
 		r.network, r.id, r.invoiceID, r.number, r.tx, r.asset, r.script, r.amount, r.currency,
 		r.decimals, r.spends, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
-		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.market)
+		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market)
 	return err
 }
 
@@ -121,10 +122,10 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 	_, err := q.ExecContext(ctx, `
 		UPDATE transfers SET
 			presence = $3, first_seen = $4, sighted = $5, block_height = $6, block_hash = $7, block_time = $8,
-			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13
+			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13, tx = $14, amount = $15, unsure = $16
 		WHERE network = $1 AND id = $2`,
 		r.network, r.id, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash, r.blockTime,
-		r.confirmedAt, r.confirmations, r.required, r.old, r.market)
+		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure)
 	return err
 }
 

@@ -36,6 +36,33 @@ func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID
 	return found, nil
 }
 
+// OpenBalances counts, by network, the live invoices that wait for money which only
+// balances show, on some networks.
+func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[chain.ID]int, error) {
+	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]int, error) {
+		found := map[chain.ID]int{}
+		for _, network := range networks {
+			var count int
+			err := q.QueryRowContext(ctx, `
+				SELECT COUNT(*) FROM accounts a
+				JOIN destinations d ON d.network = a.network AND d.script = a.script
+				JOIN invoices i ON i.id = d.invoice_id
+				WHERE a.network = $1 AND i.mode = 'live' AND i.next_check_at IS NOT NULL`, string(network)).Scan(&count)
+			if err != nil {
+				return nil, err
+			}
+			if count > 0 {
+				found[network] = count
+			}
+		}
+		return found, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open invoices by balance: %w", err)
+	}
+	return found, nil
+}
+
 // countOpen counts a network's open invoices that were looked for.
 func countOpen(ctx context.Context, q querier, network chain.ID, found map[chain.ID]int) error {
 	return each(ctx, q, func(row scanner) error {

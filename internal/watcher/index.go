@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
@@ -20,6 +21,10 @@ type index struct {
 	outpoints map[string]bool
 	marks     Marks
 	dropped   time.Time
+	accounts  map[string]*account // by script
+	read      chain.Block         // see chain.Accounts
+	// unsettled tells that the accounts may differ from what is recorded.
+	unsettled bool
 }
 
 // entry is whose destination a script is.
@@ -40,7 +45,7 @@ func newIndex(before *index) *index {
 	if before != nil {
 		last = before.last
 	}
-	return &index{last: last, numbers: map[string]uint64{}, places: map[string]uint32{}, outpoints: map[string]bool{}}
+	return &index{last: last, numbers: map[string]uint64{}, places: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, unsettled: true}
 }
 
 // Destination implements chain.Watched.
@@ -100,6 +105,9 @@ func (x *index) add(d Destination) {
 	script, _ := e.split()
 	x.numbers[script] = x.last
 	x.entries = append(x.entries, e)
+	if d.Account != nil {
+		x.accounts[script] = &account{Account: *d.Account, merchant: place}
+	}
 }
 
 // watchSpends watches the inputs of transfers that no block holds yet.
@@ -126,6 +134,7 @@ func (x *index) drop(scanned time.Time) {
 		if over {
 			script, _ := e.split()
 			delete(x.numbers, script)
+			delete(x.accounts, script)
 		}
 		return over
 	})

@@ -26,6 +26,9 @@ type Storage interface {
 	// since the marks of the last call, by merchant; nil marks tell all that is
 	// still watched at the scanned time. The new marks are for the next call.
 	Destinations(ctx context.Context, network chain.ID, since Marks, scanned time.Time, add func(Destination)) (Marks, error)
+	// Rises tells one by one which rises of balances are recorded for destinations that
+	// are still watched at the scanned time.
+	Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(Rise)) error
 	// RecordedTransfers lists unfinished transfers, for the outpoints to watch.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error)
 }
@@ -40,4 +43,19 @@ type Destination struct {
 	invoice.Owner
 	// Until is when it is dropped: the network's scanned time past it.
 	Until time.Time
+	// Account is set where the network's own coin is expected and seen by balances.
+	Account *Account
+}
+
+// Account is what is known of a destination whose balance is looked at.
+type Account struct {
+	Born  int64        // position in the merchant's feed
+	Birth chain.Cursor // the network's tip then
+}
+
+// Rise is a recorded rise of a balance; without a block it is not on the network any
+// more.
+type Rise struct {
+	chain.Transfer
+	Old bool // not younger than its invoice
 }

@@ -43,10 +43,11 @@ const releaseFor = 2 * time.Second
 // Watcher looks at one network.
 type Watcher struct {
 	Config
-	index  *index
-	epoch  int64
-	renew  time.Duration // how often the lead is renewed during a step
-	failed bool          // the last step failed, so that the log tells of changes only
+	index          *index
+	epoch          int64
+	renew          time.Duration // how often the lead is renewed during a step
+	failing, rests time.Time     // since when scans fail; until when another process may lead
+	failed         bool          // the last step failed, so that the log tells of changes only
 }
 
 // New makes a Watcher.
@@ -80,6 +81,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 // there is more to read at once. It does nothing while another process leads.
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
+	if left := w.rests.Sub(w.Now()); left > 0 && left <= yieldFor { // another process may see what this one does not
+		return false, nil
+	}
 	epoch, err := w.lease(ctx)
 	if errors.Is(err, invoice.ErrFenced) {
 		if w.epoch != 0 {
@@ -91,16 +95,44 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 		return false, fmt.Errorf("watch %s: lease: %w", network, err)
 	}
 	if epoch != w.epoch {
-		w.Log.Info("watching network", "network", network, "epoch", epoch)
+		if !w.failed { // else it is tried again, and nothing has changed
+			w.Log.Info("watching network", "network", network, "epoch", epoch)
+		}
 		w.index, w.epoch = newIndex(w.index), epoch
 	}
 	held, done := w.keepLease(ctx)
 	defer done()
 	behind, err = w.scan(held, epoch)
+	if w.yields(ctx, err) {
+		done()
+		w.release(ctx)
+		w.index, w.epoch = newIndex(w.index), 0
+	}
 	if err != nil && errors.Is(context.Cause(held), invoice.ErrFenced) {
 		return false, fmt.Errorf("watch %s: %w", network, invoice.ErrFenced)
 	}
 	return behind, err
+}
+
+// yieldAfter is how long scans may fail before the lead is given up, for yieldFor:
+// longer than others take to notice.
+const yieldAfter, yieldFor = 20 * time.Second, 5 * time.Second
+
+// yields tells whether it is time to give the lead up.
+func (w *Watcher) yields(ctx context.Context, err error) bool {
+	now := w.Now()
+	if err == nil || ctx.Err() != nil {
+		w.failing = time.Time{}
+		return false
+	}
+	if w.failing.IsZero() || now.Before(w.failing) {
+		w.failing = now
+	}
+	if now.Sub(w.failing) < yieldAfter {
+		return false
+	}
+	w.failing, w.rests = time.Time{}, now.Add(yieldFor)
+	return true
 }
 
 // scan scans, records and saves under a lead that is held.
@@ -121,11 +153,19 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	}
 	lease := invoice.Lease{Network: network, Epoch: epoch, Sequence: was.Sequence + 1}
 	reached := was.After(snapshot, lease.Sequence)
+	if snapshot.Read.Hash != "" {
+		reached.Read, reached.Loaded = snapshot.Read, w.index.marks
+	}
+	w.index.unsettled = true // until all of it is recorded
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
 		return false, err
 	}
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
+	}
+	w.index.recorded(snapshot)
+	if reached.Scanned.Before(was.Scanned) { // the clock was put back: what was dropped may be looked for again
+		w.index = newIndex(w.index)
 	}
 	w.index.drop(reached.Scanned)
 	if w.Scanned != nil {
@@ -172,11 +212,26 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 		return fmt.Errorf("load destinations: %w", err)
 	}
 	w.index.marks = marks
+	if w.index.unsettled {
+		if err := w.loadRises(ctx, was); err != nil {
+			return err
+		}
+	}
 	recorded, err := w.Storage.RecordedTransfers(ctx, w.Network.ID(), was.Cursor.Height)
 	if err != nil {
 		return fmt.Errorf("load transfers: %w", err)
 	}
 	w.index.watchSpends(recorded)
+	return nil
+}
+
+// loadRises tells the index what is recorded of balances.
+func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
+	w.index.forget(was)
+	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.rise); err != nil {
+		return fmt.Errorf("load balances: %w", err)
+	}
+	w.index.unsettled = false
 	return nil
 }
 

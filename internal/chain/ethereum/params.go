@@ -216,6 +216,7 @@ func (p Params) Token(code string, contract keys.EthereumAddress, currency money
 	a := p.Assets[0] // all assets of a network share what is the network's
 	a.Code, a.Symbol, a.Name, a.Contract = code, code, code, contract.String()
 	a.Currency, a.Rate, a.Dust, a.Volatile = currency, currency.Code, money.Zero(currency), false
+	a.Policy.Balance, a.Policy.Gas = false, money.Amount{}
 	return a
 }
 
@@ -225,6 +226,9 @@ type network struct {
 	name    string
 	chainID uint64 // EIP-155
 	depth   []chain.Depth
+	// gas is what a merchant may bring to an address to gather its tokens: some hundred
+	// thousand gas at the price of a busy hour.
+	gas string
 }
 
 // depth asks for so many blocks below 500 EUR, below 5,000 EUR and above.
@@ -240,30 +244,30 @@ var (
 	// mainnet has a block every 12 seconds. 12 blocks are two and a half minutes, as
 	// exchanges ask; 32 are an epoch; after 64, two epochs, a block is final unless a
 	// third of the stake is given up. See the consensus specifications, "Casper FFG".
-	mainnet = network{id: "ethereum", name: "Ethereum", chainID: 1, depth: depth(12, 32, 64)}
+	mainnet = network{id: "ethereum", name: "Ethereum", chainID: 1, depth: depth(12, 32, 64), gas: "0.002"}
 
 	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute of
 	// its word alone; after 150, five minutes, they usually stand on Ethereum too;
 	// after 900, half an hour, that part of Ethereum is final. See docs.base.org,
 	// "Transaction Finality".
-	base = network{id: "base", name: "Base", chainID: 8453, depth: depth(30, 150, 900)}
+	base = network{id: "base", name: "Base", chainID: 8453, depth: depth(30, 150, 900), gas: "0.0002"}
 
 	// optimism is what Base is built like, and arbitrum is alike with four blocks a
 	// second.
-	optimism = network{id: "optimism", name: "OP Mainnet", chainID: 10, depth: depth(30, 150, 900)}
-	arbitrum = network{id: "arbitrum", name: "Arbitrum One", chainID: 42161, depth: depth(240, 1200, 7200)}
+	optimism = network{id: "optimism", name: "OP Mainnet", chainID: 10, depth: depth(30, 150, 900), gas: "0.0002"}
+	arbitrum = network{id: "arbitrum", name: "Arbitrum One", chainID: 42161, depth: depth(240, 1200, 7200), gas: "0.0002"}
 
 	// polygon has had reorganisations of more than a hundred blocks before it had
 	// milestones, which make a block final within seconds.
-	polygon = network{id: "polygon", name: "Polygon PoS", chainID: 137, depth: depth(32, 128, 256)}
+	polygon = network{id: "polygon", name: "Polygon PoS", chainID: 137, depth: depth(32, 128, 256), gas: "0.5"}
 
 	// gnosis works as Ethereum does, with a block every 5 seconds and 16 of them to an
 	// epoch.
-	gnosis = network{id: "gnosis", name: "Gnosis Chain", chainID: 100, depth: depth(12, 32, 64)}
+	gnosis = network{id: "gnosis", name: "Gnosis Chain", chainID: 100, depth: depth(12, 32, 64), gas: "0.05"}
 
 	// avalanche accepts a block once and for all: what is asked for above one is time
 	// for endpoints that lag.
-	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(2, 4, 12)}
+	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(2, 4, 12), gas: "0.01"}
 )
 
 // blockGrace is for blocks that take their time: there is no mempool to see the
@@ -273,6 +277,10 @@ const blockGrace = 3 * time.Minute
 // asset is the network's own coin, or a token where a contract is named. Only the
 // coin is volatile: the tokens stand for fiat money.
 func (n network) asset(code, symbol, name string, currency money.Currency, contract string) chain.Asset {
+	policy := chain.Policy{Depth: n.depth, BlockGrace: blockGrace}
+	if contract == "" {
+		policy.Balance, policy.Gas = true, money.MustParse(n.gas, currency)
+	}
 	return chain.Asset{
 		Code:        code,
 		Symbol:      symbol,
@@ -287,6 +295,6 @@ func (n network) asset(code, symbol, name string, currency money.Currency, contr
 		ChainID:     n.chainID,
 		Contract:    contract,
 		Volatile:    contract == "",
-		Policy:      chain.Policy{Depth: n.depth, BlockGrace: blockGrace},
+		Policy:      policy,
 	}
 }

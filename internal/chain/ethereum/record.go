@@ -122,6 +122,9 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 // ask reads the logs of adjoining records, in the order of their blocks: those to
 // some destinations at least, or to everybody.
 func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, everybody bool, err error) {
+	if len(v.contracts) == 0 { // only the network's own coin is looked for
+		return nil, true, nil
+	}
 	query := Query{Contracts: v.contracts}
 	if v.source.ByAddress() && atMost(to, byAddress) {
 		query.To = slices.Collect(to)

@@ -22,14 +22,16 @@ const lag = time.Minute
 var errMoved = errors.New("the chain moved while it was read")
 
 // Scanner is an EVM network that is watched through a source. It implements
-// chain.Scanner and chain.Reporter. It offers tokens alone: nobody looks yet for
-// the network's own coin.
+// chain.Scanner and chain.Reporter. It offers tokens, and the network's own coin only
+// where a source may be asked for the balances of addresses: nothing else shows all
+// of it.
 type Scanner struct {
 	*Network
-	assets []chain.Asset
-	source Source
-	now    func() time.Time
-	view   view
+	assets   []chain.Asset
+	source   Source
+	now      func() time.Time
+	view     view
+	balances *balances // nil where the network's own coin is not offered
 
 	scanning sync.Mutex // one scan at a time
 
@@ -45,16 +47,21 @@ var _ interface {
 // Watch watches a network through a source.
 func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 	s := &Scanner{Network: network, source: source, now: now}
+	accounts, ok := source.(BalanceSource)
 	for _, a := range network.Assets() {
-		if a.Contract != "" {
-			s.assets = append(s.assets, a)
+		if a.Policy.Balance {
+			if !ok || !accounts.MayAsk() {
+				continue
+			}
+			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}}
 		}
+		s.assets = append(s.assets, a)
 	}
 	s.view = newView(source, s.assets, network.params.BlockTime)
 	return s
 }
 
-// Assets are the tokens that are looked for.
+// Assets are those that are looked for.
 func (s *Scanner) Assets() []chain.Asset { return New(Params{Assets: s.assets}).Assets() }
 
 // Health implements chain.Reporter.
@@ -110,6 +117,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if err != nil {
 		return chain.Snapshot{}, err
 	}
+	shown := s.view.shown
 	snapshot := s.view.snapshot(reached, watched)
 	snapshot.Started, snapshot.Behind, snapshot.Unconfirmed = s.view.seen, behind, chain.None
 	if behind {
@@ -118,5 +126,14 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if known := snapshot.Tip.Time.Add(lag); known.Before(snapshot.Started) {
 		snapshot.Started = known
 	}
-	return snapshot, nil
+	accounts, ok := watched.(chain.Accounts)
+	if s.balances == nil || !ok {
+		return snapshot, nil
+	}
+	tip := s.view.base
+	if reached > 0 {
+		tip = s.view.records[reached-1].Header
+	}
+	err = s.balances.add(ctx, &snapshot, tip, shown, accounts)
+	return snapshot, err
 }

@@ -3,6 +3,8 @@ package ethereum
 import (
 	"context"
 	"encoding/hex"
+	"errors"
+	"math/big"
 	"strings"
 	"time"
 
@@ -30,6 +32,32 @@ type Source interface {
 	Confirm(ctx context.Context, logs []Log) ([]Log, error)
 	// Health is how the source fares, from memory.
 	Health() chain.Health
+}
+
+// BalanceSource is a Source that tells what accounts hold. Its lists are in the order
+// of the accounts.
+type BalanceSource interface {
+	Source
+	// MayAsk tells whether there is anybody who may be told which addresses are ours.
+	// While ByAddress says no, the other methods fail.
+	MayAsk() bool
+	// Balances and Nonces are those in the state after a block. ErrNoState means that
+	// the block is there and its state is not kept any more.
+	Balances(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]*big.Int, error)
+	Nonces(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]uint64, error)
+	// Payments are the transactions of a block that send the network's own coin to
+	// some accounts, without those of contracts.
+	Payments(ctx context.Context, at Header, to []keys.EthereumAddress) ([]Payment, error)
+}
+
+// ErrNoState means that the state of a block is not kept any more.
+var ErrNoState = errors.New("the state of the block is not kept any more")
+
+// Payment is a transaction that sends the network's own coin.
+type Payment struct {
+	Tx     Hash
+	To     keys.EthereumAddress
+	Amount [32]byte // smallest units, big endian
 }
 
 // Header is a block with its parent.

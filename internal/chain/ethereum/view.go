@@ -43,15 +43,18 @@ type view struct {
 func newView(source Source, assets []chain.Asset, blockTime time.Duration) view {
 	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, soon: max(2, int64(secondLook/blockTime))}
 	for _, a := range assets {
+		for _, d := range a.Policy.Depth {
+			v.behind = max(v.behind, int64(d.Confirmations))
+		}
+		if a.Policy.Balance {
+			continue
+		}
 		contract, err := keys.ParseEthereumAddress(a.Contract)
 		if err != nil {
 			panic("ethereum: contract of " + a.Code + ": " + err.Error())
 		}
 		v.tokens[contract] = a
 		v.contracts = append(v.contracts, contract)
-		for _, d := range a.Policy.Depth {
-			v.behind = max(v.behind, int64(d.Confirmations))
-		}
 	}
 	return v
 }
@@ -237,6 +240,26 @@ func (v *view) extend(ctx context.Context, best Best) error {
 		return errMoved
 	}
 	return nil
+}
+
+// onChain tells whether a block is on the best chain. What is not above the view
+// stays.
+func (v *view) onChain(ctx context.Context, block chain.Cursor) (bool, error) {
+	last := v.last()
+	switch {
+	case block.Height < v.base.Height:
+		return true, nil
+	case block.Height == v.base.Height:
+		return block == v.base.Cursor(), nil
+	case block.Height > last.Height:
+		return false, nil
+	}
+	i := slices.IndexFunc(v.records, func(r record) bool { return r.first <= block.Height && block.Height <= r.Height })
+	if r := v.records[i]; r.Height == block.Height {
+		return r.Hash == block.Hash, nil
+	}
+	header, err := v.at(ctx, block.Height)
+	return header.Hash == block.Hash, err
 }
 
 // snapshot is what the first so many records show.

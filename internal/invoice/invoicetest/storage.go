@@ -24,6 +24,7 @@ type Storage struct {
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
 	evidence map[string]string
+	orders   map[invoice.Order]string // newest invoice, without After
 	nonces   map[invoice.Nonce]bool
 	pages    []int
 }
@@ -37,7 +38,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -77,6 +78,9 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err == nil, err
 	}
+	if newest := s.orders[invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}]; newest != c.Order.After {
+		return Clone(s.invoices[newest]), true, nil
+	}
 	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
 		return nil, false, invoice.ErrNonceUsed
 	}
@@ -95,10 +99,21 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if c.IdempotencyKey != "" {
 		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
+	if !c.Order.IsZero() {
+		s.orders[invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}] = inv.ID
+	}
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
+}
+
+// OrderedInvoice implements invoice.Storage.
+func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
+	s.mu.Lock()
+	id := s.orders[invoice.Order{KeyID: o.KeyID, ID: o.ID}]
+	s.mu.Unlock()
+	return s.Invoice(ctx, id)
 }
 
 // Invoice implements invoice.Storage.

@@ -81,13 +81,18 @@ func New(config Config) *Client {
 // process has the folder.
 func (c *Client) Run(ctx context.Context) error {
 	d, err := c.open(ctx)
-	if err != nil || d == nil {
-		return err
+	if err == nil && d != nil {
+		if err = c.run(ctx, d); err != nil {
+			err = fmt.Errorf("light client: %w", err)
+		}
 	}
-	if err := c.run(ctx, d); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("light client: %w", err)
+	if err == nil || ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault = err.Error()
+	return err
 }
 
 func (c *Client) run(ctx context.Context, d *database) (err error) {

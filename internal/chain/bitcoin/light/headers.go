@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"iter"
 	"net"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/btcutil/gcs"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+	"github.com/btcsuite/btcwallet/walletdb"
 	"github.com/lightninglabs/neutrino"
 
 	"chequer/internal/chain"
@@ -78,8 +81,45 @@ func (c *Client) renew(ctx context.Context) error {
 
 // startHeaders starts neutrino, which reads headers, filters and blocks.
 func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.ChainService, error) {
+	headers, err := c.newHeaders(ctx, d)
+	if err != nil {
+		// neutrino does not sync its files of headers, and a program that is killed
+		// may leave them shorter than its index says.
+		c.config.Log.Warn("light client fetches its headers anew", "error", err)
+		if err := c.forgetHeaders(d); err != nil {
+			return nil, c.unreadable(err)
+		}
+		if headers, err = c.newHeaders(ctx, d); err != nil {
+			return nil, c.unreadable(err)
+		}
+	}
+	return headers, headers.Start(ctx)
+}
+
+// forgetHeaders drops everything that can be fetched again.
+func (c *Client) forgetHeaders(d *database) error {
+	for _, name := range []string{"block_headers.bin", "reg_filter_headers.bin"} {
+		if err := os.Remove(filepath.Join(c.config.Dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return walletdb.Update(d, func(tx walletdb.ReadWriteTx) error {
+		for _, bucket := range []string{"header-index", "filter-store"} {
+			if tx.ReadWriteBucket([]byte(bucket)) == nil {
+				continue
+			}
+			if err := tx.DeleteTopLevelBucket([]byte(bucket)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// newHeaders makes neutrino from what the folder holds.
+func (c *Client) newHeaders(ctx context.Context, d *database) (*neutrino.ChainService, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
-	headers, err := neutrino.NewChainService(neutrino.Config{
+	return neutrino.NewChainService(neutrino.Config{
 		DataDir: c.config.Dir, Database: d, ChainParams: *c.config.Network.Params, AddPeers: c.config.Peers,
 		Dialer: func(to net.Addr) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, to.Network(), to.String())
@@ -92,10 +132,6 @@ func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.Chain
 		// On disk they would grow for ever.
 		FilterCacheSize: 12 << 20, BlockCacheSize: 16 << 20,
 	})
-	if err != nil {
-		return nil, c.unreadable(err)
-	}
-	return headers, headers.Start(ctx)
 }
 
 // readTip reads what is to be known of a tip.

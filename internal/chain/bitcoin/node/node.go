@@ -54,7 +54,8 @@ type Node struct {
 	mempool mempool
 	began   time.Time // when the node started, as far as it says; by our clock
 	alone   bool      // it had no peers when it was asked last
-	joined  time.Time // when it had some again; zero when it always had
+	joined  time.Time // when it had some again, or we looked again; zero when it always had
+	looked  time.Time // when it was asked last for what waits
 
 	mu     sync.Mutex
 	health chain.Health

@@ -5,9 +5,17 @@ import (
 	"time"
 )
 
+// blink is how long nobody may have looked without that being a gap.
+const blink = 30 * time.Second
+
 // since is since when the node's sightings are without a gap: its start, or when
 // it found peers again.
 func (n *Node) since(s state) time.Time {
+	// What waited and was mined between two looks has left no sighting.
+	if n.looked.IsZero() || s.begin.Sub(n.looked) > blink {
+		n.joined = s.begin
+	}
+	n.looked = s.begin
 	if n.alone {
 		n.alone, n.joined = false, s.begin
 	}

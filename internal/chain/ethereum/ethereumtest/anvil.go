@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -34,6 +35,7 @@ type Node struct {
 
 	senders []string
 	next    int               // of senders
+	value   *big.Int          // wei of the next transaction
 	txs     map[string]signed // by hash
 }
 

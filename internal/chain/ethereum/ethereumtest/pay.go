@@ -77,6 +77,7 @@ type signed struct {
 	from  string
 	nonce string
 	price int64
+	value *big.Int // wei; nil = 0
 }
 
 // sign makes a transaction of the next sender, which nobody hears of before it is
@@ -87,7 +88,7 @@ func (n *Node) sign(t *testing.T, to, data string) (tx string) {
 	n.next++
 	var nonce string
 	n.Call(t, &nonce, "eth_getTransactionCount", from, "latest")
-	return n.signFrom(t, signed{from: from, nonce: nonce, price: 1_000_000_000}, to, data)
+	return n.signFrom(t, signed{from: from, nonce: nonce, price: 1_000_000_000, value: n.value}, to, data)
 }
 
 func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
@@ -95,6 +96,9 @@ func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
 	fields := map[string]any{
 		"from": s.from, "nonce": s.nonce, "data": data, "gas": fmt.Sprintf("0x%x", gas), "gasPrice": fmt.Sprintf("0x%x", s.price),
 		"chainId": fmt.Sprintf("0x%x", n.ChainID), "value": "0x0",
+	}
+	if s.value != nil {
+		fields["value"] = fmt.Sprintf("0x%x", s.value)
 	}
 	if to != "" {
 		fields["to"] = to
@@ -114,6 +118,27 @@ func (n *Node) Transact(t *testing.T, contract, data string) (tx string) {
 	t.Helper()
 	return n.sign(t, contract, data)
 }
+
+// TransactWith is Transact with some wei.
+func (n *Node) TransactWith(t *testing.T, wei *big.Int, to, data string) (tx string) {
+	t.Helper()
+	n.value = wei
+	defer func() { n.value = nil }()
+	return n.sign(t, to, data)
+}
+
+// Small contracts that get wei and do something with the account that they are told.
+// Each copies what follows its first eleven bytes.
+const (
+	Forwards  = "0x600f80600b6000396000f3" + "600060006000600034600035" + "5af100"         // CALL, with the wei
+	Fails     = "0x601380600b6000396000f3" + "600060006000600034600035" + "5af160006000fd" // CALL, and takes it back
+	Delegates = "0x600e80600b6000396000f3" + "60006000600060006000" + "355af400"           // DELEGATECALL, which moves nothing
+	CallsCode = "0x600f80600b6000396000f3" + "600060006000600034600035" + "5af200"         // CALLCODE, nor does that
+	Ends      = "0x600480600b6000396000f3" + "600035ff"                                    // SELFDESTRUCT, with the wei
+)
+
+// Account is an account as small contracts are told it.
+func Account(address string) string { return "0x" + account(address) }
 
 // Deploy puts a contract on the chain.
 func (n *Node) Deploy(t *testing.T, code string) (address string) {
@@ -189,7 +214,7 @@ func (n *Node) Mine(t *testing.T, txs ...string) {
 // transactions, off the chain for one more without any.
 func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
-	tip := n.height(t)
+	tip := n.Height(t)
 	lowest := tip
 	for _, tx := range txs {
 		var receipt struct{ BlockNumber string }
@@ -201,7 +226,8 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	n.Mine(t)
 }
 
-func (n *Node) height(t *testing.T) int64 {
+// Height is that of the newest block.
+func (n *Node) Height(t *testing.T) int64 {
 	t.Helper()
 	var height string
 	n.Call(t, &height, "eth_blockNumber")

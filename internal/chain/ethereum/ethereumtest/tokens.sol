@@ -6,7 +6,7 @@ pragma solidity ^0.8.20;
 contract Token {
     string public symbol = "EURC";
     uint8 public decimals = 6;
-    mapping(address => uint256) public received;
+    mapping(address => uint256) public balanceOf; // of what it got and did not send
     uint256 public fee; // taken from what arrives, in percent
 
     event Transfer(address indexed from, address indexed to, uint256 value);
@@ -17,7 +17,9 @@ contract Token {
 
     function transfer(address to, uint256 value) public returns (bool) {
         uint256 arrives = value - value * fee / 100;
-        received[to] += arrives;
+        uint256 has = balanceOf[msg.sender];
+        balanceOf[msg.sender] = has > value ? has - value : 0;
+        balanceOf[to] += arrives;
         emit Transfer(msg.sender, to, arrives);
         return true;
     }

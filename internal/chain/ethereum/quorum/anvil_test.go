@@ -56,7 +56,7 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 	p := ethereum.Mainnet
 	eurc, usdc := p.Assets[2], p.Assets[1]
 	eurc.Contract, usdc.Contract = n.Token, n.FeeToken
-	p.ChainID, p.Assets = chainID, []chain.Asset{eurc, usdc}
+	p.ChainID, p.Assets = chainID, []chain.Asset{eurc, usdc, p.Assets[0]}
 	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now)}
 }
 
@@ -132,5 +132,62 @@ func TestAnvil_that_goes_back_silently(t *testing.T) {
 	n.Mine(t)
 	if s := scan(); len(s.Transfers) != 0 {
 		t.Errorf("%d transfers on a chain without any", len(s.Transfers))
+	}
+}
+
+func TestAnvil_shows_the_own_coin_that_arrived(t *testing.T) {
+	t.Parallel()
+	n := ethereumtest.Anvil(t, chainID)
+	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+	wei := big.NewInt(1_000_000_000_000_000)
+	type shown struct{ Amount, Tx string }
+	for name, test := range map[string]struct {
+		code  string // "" = sent plainly
+		moves bool
+	}{
+		"sent plainly":                 {"", true},
+		"sent by a contract":           {ethereumtest.Forwards, true},
+		"sent by a contract that ends": {ethereumtest.Ends, true},
+		"taken back":                   {ethereumtest.Fails, false},
+		"told by a delegatecall":       {ethereumtest.Delegates, false},
+		"told by a callcode":           {ethereumtest.CallsCode, false},
+	} {
+		ours := n.NewScript(t)
+		watch := &book{Watch: chaintest.Watch{ours: true}}
+		scan := func(from chain.Cursor) chain.Snapshot {
+			t.Helper()
+			s, err := l.net.Scan(t.Context(), from, watch)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			watch.read = s.Read
+			return s
+		}
+		to, data := ours, ""
+		if test.code != "" {
+			to, data = n.Deploy(t, test.code), ethereumtest.Account(ours)
+		}
+		before := scan(chain.Cursor{})
+		n.Mine(t)
+		tx := n.TransactWith(t, wei, to, data)
+		n.Mine(t, tx)
+		n.Mine(t)
+		got := []shown{}
+		for _, rise := range scan(before.Next).Transfers {
+			got = append(got, shown{rise.Amount.String(), rise.Tx})
+			if want := before.Tip.Height + 2; rise.Block.Height != want || rise.Asset != "ETH" {
+				t.Errorf("%s: %s in block %d, want %d", name, rise.Asset, rise.Block.Height, want)
+			}
+		}
+		want := []shown{}
+		switch {
+		case test.code == "":
+			want = []shown{{"0.001", tx}}
+		case test.moves:
+			want = []shown{{"0.001", ""}}
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
 	}
 }

@@ -92,8 +92,12 @@ type endpoint struct {
 }
 
 func newEndpoint(e Endpoint, name string, voice uint64, transport http.RoundTripper, now func() time.Time, chance func() float64) *endpoint {
+	c := newClient(transport, e.URL, now)
+	if e.Trusted {
+		c.batch = ownBatch
+	}
 	return &endpoint{
-		Endpoint: e, name: name, voice: voice, client: newClient(transport, e.URL, now), now: now, chance: chance,
+		Endpoint: e, name: name, voice: voice, client: c, now: now, chance: chance,
 		span: firstSpan, report: Report{Name: name, Trusted: e.Trusted},
 	}
 }

@@ -27,6 +27,9 @@ type transfer struct {
 	contract, to, tx string
 	units            uint64
 	index            int
+	// Without a contract it is the network's own coin: sent by a contract, or plainly
+	// by the transaction, which may have failed; or spent by the account.
+	plain, failed, spent bool
 }
 
 // block is a block of the made-up chain.
@@ -113,6 +116,8 @@ type node struct {
 
 	mu       sync.Mutex
 	requests []request // in the order in which they came
+	posts    int
+	bytes    int // asked and answered
 
 	// Faults; all may be changed at any time under mu.
 	dead      bool
@@ -133,7 +138,9 @@ type node struct {
 	fails     string // method that is answered with an error
 	redirects string
 	hangs     bool
-	repeats   bool // tells every log twice, and twice that it was removed
+	repeats   bool   // tells every log twice, and twice that it was removed
+	keep      int    // blocks whose state is kept; 0 = all
+	adds      uint64 // to every balance
 }
 
 // request is one call that a node was asked.
@@ -142,7 +149,7 @@ type request struct {
 	Params []any
 }
 
-func newNode(t *testing.T, w *world, change ...func(*node)) *node {
+func newNode(t testing.TB, w *world, change ...func(*node)) *node {
 	t.Helper()
 	n := &node{world: w, chain: chainID}
 	for _, c := range change {
@@ -183,6 +190,8 @@ type rpcCall struct {
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	w = &counter{w, n}
+	n.posts, n.bytes = n.posts+1, n.bytes+int(r.ContentLength)
 	if n.hangs {
 		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client leaves
 		<-r.Context().Done()
@@ -228,6 +237,17 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answers)
 }
 
+// counter counts what a node answers.
+type counter struct {
+	http.ResponseWriter
+	node *node
+}
+
+func (c *counter) Write(text []byte) (int, error) {
+	c.node.bytes += len(text)
+	return c.ResponseWriter.Write(text)
+}
+
 func (n *node) answer(c rpcCall) any {
 	n.requests = append(n.requests, request{c.Method, c.Params})
 	result, fault := n.result(c)
@@ -253,6 +273,10 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 		return n.logs(blocks, c.Params[0].(map[string]any))
 	case "eth_getTransactionReceipt":
 		return n.receipt(blocks, c.Params[0].(string)), ""
+	case "eth_getBlockByHash":
+		return n.transactions(blocks, c.Params[0].(string)), ""
+	case "eth_getBalance", "eth_getTransactionCount":
+		return n.state(blocks, c.Method, c.Params[0].(string), c.Params[1].(map[string]any)["blockHash"].(string))
 	}
 	return nil, "the method does not exist"
 }
@@ -296,6 +320,50 @@ func (n *node) shown(b block) []transfer {
 		}
 	}
 	return list
+}
+
+// state is what an account holds, or how often it sent, after a block.
+func (n *node) state(blocks []block, method, account, hash string) (any, string) {
+	at := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
+	switch {
+	case at < 0:
+		return nil, "header not found"
+	case n.keep > 0 && at < len(blocks)-n.keep:
+		return nil, "missing trie node 0123 (path )"
+	}
+	var balance, nonce uint64
+	for _, b := range blocks[:at+1] {
+		for _, t := range b.transfers {
+			switch {
+			case t.contract != "" || t.failed || !strings.EqualFold(t.to, account):
+			case t.spent:
+				balance, nonce = balance-t.units, nonce+1
+			default:
+				balance += t.units
+			}
+		}
+	}
+	if method == "eth_getTransactionCount" {
+		return fmt.Sprintf("0x%x", nonce), ""
+	}
+	return fmt.Sprintf("0x%x", balance+n.adds), ""
+}
+
+// transactions is a block with its transactions.
+func (n *node) transactions(blocks []block, hash string) any {
+	for _, b := range blocks {
+		if n.hash(b) != hash {
+			continue
+		}
+		list := []any{map[string]any{"hash": hashOf("made"), "to": nil, "value": "0x1"}}
+		for _, t := range b.transfers {
+			if t.contract == "" && t.plain {
+				list = append(list, map[string]any{"hash": t.tx, "to": t.to, "value": fmt.Sprintf("0x%x", t.units)})
+			}
+		}
+		return map[string]any{"hash": hash, "transactions": list}
+	}
+	return nil
 }
 
 func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
@@ -344,13 +412,17 @@ func (n *node) receipt(blocks []block, tx string) any {
 	}
 	for _, b := range blocks {
 		var logs []any
+		status := "0x1"
 		for _, t := range n.shown(b) {
 			if t.tx == tx {
 				logs = append(logs, n.log(b, t))
+				if t.failed {
+					status = "0x0"
+				}
 			}
 		}
 		if logs != nil {
-			return map[string]any{"status": "0x1", "blockHash": n.hash(b), "logs": logs}
+			return map[string]any{"status": status, "blockHash": n.hash(b), "logs": logs}
 		}
 	}
 	return nil

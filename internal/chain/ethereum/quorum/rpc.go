@@ -20,9 +20,10 @@ const (
 	answerFor = 10 * time.Second
 	// maxAnswer is the largest answer that is read.
 	maxAnswer = 32 << 20
-	// firstBatch is how many calls go in one request until an endpoint refuses.
-	// geth leaves calls above the 1,000th without an answer.
+	// firstBatch is how many calls go in one request until an endpoint refuses, ownBatch
+	// to an own node. geth leaves calls above the 1,000th without an answer.
 	firstBatch = 100
+	ownBatch   = 1000
 )
 
 // call is one JSON-RPC call.
@@ -142,7 +143,7 @@ func isRefused(err error) bool {
 // by an endpoint that does not take so many in one request.
 func allRefused(answers []answer) bool {
 	for _, a := range answers {
-		if a.fault == nil || *a.fault != *answers[0].fault {
+		if a.fault == nil || *a.fault != *answers[0].fault || isNoState(a.fault) || isNoBlock(a.fault) {
 			return false
 		}
 	}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+	"chequer/internal/chain"
+)
+
+func (s *shell) walletGather() *cobra.Command {
+	var network string
+	var asCSV bool
+	c := &cobra.Command{
+		Use:   "gather --network NETWORK",
+		Short: "List what the addresses of the ETH wallet hold, for the wallet that can spend it",
+		Long: `Lists which addresses that were handed out hold tokens or the network's own coin, with the paths at
+which the wallet that holds the seed finds them. Nothing is moved: the server cannot spend.
+Moving it disturbs no paid invoice, nor does bringing an address the fee for that.`,
+		Example: "  chequer wallet gather --network base --csv",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			holdings, err := core.Gather(c.Context(), cfg, shop.ID, chain.ID(network))
+			if err != nil {
+				return fmt.Errorf("wallet gather: %w", err)
+			}
+			if asCSV {
+				return writeCSV(c.OutOrStdout(), holdings)
+			}
+			return s.print(c, holdings, func(w io.Writer) { writeTable(w, holdings) })
+		},
+	}
+	c.Flags().StringVar(&network, "network", "", "ethereum, base or another network that is watched")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
+	if err := c.MarkFlagRequired("network"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func fields(h app.Holding) []string {
+	return []string{strconv.FormatUint(uint64(h.Index), 10), h.Path, h.Address, h.Asset, h.Contract, h.Amount}
+}
+
+func writeCSV(w io.Writer, holdings []app.Holding) error {
+	rows := [][]string{{"index", "path", "address", "asset", "contract", "amount"}}
+	for _, h := range holdings {
+		rows = append(rows, fields(h))
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+func writeTable(w io.Writer, holdings []app.Holding) {
+	if len(holdings) == 0 {
+		fmt.Fprintln(w, "Nothing is there.")
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT")
+	for _, h := range holdings {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", h.Index, h.Path, h.Address, h.Asset, h.Amount)
+	}
+	t.Flush()
+}

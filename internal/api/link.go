@@ -1,0 +1,61 @@
+package api
+
+// Link is a checkout link: whoever follows it may have an invoice made of it.
+type Link struct {
+	Slug         string `json:"slug"`
+	URL          string `json:"url"`
+	Mode         string `json:"mode"`
+	Amount       string `json:"amount"` // empty lets the shopper say it
+	FiatCurrency string `json:"fiat_currency"`
+	Description  string `json:"description"`
+	Language     string `json:"language"`
+	URLSuccess   string `json:"url_success"`
+	URLFailure   string `json:"url_failure"`
+	CreatedAt    string `json:"created_at"`
+}
+
+// LinkList is what GET /api/v2/links answers.
+type LinkList struct {
+	Links []Link `json:"links"`
+}
+
+// OfferRequest names a checkout link for a page: one that a merchant made, by its
+// slug, or one that he signed, by the query of its address.
+type OfferRequest struct {
+	Slug   string `json:"slug,omitempty"`
+	Query  string `json:"query,omitempty"`
+	Amount string `json:"amount,omitempty"` // to pay, where the link lets the shopper say it
+}
+
+// Offer is what a checkout link asks for.
+type Offer struct {
+	MerchantName string `json:"merchant_name"`
+	Mode         string `json:"mode"`
+	Amount       string `json:"amount"` // empty lets the shopper say it
+	FiatCurrency string `json:"fiat_currency"`
+	OrderID      string `json:"order_id"`
+	Description  string `json:"description"`
+	Language     string `json:"language"`
+	// ForeignID is the invoice that the order has, open or paid; empty when one is
+	// to be made.
+	ForeignID string `json:"foreign_id"`
+	// EarlierID is an invoice of the order that ended although money came.
+	EarlierID string `json:"earlier_id"`
+}
+
+// OfferMade is the invoice that a checkout link leads to.
+type OfferMade struct {
+	ForeignID string `json:"foreign_id"`
+}
+
+// Codes of a signed link that is refused.
+const (
+	CodeLinkMalformed = "link_malformed"
+	CodeLinkUnknown   = "link_unknown_parameter"
+	CodeLinkRepeated  = "link_repeated_parameter"
+	CodeLinkMissing   = "link_missing_parameter"
+	CodeLinkChanged   = "link_changed"
+	CodeLinkExpired   = "link_expired"
+	CodeLinkNotFound  = "link_not_found"
+	CodeLinkKey       = "link_key_may_not"
+)

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"slices"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/config"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// Holding is what an address of a wallet holds of one asset.
+type Holding struct {
+	Index    uint32 `json:"index"`
+	Path     string `json:"path"`
+	Address  string `json:"address"`
+	Asset    string `json:"asset"`
+	Contract string `json:"contract,omitempty"`
+	Amount   string `json:"amount"`
+}
+
+// readAtOnce is how many addresses are asked about together.
+const readAtOnce = 1000
+
+// remedies are how endpoints may be asked about addresses.
+func remedies(setting string) string {
+	return "name a node of your own in " + setting + " as trusted:http://…, or set CHEQUER_EVM_ADDRESS_QUERIES=on, which lets public endpoints learn your addresses"
+}
+
+// Gather lists what the addresses hold that were handed out of a merchant's wallet on
+// an EVM network, so that the wallet which holds the seed can gather it.
+func (c *Core) Gather(ctx context.Context, cfg config.Config, merchantID string, network chain.ID) ([]Holding, error) {
+	e, setting, err := watchedEVM(cfg, network)
+	if err != nil {
+		return nil, err
+	}
+	if !e.quorum.MayAsk() {
+		return nil, fmt.Errorf("%s: nobody may be asked about addresses: %s", network, remedies(setting))
+	}
+	wallets, err := c.Storage.Wallets(ctx, merchantID, merchant.Live)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(keys.ETH) })
+	if i < 0 {
+		return nil, errors.New("there is no ETH wallet yet")
+	}
+	key, err := keys.Load(wallets[i].Key)
+	if err != nil {
+		return nil, fmt.Errorf("wallet %s: %w", wallets[i].ID, err)
+	}
+	next, err := c.Storage.NextIndex(ctx, wallets[i].Counter)
+	if err != nil {
+		return nil, err
+	}
+	best, err := e.quorum.Best(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holdings := []Holding{}
+	for first := uint32(0); first < next; first += readAtOnce {
+		some, err := e.holdings(ctx, best.Header, key, first, min(first+readAtOnce, next))
+		if err != nil {
+			return nil, err
+		}
+		holdings = append(holdings, some...)
+	}
+	return holdings, nil
+}
+
+// watchedEVM finds a network that is watched through endpoints, and its setting.
+func watchedEVM(cfg config.Config, network chain.ID) (endpoints, string, error) {
+	all, err := evmNetworks(cfg, now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return endpoints{}, "", err
+	}
+	var known []string
+	for _, l := range all {
+		e, watched := l.Network.(endpoints)
+		if watched && l.ID() == network {
+			return e, l.setting, nil
+		}
+		if watched {
+			known = append(known, string(l.ID()))
+		}
+	}
+	return endpoints{}, "", fmt.Errorf("%q is no EVM network that is watched: these are %q", network, known)
+}
+
+// holdings are what the addresses at some indexes of a key hold after a block.
+func (e endpoints) holdings(ctx context.Context, at ethereum.Header, key keys.Key, first, end uint32) ([]Holding, error) {
+	var texts []string
+	var accounts []keys.EthereumAddress
+	for i := first; i < end; i++ {
+		text, script, err := key.Address(i)
+		if err != nil {
+			return nil, err
+		}
+		account, err := keys.ParseEthereumAddress(script)
+		if err != nil {
+			return nil, err
+		}
+		texts, accounts = append(texts, text), append(accounts, account)
+	}
+	var found []Holding
+	for _, asset := range e.Assets() {
+		amounts, err := e.amounts(ctx, at, asset, accounts)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", asset.Code, err)
+		}
+		for i, n := range amounts {
+			if n.Sign() == 0 {
+				continue
+			}
+			index := first + uint32(i)
+			found = append(found, Holding{
+				Index: index, Path: key.Path(index), Address: texts[i], Asset: asset.Code, Contract: asset.Contract,
+				Amount: money.FromMinor(n, asset.Currency).String(),
+			})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Holding) int { return int(a.Index) - int(b.Index) })
+	return found, nil
+}
+
+// amounts are what accounts hold of an asset, in its smallest units.
+func (e endpoints) amounts(ctx context.Context, at ethereum.Header, asset chain.Asset, accounts []keys.EthereumAddress) ([]*big.Int, error) {
+	if asset.Policy.Balance {
+		return e.quorum.Balances(ctx, at, accounts)
+	}
+	contract, err := keys.ParseEthereumAddress(asset.Contract)
+	if err != nil {
+		return nil, err
+	}
+	return e.quorum.Tokens(ctx, at, contract, accounts)
+}

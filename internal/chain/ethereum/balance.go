@@ -1,0 +1,299 @@
+package ethereum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+const (
+	// fewAccounts is how many balances are read with every block; more of them are
+	// read every readEvery.
+	fewAccounts = 200
+	readEvery   = 15 * time.Second
+	// maxReadings bounds how many blocks are looked into for when balances rose.
+	maxReadings = 500
+)
+
+// balances looks for the network's own coin.
+type balances struct {
+	source BalanceSource
+	coin   chain.Asset
+	now    func() time.Time
+	view   *view
+
+	// at is when balances were read last, as of then the network counts as looked at.
+	at, started time.Time
+	// spent are accounts whose nonce was above zero at the birth of their invoice.
+	spent map[string]bool
+}
+
+// account is a watched account while its balance is read.
+type account struct {
+	chain.Account
+	address keys.EthereumAddress
+	highest *big.Int // recorded so far
+	unsure  bool     // a person decides about its rises
+	// forked tells that the birth block left the chain while what was there is not
+	// known: a person decides about rises up to its height.
+	forked  bool
+	balance *big.Int // now
+	// from is the last block that is known to show no more than highest.
+	from Header
+}
+
+// add adds to a snapshot the rises that are recorded, and new ones as of its tip. The
+// cursor does not pass a block before balances were read at it or above.
+func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown int64, watched chain.Accounts) error {
+	accounts, err := b.recorded(ctx, s, watched)
+	if err != nil {
+		return err
+	}
+	last := watched.Read()
+	switch {
+	case s.Behind:
+	case len(accounts) == 0:
+		s.Read = tip.Block
+	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0:
+	case len(accounts) > fewAccounts && b.now().Sub(b.at) < readEvery && !b.started.IsZero():
+		s.Started = b.started
+	default:
+		err = b.read(ctx, s, tip, last, accounts)
+		if err != nil && (tip.Height <= shown || ctx.Err() != nil) {
+			return err
+		}
+		s.Behind = err != nil // the next scan meets the fault, if it lasts
+	}
+	if s.Read.Hash != "" {
+		last, b.at, b.started = s.Read, b.now(), s.Started
+	}
+	if len(accounts) > 0 {
+		b.hold(s, last)
+	}
+	return nil
+}
+
+// hold keeps the cursor from passing the block at which balances were read last.
+func (b *balances) hold(s *chain.Snapshot, read chain.Block) {
+	if s.Next.Height <= read.Height {
+		return
+	}
+	s.Next = s.From
+	for _, r := range b.view.records {
+		if r.Height <= read.Height {
+			s.Next = r.Cursor()
+		}
+	}
+}
+
+// recorded gives the accounts, and shows those of their recorded rises that are on
+// the chain above the cursor.
+func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chain.Accounts) ([]*account, error) {
+	var accounts []*account
+	for w := range watched.Accounts() {
+		address, err := keys.ParseEthereumAddress(w.Script)
+		if err != nil {
+			return nil, fmt.Errorf("account: %w", err)
+		}
+		a := &account{Account: w, address: address, highest: new(big.Int)}
+		for _, t := range w.Recorded {
+			on, err := b.view.onChain(ctx, t.Block.Cursor())
+			if err != nil {
+				return nil, err
+			}
+			if !on {
+				a.Known = a.Known && !t.Unsure && t.Block.Height > w.Birth.Height
+				continue
+			}
+			if high := t.Highest(); high.Cmp(a.highest) > 0 {
+				a.highest = high
+			}
+			if t.Unsure && !a.unsure {
+				if a.unsure, err = b.sticks(ctx, a, t); err != nil {
+					return nil, err
+				}
+			}
+			if t.Block.Height > a.from.Height {
+				a.from = Header{Block: *t.Block}
+			}
+			if t.Block.Height > s.From.Height && t.Block.Height <= s.Tip.Height {
+				s.Blocks[t.Block.Height] = t.Block.Hash
+				s.Transfers = append(s.Transfers, t)
+			}
+		}
+		accounts = append(accounts, a)
+	}
+	slices.SortFunc(accounts, func(a, b *account) int { return strings.Compare(a.Script, b.Script) })
+	return accounts, nil
+}
+
+// read reads all balances at the tip and adds the rises.
+func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last chain.Block, accounts []*account) error {
+	if err := b.readAt(ctx, tip, accounts); err != nil {
+		return err
+	}
+	risen := slices.DeleteFunc(slices.Clone(accounts), func(a *account) bool { return a.balance.Cmp(a.highest) <= 0 })
+	var found []chain.Transfer
+	if len(risen) > 0 {
+		var err error
+		if found, err = b.rises(ctx, tip, last, risen); err != nil {
+			return fmt.Errorf("balances at block %d: %w", tip.Height, err)
+		}
+	}
+	for _, t := range found {
+		s.Blocks[t.Block.Height] = t.Block.Hash
+	}
+	s.Transfers, s.Read = append(s.Transfers, found...), tip.Block
+	return nil
+}
+
+// readAt reads the balances of accounts at a block.
+func (b *balances) readAt(ctx context.Context, at Header, accounts []*account) error {
+	values, err := b.source.Balances(ctx, at, addressesOf(accounts))
+	if err != nil {
+		return fmt.Errorf("balances at block %d: %w", at.Height, err)
+	}
+	for i, a := range accounts {
+		a.balance = values[i]
+	}
+	return nil
+}
+
+func addressesOf(accounts []*account) []keys.EthereumAddress {
+	list := make([]keys.EthereumAddress, len(accounts))
+	for i, a := range accounts {
+		list[i] = a.address
+	}
+	return list
+}
+
+// rises are the transfers that accounts got which hold more than is recorded.
+func (b *balances) rises(ctx context.Context, tip Header, last chain.Block, risen []*account) ([]chain.Transfer, error) {
+	nonces, err := b.source.Nonces(ctx, tip, addressesOf(risen))
+	if err != nil {
+		return nil, err
+	}
+	var found []chain.Transfer
+	var searched []*account
+	for i, a := range risen {
+		if err := b.begin(ctx, a, last); err != nil {
+			return nil, err
+		}
+		if !a.Known {
+			base, err := b.base(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, base...)
+		}
+		// An account that spent since is the merchant's: nothing follows from it.
+		if (nonces[i] == 0 || a.unsure || b.spent[a.Script]) && a.balance.Cmp(a.highest) > 0 {
+			searched = append(searched, a)
+		}
+	}
+	search := search{balances: b, left: maxReadings}
+	for len(searched) > 0 {
+		from := searched[0].from
+		alike := func(a *account) bool { return a.from.Height == from.Height }
+		group := slices.DeleteFunc(slices.Clone(searched), func(a *account) bool { return !alike(a) })
+		searched = slices.DeleteFunc(searched, alike)
+		low, high := levels{}, levels{}
+		for _, a := range group {
+			low[a], high[a] = a.highest, a.balance
+		}
+		if err := search.between(ctx, span{from, tip, false, from.Time}, low, high); err != nil {
+			return nil, err
+		}
+	}
+	return append(found, search.found...), nil
+}
+
+// begin finds the last block that showed no more of an account than is recorded.
+func (b *balances) begin(ctx context.Context, a *account, last chain.Block) error {
+	if a.Known && last.Height > a.from.Height {
+		on, err := b.view.onChain(ctx, last.Cursor())
+		if err != nil {
+			return err
+		}
+		if on {
+			a.from = Header{Block: last}
+		}
+	}
+	if a.from.Height < b.view.base.Height {
+		a.from = b.view.base
+	}
+	return nil
+}
+
+// base reads what was there when the invoice was made, which is not for it: at its
+// birth block or, where that is not on the chain, at the first block below. Where
+// that cannot be told, a person decides about all that comes.
+func (b *balances) base(ctx context.Context, a *account) ([]chain.Transfer, error) {
+	at, err := b.birth(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	one := []keys.EthereumAddress{a.address}
+	balances, err := b.source.Balances(ctx, at, one)
+	if errors.Is(err, ErrNoState) {
+		a.unsure, a.from = true, at
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	nonces, err := b.source.Nonces(ctx, at, one)
+	if err != nil {
+		return nil, err
+	}
+	if a.from = at; nonces[0] > 0 {
+		a.unsure, b.spent[a.Script] = true, true
+	}
+	if balances[0].Cmp(a.highest) <= 0 {
+		return nil, nil
+	}
+	a.unsure = a.unsure || at.Height > a.Birth.Height
+	t := b.transfer(a, a.highest, balances[0], at.Block)
+	a.highest = balances[0]
+	return []chain.Transfer{t}, nil
+}
+
+// birth is the block at which what was there before the invoice is read.
+func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
+	if a.Birth.IsZero() {
+		return b.view.base, nil
+	}
+	header, err := b.view.at(ctx, a.Birth.Height)
+	if err != nil || header.Cursor() == a.Birth {
+		return header, err
+	}
+	a.forked = true
+	return b.view.base, nil
+}
+
+// sticks tells whether later rises are unsure after one that was: not where only a
+// fork made it so.
+func (b *balances) sticks(ctx context.Context, a *account, t chain.Transfer) (bool, error) {
+	if t.Block.Height > a.Birth.Height {
+		return true, nil
+	}
+	header, err := b.view.at(ctx, a.Birth.Height)
+	return header.Cursor() == a.Birth, err
+}
+
+// transfer is the rise of an account's balance between two levels.
+func (b *balances) transfer(a *account, low, high *big.Int, block chain.Block) chain.Transfer {
+	return chain.Transfer{
+		ID: chain.RiseID(b.coin.ChainID, a.Script, high), Asset: b.coin.Code, Script: a.Script,
+		Unsure: a.unsure || a.forked && block.Height <= a.Birth.Height && block.Height > b.view.base.Height,
+		Amount: money.FromMinor(new(big.Int).Sub(high, low), b.coin.Currency), Block: &block,
+	}
+}

@@ -1,0 +1,300 @@
+package quorum
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/keys"
+)
+
+var _ ethereum.BalanceSource = (*Quorum)(nil)
+
+// MayAsk implements ethereum.BalanceSource.
+func (q *Quorum) MayAsk() bool {
+	return q.AddressQueries || slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted })
+}
+
+// Balances implements ethereum.BalanceSource.
+func (q *Quorum) Balances(ctx context.Context, at ethereum.Header, accounts []keys.EthereumAddress) ([]*big.Int, error) {
+	return q.numbers(ctx, at, len(accounts), func(i int) call {
+		return call{"eth_getBalance", []any{accounts[i].String(), blockOf(at)}}
+	})
+}
+
+// Nonces implements ethereum.BalanceSource.
+func (q *Quorum) Nonces(ctx context.Context, at ethereum.Header, accounts []keys.EthereumAddress) ([]uint64, error) {
+	numbers, err := q.numbers(ctx, at, len(accounts), func(i int) call {
+		return call{"eth_getTransactionCount", []any{accounts[i].String(), blockOf(at)}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	nonces := make([]uint64, len(numbers))
+	for i, n := range numbers {
+		if nonces[i] = n.Uint64(); !n.IsUint64() {
+			return nil, errForm
+		}
+	}
+	return nonces, nil
+}
+
+// Tokens reads how much of a token accounts hold, as Balances does. See EIP-20,
+// "balanceOf".
+func (q *Quorum) Tokens(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error) {
+	const balanceOf = "0x70a08231" + "000000000000000000000000"
+	return q.numbers(ctx, at, len(accounts), func(i int) call {
+		question := map[string]any{"to": contract.String(), "data": balanceOf + hex.EncodeToString(accounts[i][:])}
+		return call{"eth_call", []any{question, blockOf(at)}}
+	})
+}
+
+// blockOf names a block by its hash, so that nothing is answered for another one. See
+// EIP-1898.
+func blockOf(at ethereum.Header) map[string]any {
+	return map[string]any{"blockHash": at.Hash, "requireCanonical": true}
+}
+
+// numbers are the answers to so many calls about the state of a block that enough
+// endpoints agree on.
+func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask func(int) call) ([]*big.Int, error) {
+	if !q.ByAddress() {
+		return nil, errors.New("none of the endpoints that answer may be asked about addresses")
+	}
+	calls := make([]call, count)
+	for i := range calls {
+		calls[i] = ask(i)
+	}
+	votes := make([]map[string]uint64, count)
+	for i := range votes {
+		votes[i] = map[string]uint64{}
+	}
+	var mu sync.Mutex
+	var forgot uint64 // voices of those that do not keep the state
+	decided := func(uint64) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return !slices.ContainsFunc(votes, func(v map[string]uint64) bool { return q.elected(v) == "" })
+	}
+	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
+		values, err := e.numbers(ctx, calls)
+		mu.Lock()
+		defer mu.Unlock()
+		if errors.Is(err, ethereum.ErrNoState) {
+			forgot |= e.voice
+		}
+		for i, v := range values {
+			votes[i][v] |= e.voice
+		}
+		return err == nil
+	})
+	return q.count(at, calls, votes, forgot)
+}
+
+// elected is the one answer that has enough voices, "" where there is none.
+func (q *Quorum) elected(votes map[string]uint64) string {
+	elected := ""
+	for value, voices := range votes {
+		if !q.enough(voices) {
+			continue
+		}
+		if elected != "" {
+			return ""
+		}
+		elected = value
+	}
+	return elected
+}
+
+// count gives what is agreed on; ethereum.ErrNoState when too few keep the state.
+func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint64, forgot uint64) ([]*big.Int, error) {
+	numbers := make([]*big.Int, len(votes))
+	for i, v := range votes {
+		value := q.elected(v)
+		switch {
+		case value != "":
+			numbers[i], _ = new(big.Int).SetString(value, 16)
+			q.exposeAnswers(at, calls[i].method, v, value)
+		case len(v) > 1:
+			return nil, fmt.Errorf("the endpoints do not agree on %s in block %d, %s", calls[i].method, at.Height, at.Hash)
+		case forgot != 0 && !q.enough(voicesOf(q.panel)&^forgot):
+			return nil, ethereum.ErrNoState
+		default:
+			return nil, q.tooFew(fmt.Sprintf("answer %s for block %d", calls[i].method, at.Height))
+		}
+	}
+	return numbers, nil
+}
+
+// exposeAnswers notes with those who answered something else that they were denied.
+func (q *Quorum) exposeAnswers(at ethereum.Header, method string, votes map[string]uint64, elected string) {
+	for value, voices := range votes {
+		if value == elected {
+			continue
+		}
+		for _, e := range q.endpoints {
+			if e.voice&voices != 0 {
+				e.denied(fmt.Sprintf("%s in block %d", method, at.Height))
+				q.Log.Warn("endpoint answers what others deny", "network", q.Network, "endpoint", e.name, "method", method, "block", at.Height)
+			}
+		}
+	}
+}
+
+// numbers asks for numbers in the state of a block, and gives them in hex without
+// zeros before them; ethereum.ErrNoState when that state is not kept.
+func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) {
+	answers, err := e.ask(ctx, calls...)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]string, len(answers))
+	for i, a := range answers {
+		if a.fault != nil {
+			if isNoState(a.fault) {
+				return nil, ethereum.ErrNoState
+			}
+			e.lacks(a.fault.Error())
+			return nil, a.fault
+		}
+		if calls[i].method == "eth_call" && string(a.result) == `"0x"` { // there is no such contract
+			values[i] = "0"
+			continue
+		}
+		if values[i], err = numberOf(a.result); err != nil {
+			e.failed(err)
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// numberOf reads a number of up to 32 bytes, as a quantity or as a contract's word.
+func numberOf(result json.RawMessage) (string, error) {
+	var text string
+	if err := json.Unmarshal(result, &text); err != nil {
+		return "", errForm
+	}
+	digits, ok := strings.CutPrefix(text, "0x")
+	n, isNumber := new(big.Int).SetString(digits, 16)
+	if !ok || !isNumber || n.Sign() < 0 || len(digits) > 64 {
+		return "", errForm
+	}
+	return n.Text(16), nil
+}
+
+// isNoState tells whether a fault means that the state of a block is not kept. There
+// is no code for it, so the words of geth, Erigon, Nethermind, Besu, reth and their
+// kin decide.
+func isNoState(e *rpcError) bool {
+	return says(e, "missing trie node", "state is not available", "state not available", "no state available", "state unavailable",
+		"historical state", "state histories", "pruned", "pruning", "archive", "world state", "state at block", "proof window")
+}
+
+// isNoBlock tells whether a fault means that an endpoint does not have a block, or has
+// it beside the best chain.
+func isNoBlock(e *rpcError) bool {
+	return says(e, "header not found", "header for hash not found", "block not found", "unknown block", "not canonical", "not currently canonical")
+}
+
+func says(e *rpcError, any ...string) bool {
+	text := strings.ToLower(e.Message)
+	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(text, words) })
+}
+
+// Payments implements ethereum.BalanceSource.
+func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+	var mu sync.Mutex
+	voices := map[ethereum.Payment]uint64{}
+	told := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
+		found, err := e.payments(ctx, at, to)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range found {
+			voices[p] |= e.voice
+		}
+		return err == nil
+	})
+	if !q.enough(voicesOf(told)) {
+		return nil, q.tooFew(fmt.Sprintf("show block %d", at.Height))
+	}
+	var agreed []ethereum.Payment
+	for p, v := range voices {
+		if q.enough(v) {
+			agreed = append(agreed, p)
+		}
+	}
+	return agreed, nil
+}
+
+// payments are the transactions of a block that sent something to some accounts, and
+// succeeded.
+func (e *endpoint) payments(ctx context.Context, at ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+	answers, err := e.ask(ctx, call{"eth_getBlockByHash", []any{at.Hash, true}})
+	if err != nil {
+		return nil, err
+	}
+	if answers[0].fault != nil {
+		return nil, answers[0].fault
+	}
+	claims, err := payments(answers[0].result, to)
+	if err != nil || len(claims) == 0 {
+		return nil, err
+	}
+	var calls []call
+	for _, p := range claims {
+		calls = append(calls, call{"eth_getTransactionReceipt", []any{p.Tx.String()}})
+	}
+	if answers, err = e.ask(ctx, calls...); err != nil {
+		return nil, err
+	}
+	var found []ethereum.Payment
+	for i, p := range claims {
+		if answers[i].fault != nil {
+			return nil, answers[i].fault
+		}
+		r, err := receiptOf(answers[i].result)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && r.Status == "0x1" && strings.EqualFold(r.BlockHash, at.Hash) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// payments reads those transactions of a block that send something to some accounts.
+func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+	var block *struct {
+		Transactions []struct{ Hash, To, Value string }
+	}
+	if err := json.Unmarshal(result, &block); err != nil || block == nil {
+		return nil, errForm
+	}
+	var found []ethereum.Payment
+	for _, t := range block.Transactions {
+		raw, err := hex.DecodeString(strings.TrimPrefix(t.To, "0x"))
+		if err != nil || len(raw) != len(keys.EthereumAddress{}) || !slices.Contains(to, keys.EthereumAddress(raw)) {
+			continue
+		}
+		p := ethereum.Payment{To: keys.EthereumAddress(raw)}
+		hash, isHash := ethereum.ParseHash(t.Hash)
+		value, isNumber := new(big.Int).SetString(strings.TrimPrefix(t.Value, "0x"), 16)
+		if !isHash || !isNumber || value.Sign() < 0 || value.BitLen() > 256 {
+			return nil, errForm
+		}
+		if p.Tx = hash; value.Sign() > 0 {
+			value.FillBytes(p.Amount[:])
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,509 @@
+package quorum_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/watcher"
+)
+
+// ether is a shop that takes the network's own coin: the made-up chain below, the
+// rules and a database above.
+type ether struct {
+	*testing.T
+	world   *world
+	nodes   []*node
+	store   *storage.Storage
+	service *invoice.Service
+	quorum  *quorum.Quorum
+	scanner *ethereum.Scanner
+	watcher *watcher.Watcher
+	config  quorum.Config
+	key     keys.Key
+	ids     int
+}
+
+// forty is what an invoice of 40 euros costs in ether, in wei.
+const forty = 20_000_000_000_000_000
+
+func openEther(t *testing.T, w *world, nodes ...*node) *ether {
+	t.Helper()
+	e := &ether{T: t, world: w, nodes: nodes, store: storagetest.SQLite(t)}
+	e.config = quorum.Config{
+		ChainID: chainID, Endpoints: endpoints(nodes...), Now: w.Now, AddressQueries: true,
+		Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
+	}
+	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
+	e.must(err)
+	e.key = key
+	e.must(e.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: w.Now()}))
+	e.start()
+	return e
+}
+
+func (e *ether) must(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// start starts the program, again after it was killed.
+func (e *ether) start() {
+	e.Helper()
+	q, err := quorum.New(e.config)
+	e.must(err)
+	e.quorum = q
+	e.scanner = ethereum.Watch(ethereum.New(params()), q, e.world.Now)
+	prices, err := rates.ParseFixed("ETH-EUR=2000,EURC-EUR=1,USDC-EUR=1,EUR-USD=1", "fixed")
+	e.must(err)
+	log := slog.New(slog.DiscardHandler)
+	e.service = invoice.NewService(invoice.Config{
+		Storage: e.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {e.scanner}},
+		Rates: func() invoice.Rates { return prices }, Now: e.world.Now, Log: log,
+		NewID:  func() string { e.ids++; return fmt.Sprintf("%032d", e.ids) },
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
+	})
+	e.watcher = watcher.New(watcher.Config{
+		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.ids), Every: time.Hour, Now: e.world.Now, Log: log,
+	})
+	e.world.pass(time.Minute) // until nobody leads any more
+	e.world.mine()
+}
+
+// step scans once.
+func (e *ether) step() {
+	e.Helper()
+	_, err := e.watcher.Step(e.Context())
+	e.must(err)
+}
+
+// invoice makes an invoice of 40 euros after a scan, and gives its address.
+func (e *ether) invoice(methods ...string) (inv *invoice.Invoice, address string) {
+	e.Helper()
+	inv, err := e.service.Create(e.Context(), invoice.CreateRequest{
+		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: methods,
+		Wallets: []invoice.Wallet{{Asset: "ETH", Key: e.key.String(), Counter: e.key.Fingerprint()}},
+		Terms:   invoice.Terms{Price: money.MustParse("40", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
+	})
+	e.must(err)
+	return inv, inv.Methods[0].Destination.Address
+}
+
+// want looks, and compares status, exceptions and payments: how much, in which block,
+// by which transaction.
+func (e *ether) want(inv *invoice.Invoice, want ...string) {
+	e.Helper()
+	e.step()
+	_, err := e.service.Expire(e.Context(), 100)
+	e.must(err)
+	now, err := e.service.Invoice(e.Context(), inv.ID)
+	e.must(err)
+	got := []string{strings.TrimSpace(fmt.Sprint(now.Standing.Status, " ", strings.Trim(fmt.Sprint(now.Standing.Exceptions), "[]")))}
+	for _, p := range now.Payments() {
+		line := fmt.Sprintf("%s %s", p.Amount, p.State)
+		if p.Block != nil {
+			line += fmt.Sprint(" in ", p.Block.Height)
+		}
+		if p.Tx != "" {
+			line += " by " + p.Tx[:6]
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		e.Errorf("invoice (-got +want):\n%s", diff)
+	}
+}
+
+// mine adds so many blocks.
+func (e *ether) mine(blocks int) {
+	for range blocks {
+		e.world.mine()
+	}
+}
+
+// sends is the own coin, sent by a contract.
+func sends(to string, units uint64) transfer { return transfer{to: to, units: units} }
+
+// plainly is the own coin, sent by a transaction.
+func plainly(to string, units uint64) transfer { return transfer{to: to, units: units, plain: true} }
+
+func three(t *testing.T, w *world) []*node {
+	return []*node{newNode(t, w), newNode(t, w), newNode(t, w)}
+}
+
+func TestBalances_show_money_from_contracts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	e := openEther(t, w, three(t, w)...)
+	e.step()
+	inv, to := e.invoice()
+	e.want(inv, "created")
+	b := w.mine(sends(to, forty/2))
+	e.want(inv, "pending underpaid", fmt.Sprint("0.01 seen in ", b.height))
+	e.mine(3)
+	failed := plainly(to, forty/2)
+	failed.failed = true
+	w.mine(failed) // as a delegatecall or a call that was taken back: nothing moves
+	plain := w.mine(plainly(to, forty/2))
+	e.mine(5)
+	by := " by " + plain.transfers[0].tx[:6]
+	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", plain.height, by))
+	e.mine(12)
+	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by))
+	w.mine(plainly(to, 500_000_000_000_000)) // gas, to gather tokens
+	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by),
+		fmt.Sprint("0.0005 dust in ", plain.height+18, " by ", w.blocks[plain.height+18].transfers[0].tx[:6]))
+}
+
+func TestBalances_of_an_account_that_spent_conclude_nothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	e := openEther(t, w, three(t, w)...)
+	e.step()
+	inv, to := e.invoice()
+	b := w.mine(sends(to, forty))
+	e.mine(12)
+	paid := fmt.Sprint("0.02 confirmed in ", b.height)
+	e.want(inv, "paid", paid)
+	w.mine(transfer{to: to, units: forty, spent: true})
+	e.want(inv, "paid", paid)
+	w.mine(sends(to, 2*forty))
+	e.want(inv, "paid", paid)
+}
+
+func TestBalances_follow_a_reorganisation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	e := openEther(t, w, three(t, w)...)
+	e.step()
+	inv, to := e.invoice()
+	w.mine(sends(to, forty/2))
+	w.mine(sends(to, forty/2))
+	first := int64(len(w.blocks)) - 2
+	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", first), fmt.Sprint("0.01 seen in ", first+1))
+	w.reorganise(2)
+	e.mine(3)
+	e.want(inv, "created reorged", "0.01 reorged", "0.01 reorged")
+	w.mine(sends(to, forty)) // at once this time
+	e.mine(12)
+	e.want(inv, "paid reorged", "0.01 reorged", fmt.Sprint("0.02 confirmed in ", first+3))
+}
+
+// The money that was there before stays what it is, whatever happens to the block in
+// which the invoice was made.
+func TestBalances_of_before_never_count(t *testing.T) {
+	t.Parallel()
+	for name, forks := range map[string]bool{"and the chain goes on": false, "and the birth block leaves the chain": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(100)
+			e := openEther(t, w, three(t, w)...)
+			_, next, err := e.key.Address(0)
+			e.must(err)
+			w.mine(sends(next, 3*forty))
+			e.mine(3)
+			e.step()
+			inv, _ := e.invoice()
+			birth := inv.Methods[0].Birth.Height
+			e.mine(2)
+			if forks {
+				e.want(inv, "created", fmt.Sprint("0.06 old in ", birth))
+				w.reorganise(3)
+				e.mine(4)
+				e.step()
+			}
+			now, err := e.service.Invoice(t.Context(), inv.ID)
+			e.must(err)
+			if forks && now.Standing.Status != invoice.Created {
+				t.Errorf("the invoice is %s", now.Standing.Status)
+			}
+			e.start()
+			b := w.mine(sends(next, forty))
+			e.mine(12)
+			e.step()
+			now, err = e.service.Invoice(t.Context(), inv.ID)
+			e.must(err)
+			counted := ""
+			for _, p := range now.Payments() {
+				if !p.Value.IsZero() {
+					counted += fmt.Sprint(p.Amount, " in ", p.Block.Height, ";")
+				}
+			}
+			if want := fmt.Sprint("0.02 in ", b.height, ";"); counted != want || now.Standing.Status != invoice.Paid || now.Standing.Has(invoice.Overpaid) {
+				t.Errorf("%s %v by %q, want paid by %q", now.Standing.Status, now.Standing.Exceptions, counted, want)
+			}
+		})
+	}
+}
+
+func TestBalances_of_before_that_nobody_serves_wait_for_a_person(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	e := openEther(t, w, three(t, w)...)
+	e.step()
+	inv, to := e.invoice() // and the program is killed before it looks
+	w.mine(sends(to, forty))
+	e.mine(30)
+	for _, n := range e.nodes {
+		n.change(func(n *node) { n.keep = 10 })
+	}
+	e.start()
+	tip := int64(len(w.blocks)) - 1
+	e.want(inv, "created late", fmt.Sprint("0.02 late in ", tip-9))
+	e.mine(12)
+	_, err := e.service.Accept(t.Context(), inv.ID)
+	e.must(err)
+	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", tip-9))
+}
+
+// Downtime changes nothing for an honest shopper, whatever state is served still.
+func TestBalances_that_rose_while_nobody_looked(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]int{"and old state is served": 0, "and old state is gone": 16} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(100)
+			e := openEther(t, w, three(t, w)...)
+			e.step()
+			inv, to := e.invoice()
+			e.want(inv, "created")
+			e.mine(3)
+			b := w.mine(sends(to, forty))
+			for range 40 {
+				w.pass(time.Minute)
+				w.mine()
+			}
+			for _, n := range e.nodes {
+				n.change(func(n *node) { n.keep = keep })
+			}
+			at := b.height
+			e.start()
+			if keep > 0 {
+				at = int64(len(w.blocks) - keep)
+			}
+			e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", at))
+		})
+	}
+}
+
+// A process that died between what it recorded and the cursor starts from what is
+// recorded: no rise counts twice.
+func TestBalances_are_read_again_after_a_failure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	nodes := three(t, w)
+	e := openEther(t, w, nodes...)
+	e.step()
+	inv, to := e.invoice()
+	e.want(inv, "created")
+	b := w.mine(sends(to, forty/2))
+	e.watcher.Storage = unsaved{e.store}
+	if _, err := e.watcher.Step(t.Context()); err == nil {
+		t.Fatal("the cursor was saved")
+	}
+	for _, n := range nodes {
+		n.change(func(n *node) { n.keep = 1 }) // and nothing tells any more when it rose
+	}
+	later := w.mine(sends(to, forty/2))
+	e.watcher.Storage = e.store
+	e.mine(1)
+	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", later.height+1))
+	e.start()
+	e.mine(12)
+	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", later.height+1))
+}
+
+// unsaved is a storage that loses the cursor.
+type unsaved struct{ *storage.Storage }
+
+func (unsaved) SaveProgress(_ context.Context, _ invoice.Lease, _ invoice.Progress) error {
+	return fmt.Errorf("the disk is full")
+}
+
+func TestBalances_believe_what_two_operators_say(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	nodes := three(t, w)
+	e := openEther(t, w, nodes...)
+	e.step()
+	inv, to := e.invoice()
+	e.want(inv, "created")
+	nodes[2].change(func(n *node) { n.adds = 5 * forty })
+	e.mine(1)
+	e.want(inv, "created")
+	b := w.mine(sends(to, forty))
+	e.want(inv, "pending", fmt.Sprint("0.02 seen in ", b.height))
+
+	// One lies and one is dead: nothing is concluded, and nothing expires.
+	other, _ := e.invoice()
+	e.step()
+	nodes[1].change(func(n *node) { n.fails = "eth_getBalance" })
+	w.pass(16 * time.Minute)
+	e.mine(20)
+	e.want(other, "created")
+	if _, err := e.watcher.Step(t.Context()); err == nil || !strings.Contains(err.Error(), "do not agree on eth_getBalance") {
+		t.Errorf("error %v", err)
+	}
+	nodes[1].change(func(n *node) { n.fails = "" })
+	w.pass(time.Minute)
+	e.mine(1)
+	e.want(other, "expired")
+	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", b.height))
+	if r := e.quorum.Reports(); r[0].Denied != "" || r[1].Denied != "" || !strings.Contains(r[2].Denied, "eth_getBalance in block") {
+		t.Errorf("who lied: %+v", r)
+	}
+}
+
+// Only who is trusted, or allowed by a setting, hears of addresses, and nothing else
+// shows the network's own coin.
+func TestBalances_are_offered_only_where_they_may_be_asked_for(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	for name, test := range map[string]struct {
+		trusted, allowed bool
+		want             string
+	}{
+		"public endpoints":                        {want: "USDC EURC"},
+		"public endpoints and allowed by setting": {allowed: true, want: "ETH USDC EURC"},
+		"an own node":                             {trusted: true, want: "ETH USDC EURC"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := endpoints(three(t, w)...)
+			list[0].Trusted = test.trusted
+			s := open(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
+			var codes []string
+			for _, a := range s.scanner.Assets() {
+				codes = append(codes, a.Code)
+			}
+			if got := strings.Join(codes, " "); got != test.want {
+				t.Errorf("offers %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// book watches so many accounts that nothing came to.
+type book struct {
+	chaintest.Watch
+	read chain.Block
+}
+
+func (b *book) Accounts() iter.Seq[chain.Account] {
+	return func(yield func(chain.Account) bool) {
+		for script := range b.Watch {
+			if !yield(chain.Account{Script: script, Known: true}) {
+				return
+			}
+		}
+	}
+}
+
+func (b *book) Read() chain.Block { return b.read }
+
+// Of many accounts the balances are read now and then only, and the network counts as
+// looked at as of then.
+func TestBalances_of_many_accounts_are_read_now_and_then(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	n := newNode(t, w)
+	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	watch := &book{Watch: chaintest.Watch{}}
+	for i := range 1001 {
+		watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
+	}
+	scan := func() chain.Snapshot {
+		t.Helper()
+		snapshot, err := s.scanner.Scan(t.Context(), s.from, watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if snapshot.Read.Hash != "" {
+			watch.read = snapshot.Read
+		}
+		return snapshot
+	}
+	first := scan()
+	asked := len(n.asked("eth_getBalance"))
+	if asked != 1001 || first.Read.Hash == "" {
+		t.Errorf("%d balances were read at %+v", asked, first.Read)
+	}
+	w.mine()
+	second := scan()
+	if again := len(n.asked("eth_getBalance")); again != asked || second.Read.Hash != "" || !second.Started.Equal(first.Started) || second.Tip == first.Tip {
+		t.Errorf("%d balances were read, as of %s at block %d", again-asked, second.Started, second.Tip.Height)
+	}
+	for range 8 {
+		w.mine()
+	}
+	third := scan()
+	if third.Read != third.Tip || !third.Started.After(first.Started) {
+		t.Errorf("read at %+v, as of %s", third.Read, third.Started)
+	}
+}
+
+// BenchmarkBalances tells what 10,000 open addresses cost, on a network with a block
+// every 2 seconds: what each endpoint is asked and answers, for each block.
+func BenchmarkBalances(b *testing.B) {
+	for name, trusted := range map[string]bool{"own node": true, "two operators": false} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(100)
+			nodes := []*node{newNode(b, w), newNode(b, w)}
+			list := endpoints(nodes...)
+			if trusted {
+				list = list[:1]
+				list[0].Trusted = true
+			}
+			q, err := quorum.New(quorum.Config{
+				ChainID: chainID, Endpoints: list, AddressQueries: true, Now: w.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			scanner := ethereum.Watch(ethereum.New(params()), q, w.Now)
+			watch := &book{Watch: chaintest.Watch{}}
+			for i := range 10_000 {
+				watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
+			}
+			blocks, readings := 0, 0
+			for b.Loop() {
+				w.mine()
+				blocks++
+				s, err := scanner.Scan(b.Context(), chain.Cursor{}, watch)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if s.Read.Hash != "" {
+					watch.read = s.Read
+					readings++
+				}
+			}
+			n := nodes[0]
+			n.change(func(n *node) {
+				b.ReportMetric(float64(len(n.requests))/float64(blocks), "calls/block")
+				b.ReportMetric(float64(n.posts)/float64(blocks), "requests/block")
+				b.ReportMetric(float64(n.bytes)/float64(blocks), "bytes/block")
+				b.ReportMetric(float64(readings)/float64(blocks), "readings/block")
+			})
+		})
+	}
+}

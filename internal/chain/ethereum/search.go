@@ -1,0 +1,110 @@
+package ethereum
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// search finds the blocks in which balances rose, by reading them at blocks half way
+// between two others.
+type search struct {
+	*balances
+	left  int // blocks that may still be read
+	found []chain.Transfer
+}
+
+// levels are balances of some accounts at a block.
+type levels map[*account]*big.Int
+
+// span is where balances rose: after the one block, up to the other.
+type span struct {
+	from, to Header
+	// dark tells that the state of the one block is not kept, so that the balances may
+	// have risen before it: after the block of the time since.
+	dark  bool
+	since time.Time
+}
+
+// between finds when accounts rose from one level to another. With a nonce of zero
+// nothing is ever taken away, so that balances between are between.
+func (s *search) between(ctx context.Context, where span, low, high levels) error {
+	rose := slices.DeleteFunc(slices.Collect(maps.Keys(high)), func(a *account) bool { return high[a].Cmp(low[a]) <= 0 })
+	if len(rose) == 0 {
+		return nil
+	}
+	slices.SortFunc(rose, func(a, b *account) int { return strings.Compare(a.Script, b.Script) })
+	if where.to.Height-where.from.Height <= 1 || s.left <= 0 {
+		where.dark = where.dark || where.to.Height-where.from.Height > 1
+		return s.settle(ctx, where, rose, low, high)
+	}
+	s.left--
+	middle, err := s.view.at(ctx, (where.from.Height+where.to.Height)/2)
+	if err != nil {
+		return err
+	}
+	values, err := s.source.Balances(ctx, middle, addressesOf(rose))
+	if errors.Is(err, ErrNoState) {
+		return s.between(ctx, span{middle, where.to, true, where.since}, low, high)
+	}
+	if err != nil {
+		return err
+	}
+	half := levels{}
+	for i, a := range rose {
+		half[a] = values[i]
+		if values[i].Cmp(low[a]) < 0 {
+			half[a] = low[a]
+		}
+		if values[i].Cmp(high[a]) > 0 {
+			half[a] = high[a]
+		}
+	}
+	if err := s.between(ctx, span{where.from, middle, where.dark, where.since}, low, half); err != nil {
+		return err
+	}
+	return s.between(ctx, span{middle, where.to, false, middle.Time}, half, high)
+}
+
+// settle makes transfers of accounts that rose in one block, or at an unknown time
+// before it. Where one transaction brought all of it, the transfer says so.
+func (s *search) settle(ctx context.Context, where span, rose []*account, low, high levels) error {
+	var sent []Payment
+	if !where.dark {
+		var err error
+		if sent, err = s.source.Payments(ctx, where.to, addressesOf(rose)); err != nil && ctx.Err() != nil {
+			return err
+		} // else the transaction stays unknown
+	}
+	for _, a := range rose {
+		t := s.transfer(a, low[a], high[a], where.to.Block)
+		if where.dark {
+			t.Since = where.since
+		}
+		t.Tx = only(sent, a.address, t.Amount.Minor())
+		s.found = append(s.found, t)
+	}
+	return nil
+}
+
+// only is the one transaction that paid an account, if it paid this amount; else "".
+func only(sent []Payment, to keys.EthereumAddress, amount *big.Int) string {
+	tx := ""
+	for _, p := range sent {
+		if p.To != to {
+			continue
+		}
+		if tx != "" || new(big.Int).SetBytes(p.Amount[:]).Cmp(amount) != 0 {
+			return ""
+		}
+		tx = p.Tx.String()
+	}
+	return tx
+}

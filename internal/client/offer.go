@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"chequer/internal/api"
+)
+
+// ReadOffer reads what a checkout link asks for. A refusal is an *Error;
+// ErrUnsupported when the service knows no links.
+func (c *Client) ReadOffer(ctx context.Context, r api.OfferRequest) (api.Offer, error) {
+	var o api.Offer
+	err := c.ofLink(ctx, api.PathLinks+"/read", r, "", &o)
+	if err == nil {
+		err = checkOffer(&o)
+	}
+	return o, wrap("read link", err)
+}
+
+// PayOffer returns the invoice that a checkout link leads to, made when there is
+// none. The same key gives the same invoice again.
+func (c *Client) PayOffer(ctx context.Context, r api.OfferRequest, idempotencyKey string) (id string, err error) {
+	var made api.OfferMade
+	err = c.ofLink(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
+	if err == nil {
+		var fault check
+		fault.id("foreign_id", made.ForeignID)
+		err = fault.err()
+	}
+	return made.ForeignID, wrap("pay by link", err)
+}
+
+// ofLink makes a call about a checkout link.
+func (c *Client) ofLink(ctx context.Context, path string, what api.OfferRequest, idempotencyKey string, into any) error {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	header := map[string]string{"Content-Type": "application/json"}
+	if idempotencyKey != "" {
+		header[api.HeaderIdempotencyKey] = idempotencyKey
+	}
+	a, err := c.do(ctx, request{method: http.MethodPost, path: path, header: header, body: body, own: true})
+	switch {
+	case err != nil:
+		return err
+	case a.status == http.StatusOK && decode(a.body, into) == nil:
+		return nil
+	case !a.ours() && !a.passing():
+		return ErrUnsupported
+	}
+	return a.failure()
+}
+
+// checkOffer looks at what a link asks for.
+func checkOffer(o *api.Offer) error {
+	var c check
+	c.text(&o.MerchantName, maxMerchant)
+	c.oneOf("mode", o.Mode, modes)
+	c.rate("amount", o.Amount) // none is fine
+	c.that("fiat_currency", o.FiatCurrency != "")
+	c.word("fiat_currency", o.FiatCurrency, maxWord)
+	c.text(&o.OrderID, maxOrder)
+	c.text(&o.Description, maxSentence)
+	c.word("language", o.Language, maxWord)
+	if o.ForeignID != "" {
+		c.id("foreign_id", o.ForeignID)
+	}
+	if o.EarlierID != "" {
+		c.id("earlier_id", o.EarlierID)
+	}
+	return c.err()
+}

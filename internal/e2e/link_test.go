@@ -1,0 +1,154 @@
+package e2e_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/signature"
+)
+
+// signers are the programs of the README that sign a link, and how they are run.
+var signers = map[string][]string{
+	"link.go": {"go", "run"}, "link.php": {"php"}, "link.mjs": {"node"}, "link.py": {"python3"},
+}
+
+// TestReadmeSignsLinks runs every program that the README shows, and pays by the
+// link that it prints.
+func TestReadmeSignsLinks(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range signers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join("testdata", "link", name)
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(readme), "\n"+string(source)+"```") {
+				t.Errorf("the README does not show %s as it is", file)
+			}
+			if _, err := exec.LookPath(run[0]); err != nil {
+				t.Skipf("%s is not installed", run[0])
+			}
+			p := start(t, settings(t), app.Options{Demo: true})
+			c := exec.CommandContext(t.Context(), run[0], append(run[1:], file)...)
+			c.Env = append(os.Environ(), "BASE="+p.url, "KEY="+p.key.Key, "SECRET="+p.key.Secret)
+			out, err := c.Output()
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			link := strings.TrimSpace(string(out))
+			page := read(t, link, http.StatusOK)
+			if got := page.Find("main").Text(); !strings.Contains(got, "€56.50") || !strings.Contains(got, "Two prints (A4) & a frame") {
+				t.Errorf("the page says %s", got)
+			}
+			id := sendLink(t, link)
+			if again := sendLink(t, link); again != id || id == "" {
+				t.Errorf("the link led to %q, then to %q", id, again)
+			}
+			got := newShop(t, p.url, p.key).invoice(id)
+			if got.OrderID != "1042" || got.URLSuccess != "https://shop.example/thanks?order=1042" || got.ClientAmount != "56.5" {
+				t.Errorf("the invoice is %+v", got)
+			}
+		})
+	}
+}
+
+// sendLink presses the button of a link's page, and returns the invoice that it
+// leads to.
+func sendLink(t *testing.T, link string) (id string) {
+	t.Helper()
+	alone := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := alone.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusSeeOther {
+		t.Fatalf("the link answers %d", response.StatusCode)
+	}
+	return idOf(response.Header.Get("Location"))
+}
+
+// signedLink is a link of a demo shop, for an order.
+func (p *program) signedLink(order, description string) string {
+	parameters := map[string]string{
+		"amount": "56.50", "fiat_currency": "EUR", "order_id": order, "description": description, "key": p.key.Key,
+		"url_success": "https://shop.example/thanks",
+	}
+	values := url.Values{"sig": {signature.Sign(p.key.Secret, signature.LinkMessage(parameters))}}
+	for name, value := range parameters {
+		values.Set(name, value)
+	}
+	return p.url + "/pay?" + values.Encode()
+}
+
+// TestShopperPaysByLink follows links of both kinds in a browser: one order is one
+// invoice, whatever is pressed and opened again.
+func TestShopperPaysByLink(t *testing.T) {
+	all := append(screens[:len(screens):len(screens)],
+		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
+	for _, s := range all {
+		t.Run(s.name, func(t *testing.T) {
+			c := settings(t)
+			p := start(t, c, app.Options{Demo: true})
+			shop, b := newShop(t, p.url, p.key), open(t, s)
+			var slug api.Link
+			shop.ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, &slug)
+
+			link := p.signedLink("1042", "Two prints, A4, on the heavy paper")
+			b.visit(link)
+			b.awaits("main .price", "€56.50", nil)
+			b.picture(s, "link")
+			b.noSidewaysScroll()
+			if got := invoices(t, c); got != 0 {
+				t.Errorf("looking made %d invoices", got)
+			}
+			b.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			page := get(b, chromedp.Location())
+			b.visit(link)
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := get(b, chromedp.Location()); got != page || invoices(t, c) != 1 {
+				t.Errorf("the link led to %s, then to %s, with %d invoices", page, got, invoices(t, c))
+			}
+			shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
+			b.visit(link)
+			b.awaits("#st", "Paid", nil)
+
+			b.visit(slug.URL)
+			b.picture(s, "link-open")
+			b.noSidewaysScroll()
+			b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "7,50"))
+			b.send("form button.btn")
+			b.awaits(".due .v", "€7.50", nil)
+			b.quiet()
+
+			b.visit(slug.URL) // the console tells of what is refused from here on
+			b.send("form button.btn")
+			b.awaits("#amount-error", "Enter an amount", nil)
+			b.picture(s, "link-open-refused")
+			b.visit(link + "&note=1")
+			b.awaits("h1", "This link was changed", nil)
+			b.picture(s, "link-changed")
+			b.noSidewaysScroll()
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package invoice_test
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// ether is the own coin of the network of the tokens: 100.00 EUR are 0.04.
+var ether = chain.Asset{
+	Code: "ETH", Network: "base", Currency: money.ETH, Dust: money.Zero(money.ETH),
+	Policy: chain.Policy{
+		BlockGrace: 3 * time.Minute, Depth: []chain.Depth{{Confirmations: 1}}, Balance: true, Gas: money.MustParse("0.002", money.ETH),
+	},
+}
+
+// freshEther is fresh, and can be paid with ether, too.
+func freshEther(t testing.TB, scanned time.Time) *invoice.Invoice {
+	t.Helper()
+	inv := fresh(t, scanned)
+	inv.Methods = append(inv.Methods, invoice.Method{
+		Asset: ether, Destination: chain.Destination{Address: "0x1", Script: "0x1"}, Birth: chain.Cursor{Height: 100, Hash: "b100"},
+	})
+	eth := rate(t, "2500", money.ETH, money.EUR)
+	inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, invoice.Price{Asset: "ETH", Expected: eth.Convert(fiat("100")), EUR: eth, USD: eth})
+	return inv
+}
+
+// rise is a rise of the balance from one height in ether to another.
+func rise(from, to string, height int64, after time.Duration) chain.Transfer {
+	low, high := money.MustParse(from, money.ETH), money.MustParse(to, money.ETH)
+	return in(chain.Transfer{
+		ID: chain.RiseID(8453, "0x1", high.Minor()), Asset: "ETH", Script: "0x1",
+		Amount: money.FromMinor(new(big.Int).Sub(high.Minor(), low.Minor()), money.ETH),
+	}, height, after)
+}
+
+// euros is a payment with the token.
+func euros(id, amount string, height int64, after time.Duration) chain.Transfer {
+	return in(chain.Transfer{ID: id + ":1", Tx: id, Asset: "EURC", Script: "0x1", Amount: money.MustParse(amount, eurc)}, height, after)
+}
+
+// onBase shows the invoice its transfers on the network of the tokens.
+func onBase(inv *invoice.Invoice, tip int64, transfers ...chain.Transfer) {
+	s := chain.Snapshot{From: chain.Cursor{Height: 90, Hash: "b90"}, Tip: chain.Block{Height: tip}, Unconfirmed: chain.None, Transfers: transfers}
+	required := map[string]int{}
+	for _, t := range transfers {
+		required[t.ID] = 1
+	}
+	inv.Observe(invoice.Observation{Network: "base", Snapshot: s, Transfers: transfers, Required: required})
+	inv.Standing = inv.Judge()
+}
+
+func TestBalances(t *testing.T) {
+	t.Parallel()
+	since := func(t chain.Transfer, after time.Duration) chain.Transfer {
+		t.Since = noon.Add(after)
+		return t
+	}
+	unsure := func(t chain.Transfer) chain.Transfer {
+		t.Unsure = true
+		return t
+	}
+	for name, test := range map[string]struct {
+		transfers []chain.Transfer
+		want      outcome
+	}{
+		"an honest shopper pays in two parts": {
+			[]chain.Transfer{rise("0", "0.01", 101, time.Minute), rise("0.01", "0.04", 102, 2*time.Minute)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"an honest shopper paid while nobody looked and old state is gone": {
+			[]chain.Transfer{since(rise("0", "0.04", 900, 5*time.Hour), 10*time.Minute)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"an honest shopper paid after a reading older than the invoice": {
+			[]chain.Transfer{since(rise("0", "0.04", 900, 5*time.Hour), -time.Hour)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"a cheat pays late and is seen in the very block": {
+			[]chain.Transfer{rise("0", "0.04", 900, 19*time.Minute)},
+			outcome{invoice.Expired, "[late]", "0", "100", "0"},
+		},
+		"a cheat names money that was there before": {
+			[]chain.Transfer{rise("0", "0.04", 100, -time.Minute)},
+			outcome{invoice.Expired, "", "0", "100", "0"},
+		},
+		"an honest shopper pays on top of it": {
+			[]chain.Transfer{rise("0", "0.04", 100, -time.Minute), rise("0.04", "0.08", 101, time.Minute)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"a cheat names money that may have been there before": {
+			[]chain.Transfer{unsure(rise("0", "0.04", 101, time.Minute))},
+			outcome{invoice.Expired, "[late]", "0", "100", "0"},
+		},
+		"a merchant brings gas to gather tokens": {
+			[]chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.002", 500, 3*time.Hour)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"a merchant brings gas before the invoice ends": {
+			[]chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.001", 102, 2*time.Minute), rise("0.001", "0.003", 103, 3*time.Minute)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"what a shopper sends twice is no gas": {
+			[]chain.Transfer{rise("0", "0.04", 101, time.Minute), rise("0.04", "0.08", 102, 2*time.Minute)},
+			outcome{invoice.Paid, "[overpaid]", "100", "0", "100"},
+		},
+		"a small payment before the rest counts": {
+			[]chain.Transfer{rise("0", "0.002", 101, time.Minute), euros("a", "95", 102, 2*time.Minute)},
+			outcome{invoice.Paid, "", "100", "0", "0"},
+		},
+		"a small payment alone counts": {
+			[]chain.Transfer{rise("0", "0.002", 101, time.Minute)},
+			outcome{invoice.Expired, "[underpaid]", "5", "95", "0"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv := freshEther(t, until.Add(time.Second))
+			onBase(inv, 1000, test.transfers...)
+			if diff := cmp.Diff(test.want, stands(inv)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			again := freshEther(t, until.Add(time.Second)) // in another order, and twice
+			for _, i := range rand.Perm(len(test.transfers)) {
+				onBase(again, 1000, append(slices.Clone(test.transfers[i:]), test.transfers[:i]...)...)
+			}
+			if diff := cmp.Diff(stands(inv), stands(again)); diff != "" {
+				t.Errorf("in another order (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A chain that takes blocks back may bring the same money in other steps: what is
+// recorded of the same height then says how much it is now.
+func TestBalances_that_rise_again_in_other_steps(t *testing.T) {
+	t.Parallel()
+	inv := freshEther(t, noon)
+	onBase(inv, 102, rise("0", "0.01", 101, time.Minute), rise("0.01", "0.03", 102, 2*time.Minute))
+	onBase(inv, 104, rise("0", "0.02", 103, 3*time.Minute), rise("0.02", "0.03", 104, 4*time.Minute))
+	want := outcome{invoice.Pending, "[underpaid reorged]", "75", "25", "0"}
+	if diff := cmp.Diff(want, stands(inv)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a person lets stand for the price pays, and gas that comes after it raises
+// nothing.
+func TestBalances_that_a_person_accepts(t *testing.T) {
+	t.Parallel()
+	inv := freshEther(t, until.Add(time.Hour))
+	paid := rise("0", "0.04", 101, time.Minute)
+	paid.Unsure = true
+	onBase(inv, 1000, paid)
+	inv.Accepted = []string{paid.ID}
+	onBase(inv, 1000, paid, rise("0.04", "0.042", 500, time.Hour))
+	want := outcome{invoice.Paid, "", "100", "0", "0"}
+	if diff := cmp.Diff(want, stands(inv)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := fmt.Sprint(inv.Payments()[0].State, " ", inv.Payments()[1].State); got != "confirmed dust" {
+		t.Errorf("payments are %s", got)
+	}
+}

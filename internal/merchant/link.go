@@ -1,0 +1,72 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Link is a checkout link: whoever follows it may have an invoice made of it.
+type Link struct {
+	Slug        string // its address ends in this
+	MerchantID  string
+	Mode        Mode
+	Amount      string // in plain digits; "" lets the shopper say it
+	Currency    string // code
+	Description string
+	Language    string
+	URLSuccess  string
+	URLFailure  string
+	CreatedAt   time.Time
+}
+
+// LinkStorage keeps checkout links. It is safe for concurrent use.
+type LinkStorage interface {
+	// CreateLink writes a link; ErrExists when its slug is taken.
+	CreateLink(ctx context.Context, l Link) error
+	// Link finds a link by its slug; ErrNotFound.
+	Link(ctx context.Context, slug string) (Link, error)
+	// Links lists a merchant's links, oldest first.
+	Links(ctx context.Context, merchantID string) ([]Link, error)
+	// RemoveLink ends a merchant's link of a mode; ErrNotFound. Its slug is free then.
+	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string) error
+}
+
+// LinksConfig is what Links are made of.
+type LinksConfig struct {
+	Storage LinkStorage
+	// Check is an error for a link that no invoice could be made of.
+	Check func(Link) error
+	Now   func() time.Time
+	// Token makes random letters and digits.
+	Token func(length int) string
+}
+
+// Links makes and ends checkout links. It is safe for concurrent use.
+type Links struct {
+	LinkStorage
+	check func(Link) error
+	now   func() time.Time
+	token func(length int) string
+}
+
+// NewLinks makes Links.
+func NewLinks(c LinksConfig) *Links {
+	return &Links{LinkStorage: c.Storage, check: c.Check, now: c.Now, token: c.Token}
+}
+
+// Create makes a link, with a random slug when it has none; ErrExists.
+func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
+	if l.Slug == "" {
+		l.Slug = strings.ToLower(s.token(16))
+	}
+	l.CreatedAt = s.now()
+	if err := s.check(l); err != nil {
+		return Link{}, err
+	}
+	if err := s.CreateLink(ctx, l); err != nil {
+		return Link{}, fmt.Errorf("create link %s: %w", l.Slug, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// slugPattern is what stands in an address as it is, and can be read out.
+var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+
+var (
+	errNoLink    = &problem{status: http.StatusNotFound, code: api.CodeLinkNotFound, message: "There is no such link"}
+	errSlugTaken = &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"}
+)
+
+// taken are the currencies that an invoice may be in.
+func taken(fiats []money.Currency) []money.Currency {
+	return append([]money.Currency{money.EUR, money.USD}, fiats...)
+}
+
+// CheckLink tells what is wrong with a link that a merchant makes, when invoices
+// may be in some currencies beside euro and dollar, up to an amount.
+func CheckLink(fiats []money.Currency, maximum string) func(merchant.Link) error {
+	return func(l merchant.Link) error {
+		var ignored string
+		for _, f := range []struct {
+			name, value string
+			set         func(any) error
+		}{
+			{"slug", l.Slug, shaped(slugPattern, "must be letters a to z, digits and hyphens, 64 at most")},
+			{"description", l.Description, text(&ignored, 512)},
+			{"url_success", l.URLSuccess, returnURL(&ignored)},
+			{"url_failure", l.URLFailure, returnURL(&ignored)},
+		} {
+			if err := f.set(f.value); err != nil {
+				return invalid(f.name, err.Error())
+			}
+		}
+		if l.Language != "" {
+			if err := language(&ignored)(l.Language); err != nil {
+				return invalid("language", err.Error())
+			}
+		}
+		p := asked{digits: "1", code: l.Currency}
+		if l.Amount != "" {
+			if err := amount(&p.digits)(l.Amount); err != nil {
+				return invalid("amount", err.Error())
+			}
+		}
+		_, err := p.price(taken(fiats), maximum)
+		return err
+	}
+}
+
+// shaped takes a text of a form.
+func shaped(form *regexp.Regexp, fault string) func(any) error {
+	return func(value any) error {
+		if t, _ := value.(string); !form.MatchString(t) {
+			return errors.New(fault)
+		}
+		return nil
+	}
+}
+
+// createLink is POST links.
+func (s *server) createLink(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode}
+	err := decode(k.body, map[string]field{
+		"slug":          {set: text(&l.Slug, 64)},
+		"amount":        {set: amount(&l.Amount)},
+		"fiat_currency": {required: true, set: text(&l.Currency, 8)},
+		"description":   {set: text(&l.Description, 512)},
+		"language":      {set: language(&l.Language)},
+		"url_success":   {set: returnURL(&l.URLSuccess)},
+		"url_failure":   {set: returnURL(&l.URLFailure)},
+	})
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.useNonce(ctx, k); err != nil {
+		return err
+	}
+	l, err = s.links.Create(ctx, l)
+	if errors.Is(err, merchant.ErrExists) {
+		return errSlugTaken
+	}
+	if err != nil {
+		return err
+	}
+	answer := s.link(l)
+	c.Response().Header().Set("Location", answer.URL)
+	return writeJSON(c, http.StatusCreated, answer)
+}
+
+// listLinks is GET links.
+func (s *server) listLinks(c echo.Context, k call) error {
+	all, err := s.links.Links(c.Request().Context(), k.key.MerchantID)
+	if err != nil {
+		return err
+	}
+	answer := api.LinkList{Links: []api.Link{}}
+	for _, l := range all {
+		if l.Mode == k.key.Mode {
+			answer.Links = append(answer.Links, s.link(l))
+		}
+	}
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// showLink is GET links/{slug}.
+func (s *server) showLink(c echo.Context, k call) error {
+	l, err := s.links.Link(c.Request().Context(), c.Param("slug"))
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && (l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode) {
+		return errNoLink
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, s.link(l))
+}
+
+// removeLink is DELETE links/{slug}.
+func (s *server) removeLink(c echo.Context, k call) error {
+	ctx := c.Request().Context()
+	if err := s.useNonce(ctx, k); err != nil {
+		return err
+	}
+	err := s.links.RemoveLink(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"))
+	if errors.Is(err, merchant.ErrNotFound) {
+		return errNoLink
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *server) link(l merchant.Link) api.Link {
+	return api.Link{
+		Slug: l.Slug, URL: s.baseURL + "/pay/" + l.Slug, Mode: string(l.Mode), Amount: l.Amount, FiatCurrency: l.Currency,
+		Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
+		CreatedAt: timestamp(l.CreatedAt),
+	}
+}

@@ -1,0 +1,265 @@
+package server_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/signature"
+)
+
+// query is the query of a link that a key signed, with some parameters more.
+func query(key string, more ...string) string {
+	parameters := map[string]string{"amount": "56.50", "fiat_currency": "EUR", "key": publicKey(key)}
+	for i := 0; i < len(more); i += 2 {
+		parameters[more[i]] = more[i+1]
+	}
+	return encoded(parameters, signature.Sign("secret of "+key, signature.LinkMessage(parameters)))
+}
+
+func encoded(parameters map[string]string, sig string) string {
+	values := url.Values{}
+	for name, value := range maps.All(parameters) {
+		values.Set(name, value)
+	}
+	if sig != "" {
+		values.Set("sig", sig)
+	}
+	return values.Encode()
+}
+
+// about asks about a signed link as its page does.
+func about(what, query string) message {
+	body, err := json.Marshal(api.OfferRequest{Query: query})
+	if err != nil {
+		panic(err)
+	}
+	return message{method: "POST", target: "/api/v2/links/" + what, key: "page", own: true, body: string(body)}
+}
+
+// pay presses the button of a signed link, and returns the invoice that it leads
+// to.
+func (l *lab) pay(t *testing.T, query string) string {
+	t.Helper()
+	var made api.OfferMade
+	response := l.send(about("pay", query))
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		t.Fatalf("pay answers %d: %s", response.StatusCode, text)
+	}
+	return made.ForeignID
+}
+
+func (l *lab) offer(t *testing.T, query string) (o api.Offer) {
+	t.Helper()
+	response := l.send(about("read", query))
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
+		t.Fatalf("read answers %d: %s", response.StatusCode, text)
+	}
+	return o
+}
+
+// Every answer about links, as it is.
+func TestGolden_links(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	var answers []string
+	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
+	links := func(method, below, body string) message {
+		return message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body}
+	}
+	say("made", links("POST", "", `{"slug":"coffee","amount":3.50,"fiat_currency":"EUR","description":"Filter coffee","language":"de","url_success":"https://shop.example/thanks"}`))
+	say("open, with a random slug", links("POST", "", `{"fiat_currency":"USD"}`))
+	say("listed", links("GET", "", ""))
+	say("one", links("GET", "/coffee", ""))
+	say("read by its page", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"slug":"coffee"}`})
+	say("paid by its page", message{
+		method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: http.Header{api.HeaderIdempotencyKey: {"token"}},
+	})
+	say("removed", links("DELETE", "/coffee", ""))
+	say("signed, read by its page", about("read", query("all", "order_id", "1042", "description", "Two prints")))
+	say("signed, paid by its page", about("pay", query("all", "order_id", "1042")))
+	say("signed, read again", about("read", query("all", "order_id", "1042")))
+	golden(t, "links.json", "["+strings.Join(answers, ",")+"]")
+}
+
+// CONTRACT: the same key and order lead to the same open invoice, and once paid to
+// its receipt; a new one only after expired or declined.
+func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	link := query("all", "order_id", "1042")
+	first := l.pay(t, link)
+	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "1"), query("all", "order_id", "1042", "language", "de")} {
+		if got := l.pay(t, again); got != first {
+			t.Errorf("%s leads to %s, not to %s", again, got, first)
+		}
+	}
+	for name, other := range map[string]string{"another order": query("all", "order_id", "1043"), "another key": query("live", "order_id", "1042")} {
+		if got := l.pay(t, other); got == first {
+			t.Errorf("%s leads to the same invoice", name)
+		}
+	}
+	act := func(id, action string) {
+		l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+	}
+	for _, action := range []string{"exact", "confirm"} {
+		act(first, action)
+		if got := l.pay(t, link); got != first || l.offer(t, link).ForeignID != first {
+			t.Errorf("after %s it leads to %s, not to %s", action, got, first)
+		}
+	}
+
+	now = now.Add(48 * time.Hour)
+	if got := l.pay(t, link); got != first {
+		t.Errorf("two days after it was paid it leads to %s, not to %s", got, first)
+	}
+
+	declined := l.pay(t, query("all", "order_id", "7"))
+	l.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
+	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
+		t.Errorf("after declined the link offers %+v", o)
+	}
+	second := l.pay(t, query("all", "order_id", "7"))
+	if second == declined || l.pay(t, query("all", "order_id", "7")) != second {
+		t.Error("after declined there is not one new invoice")
+	}
+	act(second, "under")
+	now = now.Add(time.Hour)
+	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.invoices.Expire(t.Context(), 10); err != nil {
+		t.Fatal(err)
+	}
+	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
+		t.Errorf("after a part came and the time ran out the link offers %+v", o)
+	}
+}
+
+func TestSignedLink_without_an_order_has_one_invoice_for_a_token(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	by := func(token string) string {
+		m := about("pay", query("all"))
+		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
+		return read(t, l.send(m))
+	}
+	if first := by("a"); by("a") != first || by("b") == first {
+		t.Error("there is not one invoice for each token")
+	}
+}
+
+func TestSignedLink_expires(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	link := query("all", "order_id", "1042", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
+	other := query("all", "order_id", "7", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
+	first := l.pay(t, link)
+	now = now.Add(time.Hour)
+	if got := l.pay(t, link); got != first { // whoever ordered in time finds his invoice
+		t.Errorf("the link leads to %s, not to %s", got, first)
+	}
+	for _, what := range []string{"read", "pay"} {
+		response := l.send(about(what, other))
+		if got := response.Header.Get(api.HeaderErrorCode); response.StatusCode != http.StatusGone || got != api.CodeLinkExpired {
+			t.Errorf("%s of an expired link answers %d, %s", what, response.StatusCode, got)
+		}
+	}
+}
+
+// Whatever is changed in a link is found out, and nothing is made of it.
+func TestSignedLink_refuses_what_was_changed(t *testing.T) {
+	t.Parallel()
+	fine := map[string]string{
+		"amount": "56.50", "fiat_currency": "EUR", "order_id": "1042", "url_success": "https://shop.example/thanks",
+		"url_failure": "https://shop.example/no", "description": "Two prints", "language": "de", "expires": "1795790000", "key": publicKey("all"),
+	}
+	sig := signature.Sign("secret of all", signature.LinkMessage(fine))
+	change := func(how func(map[string]string)) string {
+		changed := maps.Clone(fine)
+		how(changed)
+		return encoded(changed, sig)
+	}
+	cases := map[string]string{"no signature": encoded(fine, ""), "another signature": encoded(fine, strings.Repeat("ab", 64))}
+	for name := range fine {
+		cases[name+" changed"] = change(func(p map[string]string) { p[name] += "1" })
+		cases[name+" taken out"] = change(func(p map[string]string) { delete(p, name) })
+		cases[name+" emptied"] = change(func(p map[string]string) { p[name] = "" })
+		cases[name+" twice"] = encoded(fine, sig) + "&" + url.Values{name: {fine[name]}}.Encode()
+		cases[name+" in capitals"] = change(func(p map[string]string) { p[strings.ToUpper(name)] = p[name]; delete(p, name) })
+	}
+	for _, more := range []string{"&utm_source=mail", "&sig=" + sig, "&amount=1", "&=", ";a=b", "&a=%zz", "&order_id=%ff"} {
+		cases["with "+more] = encoded(fine, sig) + more
+	}
+	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two may not sign links
+		cases["signed by "+key] = query(key)
+	}
+	l := newLab(t, nil)
+	for name, query := range cases {
+		for _, what := range []string{"read", "pay"} {
+			if response := l.send(about(what, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
+				t.Errorf("%s: %s answers %d", name, what, response.StatusCode)
+			}
+		}
+	}
+	if n := l.storage.Count(); n != 0 {
+		t.Errorf("%d invoices were made", n)
+	}
+	if response := l.send(about("pay", encoded(fine, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
+		t.Errorf("the link itself answers %d: %s", response.StatusCode, read(t, response))
+	}
+}
+
+// Who may do what to links: a page reads and pays, only admin changes.
+func TestLinks_scopes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method, below, body string
+		status              map[string]int // by key
+	}{
+		{"POST", "", `{"fiat_currency":"EUR"}`, map[string]int{"admin": 201, "page": 403, "create": 403, "read": 403}},
+		{"GET", "", "", map[string]int{"admin": 200, "page": 403, "create": 403}},
+		{"GET", "/coffee", "", map[string]int{"admin": 200, "other": 404, "liveread": 404, "page": 403}},
+		{"DELETE", "/coffee", "", map[string]int{"admin": 204, "other": 404, "liveread": 404, "page": 403}},
+		{"POST", "/read", `{"slug":"coffee"}`, map[string]int{"page": 200, "create": 403, "admin": 403}},
+		{"POST", "/pay", `{"slug":"coffee"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // without a token
+	} {
+		for key, want := range tt.status {
+			l := newLab(t, nil)
+			l.keepEndpoints()
+			l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
+			response := l.send(message{method: tt.method, target: "/api/v2/links" + tt.below, key: key, own: true, body: tt.body})
+			if response.StatusCode != want {
+				t.Errorf("%s links%s by %s answers %d, not %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
+			}
+		}
+	}
+}
+
+func TestOpenLink_takes_the_shoppers_amount(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	for slug, amount := range map[string]string{"open": "", "fixed": `"amount":5,`} {
+		l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"` + slug + `",` + amount + `"fiat_currency":"EUR"}`})
+	}
+	for body, want := range map[string]int{
+		`{"slug":"open","amount":"7.50"}`: 200, `{"slug":"open"}`: 400, `{"slug":"open","amount":"0"}`: 400, `{"slug":"open","amount":"7.505"}`: 400,
+		`{"slug":"open","amount":"1000001"}`: 400, `{"slug":"fixed"}`: 200, `{"slug":"fixed","amount":"1"}`: 400, `{"slug":"none"}`: 404,
+		`{"slug":"../open"}`: 404, `{}`: 400, `{"slug":"open","query":"a=b"}`: 400,
+	} {
+		m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {body}}}
+		if response := l.send(m); response.StatusCode != want {
+			t.Errorf("%s answers %d, not %d: %s", body, response.StatusCode, want, read(t, response))
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/signature"
+)
+
+// maxQuery is how long the query of a signed link may be, in characters: two
+// return addresses and a description, each letter percent-encoded.
+const maxQuery = 24 << 10
+
+var (
+	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
+	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}
+	errLinkScope     = &problem{status: http.StatusForbidden, code: api.CodeLinkKey, message: "The key of the link may not sign any"}
+	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
+)
+
+// signedOffer is what a link asks for that a merchant signed: CONTRACT, "Checkout
+// links". Who signed is found out before any value is looked at.
+func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
+	o := offer{}
+	parameters := s.linkParameters(&o)
+	given, err := linkValues(query, parameters)
+	if err != nil {
+		return o, err
+	}
+	key, err := s.linkKey(ctx, given)
+	if err != nil {
+		return o, err
+	}
+	o.source, o.merchantID, o.mode = "key "+key.ID, key.MerchantID, key.Mode
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if err := parameters[name](given[name]); err != nil {
+			return o, invalid(name, err.Error())
+		}
+	}
+	if _, err := o.price.price(s.fiats, s.maximum); err != nil {
+		return o, err
+	}
+	if o.terms.OrderID != "" {
+		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID}
+	}
+	if err := s.follow(ctx, &o); err != nil {
+		return o, err
+	}
+	// A shopper finds the receipt by the link for ever.
+	if o.has == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
+		return o, errLinkExpired
+	}
+	return o, nil
+}
+
+// linkParameters are all that a signed link may have, into an offer.
+func (s *server) linkParameters(o *offer) map[string]parameter {
+	value := func(set func(any) error) parameter { return func(v string) error { return set(v) } }
+	checkedBefore := func(string) error { return nil }
+	return map[string]parameter{
+		"amount":        value(amount(&o.price.digits)),
+		"fiat_currency": value(text(&o.price.code, 8)),
+		"order_id":      value(text(&o.terms.OrderID, 128)),
+		"url_success":   value(returnURL(&o.terms.URLSuccess)),
+		"url_failure":   value(returnURL(&o.terms.URLFailure)),
+		"description":   value(text(&o.terms.Description, 512)),
+		"language":      optional(value(language(&o.terms.Language))),
+		"expires":       optional(unix(&o.expires)),
+		"key":           checkedBefore,
+		"sig":           checkedBefore,
+	}
+}
+
+// linkValues are the parameters of a query, each once, and those that must be
+// there. The faults name no value, and no parameter that is not ours: whoever
+// made the link up would have his words on our page.
+func linkValues(query string, known map[string]parameter) (map[string]string, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errLinkMalformed
+	}
+	given := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name][0]
+		switch _, ours := known[name]; {
+		case !ours:
+			return nil, badRequest(api.CodeLinkUnknown, "The link has a parameter that is unknown")
+		case len(values[name]) > 1:
+			return nil, badRequest(api.CodeLinkRepeated, "The link has "+name+" twice")
+		case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
+			return nil, errLinkMalformed
+		}
+		given[name] = value
+	}
+	for _, name := range []string{"amount", "fiat_currency", "key", "sig"} {
+		if given[name] == "" {
+			return nil, badRequest(api.CodeLinkMissing, "The link has no "+name)
+		}
+	}
+	return given, nil
+}
+
+// linkKey is the key that signed a link.
+func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant.Key, error) {
+	if !keyPattern.MatchString(given["key"]) {
+		return merchant.Key{}, errLinkChanged
+	}
+	key, err := s.merchants.Authenticate(ctx, given["key"])
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && (!key.RevokedAt.IsZero() || key.Builtin) {
+		return merchant.Key{}, errLinkChanged
+	}
+	if err != nil {
+		return merchant.Key{}, err
+	}
+	signed := maps.Clone(given)
+	delete(signed, "sig")
+	if !signature.Verify(key.Secret, signature.LinkMessage(signed), given["sig"]) {
+		return merchant.Key{}, errLinkChanged
+	}
+	if !key.May(merchant.ScopeLink) {
+		return merchant.Key{}, errLinkScope
+	}
+	return key, nil
+}
+
+// optional takes an empty value as none.
+func optional(take parameter) parameter {
+	return func(value string) error {
+		if value == "" {
+			return nil
+		}
+		return take(value)
+	}
+}
+
+// unix takes a time in Unix seconds.
+func unix(into *time.Time) parameter {
+	return func(value string) error {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || !timestampPattern.MatchString(value) {
+			return errors.New("must be a time in Unix seconds")
+		}
+		*into = time.Unix(seconds, 0)
+		return nil
+	}
+}

@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/watcher"
+)
+
+// saveAccounts writes where an invoice expects a network's own coin that balances
+// alone show. What was written first stays.
+func saveAccounts(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
+	for _, m := range inv.Methods {
+		if !m.Watched || !m.Asset.Policy.Balance {
+			continue
+		}
+		_, err := q.ExecContext(ctx, `
+			INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (network, script) DO NOTHING`,
+			string(m.Asset.Network), m.Destination.Script, position, m.Birth.Height, m.Birth.Hash)
+		if err != nil {
+			return fmt.Errorf("write account on %s: %w", m.Asset.Network, err)
+		}
+	}
+	return nil
+}
+
+// accountRow is an account beside its destination: NULL where there is none.
+type accountRow struct {
+	born, height sql.Null[int64]
+	hash         sql.Null[string]
+}
+
+func (r accountRow) account() *watcher.Account {
+	if !r.born.Valid {
+		return nil
+	}
+	return &watcher.Account{Born: r.born.V, Birth: chain.Cursor{Height: r.height.V, Hash: r.hash.V}}
+}
+
+// Rises implements watcher.Storage.
+func (s *Storage) Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(watcher.Rise)) error {
+	_, err := answer(ctx, s.read, func(ctx context.Context, q querier) (struct{}, error) {
+		return struct{}{}, each(ctx, q, func(row scanner) error {
+			r, err := readRise(row)
+			if err == nil {
+				add(r)
+			}
+			return err
+		}, `
+			SELECT t.id, t.tx, t.asset, t.script, t.amount, t.currency, t.decimals, t.presence, t.old, t.unsure,
+				t.block_height, t.block_hash, t.block_time
+			FROM accounts a
+			JOIN destinations d ON d.network = a.network AND d.script = a.script
+			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = a.network AND t.script = a.script
+			WHERE a.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
+	})
+	if err != nil {
+		return fmt.Errorf("rises on %s: %w", network, err)
+	}
+	return nil
+}
+
+func readRise(row scanner) (r watcher.Rise, err error) {
+	var amount, presence, hash string
+	var currency money.Currency
+	var height, blockTime sql.Null[int64]
+	t := &r.Transfer
+	if err := row.Scan(&t.ID, &t.Tx, &t.Asset, &t.Script, &amount, &currency.Code, &currency.Decimals, &presence, &r.Old,
+		&t.Unsure, &height, &hash, &blockTime); err != nil {
+		return r, err
+	}
+	if t.Amount, err = parseAmount(amount, currency); err != nil {
+		return r, err
+	}
+	if invoice.Presence(presence) == invoice.Present && height.Valid {
+		t.Block = &chain.Block{Height: height.V, Hash: hash, Time: fromMillis(blockTime)}
+	}
+	return r, nil
+}
+
+// balancesRow is when balances were read last.
+type balancesRow struct {
+	Height int64            `json:"height"`
+	Hash   string           `json:"hash"`
+	Time   int64            `json:"time"` // seconds
+	Loaded map[string]int64 `json:"loaded"`
+}
+
+// balancesText is "" where none were read.
+func balancesText(p invoice.Progress) string {
+	if p.Read.Hash == "" {
+		return ""
+	}
+	return jsonText(balancesRow{p.Read.Height, p.Read.Hash, p.Read.Time.Unix(), p.Loaded})
+}
+
+func parseBalances(text string, p *invoice.Progress) error {
+	if text == "" {
+		return nil
+	}
+	var r balancesRow
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return fmt.Errorf("balances: %w", err)
+	}
+	p.Read, p.Loaded = chain.Block{Height: r.Height, Hash: r.Hash, Time: time.Unix(r.Time, 0).UTC()}, r.Loaded
+	return nil
+}

@@ -1,0 +1,119 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// CreateLink implements merchant.LinkStorage.
+func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		made, err := exec(ctx, q, `
+			INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
+			l.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write link: %w", err)
+		}
+		if made == 0 {
+			return merchant.ErrExists
+		}
+		return nil
+	})
+}
+
+// Link implements merchant.LinkStorage.
+func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) {
+	l, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Link, error) {
+		return readLink(q.QueryRowContext(ctx, `
+			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, created_at
+			FROM links WHERE slug = $1`, slug))
+	})
+	return l, merchantNotFound(err, "read link")
+}
+
+// Links implements merchant.LinkStorage.
+func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Link, error) {
+		return list(ctx, q, readLink, `
+			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, created_at
+			FROM links WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read links: %w", err)
+	}
+	return all, nil
+}
+
+// RemoveLink implements merchant.LinkStorage.
+func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		removed, err := exec(ctx, q, "DELETE FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3", slug, merchantID, string(mode))
+		if err == nil && removed == 0 {
+			return merchant.ErrNotFound
+		}
+		return err
+	})
+}
+
+func readLink(row scanner) (l merchant.Link, err error) {
+	var created int64
+	err = row.Scan(&l.Slug, &l.MerchantID, &l.Mode, &l.Amount, &l.Currency, &l.Description, &l.Language, &l.URLSuccess, &l.URLFailure, &created)
+	l.CreatedAt = utc(created)
+	return l, err
+}
+
+// OrderedInvoice implements invoice.Storage.
+func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
+	id, err := answer(ctx, s.read, func(ctx context.Context, q querier) (string, error) { return newestOf(ctx, q, o) })
+	if err == nil && id == "" {
+		err = invoice.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Invoice(ctx, id)
+}
+
+// newestOf is the newest invoice of an order, "" when there is none.
+func newestOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
+	err = q.QueryRowContext(ctx, "SELECT invoice_id FROM link_orders WHERE key_id = $1 AND order_id = $2", o.KeyID, o.ID).Scan(&id)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("read order of a link: %w", err)
+	}
+	return id, nil
+}
+
+// findOrder returns the invoice that another creation made of an order, after the
+// one that this creation knows of; "" when there is none. The merchant's feed is
+// locked by now, so creations of one merchant stand in line.
+func findOrder(ctx context.Context, q querier, o invoice.Order) (invoiceID string, err error) {
+	if o.IsZero() {
+		return "", nil
+	}
+	newest, err := newestOf(ctx, q, o)
+	if err != nil || newest == o.After {
+		return "", err
+	}
+	return newest, nil
+}
+
+// keepOrder notes the newest invoice of an order.
+func keepOrder(ctx context.Context, q querier, o invoice.Order, invoiceID string) error {
+	if o.IsZero() {
+		return nil
+	}
+	_, err := q.ExecContext(ctx, `
+		INSERT INTO link_orders (key_id, order_id, invoice_id) VALUES ($1, $2, $3)
+		ON CONFLICT (key_id, order_id) DO UPDATE SET invoice_id = excluded.invoice_id`, o.KeyID, o.ID, invoiceID)
+	if err != nil {
+		return fmt.Errorf("keep order of a link: %w", err)
+	}
+	return nil
+}

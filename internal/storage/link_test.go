@@ -1,0 +1,124 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/storage"
+)
+
+func TestLinks(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		tips := merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Test, Currency: "USD", CreatedAt: noon}
+		coffee := merchant.Link{
+			Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Amount: "3.5", Currency: "EUR", Description: "Ein \"Kaffee\" \u2028",
+			Language: "de", URLSuccess: "https://shop.example/?a=1&b=2", URLFailure: "https://shop.example/no", CreatedAt: noon.Add(time.Minute),
+		}
+		for _, l := range []merchant.Link{coffee, tips} {
+			if err := s.CreateLink(ctx, l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		taken := merchant.Link{Slug: "coffee", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}
+		if err := s.CreateLink(ctx, taken); !errors.Is(err, merchant.ErrExists) {
+			t.Errorf("a slug that is taken: got error %v, want %v", err, merchant.ErrExists)
+		}
+		if got, err := s.Link(ctx, "coffee"); err != nil || got != coffee {
+			t.Errorf("got %+v, %v, want %+v", got, err, coffee)
+		}
+		all, err := s.Links(ctx, "shop")
+		if diff := cmp.Diff(all, []merchant.Link{tips, coffee}); err != nil || diff != "" {
+			t.Errorf("error %v (-got +want):\n%s", err, diff)
+		}
+		for name, remove := range map[string]func() error{
+			"another's":       func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee") },
+			"of another mode": func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee") },
+			"that is none":    func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea") },
+		} {
+			if err := remove(); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("remove one %s: got error %v, want %v", name, err, merchant.ErrNotFound)
+			}
+		}
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Link(ctx, "coffee"); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		if err := s.CreateLink(ctx, taken); err != nil {
+			t.Errorf("a slug that is free again: %v", err)
+		}
+	})
+}
+
+// ordered is a creation for an order of a key.
+func ordered(id string, o invoice.Order) invoice.Creation {
+	c := creation(id, "shop")
+	c.Order = o
+	return c
+}
+
+func TestCreateInvoice_follows_an_order(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		for _, id := range []string{"k1", "k2"} {
+			if err := s.CreateKey(ctx, newKey(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		order := invoice.Order{KeyID: "k1", ID: "1042"}
+		if _, err := s.OrderedInvoice(ctx, order); !errors.Is(err, invoice.ErrNotFound) {
+			t.Errorf("before: got error %v, want %v", err, invoice.ErrNotFound)
+		}
+		for _, tt := range []struct {
+			id    string
+			order invoice.Order
+			want  string
+		}{
+			{"a", order, "a"},
+			{"b", order, "a"},
+			{"c", invoice.Order{KeyID: "k2", ID: "1042"}, "c"},
+			{"d", invoice.Order{KeyID: "k1", ID: "1043"}, "d"},
+			{"e", invoice.Order{KeyID: "k1", ID: "1042", After: "a"}, "e"},
+			{"f", invoice.Order{KeyID: "k1", ID: "1042", After: "a"}, "e"},
+		} {
+			inv, replayed, err := s.CreateInvoice(ctx, ordered(tt.id, tt.order))
+			if err != nil || inv.ID != tt.want || replayed != (tt.id != tt.want) {
+				t.Fatalf("%s: got %v, replayed %v, error %v, want %s", tt.id, inv, replayed, err, tt.want)
+			}
+		}
+		if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != "e" {
+			t.Errorf("afterwards: got %v, error %v, want e", inv, err)
+		}
+	})
+}
+
+func TestCreateInvoice_for_one_order_at_once_makes_one(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		if err := s.CreateKey(t.Context(), newKey("k1")); err != nil {
+			t.Fatal(err)
+		}
+		other := open(t, url) // as a second process has it
+		var group sync.WaitGroup
+		for i := range 32 {
+			group.Go(func() {
+				in := []*storage.Storage{s, other}[i%2]
+				if _, _, err := in.CreateInvoice(t.Context(), ordered(fmt.Sprint("i", i), invoice.Order{KeyID: "k1", ID: "1042"})); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if ids := rows(t, url, "SELECT id FROM invoices"); len(ids) != 1 {
+			t.Errorf("got invoices %q, want one", ids)
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web"
+)
+
+// signed is the query of a link; whether it fits is the service's to say.
+const signed = "amount=56.50&fiat_currency=EUR&key=K&order_id=1042&description=a%20b+c&sig=00"
+
+func offering(change func(*api.Offer)) *service {
+	s := newService()
+	s.offer = api.Offer{
+		MerchantName: "Atelier Nord", Mode: "live", Amount: "56.5", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints",
+	}
+	if change != nil {
+		change(&s.offer)
+	}
+	return s
+}
+
+func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, target string
+		change       func(*api.Offer)
+		selector     string
+		want         int
+	}{
+		{"amount", "/pay?" + signed, nil, `.price:contains("€56.50")`, 1},
+		{"description and order", "/pay?" + signed, nil, `.lead:contains("Two prints"), .fine:contains("Order 1042")`, 2},
+		{"the shop's name", "/pay/coffee", nil, `h1:contains("Pay Atelier Nord"), .brand:contains("Atelier Nord")`, 2},
+		{"one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
+		{"the form keeps the link", "/pay?" + signed, nil, `form[action="/order/pay?` + signed + `"]`, 1},
+		{"the form keeps the slug", "/pay/coffee", nil, `form[action="/order/pay/coffee"]`, 1},
+		{"a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
+		{"no script", "/pay?" + signed, nil, `script, [style], style`, 0},
+		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
+		{"a field for an open one", "/pay/coffee", func(o *api.Offer) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
+		{"the currency of the link", "/pay/coffee", func(o *api.Offer) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
+		{"real money is not marked", "/pay/coffee", nil, `.test`, 0},
+		{"test money is", "/pay/coffee", func(o *api.Offer) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
+		{"what came before", "/pay?" + signed, func(o *api.Offer) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
+		{"text stays text", "/pay/coffee", func(o *api.Offer) { o.Description = "<b>now</b>" }, `main b`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := offering(tt.change)
+			response := get(t, pages(t, s, nil), tt.target)
+			if response.StatusCode != http.StatusOK || response.Header.Get("Cache-Control") != "private, no-cache" {
+				t.Errorf("answer %d, %s", response.StatusCode, response.Header.Get("Cache-Control"))
+			}
+			doc := document(t, response)
+			if got := doc.Find(tt.selector).Length(); got != tt.want {
+				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("body").Text())
+			}
+			if len(s.paid)+len(s.created) > 0 {
+				t.Error("looking made an invoice")
+			}
+		})
+	}
+}
+
+func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
+	t.Parallel()
+	s := offering(nil)
+	h := pages(t, s, nil)
+	for _, target := range []string{"/pay?" + signed, "/order/pay?" + signed, "/pay/coffee", "/order/pay/coffee"} {
+		response := post(t, h, target, url.Values{"token": {token}, "amount": {"1"}}, nil)
+		if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
+			t.Errorf("%s answers %d to %q", target, response.StatusCode, response.Header.Get("Location"))
+		}
+	}
+	want := []api.OfferRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
+	if diff := cmp.Diff(want, s.paid); diff != "" {
+		t.Errorf("asked of the service (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{token, token, token, token}, s.keys); diff != "" {
+		t.Errorf("idempotency keys (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
+	t.Parallel()
+	s := offering(func(o *api.Offer) { o.Amount = "" })
+	h := pages(t, s, nil)
+	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
+	doc := document(t, refused)
+	if refused.StatusCode != http.StatusUnprocessableEntity || doc.Find("#amount-error").Length() != 1 || doc.Find("#amount").AttrOr("value", "") != "1.234,50" {
+		t.Errorf("answer %d: %s", refused.StatusCode, doc.Find("main").Text())
+	}
+	response := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"7,50"}}, nil)
+	if response.StatusCode != http.StatusSeeOther {
+		t.Errorf("answer %d, want 303", response.StatusCode)
+	}
+	if diff := cmp.Diff([]api.OfferRequest{{Slug: "tips", Amount: "7.50"}}, s.paid); diff != "" {
+		t.Errorf("asked of the service (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{token + "-7.50"}, s.keys); diff != "" {
+		t.Errorf("idempotency keys (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckoutLeadsToTheInvoiceThereIs(t *testing.T) {
+	t.Parallel()
+	s := offering(func(o *api.Offer) { o.ForeignID = "open1" })
+	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
+	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
+		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+	}
+}
+
+func TestCheckoutRefusesInWords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err    error
+		status int
+		words  string
+	}{
+		{&client.Error{Status: 403, Code: api.CodeLinkChanged, Message: "secret"}, 403, "This link was changed"},
+		{&client.Error{Status: 400, Code: api.CodeLinkUnknown, Message: "secret"}, 400, "Something was added to it"},
+		{&client.Error{Status: 400, Code: api.CodeLinkRepeated, Message: "secret"}, 400, "says something twice"},
+		{&client.Error{Status: 400, Code: api.CodeLinkMissing, Message: "secret"}, 400, "This link is not whole"},
+		{&client.Error{Status: 400, Code: api.CodeLinkMalformed, Message: "secret"}, 400, "This link was changed"},
+		{&client.Error{Status: 410, Code: api.CodeLinkExpired, Message: "secret"}, 410, "This link has expired"},
+		{&client.Error{Status: 404, Code: api.CodeLinkNotFound, Message: "secret"}, 404, "There is no such link"},
+		{&client.Error{Status: 403, Code: api.CodeLinkKey, Message: "secret"}, 403, "The shop may not make this link"},
+		{&client.Error{Status: 400, Code: "invalid_amount", Message: "amount must be more than 0"}, 400, "Tell the shop: amount must be more than 0."},
+		{&client.Error{Status: 403, Code: "key_may_not", Message: "secret"}, 500, "It is our fault"},
+		{client.ErrUnsupported, 404, "This page does not exist"},
+	} {
+		s := offering(nil)
+		s.refusal = tt.err
+		h := pages(t, s, nil)
+		for _, response := range []*http.Response{get(t, h, "/pay?"+signed), post(t, h, "/pay?"+signed, nil, nil)} {
+			text := document(t, response).Find("main").Text()
+			if response.StatusCode != tt.status || !strings.Contains(text, tt.words) || strings.Contains(text, "secret") {
+				t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, text)
+			}
+		}
+	}
+	if response := get(t, pages(t, newService(), nil), "/pay"); response.StatusCode != http.StatusBadRequest {
+		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
+	}
+}
+
+func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err      error
+		status   int
+		selector string
+	}{
+		{&client.Error{Status: 503, Message: "secret"}, 503, `.err p:contains("no prices at the moment")`},
+		{&client.Error{Status: 400, Code: "invalid_amount", Message: "amount must be at least 2 EUR"}, 422, `.err p:contains("at least 2 EUR")`},
+		{&client.Error{Status: 410, Code: api.CodeLinkExpired}, 410, `h1:contains("This link has expired")`},
+	} {
+		s := offering(nil)
+		s.refusals = []error{tt.err}
+		response := post(t, pages(t, s, nil), "/pay?"+signed, url.Values{"token": {token}}, nil)
+		doc := document(t, response)
+		if response.StatusCode != tt.status || doc.Find(tt.selector).Length() != 1 || strings.Contains(doc.Text(), "secret") {
+			t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, doc.Find("main").Text())
+		}
+	}
+}
+
+func TestCheckoutsOfOneAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	h := pages(t, offering(nil), func(c *web.Config) { c.PostsPerMinute = 1 })
+	var got []int
+	for _, target := range []string{"/pay/a", "/order/pay?" + signed, "/pay/b"} {
+		got = append(got, post(t, h, target, url.Values{"token": {token}}, nil).StatusCode)
+	}
+	if diff := cmp.Diff([]int{303, 303, 429}, got); diff != "" {
+		t.Error(diff)
+	}
+}
