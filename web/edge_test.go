@@ -172,6 +172,9 @@ func TestSimulate(t *testing.T) {
 	}{
 		{"with the chosen method", url.Values{"action": {"exact"}, "method": {"BTC"}}, nil, 303, "/invoice/abc?m=BTC", []api.SimulateRequest{{Action: "exact", PaymentMethod: "BTC"}}},
 		{"without a method", url.Values{"action": {"confirm"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "confirm"}}},
+		{"a day passes", url.Values{"action": {"day"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "clock", Seconds: 86400}}},
+		{"no such span", url.Values{"action": {"year"}}, nil, 422, "", nil},
+		{"a clock without a span", url.Values{"action": {"clock"}}, nil, 422, "", nil},
 		{"a method is not a way out", url.Values{"action": {"exact"}, "method": {"//x&y"}}, nil, 303, "/invoice/abc?m=%2F%2Fx%26y", []api.SimulateRequest{{Action: "exact", PaymentMethod: "//x&y"}}},
 		{"an unknown action", url.Values{"action": {"rob"}}, nil, 422, "", nil},
 		{"no action", nil, nil, 422, "", nil},

@@ -117,6 +117,25 @@ var states = []struct {
 	},
 }
 
+// TestTestMoneyIsMarkedInEveryState looks for the mark and the tools, which live
+// money never has.
+func TestTestMoneyIsMarkedInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, tt := range states {
+		for mode, want := range map[string]int{"test": 1, "live": 0} {
+			doc := page(t, func(r *api.Resource) {
+				tt.change(r)
+				r.Mode = mode
+			})
+			for _, selector := range []string{`aside.test:contains("no real money")`, "#simulate #sim-exact", "#simulate #sim-hour"} {
+				if got := doc.Find(selector).Length(); got != want {
+					t.Errorf("%s, %s: %d of %s, want %d", tt.name, mode, got, selector, want)
+				}
+			}
+		}
+	}
+}
+
 // wrongAsset is money in something that the invoice does not offer.
 func wrongAsset(code, symbol, network, amount string) api.Payment {
 	return api.Payment{
@@ -189,7 +208,7 @@ func TestPaymentPage(t *testing.T) {
 		{"one that we look at does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
 		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
 		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
-		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 4},
+		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 6},
 		{"demo rates are marked", "/invoice/abc", test, `.test:contains("demo rates")`, 1},
 		{"paid leads back to the shop", "/invoice/abc", paid, `a#return[href="https://shop.example/thanks?order=1042&invoice=abc"]`, 1},
 		{"paid is final", "/invoice/abc", paid, `#live[data-final]`, 1},

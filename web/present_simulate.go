@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"time"
 
 	"chequer/internal/api"
 	"chequer/views"
@@ -25,10 +26,18 @@ var sequels = []struct {
 	{views.Simulation{Value: api.SimulateReorganise, Text: "Reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
 }
 
+// leaps are how far a button moves the invoice's own clock, and spans what its
+// value stands for.
+var (
+	leaps = []views.Simulation{{Value: "hour", Text: "One hour passes"}, {Value: "day", Text: "One day passes"}}
+	spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
+)
+
 // refusals are why a simulation was not done, by the word that stands for it in
 // an address. It is the service's code where we know that, else refusedOther.
 var refusals = map[string]string{
 	"nothing_to_do": "There is no payment that this could be done to.",
+	"clock_too_far": "The clock of this invoice is a year ahead already.",
 	refusedOther:    "That does not fit any more. Something changed in the meantime.",
 }
 
@@ -50,6 +59,7 @@ func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 	if len(then) > 0 {
 		tools.Groups = append(tools.Groups, views.Simulations{Heading: "Then", Actions: then})
 	}
+	tools.Groups = append(tools.Groups, views.Simulations{Heading: "This invoice's clock", Actions: leaps})
 	switch {
 	case len(p.Methods) > 1:
 	case len(r.Payments) > 0:

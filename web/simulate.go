@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,7 +22,10 @@ func (h *Handler) simulate(c echo.Context) error {
 		return err
 	}
 	request := api.SimulateRequest{Action: c.FormValue("action"), PaymentMethod: c.FormValue("method")}
-	if !slices.Contains(api.SimulateActions, request.Action) {
+	if span, ok := spans[request.Action]; ok {
+		request.Action, request.Seconds = api.SimulateClock, int64(span/time.Second)
+	}
+	if !slices.Contains(api.SimulateActions, request.Action) || (request.Action == api.SimulateClock) != (request.Seconds > 0) {
 		return echo.ErrUnprocessableEntity
 	}
 	err = h.config.Client.Simulate(c.Request().Context(), id, request)

@@ -59,8 +59,8 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_EVM_ADDRESS_QUERIES", cfg.EVM.AddressQueries.String(), "ask endpoints that are not your own about your addresses, which is less to read: on or off"},
 				{"CHEQUER_EVM_TOKENS", cfg.EVM.Tokens, "tokens beside EURC and USDC, such as USDT or base:CODE:0x…:6:USDC"},
 				{"CHEQUER_METRICS", cfg.Metrics, "address for Prometheus, such as 127.0.0.1:9464; none by default"},
-				{"CHEQUER_API_KEY", cfg.APIKey, "for chequer storefront"},
-				{"CHEQUER_API_SECRET", hidden(cfg.APISecret), "for chequer storefront"},
+				{"CHEQUER_API_KEY", cfg.APIKey, "for chequer storefront, listen and trigger"},
+				{"CHEQUER_API_SECRET", hidden(cfg.APISecret), "for chequer storefront, listen and trigger"},
 			}
 			return s.print(c, settings, func(w io.Writer) {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -1,7 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -14,5 +24,78 @@ func TestMain(m *testing.M) {
 // command line.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{Dir: "testdata"})
+	testscript.Run(t, testscript.Params{
+		Dir:  "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver},
+		Setup: func(e *testscript.Env) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Setenv("FREE", l.Addr().String())
+			return l.Close()
+		},
+	})
+}
+
+// await FILE PATTERN [NAME…] waits until a file matches a pattern, and gives its
+// groups names in the environment.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: await FILE PATTERN [NAME…]")
+	}
+	pattern := regexp.MustCompile("(?m)" + args[1])
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(30 * time.Second)
+	for {
+		text, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not be there yet
+		if found := pattern.FindSubmatch(text); found != nil {
+			for i, name := range args[2:] {
+				ts.Setenv(name, string(found[i+1]))
+			}
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("%s does not match %s:\n%s", args[0], args[1], text)
+		}
+	}
+}
+
+// receiver FILE STATUS NAME starts a shop's server that answers with a status and
+// writes what it gets into a file. Its address stands under a name in the
+// environment.
+func receiver(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: receiver FILE STATUS NAME")
+	}
+	var status int
+	if _, err := fmt.Sscan(args[1], &status); err != nil {
+		ts.Fatalf("status %s: %v", args[1], err)
+	}
+	file, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var got bytes.Buffer
+		fmt.Fprintln(&got, r.Method, r.URL.Path)
+		names := make([]string, 0, len(r.Header))
+		for name := range r.Header {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			fmt.Fprintf(&got, "%s: %s\n", name, r.Header.Get(name))
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(&got, "%s\n\n", body)
+		_, _ = file.Write(got.Bytes())
+		w.WriteHeader(status)
+	}))
+	ts.Defer(func() {
+		s.Close()
+		file.Close()
+	})
+	ts.Setenv(args[2], s.URL)
 }

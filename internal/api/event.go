@@ -28,6 +28,7 @@ type Event struct {
 // EventPage is what GET /api/v2/events answers: events as they are sent, in the
 // order in which they were committed.
 type EventPage struct {
+	Mode   string            `json:"mode"` // of the key that asks, and of all events
 	Events []json.RawMessage `json:"events"`
 	Next   int64             `json:"next"` // the position to ask after the next time
 }

@@ -136,6 +136,7 @@ type QuotedPrice struct {
 type SimulateRequest struct {
 	Action        string `json:"action"`                   // one of the Simulate words
 	PaymentMethod string `json:"payment_method,omitempty"` // the first one when empty
+	Seconds       int64  `json:"seconds,omitempty"`        // of a clock that is moved
 }
 
 // Words of a simulation.
@@ -147,7 +148,8 @@ const (
 	SimulateConfirm    = "confirm"
 	SimulateReplace    = "replace"
 	SimulateReorganise = "reorganise"
+	SimulateClock      = "clock" // moves the invoice's own clock forward
 )
 
 // SimulateActions are all of them, in the order a person would try them.
-var SimulateActions = []string{SimulateExact, SimulateUnder, SimulateOver, SimulateConfirm, SimulateLate, SimulateReplace, SimulateReorganise}
+var SimulateActions = []string{SimulateExact, SimulateUnder, SimulateOver, SimulateConfirm, SimulateLate, SimulateReplace, SimulateReorganise, SimulateClock}

@@ -33,6 +33,17 @@ type Options struct {
 	// and rates are made up.
 	Demo bool
 	Log  *slog.Logger
+	// Now is the machine's clock when nil. Tests let days pass.
+	Now func() time.Time
+}
+
+// clock is the program's, as fine as storage keeps times, so that a decision is
+// the same before and after it is saved.
+func (o Options) clock() func() time.Time {
+	if o.Now == nil {
+		return now
+	}
+	return func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 }
 
 // App is the running program.
@@ -181,14 +192,14 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 
 // pages makes the page edge over a client of the service, which may be our own.
 func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
-	cc.Now, cc.NewNonce = time.Now, func() string { return token(32) }
+	cc.Now, cc.NewNonce = o.clock(), func() string { return token(32) }
 	cl, err := client.New(cc)
 	if err != nil {
 		return nil, err
 	}
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
-		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: time.Now, Demo: o.Demo, Docs: ours,
+		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
 		IPExtractor: caller.Extractor(c.Proxies()),
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up

@@ -52,16 +52,17 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	clock := o.clock()
 	return &Core{
 		Storage:   store,
-		Merchants: merchant.NewService(store, now, token),
+		Merchants: merchant.NewService(store, clock, token),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
-			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: now, Token: token,
+			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: clock, Token: token,
 		}),
 		Links: merchant.NewLinks(merchant.LinksConfig{
-			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: now, Token: token,
+			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Now: now,
+		Now: clock,
 	}, nil
 }
 
@@ -69,8 +70,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 // out. It is left out of backups: a database put back from one shows by it.
 const indexMarks = "indexes.json"
 
-// now is the program's clock, as fine as storage keeps times, so that a decision
-// is the same before and after it is saved.
+// now is the machine's clock.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Close closes the storage.

@@ -17,39 +17,55 @@ func main() {
 	span := flag.Duration("for", 5*time.Second, "how long each load runs")
 	postgres := flag.String("postgres", os.Getenv("BENCH_POSTGRES"), "address of an empty PostgreSQL database to measure too")
 	only := flag.Bool("watching", false, "measure only what it costs to look for payments")
+	told := flag.Bool("callbacks", false, "measure only callbacks and the feed")
+	short := flag.Bool("short", false, "fill the feed with a tenth of its million events")
 	flag.Parse()
+	feed := feedEvents
+	if *short {
+		feed /= 10
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *span, *postgres, *only); err != nil {
+	if err := run(ctx, plan{span: *span, postgres: *postgres, watching: !*told, serving: !*only && !*told, telling: !*only, feed: feed}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, span time.Duration, postgres string, only bool) error {
+// plan is what is measured.
+type plan struct {
+	span                       time.Duration
+	postgres                   string
+	watching, serving, telling bool
+	feed                       int // events in it
+}
+
+func run(ctx context.Context, plan plan) error {
 	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	fmt.Printf("%s, load %s, each load %s\n\n", time.Now().UTC().Format("2006-01-02 15:04"), loadAverage(), span)
-	if err := watching(ctx, folder+"/watching"); err != nil {
-		return fmt.Errorf("watching: %w", err)
+	fmt.Printf("%s, load %s, each load %s\n\n", time.Now().UTC().Format("2006-01-02 15:04"), loadAverage(), plan.span)
+	if plan.watching {
+		if err := watching(ctx, folder+"/watching"); err != nil {
+			return fmt.Errorf("watching: %w", err)
+		}
+		fmt.Println()
 	}
-	if only {
+	if !plan.serving && !plan.telling {
 		return nil
 	}
-	fmt.Println()
 	binary, err := build(ctx, folder)
 	if err != nil {
 		return err
 	}
 	engines := []struct{ name, url string }{{"SQLite", ""}}
-	if postgres != "" {
-		engines = append(engines, struct{ name, url string }{"PostgreSQL", postgres})
+	if plan.postgres != "" {
+		engines = append(engines, struct{ name, url string }{"PostgreSQL", plan.postgres})
 	}
 	for _, e := range engines {
-		if err := measure(ctx, binary, folder, e.name, e.url, span); err != nil {
+		if err := measure(ctx, binary, folder, e.name, e.url, plan); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
 	}
@@ -58,7 +74,7 @@ func run(ctx context.Context, span time.Duration, postgres string, only bool) er
 }
 
 // measure prints the figures of one engine.
-func measure(ctx context.Context, binary, folder, engine, url string, span time.Duration) error {
+func measure(ctx context.Context, binary, folder, engine, url string, plan plan) error {
 	fmt.Printf("### %s\n\n| what | figure | baseline of this run | ratio |\n|---|---|---|---|\n", engine)
 	p, err := serve(ctx, binary, folder+"/"+engine, url)
 	if err != nil {
@@ -67,7 +83,19 @@ func measure(ctx context.Context, binary, folder, engine, url string, span time.
 	defer p.stop()
 	fmt.Printf("| start, database made before | %.0f ms | | |\n", milliseconds(p.started))
 	fmt.Printf("| memory, idle | %d MiB | | |\n", p.memory()>>20)
+	if plan.telling {
+		if err := p.tell(ctx, binary, plan); err != nil {
+			return err
+		}
+	}
+	if plan.serving {
+		return p.sell(ctx, plan.span)
+	}
+	return nil
+}
 
+// sell prints how fast invoices are made, and what pages cost.
+func (p *program) sell(ctx context.Context, span time.Duration) error {
 	constant, err := constantHandler(ctx, span)
 	if err != nil {
 		return err

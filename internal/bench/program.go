@@ -65,7 +65,7 @@ func serve(ctx context.Context, binary, folder, database string) (*program, erro
 	listen := l.Addr().String()
 	l.Close()
 	p := &program{folder: folder, postgres: database, url: "http://" + listen, environ: append(os.Environ(),
-		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off", "CHEQUER_RATE_LIMIT=off",
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off", "CHEQUER_RATE_LIMIT=off", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8",
 		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08")}
 	if database != "" {
 		p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+database)

@@ -278,3 +278,39 @@ func TestInProcess_answers_as_a_server_does(t *testing.T) {
 		}
 	}
 }
+
+func TestClient_reads_events(t *testing.T) {
+	t.Parallel()
+	coded := map[string]string{api.HeaderErrorCode: "some_code"}
+	tests := map[string]struct {
+		after  int64
+		status int
+		header map[string]string
+		body   string
+		target string
+		want   error
+	}{
+		"from now":          {client.FromNow, 200, coded, `{"mode":"test","events":[],"next":7}`, "/api/v2/events?after=now&limit=100", nil},
+		"from a position":   {5, 200, coded, `{"mode":"test","events":[{"id":"evt_1"}],"next":7}`, "/api/v2/events?after=5&limit=100", nil},
+		"back":              {5, 200, coded, `{"mode":"test","events":[],"next":4}`, "/api/v2/events?after=5&limit=100", client.ErrNonsense},
+		"a refusal":         {5, 403, coded, `{"message":"Key may not do this"}`, "/api/v2/events?after=5&limit=100", &client.Error{Status: 403, Code: "some_code", Message: "Key may not do this"}},
+		"a page":            {5, 200, nil, `<h1>Welcome</h1>`, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
+		"another service":   {5, 404, nil, ``, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
+		"a service at rest": {5, 503, nil, ``, "/api/v2/events?after=5&limit=100", &client.Error{Status: 503, Message: "Service Unavailable"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen []exchange
+			c := newClient(t, "https://pay.example", client.InProcess(record(&seen, test.status, test.header, test.body)))
+			page, err := c.Events(t.Context(), test.after, 20*time.Second)
+			same(t, "Events", err, test.want)
+			if test.want == nil && (page.Mode != "test" || page.Next != 7) {
+				t.Errorf("Events() = %+v", page)
+			}
+			if len(seen) != 1 || seen[0].Target != test.target || seen[0].Header["Prefer"] != "wait=20" {
+				t.Errorf("asked %+v, want %s with Prefer: wait=20", seen, test.target)
+			}
+		})
+	}
+}

@@ -52,6 +52,10 @@ var simulations = []struct {
 			"The money is safe with Demo shop.", "Demo shop decides", "You need not send anything more.", "Received 0.00014465 BTC",
 		}},
 	}},
+	{"clock", []step{
+		{"hour", "The held price has run out", "Amount due €12.50", []string{"No payment was seen in time."}},
+		{"exact", "Your payment arrived late", "Received late €12.50 0.00014465 BTC", []string{"Demo shop decides"}},
+	}},
 	{"replace", []step{
 		seen,
 		{"replace", "Waiting for your payment", "Amount due €12.50", []string{

@@ -52,6 +52,12 @@ type Try struct {
 // Done tells whether the receiver took the event.
 func (t Try) Done() bool { return t.Status >= 200 && t.Status <= 299 }
 
+// Attempt is a try with what was tried.
+type Attempt struct {
+	Delivery
+	Try
+}
+
 // EndpointHealth is how an endpoint's deliveries go.
 type EndpointHealth struct {
 	Waiting int       // pending deliveries

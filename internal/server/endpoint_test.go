@@ -258,7 +258,24 @@ func TestEvents_are_read_on_from_a_position(t *testing.T) {
 	if status, body := c.call("create", "GET", "/api/v2/events", ""); status != 403 {
 		t.Errorf("with the key create: got %d %s", status, body)
 	}
-	if status, body := c.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"events":[],"next":0}` {
+	if status, body := c.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"mode":"test","events":[],"next":0}` {
+		t.Errorf("of another merchant: got %d %s", status, body)
+	}
+}
+
+// TestEvents_are_read_on_from_now reads nothing that was, of whichever mode.
+func TestEvents_are_read_on_from_now(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	c.happen("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
+	c.happen("b", invoice.Live, invoice.EventCreated)
+	if status, body := c.call("read", "GET", "/api/v2/events?after=now", ""); status != 200 || body != `{"mode":"test","events":[],"next":3}` {
+		t.Errorf("got %d %s", status, body)
+	}
+	if status, body := c.call("liveread", "GET", "/api/v2/events?after=now", ""); status != 200 || body != `{"mode":"live","events":[],"next":3}` {
+		t.Errorf("with a live key: got %d %s", status, body)
+	}
+	if status, body := c.call("other", "GET", "/api/v2/events?after=now", ""); status != 200 || body != `{"mode":"test","events":[],"next":0}` {
 		t.Errorf("of another merchant: got %d %s", status, body)
 	}
 }

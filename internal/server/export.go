@@ -112,7 +112,7 @@ type csvSheet struct{ to *csv.Writer }
 
 // csvColumns are its first row, and the order of every other.
 var csvColumns = []string{
-	"created_at", "foreign_id", "order_id", "description", "status", "exceptions",
+	"created_at", "foreign_id", "mode", "order_id", "description", "status", "exceptions",
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
 	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address",
 }
@@ -132,7 +132,7 @@ func (s *csvSheet) write(r api.Resource) error {
 		}
 	}
 	row := []string{
-		r.CreatedAt, r.ForeignID, r.OrderID, r.Description, r.Status, strings.Join(r.Exceptions, " "),
+		r.CreatedAt, r.ForeignID, r.Mode, r.OrderID, r.Description, r.Status, strings.Join(r.Exceptions, " "),
 		r.ClientAmount, r.ClientCurrency, r.PaidAmount, r.DueAmount, r.OverpaidAmount,
 		r.PaidAt, r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
 	}

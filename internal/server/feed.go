@@ -19,6 +19,8 @@ import (
 type Feed interface {
 	// Events reads the events of a mode after a position, at most limit.
 	Events(ctx context.Context, merchantID string, mode invoice.Mode, after int64, limit int) ([]invoice.Event, error)
+	// FeedPosition is that of the newest event, 0 before there is one.
+	FeedPosition(ctx context.Context, merchantID string) (int64, error)
 }
 
 const (
@@ -32,7 +34,7 @@ const (
 
 // readEvents is GET events, and the waiting for the next one.
 func (s *server) readEvents(c echo.Context, k call) error {
-	after, err := count(c, "after", 0, math.MaxInt64)
+	after, err := s.after(c, k)
 	if err != nil {
 		return err
 	}
@@ -48,11 +50,19 @@ func (s *server) readEvents(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	page := api.EventPage{Events: []json.RawMessage{}, Next: after}
+	page := api.EventPage{Mode: string(k.key.Mode), Events: []json.RawMessage{}, Next: after}
 	for _, e := range events {
 		page.Events, page.Next = append(page.Events, e.Body), e.Position
 	}
 	return writeJSON(c, http.StatusOK, page)
+}
+
+// after is the position to read from: a number, or where the feed ends now.
+func (s *server) after(c echo.Context, k call) (int64, error) {
+	if c.QueryParam("after") == "now" {
+		return s.feed.FeedPosition(c.Request().Context(), k.key.MerchantID)
+	}
+	return count(c, "after", 0, math.MaxInt64)
 }
 
 // eventsAfter reads the feed, and waits for a time while there is nothing.

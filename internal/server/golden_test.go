@@ -260,6 +260,13 @@ var mistakes = []mistake{
 	broken("something of our own is wrong", errors.New("expired_at")),
 	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
 	{"nothing to simulate on", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
+	{"a clock without a span", func(l *lab) *http.Response { return l.simulate("all", "clock") }},
+	{"a clock moved too far", func(l *lab) (last *http.Response) {
+		for range 13 {
+			last = l.simulate("all", `clock","seconds":2592000,"payment_method":"BTC`)
+		}
+		return last
+	}},
 	{"unknown simulation", func(l *lab) *http.Response { return l.simulate("all", "steal") }},
 	endpoint("endpoint in the own network", "", `{"url":"https://127.0.0.1"}`),
 	endpoint("endpoint for unknown events", "", `{"url":"https://shop.example","events":["invoice.payed"]}`),

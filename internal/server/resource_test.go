@@ -237,14 +237,14 @@ func TestExport_CSV(t *testing.T) {
 	}
 	var got []string
 	for _, row := range rows[1:] {
-		got = append(got, row[2])
+		got = append(got, row[3])
 		for _, cell := range row {
 			if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 				t.Errorf("a cell begins a formula: %q", cell)
 			}
 		}
-		if row[6] != "0.3" || row[8] != "0" {
-			t.Errorf("money %q %q", row[6], row[8])
+		if row[2] != "test" || row[7] != "0.3" || row[9] != "0" {
+			t.Errorf("mode %q, money %q %q", row[2], row[7], row[9])
 		}
 	}
 	slices.Reverse(got)

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,11 +57,32 @@ func parseSimulation(body []byte) (api.SimulateRequest, error) {
 	err := decode(body, map[string]field{
 		"action":         {required: true, set: text(&r.Action, 32)},
 		"payment_method": {set: text(&r.PaymentMethod, 32)},
+		"seconds":        {set: seconds(&r.Seconds)},
 	})
-	if err == nil && !slices.Contains(api.SimulateActions, r.Action) {
+	switch {
+	case err != nil:
+	case !slices.Contains(api.SimulateActions, r.Action):
 		err = invalid("action", "must be one of "+strings.Join(api.SimulateActions, ", "))
+	case (r.Action == api.SimulateClock) != (r.Seconds > 0):
+		err = invalid("seconds", "belongs to the action clock, and only to that")
 	}
 	return r, err
+}
+
+// maxMove is how many seconds a clock is moved at a time at most.
+const maxMove = int64(30 * 24 * time.Hour / time.Second)
+
+// seconds takes how far a clock is moved.
+func seconds(into *int64) func(any) error {
+	return func(value any) error {
+		number, _ := value.(json.Number)
+		n, err := strconv.ParseInt(number.String(), 10, 64)
+		if err != nil || n < 1 || n > maxMove {
+			return fmt.Errorf("must be a whole number from 1 to %d", maxMove)
+		}
+		*into = n
+		return nil
+	}
 }
 
 // act does what is asked, and returns the invoice as it stands when the watcher
@@ -69,7 +92,10 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	if err != nil {
 		return nil, err
 	}
-	if r.Action == api.SimulateLate {
+	switch r.Action {
+	case api.SimulateClock:
+		return s.moveClock(ctx, inv, time.Duration(r.Seconds)*time.Second)
+	case api.SimulateLate:
 		if inv, err = s.invoices.SkipHold(ctx, inv.ID); err != nil {
 			return nil, fmt.Errorf("simulate late: %w", err)
 		}
@@ -86,6 +112,17 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 		return s.invoices.Invoice(ctx, inv.ID)
 	}
 	return newer, err
+}
+
+var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock is moved a year ahead at most"}
+
+// moveClock moves an invoice's own clock, and tells what has become of it.
+func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Duration) (*invoice.Invoice, error) {
+	inv, err := s.invoices.MoveClock(ctx, inv.ID, by)
+	if errors.Is(err, invoice.ErrState) {
+		return nil, errFar
+	}
+	return inv, err
 }
 
 var errNothing = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment that this could be done to"}

@@ -56,6 +56,15 @@ func TestSimulate(t *testing.T) {
 		"late": {
 			{`{"action":"late"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
 		},
+		"too late by its clock": {
+			{`{"action":"clock","seconds":901}`, nil, told{"expired", none, "100", nil}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
+		},
+		"in time by its clock": {
+			{`{"action":"clock","seconds":840}`, nil, told{"created", none, "100", nil}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"clock","seconds":90061}`, nil, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
+		},
 		"replaced": {
 			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
 			{`{"action":"replace"}`, []string{"replace tx1"}, told{"created", []string{"replaced"}, "100", []string{"0.00115714 BTC replaced"}}},
@@ -124,11 +133,15 @@ func TestSimulate_refuses(t *testing.T) {
 		code    string
 		message string
 	}{
-		"an unknown action":           {`{"action":"steal"}`, 400, "invalid_action", "action must be one of exact, under, over, confirm, late, replace, reorganise"},
+		"an unknown action":           {`{"action":"steal"}`, 400, "invalid_action", "action must be one of exact, under, over, confirm, late, replace, reorganise, clock"},
 		"no action":                   {`{}`, 400, "invalid_action", "action is required"},
 		"an unknown method":           {`{"action":"exact","payment_method":"DOGE"}`, 400, "invalid_payment_method", "payment_method must be one of BTC, ETH"},
 		"a method not of the invoice": {`{"action":"exact","payment_method":"EURC-BASE"}`, 400, "invalid_payment_method", "payment_method must be one of BTC, ETH"},
 		"an unknown field":            {`{"action":"exact","amount":1}`, 400, "unknown_field", `Field "amount" is unknown`},
+		"a clock without a span":      {`{"action":"clock"}`, 400, "invalid_seconds", "seconds belongs to the action clock, and only to that"},
+		"a span without a clock":      {`{"action":"exact","seconds":60}`, 400, "invalid_seconds", "seconds belongs to the action clock, and only to that"},
+		"a clock put back":            {`{"action":"clock","seconds":-60}`, 400, "invalid_seconds", "seconds must be a whole number from 1 to 2592000"},
+		"a clock moved by a part":     {`{"action":"clock","seconds":1.5}`, 400, "invalid_seconds", ""},
 		"to confirm nothing":          {`{"action":"confirm"}`, 409, "nothing_to_do", ""},
 		"to replace nothing":          {`{"action":"replace"}`, 409, "nothing_to_do", ""},
 		"to reorganise nothing":       {`{"action":"reorganise"}`, 409, "nothing_to_do", ""},
@@ -146,6 +159,19 @@ func TestSimulate_refuses(t *testing.T) {
 	}
 	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
 	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
+}
+
+func TestSimulate_a_clock_is_moved_a_year_at_most(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", fine)
+	clock := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"clock","seconds":2592000}`}
+	for range 12 {
+		if response := l.send(clock); response.StatusCode != 200 {
+			t.Fatalf("answered %d", response.StatusCode)
+		}
+	}
+	refused(t, l.send(clock), 409, "clock_too_far")
 }
 
 func TestSimulate_what_has_moved_on(t *testing.T) {

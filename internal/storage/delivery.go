@@ -107,6 +107,32 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 	return f.delivery, f.tries, err
 }
 
+// Attempts lists the tries of a merchant's deliveries that began at a time or
+// later, oldest first, without their answers.
+func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.Attempt, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
+		return list(ctx, q, readAttempt, `
+			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, t.number, t.at, t.duration, t.status, t.fault
+			FROM endpoints e
+			JOIN tries t ON t.endpoint_id = e.id
+			JOIN deliveries d ON d.endpoint_id = t.endpoint_id AND d.position = t.position
+			WHERE e.merchant_id = $1 AND t.at >= $2 ORDER BY t.at, t.endpoint_id, t.position, t.number`,
+			merchantID, since.UnixMilli())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read tries of %s: %w", merchantID, err)
+	}
+	return all, nil
+}
+
+func readAttempt(row scanner) (a merchant.Attempt, err error) {
+	var state string
+	var at, duration int64
+	err = row.Scan(&a.EndpointID, &a.Position, &a.EventID, &a.EventType, &a.InvoiceID, &state, &a.Number, &at, &duration, &a.Status, &a.Fault)
+	a.State, a.At, a.Duration = merchant.DeliveryState(state), utc(at), time.Duration(duration)*time.Millisecond
+	return a, err
+}
+
 // Resend implements merchant.EndpointStorage. Test events are found by their
 // delivery, others in the feed.
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {

@@ -389,3 +389,69 @@ func TestEvents_are_those_of_a_mode(t *testing.T) {
 		}
 	})
 }
+
+func TestNewestEvents(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		if last, err := s.FeedPosition(t.Context(), "shop"); last != 0 || err != nil {
+			t.Errorf("an empty feed: got position %d, error %v", last, err)
+		}
+		for _, id := range []string{"i1", "i2", "i3"} {
+			create(t, s, creation(id, "shop"))
+		}
+		if last, err := s.FeedPosition(t.Context(), "shop"); last != 3 || err != nil {
+			t.Errorf("got position %d, error %v, want 3", last, err)
+		}
+		for _, test := range []struct {
+			after int64
+			kind  string
+			limit int
+			want  []string
+		}{
+			{0, "", 2, []string{"evt_i3_invoice.created_1", "evt_i2_invoice.created_1"}},
+			{2, "", 2, []string{"evt_i3_invoice.created_1"}},
+			{1, "invoice.created", 1, []string{"evt_i3_invoice.created_1"}},
+			{0, "invoice.paid", 9, nil},
+		} {
+			got, err := s.NewestEvents(t.Context(), "shop", invoice.Live, test.after, test.kind, test.limit)
+			var ids []string
+			for _, e := range got {
+				ids = append(ids, e.ID)
+			}
+			if err != nil || cmp.Diff(test.want, ids) != "" {
+				t.Errorf("after %d of %q: got %q, error %v, want %q", test.after, test.kind, ids, err, test.want)
+			}
+		}
+	})
+}
+
+func TestAttempts(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: "other", Name: "Other", CreatedAt: noon}); err != nil {
+			t.Fatal(err)
+		}
+		other := newEndpoint("o")
+		other.MerchantID = "other"
+		addEndpoints(t, s, newEndpoint("e"), other)
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "other"))
+		for _, id := range []string{"e", "o"} {
+			claims, _ := claim(t, s, id, noon, 1)
+			save(t, s, claims[0], noon, 500, again(noon.Add(time.Minute)))
+		}
+		claims, _ := claim(t, s, "e", noon.Add(time.Minute), 1)
+		save(t, s, claims[0], noon.Add(time.Minute), 204, done)
+		for since, want := range map[time.Time][]int{noon: {500, 204}, noon.Add(time.Second): {204}, noon.Add(time.Hour): nil} {
+			got, err := s.Attempts(t.Context(), "shop", since)
+			var statuses []int
+			for _, a := range got {
+				statuses = append(statuses, a.Status)
+				if a.EndpointID != "e" || a.InvoiceID != "a" || a.EventType != "invoice.created" || a.State != merchant.DeliveryDone {
+					t.Errorf("got %+v", a)
+				}
+			}
+			if err != nil || cmp.Diff(want, statuses) != "" {
+				t.Errorf("since %s: got %v, error %v, want %v", since, statuses, err, want)
+			}
+		}
+	})
+}

@@ -58,6 +58,37 @@ func (s *Storage) Events(ctx context.Context, merchantID string, mode invoice.Mo
 	return events, nil
 }
 
+// FeedPosition is that of the newest event in a merchant's feed, 0 before there is
+// one.
+func (s *Storage) FeedPosition(ctx context.Context, merchantID string) (int64, error) {
+	position, err := answer(ctx, s.read, func(ctx context.Context, q querier) (position int64, err error) {
+		err = q.QueryRowContext(ctx, "SELECT position FROM feeds WHERE merchant_id = $1", merchantID).Scan(&position)
+		if absent(err) {
+			return 0, nil
+		}
+		return position, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read feed of %s: %w", merchantID, err)
+	}
+	return position, nil
+}
+
+// NewestEvents reads the newest events of a mode in a merchant's feed after a
+// position, those of one type or, by "", of all, newest first.
+func (s *Storage) NewestEvents(ctx context.Context, merchantID string, mode invoice.Mode, after int64, eventType string, limit int) ([]invoice.Event, error) {
+	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
+		return list(ctx, q, readEvent, `
+			SELECT position, id, type, version, created_at, body FROM events
+			WHERE merchant_id = $1 AND mode = $2 AND position > $3 AND ($4 = '' OR type = $4) ORDER BY position DESC LIMIT $5`,
+			merchantID, string(mode), after, eventType, limit)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read newest events of %s: %w", merchantID, err)
+	}
+	return events, nil
+}
+
 func readEvent(row scanner) (invoice.Event, error) {
 	var kind, body string
 	var createdAt int64

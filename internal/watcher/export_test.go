@@ -3,6 +3,7 @@ package watcher
 import (
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
@@ -27,3 +28,18 @@ func (x Index) Owner(script string) (invoice.Owner, bool) { return x.owner(scrip
 
 // RenewEvery sets how often the lead is renewed during a step.
 func (w *Watcher) RenewEvery(d time.Duration) { w.renew = d }
+
+// Settle takes note of a recorded snapshot, and of what was loaded for it.
+func (x Index) Settle(s chain.Snapshot, marks Marks) { x.recorded(s); x.marks = marks }
+
+// Unsettled tells whether recorded rises are to be loaded.
+func (x Index) Unsettled() bool { return x.unsettled }
+
+// Load begins with what was recorded when an earlier index, or process, ended.
+func (x Index) Load(was invoice.Progress, rises ...Rise) {
+	x.forget(was)
+	for _, r := range rises {
+		x.rise(r)
+	}
+	x.unsettled = false
+}

@@ -107,6 +107,8 @@ func (x *index) add(d Destination) {
 	x.entries = append(x.entries, e)
 	if d.Account != nil {
 		x.accounts[script] = &account{Account: *d.Account, merchant: place}
+		// One that was dropped and is watched again has rises that are recorded.
+		x.unsettled = x.unsettled || d.Account.Born <= x.marks[d.MerchantID]
 	}
 }
 

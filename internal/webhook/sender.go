@@ -74,7 +74,7 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 	if err != nil {
 		return nil, err
 	}
-	sign(r.Header, e, eventID, body, at)
+	Sign(r.Header, e, eventID, body, at)
 	target := guard.Target{Plain: r.URL.Scheme == "http", Live: e.Mode == merchant.Live}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, hostport string) (net.Conn, error) {
@@ -88,9 +88,9 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 	return transport.RoundTrip(r)
 }
 
-// sign sets the headers of a callback: the family's signature over the body, and
+// Sign sets the headers of a callback: the family's signature over the body, and
 // ours, which also covers the time and the event, by every secret in force.
-func sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at time.Time) {
+func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at time.Time) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	message := signature.Event{Timestamp: timestamp, ID: eventID, Body: body}.Message()
 	var signatures []string

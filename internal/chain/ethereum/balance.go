@@ -17,7 +17,7 @@ import (
 const (
 	// fewAccounts is how many balances are read with every block; more of them are
 	// read every readEvery.
-	fewAccounts = 200
+	fewAccounts = 50
 	readEvery   = 15 * time.Second
 	// maxReadings bounds how many blocks are looked into for when balances rose.
 	maxReadings = 500
@@ -30,8 +30,10 @@ type balances struct {
 	now    func() time.Time
 	view   *view
 
-	// at is when balances were read last, as of then the network counts as looked at.
+	// at is when balances were read last, at block; as of started the network counts as
+	// looked at then, if that was recorded.
 	at, started time.Time
+	block       chain.Block
 	// spent are accounts whose nonce was above zero at the birth of their invoice.
 	spent map[string]bool
 }
@@ -63,7 +65,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	case len(accounts) == 0:
 		s.Read = tip.Block
 	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0:
-	case len(accounts) > fewAccounts && b.now().Sub(b.at) < readEvery && !b.started.IsZero():
+	case len(accounts) > fewAccounts && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.at) < readEvery:
 		s.Started = b.started
 	default:
 		err = b.read(ctx, s, tip, last, accounts)
@@ -73,7 +75,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 		s.Behind = err != nil // the next scan meets the fault, if it lasts
 	}
 	if s.Read.Hash != "" {
-		last, b.at, b.started = s.Read, b.now(), s.Started
+		last, b.block, b.at, b.started = s.Read, s.Read, b.now(), s.Started
 	}
 	if len(accounts) > 0 {
 		b.hold(s, last)

@@ -135,6 +135,7 @@ func TestAnvil_that_goes_back_silently(t *testing.T) {
 	}
 }
 
+// C46: what a delegatecall or a call that was taken back says it moved is not there.
 func TestAnvil_shows_the_own_coin_that_arrived(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)

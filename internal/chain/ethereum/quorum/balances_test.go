@@ -459,6 +459,11 @@ func TestBalances_of_many_accounts_are_read_now_and_then(t *testing.T) {
 	if third.Read != third.Tip || !third.Started.After(first.Started) {
 		t.Errorf("read at %+v, as of %s", third.Read, third.Started)
 	}
+	watch.read = first.Read // as what was read could not be recorded
+	w.mine()
+	if s := scan(); s.Read != s.Tip {
+		t.Errorf("read at %+v only, after what was not recorded", s.Read)
+	}
 }
 
 // BenchmarkBalances tells what 10,000 open addresses cost, on a network with a block

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// events is the group of commands about what happened.
+func (s *shell) events() *cobra.Command {
+	c := group("events", "List what happened, and send it again")
+	c.AddCommand(s.eventsList(), s.eventsResend())
+	return c
+}
+
+// eventRow is an event as it is shown, with the body that is sent.
+type eventRow struct {
+	Position int64           `json:"position"`
+	Event    json.RawMessage `json:"event"`
+	body     api.Event
+}
+
+func newEventRow(e invoice.Event) (r eventRow, err error) {
+	r = eventRow{Position: e.Position, Event: e.Body}
+	if err = json.Unmarshal(e.Body, &r.body); err != nil {
+		err = fmt.Errorf("event %s: %w", e.ID, err)
+	}
+	return r, err
+}
+
+func (s *shell) eventsList() *cobra.Command {
+	var test bool
+	var after int64
+	var kind string
+	limit := shownDeliveries
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List events, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if kind != "" && !slices.Contains(invoice.EventTypes, invoice.EventType(kind)) {
+				return fmt.Errorf("there is no event %q; there are %s", kind, joinTypes())
+			}
+			core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			mode := invoice.Live
+			if test {
+				mode = invoice.Test
+			}
+			list, err := core.Storage.NewestEvents(c.Context(), shop.ID, mode, after, kind, max(limit, 0))
+			if err != nil {
+				return err
+			}
+			rows := make([]eventRow, len(list))
+			for i, e := range list {
+				if rows[i], err = newEventRow(e); err != nil {
+					return err
+				}
+			}
+			return s.print(c, rows, func(w io.Writer) { listEvents(w, rows) })
+		},
+	}
+	c.Flags().BoolVar(&test, "test", false, "of test invoices")
+	c.Flags().Int64Var(&after, "after", 0, "only those after a position of the feed")
+	c.Flags().StringVar(&kind, "type", "", "only those of a type, such as invoice.paid")
+	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
+	return c
+}
+
+func listEvents(w io.Writer, rows []eventRow) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "POSITION\tAT\tTYPE\tINVOICE\tSTATUS\tEVENT")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Position, r.body.CreatedAt, r.body.Type, r.body.ForeignID, r.body.Status, r.body.ID)
+	}
+	t.Flush()
+}
+
+func (s *shell) eventsResend() *cobra.Command {
+	var id string
+	var after int64
+	c := &cobra.Command{
+		Use:   "resend EVENT… | --after POSITION",
+		Short: "Send events again, to every endpoint they were for or to one",
+		RunE: func(c *cobra.Command, args []string) error {
+			ranged := c.Flags().Changed("after")
+			if (len(args) > 0) == ranged {
+				return errors.New("want events, or --after")
+			}
+			core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			endpoints, err := core.Endpoints.All(c.Context(), shop.ID)
+			if err != nil {
+				return err
+			}
+			if id != "" {
+				endpoints = slices.DeleteFunc(endpoints, func(e merchant.Endpoint) bool { return e.ID != id })
+			}
+			if len(endpoints) == 0 {
+				return errors.New("there is no such endpoint: chequer endpoint list shows them")
+			}
+			sent, err := 0, error(nil)
+			if ranged {
+				sent, err = resendAfter(c, core, endpoints, after)
+			} else {
+				sent, err = resendEach(c, core, endpoints, args)
+			}
+			if err != nil {
+				return err
+			}
+			return s.print(c, map[string]int{"deliveries": sent}, func(w io.Writer) { fmt.Fprintln(w, "deliveries made again:", sent) })
+		},
+	}
+	c.Flags().StringVar(&id, "endpoint", "", "only to this endpoint")
+	c.Flags().Int64Var(&after, "after", 0, "all events after this position that an endpoint wants; 0 is the oldest kept")
+	return c
+}
+
+func resendAfter(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint, after int64) (total int, err error) {
+	for _, e := range endpoints {
+		sent, err := core.Endpoints.ResendAfter(c.Context(), e, after)
+		if err != nil {
+			return total, fmt.Errorf("resend to %s: %w", e.ID, err)
+		}
+		total += sent
+	}
+	return total, nil
+}
+
+// resendEach has each event sent again to those endpoints that it was once sent to.
+func resendEach(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint, events []string) (total int, err error) {
+	for _, event := range events {
+		before := total
+		for _, e := range endpoints {
+			_, _, err := core.Endpoints.Delivery(c.Context(), e, event)
+			if errors.Is(err, merchant.ErrNotFound) {
+				continue
+			}
+			if err == nil {
+				err = core.Endpoints.Resend(c.Context(), e, event)
+			}
+			if err != nil {
+				return total, fmt.Errorf("resend %s to %s: %w", event, e.ID, err)
+			}
+			total++
+		}
+		if total == before {
+			return total, fmt.Errorf("event %s was for none of these endpoints: chequer endpoint resend END %s sends it to one all the same", event, event)
+		}
+	}
+	return total, nil
+}
+
+// clockTime is when something happened, for who looks on.
+func clockTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"io"
+	"os"
+	"slices"
+
+	"golang.org/x/term"
+)
+
+// ink colours words on a terminal, and leaves them alone everywhere else.
+type ink bool
+
+// ink tells whether a writer is a terminal whose owner wants colours. See
+// no-color.org.
+func (s *shell) ink(w io.Writer) ink {
+	file, ok := w.(*os.File)
+	unwanted := slices.ContainsFunc(s.environ, func(pair string) bool {
+		return pair == "TERM=dumb" || len(pair) > len("NO_COLOR=") && pair[:len("NO_COLOR=")] == "NO_COLOR="
+	})
+	return ink(ok && !unwanted && term.IsTerminal(int(file.Fd())))
+}
+
+// well, ill and quiet are texts as good news, as bad news and as what matters less.
+func (i ink) well(text string) string  { return i.in("32", text) }
+func (i ink) ill(text string) string   { return i.in("31", text) }
+func (i ink) quiet(text string) string { return i.in("2", text) }
+
+// in is a text in a colour. See ECMA-48, section 8.3.117.
+func (i ink) in(code, text string) string {
+	if !i {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

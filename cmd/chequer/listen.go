@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/webhook"
+)
+
+const (
+	// listenWait is how long the server is asked to wait for the next event.
+	listenWait = 30 * time.Second
+	// listenAgain is how long a server that is away is left alone.
+	listenAgain = 2 * time.Second
+	// hookPatience and hookAnswer are how long a receiver may take, and how much of
+	// its answer is read: as for callbacks.
+	hookPatience = 10 * time.Second
+	hookAnswer   = 64 << 10
+)
+
+// listen is the command that brings events to a receiver on this machine.
+func (s *shell) listen() *cobra.Command {
+	var address, forward string
+	var types []string
+	after := client.FromNow
+	c := &cobra.Command{
+		Use:   "listen --forward URL",
+		Short: "Bring events to a receiver on this machine, signed as callbacks are",
+		Long: "Follows the events of a server over its API and posts each to a receiver, with the same bytes and headers\n" +
+			"as a callback, once. CHEQUER_API_KEY and CHEQUER_API_SECRET sign what the server is asked: the key needs the\n" +
+			"scope read, and sees the events of its mode. No endpoint is needed, and none is changed.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+				return errors.New("--forward: want an address like http://127.0.0.1:3000/hook")
+			}
+			for _, t := range types {
+				if !slices.Contains(invoice.EventTypes, invoice.EventType(t)) {
+					return fmt.Errorf("there is no event %q; there are %s", t, joinTypes())
+				}
+			}
+			from, err := s.remote(address)
+			if err != nil {
+				return err
+			}
+			l := &listener{
+				from: from, to: merchant.Endpoint{URL: forward, Events: types}, http: receiverClient(),
+				out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json,
+			}
+			l.to.Key, l.to.Secret = hookPair(from.secret)
+			return l.run(c.Context(), after)
+		},
+	}
+	apiFlag(c, &address)
+	c.Flags().StringVar(&forward, "forward", "", "where to post events to")
+	c.Flags().StringSliceVar(&types, "events", nil, "only these types")
+	c.Flags().Int64Var(&after, "after", after, "begin after this position of the feed; 0 is the oldest kept")
+	c.Flags().Lookup("after").DefValue = "now"
+	_ = c.MarkFlagRequired("forward")
+	return c
+}
+
+// hookPair is the key pair that signs what is forwarded: the same each time for one
+// API key, so that the receiver is told once.
+func hookPair(apiSecret string) (key, secret string) {
+	derive := func(what string, length int) string {
+		mac := hmac.New(sha256.New, []byte(apiSecret))
+		mac.Write([]byte("chequer-listen-v1\n" + what))
+		return hex.EncodeToString(mac.Sum(nil))[:length]
+	}
+	return derive("key", 32), derive("secret", 40)
+}
+
+// receiverClient posts as the server does: no proxy, no redirects.
+func receiverClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{}, Timeout: hookPatience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// listener brings the events of a server to a receiver.
+type listener struct {
+	from remote
+	to   merchant.Endpoint
+	http *http.Client
+	out  io.Writer
+	ink  ink
+	json bool
+}
+
+// run brings every event after a position until the context ends, and returns nil
+// then. A server that goes away is waited for.
+func (l *listener) run(ctx context.Context, after int64) error {
+	page, err := l.from.Events(ctx, after, 0)
+	if err != nil {
+		return err
+	}
+	l.greet(page.Mode)
+	away := false
+	for ctx.Err() == nil {
+		for _, body := range page.Events {
+			l.bring(ctx, body)
+		}
+		after = page.Next
+		if page, err = l.from.Events(ctx, after, listenWait); err == nil {
+			away = false
+			continue
+		}
+		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
+			return err
+		}
+		if !away && ctx.Err() == nil && !l.json {
+			fmt.Fprintln(l.out, l.ink.ill("waiting for the server:"), printable(err.Error()))
+		}
+		page, away = api.EventPage{Next: after}, true
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenAgain):
+		}
+	}
+	return nil
+}
+
+func (l *listener) greet(mode string) {
+	if l.json {
+		return
+	}
+	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, printable(mode), l.to.URL, l.to.Key, l.to.Secret,
+		l.ink.quiet("They sign what is forwarded, and stay the same for this API key. Ctrl-C stops."))
+}
+
+// forwarded is an event that was brought, and what came of it.
+type forwarded struct {
+	At         string `json:"at"`
+	Event      string `json:"event_id"`
+	Type       string `json:"type"`
+	Invoice    string `json:"foreign_id"`
+	Status     int    `json:"status"`
+	Fault      string `json:"fault"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// bring posts an event to the receiver, if that wants it, and says what came of it.
+func (l *listener) bring(ctx context.Context, body []byte) {
+	var e api.Event
+	if err := json.Unmarshal(body, &e); err != nil || !l.to.Wants(e.Type) {
+		return
+	}
+	begin := time.Now()
+	f := forwarded{At: stamp(begin), Event: printable(e.ID), Type: printable(e.Type), Invoice: printable(e.ForeignID)}
+	var err error
+	if f.Status, err = l.post(ctx, e.ID, body, begin); err != nil {
+		f.Fault = printable(err.Error())
+	}
+	if ctx.Err() != nil {
+		return // told to stop: the receiver did nothing wrong
+	}
+	f.DurationMS = time.Since(begin).Milliseconds()
+	if l.json {
+		_ = json.NewEncoder(l.out).Encode(f)
+		return
+	}
+	answer := l.ink.well(result(f.Status, f.Fault))
+	if f.Status < 200 || f.Status > 299 {
+		answer = l.ink.ill(result(f.Status, f.Fault))
+	}
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.quiet(begin.Format(time.TimeOnly)), f.Type, f.Invoice, answer, f.DurationMS)
+}
+
+// post sends an event as a callback is sent and returns the status of the answer.
+func (l *listener) post(ctx context.Context, eventID string, body []byte, at time.Time) (int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to.URL, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	webhook.Sign(r.Header, l.to, eventID, body, at)
+	answer, err := l.http.Do(r)
+	if full, ok := errors.AsType[*url.Error](err); ok {
+		err = full.Err // without the address: it stands above
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, hookAnswer)) // the status counts, however the body ends
+	return answer.StatusCode, nil
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+const (
+	// tailTick is how often it is looked for news.
+	tailTick = 500 * time.Millisecond
+	// tailSpan is within what time of its beginning a try is written down: it takes
+	// ten seconds at most.
+	tailSpan = 30 * time.Second
+	// tailPage is how many events are read at a time.
+	tailPage = 500
+)
+
+// logs is the group of commands about what the server does.
+func (s *shell) logs() *cobra.Command {
+	c := group("logs", "Follow what happens")
+	c.AddCommand(s.logsTail())
+	return c
+}
+
+func (s *shell) logsTail() *cobra.Command {
+	last := 10
+	c := &cobra.Command{
+		Use:   "tail",
+		Short: "Follow events and what became of their deliveries, live and test, until Ctrl-C",
+		Long:  "Reads the database, and so tells what every server on it does. A line that begins with > is a try of a delivery.",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			t := &tail{core: core, shop: shop.ID, out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json, began: core.Now(),
+				after: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
+			if err := t.begin(c.Context(), max(last, 0)); err != nil {
+				return err
+			}
+			return t.run(c.Context())
+		},
+	}
+	c.Flags().IntVar(&last, "last", last, "how many of the newest events to begin with")
+	return c
+}
+
+// tail follows a shop's events and deliveries.
+type tail struct {
+	core  *app.Core
+	shop  string
+	out   io.Writer
+	ink   ink
+	json  bool
+	began time.Time
+	after map[invoice.Mode]int64 // positions of the newest events that were shown
+	shown map[string]time.Time   // tries, and when they began
+}
+
+// logLine is one line of a tail.
+type logLine struct {
+	at   time.Time
+	json any
+	text string
+}
+
+var modes = []invoice.Mode{invoice.Live, invoice.Test}
+
+// begin shows the newest events there are.
+func (t *tail) begin(ctx context.Context, last int) error {
+	position, err := t.core.Storage.FeedPosition(ctx, t.shop)
+	if err != nil {
+		return err
+	}
+	var events []invoice.Event
+	for _, mode := range modes {
+		list, err := t.core.Storage.NewestEvents(ctx, t.shop, mode, 0, "", last)
+		if err != nil {
+			return err
+		}
+		events = append(events, list...)
+	}
+	slices.SortFunc(events, func(a, b invoice.Event) int { return cmp.Compare(a.Position, b.Position) })
+	for _, mode := range modes {
+		t.after[mode] = position
+	}
+	return t.print(t.events(events[max(len(events)-last, 0):], nil))
+}
+
+// run shows news until the context ends, and returns nil then.
+func (t *tail) run(ctx context.Context) error {
+	tick := time.NewTicker(tailTick)
+	defer tick.Stop()
+	for {
+		if err := t.step(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// step shows what is new, in the order in which it happened.
+func (t *tail) step(ctx context.Context) error {
+	var events []invoice.Event
+	for _, mode := range modes {
+		page, err := t.core.Storage.Events(ctx, t.shop, mode, t.after[mode], tailPage)
+		if err != nil {
+			return err
+		}
+		if len(page) > 0 {
+			t.after[mode] = page[len(page)-1].Position
+		}
+		events = append(events, page...)
+	}
+	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.began, t.core.Now().Add(-tailSpan)))
+	if err != nil {
+		return err
+	}
+	return t.print(t.events(events, t.attempts(attempts)))
+}
+
+// events adds events to lines.
+func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
+	for _, e := range events {
+		r, err := newEventRow(e)
+		if err != nil {
+			continue // an event of a later version
+		}
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.quiet(clockTime(e.CreatedAt)), r.body.Mode, e.Type, r.body.ForeignID, r.body.Status)
+		lines = append(lines, logLine{e.CreatedAt, r, text})
+	}
+	return lines
+}
+
+// attemptRow is a try as a tail shows it.
+type attemptRow struct {
+	At         string                 `json:"at"`
+	Endpoint   string                 `json:"endpoint_id"`
+	Event      string                 `json:"event_id"`
+	Type       string                 `json:"event_type"`
+	Number     int                    `json:"number"`
+	Status     int                    `json:"status"`
+	Fault      string                 `json:"fault"`
+	DurationMS int64                  `json:"duration_ms"`
+	State      merchant.DeliveryState `json:"state"`
+}
+
+// attempts are lines of those tries that were not shown yet.
+func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
+	for id, at := range t.shown {
+		if t.core.Now().Sub(at) > 2*tailSpan {
+			delete(t.shown, id)
+		}
+	}
+	for _, a := range list {
+		id := fmt.Sprintf("%s %d %d", a.EndpointID, a.Position, a.Number)
+		if _, known := t.shown[id]; known {
+			continue
+		}
+		t.shown[id] = a.At
+		r := attemptRow{
+			At: stamp(a.At), Endpoint: a.EndpointID, Event: a.EventID, Type: a.EventType, Number: a.Number, Status: a.Status, Fault: a.Fault,
+			DurationMS: a.Duration.Milliseconds(), State: a.State,
+		}
+		answer := t.ink.well(result(r.Status, r.Fault))
+		if !a.Done() {
+			answer = t.ink.ill(result(r.Status, r.Fault))
+		}
+		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.quiet(clockTime(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
+		lines = append(lines, logLine{a.At.Add(a.Duration), r, text})
+	}
+	return lines
+}
+
+// print writes lines, oldest first.
+func (t *tail) print(lines []logLine) error {
+	slices.SortStableFunc(lines, func(a, b logLine) int { return a.at.Compare(b.at) })
+	for _, line := range lines {
+		var err error
+		if t.json {
+			err = json.NewEncoder(t.out).Encode(line.json)
+		} else {
+			_, err = fmt.Fprintln(t.out, line.text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/client"
+)
+
+// remote is a server that a command asks over its API.
+type remote struct {
+	*client.Client
+	url    string
+	secret string // of the key that asks
+}
+
+// apiFlag is the flag that says which server that is.
+func apiFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "api", "", "address of the server (default CHEQUER_BASE_URL)")
+}
+
+// remote makes a client of the server at an address; "" is that of the settings.
+func (s *shell) remote(address string) (remote, error) {
+	cfg, err := s.load()
+	if err != nil {
+		return remote{}, err
+	}
+	if cfg.APIKey == "" {
+		return remote{}, errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: the server is asked with them; chequer key add --test makes a pair")
+	}
+	if address == "" {
+		address = cfg.BaseURL
+	}
+	cl, err := client.New(client.Config{BaseURL: address, Key: cfg.APIKey, Secret: cfg.APISecret})
+	return remote{Client: cl, url: address, secret: cfg.APISecret}, err
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+)
+
+// triggerAmount is that of an invoice made to try something, in euro.
+const triggerAmount = "12.50"
+
+// before is what must have happened to a new invoice for something to be possible.
+var before = map[string][]string{
+	api.SimulateConfirm:    {api.SimulateExact},
+	api.SimulateReplace:    {api.SimulateExact},
+	api.SimulateReorganise: {api.SimulateExact, api.SimulateConfirm},
+}
+
+// trigger is the command that has something happen to a test invoice.
+func (s *shell) trigger() *cobra.Command {
+	var address, id string
+	r := api.SimulateRequest{Seconds: 3600}
+	c := &cobra.Command{
+		Use:   "trigger " + strings.Join(api.SimulateActions, "|"),
+		Short: "Have something happen to a test invoice, as a shopper or the network would",
+		Long: "Has something happen to a test invoice over the API of a server, with CHEQUER_API_KEY and CHEQUER_API_SECRET,\n" +
+			"which must be a test key for everything. Without --invoice it makes one of " + triggerAmount + " EUR, and has happen to it\n" +
+			"what must come first.\n\n" +
+			"  exact, under, over   the amount arrives, too little, too much\n  late                 the price is held no more, and then the amount arrives\n" +
+			"  confirm              the next block\n  replace              a transaction without a block is spent elsewhere\n" +
+			"  reorganise           a block is undone\n  clock                the invoice's own clock moves on by --seconds",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Action = args[0]
+			if !slices.Contains(api.SimulateActions, r.Action) {
+				return fmt.Errorf("there is no %q; there are %s", r.Action, strings.Join(api.SimulateActions, ", "))
+			}
+			if r.Action != api.SimulateClock {
+				r.Seconds = 0
+			}
+			at, err := s.remote(address)
+			if err != nil {
+				return err
+			}
+			snapshot, err := at.trigger(c.Context(), id, r)
+			if err != nil {
+				return err
+			}
+			return s.printTriggered(c, at, snapshot.Resource)
+		},
+	}
+	apiFlag(c, &address)
+	c.Flags().StringVar(&id, "invoice", "", "the invoice (default a new one)")
+	c.Flags().StringVar(&r.PaymentMethod, "method", "", "what is paid in, such as EURC-BASE (default the first)")
+	c.Flags().Int64Var(&r.Seconds, "seconds", r.Seconds, "how far clock moves it")
+	return c
+}
+
+// trigger has something happen to an invoice; "" is a new one.
+func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) (client.Snapshot, error) {
+	actions := []string{r.Action}
+	if id == "" {
+		var err error
+		if id, err = at.order(ctx); err != nil {
+			return client.Snapshot{}, err
+		}
+		actions = append(slices.Clone(before[r.Action]), r.Action)
+	}
+	for _, action := range actions {
+		step := r
+		step.Action = action
+		if err := at.act(ctx, id, step, len(actions) > 1); err != nil {
+			return client.Snapshot{}, fmt.Errorf("%s of invoice %s: %w", action, id, err)
+		}
+	}
+	return at.Invoice(ctx, id)
+}
+
+// triggerPatience is how long what was done to an invoice may take to be seen.
+const triggerPatience = 10 * time.Second
+
+// act has one thing happen. Where it follows another it may come too early: then it
+// is done when the server has seen that.
+func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, follows bool) error {
+	late := time.After(triggerPatience)
+	for {
+		err := at.Simulate(ctx, id, r)
+		refused, ok := errors.AsType[*client.Error](err)
+		if !follows || !ok || refused.Code != "nothing_to_do" {
+			return err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-late:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// order makes a test invoice. A live key makes none: it would be about money.
+func (at remote) order(ctx context.Context) (id string, err error) {
+	page, err := at.Events(ctx, client.FromNow, 0)
+	if err != nil {
+		return "", err
+	}
+	if page.Mode != "test" {
+		return "", errors.New("CHEQUER_API_KEY is a live key: chequer key add --test makes one for trials")
+	}
+	return at.CreateInvoice(ctx, api.InvoiceRequest{Amount: triggerAmount, FiatCurrency: "EUR"}, "")
+}
+
+func (s *shell) printTriggered(c *cobra.Command, at remote, r api.Resource) error {
+	page := strings.TrimRight(at.url, "/") + "/invoice/" + r.ForeignID
+	result := struct {
+		ForeignID  string   `json:"foreign_id"`
+		Page       string   `json:"page"`
+		Status     string   `json:"status"`
+		Exceptions []string `json:"exceptions"`
+	}{r.ForeignID, page, r.Status, r.Exceptions}
+	return s.print(c, result, func(w io.Writer) {
+		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.ink(w).well(stands(r)))
+	})
+}

@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"chequer/internal/api"
+)
+
+// FromNow is the position at which the feed ends when it is asked after.
+const FromNow int64 = -1
+
+// eventPage is how many events an answer has at most.
+const eventPage = 100
+
+// Events reads the feed after a position, and waits for a time, at most 30
+// seconds, while there is nothing. ErrUnsupported when the service has no feed; a
+// refusal is an *Error.
+func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (api.EventPage, error) {
+	wait = min(wait, maxWait)
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(eventPage)}}
+	if after == FromNow {
+		query.Set("after", "now")
+	}
+	r := request{method: http.MethodGet, path: api.PathEvents + "?" + query.Encode(), own: true, header: map[string]string{}}
+	if seconds := int(wait / time.Second); seconds > 0 {
+		r.header["Prefer"], r.wait = "wait="+strconv.Itoa(seconds), wait
+	}
+	a, err := c.do(ctx, r)
+	if err != nil {
+		return api.EventPage{}, fmt.Errorf("read events: %w", err)
+	}
+	var page api.EventPage
+	switch {
+	case a.status == http.StatusOK && json.Unmarshal(a.body, &page) == nil && page.Events != nil:
+		if len(page.Events) > eventPage || page.Next < max(after, 0) {
+			return api.EventPage{}, fmt.Errorf("read events: %w", ErrNonsense)
+		}
+		return page, nil
+	case errors.Is(c.refusal(a), errPlain):
+		return api.EventPage{}, fmt.Errorf("read events: %w", ErrUnsupported)
+	}
+	return api.EventPage{}, fmt.Errorf("read events: %w", a.failure())
+}

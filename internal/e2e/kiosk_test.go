@@ -1,0 +1,186 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/client"
+	"chequer/internal/signature"
+)
+
+// kiosk is a whole shop: it asks for money, and hands out what is paid, once,
+// whichever way it hears of it. A real one keeps its fields in its database.
+type kiosk struct {
+	client *client.Client
+	secret string // of its endpoint
+	read   int64  // position in the feed
+
+	mu   sync.Mutex
+	sold map[string]int // how often, by invoice
+	seen map[string]bool
+}
+
+// sell makes an invoice.
+func (k *kiosk) sell(ctx context.Context) (id string, err error) {
+	return k.client.CreateInvoice(ctx, api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
+}
+
+// ServeHTTP is called back.
+func (k *kiosk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || !hmac.Equal([]byte(r.Header.Get(api.HeaderSignature)), []byte(signature.Sign(k.secret, body))) {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	k.hear(body)
+}
+
+// catchUp reads what it missed.
+func (k *kiosk) catchUp(ctx context.Context) error {
+	for {
+		page, err := k.client.Events(ctx, k.read, 0)
+		if err != nil || len(page.Events) == 0 {
+			return err
+		}
+		for _, body := range page.Events {
+			k.hear(body)
+		}
+		k.read = page.Next
+	}
+}
+
+func (k *kiosk) hear(body []byte) {
+	var e api.Event
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if json.Unmarshal(body, &e) == nil && e.Type == "invoice.paid" && !k.seen[e.ID] {
+		k.seen[e.ID] = true
+		k.sold[e.ForeignID]++
+	}
+}
+
+// door is the address of a kiosk. While it is shut, whoever knocks is turned away.
+type door struct {
+	listener net.Listener
+	handler  http.Handler
+	isOpen   atomic.Bool
+	turned   atomic.Int64 // how many were turned away
+	let      atomic.Int64 // how many were let in
+}
+
+// Accept implements net.Listener.
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		conn, err := d.listener.Accept()
+		if err != nil || d.isOpen.Load() {
+			return conn, err
+		}
+		conn.Close()
+		d.turned.Add(1)
+	}
+}
+
+func (d *door) Close() error   { return d.listener.Close() }
+func (d *door) Addr() net.Addr { return d.listener.Addr() }
+
+// ServeHTTP counts who is let in.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.handler.ServeHTTP(w, r)
+	d.let.Add(1)
+}
+
+// newDoor opens a door before a handler until the test ends.
+func newDoor(t *testing.T, h http.Handler) *door {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{listener: l, handler: h}
+	d.isOpen.Store(true)
+	s := &http.Server{Handler: d}
+	go s.Serve(d)
+	t.Cleanup(func() { s.Close() })
+	return d
+}
+
+// longestGap is the longest time between two tries of a delivery: four hours and
+// what chance adds.
+const longestGap = 4*time.Hour + 24*time.Minute
+
+// TestKioskMissesADay is a shop whose server is down for a day while others pay. It
+// catches up by what is sent again, or by reading the feed, and hands out each
+// thing once.
+func TestKioskMissesADay(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"by retries", "by the feed"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			var ahead atomic.Int64
+			clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			p := start(t, settings(t, openHere), app.Options{Demo: true, Now: clock})
+			c, err := client.New(client.Config{BaseURL: p.url, Key: p.key.Key, Secret: p.key.Secret, Now: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := &kiosk{client: c, sold: map[string]int{}, seen: map[string]bool{}}
+			d := newDoor(t, k)
+			s := shop{t: t, client: c}
+			var e api.Endpoint
+			s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+d.Addr().String()+`/"}`, &e)
+			k.secret = e.Secret
+			pays := func() string {
+				id, err := k.sell(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.simulate(id, api.SimulateExact, api.SimulateConfirm)
+				return id
+			}
+			sold := func(id string) int {
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				return k.sold[id]
+			}
+
+			ids := []string{pays()}
+			until(t, patience, "the shop is called back", func() bool { return sold(ids[0]) == 1 })
+			d.isOpen.Store(false)
+			begin := clock()
+			for clock().Sub(begin) < 24*time.Hour {
+				ids = append(ids, pays())
+				before := d.turned.Load()
+				ahead.Add(int64(longestGap))
+				until(t, patience, "it is tried again", func() bool { return d.turned.Load() > before })
+			}
+			d.isOpen.Store(true)
+			if way == "by the feed" {
+				if err := k.catchUp(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range ids {
+					if sold(id) != 1 {
+						t.Errorf("after the feed, invoice %s was sold %d times", id, sold(id))
+					}
+				}
+			}
+			ahead.Add(int64(longestGap))
+			until(t, patience, "everything is sent", func() bool { return d.let.Load() >= int64(len(life)*len(ids)) })
+			for _, id := range ids {
+				if n := sold(id); n != 1 {
+					t.Errorf("invoice %s was sold %d times", id, n)
+				}
+			}
+		})
+	}
+}

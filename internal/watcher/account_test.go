@@ -1,0 +1,92 @@
+package watcher_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/watcher"
+)
+
+// withAccount is a destination whose balance is looked at, made in block 10.
+func withAccount(n int, born int64) watcher.Destination {
+	d := destination(n, 9)
+	d.MerchantID = "m"
+	d.Account = &watcher.Account{Born: born, Birth: chain.Cursor{Height: 10, Hash: "0x0a"}}
+	return d
+}
+
+// rise is a rise of the nth destination's balance.
+func rise(n, highest int, height int64) chain.Transfer {
+	return chain.Transfer{ID: fmt.Sprintf("balance:1:script%d:%d", n, highest), Script: fmt.Sprint("script", n), Block: &chain.Block{Height: height}}
+}
+
+// wantAccounts compares the accounts: which, whether known, and the heights of rises.
+func wantAccounts(t *testing.T, x watcher.Index, want ...string) {
+	t.Helper()
+	var got []string
+	for a := range x.Accounts() {
+		line := fmt.Sprint(a.Script, " ", a.Known)
+		for _, r := range a.Recorded {
+			line += fmt.Sprint(" ", r.Block.Height)
+		}
+		got = append(got, line)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("accounts (-got +want):\n%s", diff)
+	}
+}
+
+func TestIndex_knows_after_a_restart_what_was_read(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	if !x.Unsettled() {
+		t.Error("a new index thinks that it knows")
+	}
+	for n, born := range []int64{5, 6, 7, 8} {
+		x.Add(withAccount(n, born))
+	}
+	x.Add(destination(9, 9)) // no account
+	left := watcher.Rise{Transfer: rise(1, 3, 0), Old: true}
+	left.Block = nil
+	x.Load(invoice.Progress{Read: chain.Block{Height: 20}, Loaded: watcher.Marks{"m": 6}},
+		watcher.Rise{Transfer: rise(0, 9, 13)}, watcher.Rise{Transfer: rise(0, 4, 12)}, left, watcher.Rise{Transfer: rise(3, 4, 21)})
+	// The second lost what told of before its birth, the third was never read, and of
+	// the fourth something is recorded.
+	wantAccounts(t, x, "script0 true 12 13", "script1 false", "script2 false", "script3 true 21")
+	if x.Read().Height != 20 {
+		t.Errorf("read at %+v", x.Read())
+	}
+}
+
+func TestIndex_follows_what_is_recorded_of_balances(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	for n := range 3 {
+		x.Add(withAccount(n, 5))
+	}
+	x.Load(invoice.Progress{}, watcher.Rise{Transfer: rise(0, 9, 8)}, watcher.Rise{Transfer: rise(1, 9, 13)}, watcher.Rise{Transfer: rise(2, 9, 10)})
+	s := chain.Snapshot{From: chain.Cursor{Height: 9}, Tip: chain.Block{Height: 20}, Transfers: []chain.Transfer{rise(1, 9, 14), rise(1, 12, 15), {ID: "0x01:1", Script: "script1", Block: &chain.Block{Height: 15}}}}
+	x.Settle(s, watcher.Marks{"m": 5}) // balances were not read
+	wantAccounts(t, x, "script0 true 8", "script1 true 14 15", "script2 false")
+	s.Read = chain.Block{Height: 20, Hash: "0x14"}
+	x.Settle(s, watcher.Marks{"m": 5})
+	wantAccounts(t, x, "script0 true 8", "script1 true 14 15", "script2 true")
+
+	x.Add(withAccount(4, 6))
+	if x.Unsettled() {
+		t.Error("a new destination makes it load all rises again")
+	}
+	x.Drop(noon.Add(10 * time.Hour))
+	wantAccounts(t, x)
+	x.Add(withAccount(1, 5)) // watched again
+	if !x.Unsettled() {
+		t.Error("what is recorded of a destination that is watched again is not loaded")
+	}
+}
