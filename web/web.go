@@ -47,6 +47,8 @@ type Config struct {
 
 	// Storefront opens the form for an open amount.
 	Storefront bool
+	// Docs shows what the API is, where it is ours.
+	Docs bool
 	// ShopName is shown where an invoice does not name its merchant.
 	ShopName string
 	// Currency is that of the storefront; EUR when empty.
@@ -140,6 +142,11 @@ func (h *Handler) routes() {
 	pages.POST("/invoice/:id/simulate", h.simulate)
 	pages.Match(read, "/embed", h.embed)
 	pages.Match(read, "/embed.js", h.embedScript)
+	if h.config.Docs {
+		pages.Match(read, "/docs", h.docs)
+		pages.Match(read, "/openapi.yaml", h.openapiYAML)
+		pages.Match(read, "/openapi.json", h.openapiJSON)
+	}
 	pages.Match(read, "/static/*", h.asset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)

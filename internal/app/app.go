@@ -127,7 +127,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, shop.Name, client.Config{
+	pages, err := a.pages(c, o, true, shop.Name, client.Config{
 		BaseURL: c.BaseURL, Key: pageKey.Key, Secret: pageKey.Secret, Transport: client.InProcess(service),
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if name == "" {
 		name = "Shop"
 	}
-	pages, err := a.pages(c, o, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	pages, err := a.pages(c, o, false, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +190,8 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	return a, nil
 }
 
-// pages makes the page edge over a client of the service.
-func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (http.Handler, error) {
+// pages makes the page edge over a client of the service, which may be our own.
+func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token(32) }
 	cl, err := client.New(cc)
 	if err != nil {
@@ -199,7 +199,7 @@ func (a *App) pages(c config.Config, o Options, shop string, cc client.Config) (
 	}
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
-		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo,
+		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
 		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(),
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up

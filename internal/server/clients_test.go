@@ -179,7 +179,7 @@ func TestClients(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
 			l.config.MaxAmount = "100000000"
-			l.handler = server.New(l.config)
+			l.begin()
 			listening := httptest.NewServer(l.handler)
 			t.Cleanup(listening.Close)
 			base := listening.URL + "/shop" + c.base

@@ -62,7 +62,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
-	l.handler = server.New(l.config)
+	l.begin()
 	return s
 }
 

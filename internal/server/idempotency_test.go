@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"chequer/internal/api"
-	"chequer/internal/server"
 )
 
 func keyed(key, body string) message {
@@ -82,7 +81,7 @@ func TestIdempotency_answer_outlives_a_lower_maximum(t *testing.T) {
 	m := keyed("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
 	first := read(t, l.send(m))
 	l.config.MaxAmount = "100"
-	l.handler = server.New(l.config)
+	l.begin()
 	if again := read(t, l.send(m)); again != first {
 		t.Errorf("answer %s, want %s", again, first)
 	}

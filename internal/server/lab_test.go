@@ -64,7 +64,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 			invoice.Test: {l.simnet},
 			invoice.Live: {&network{id: "bitcoin", assets: []chain.Asset{bitcoin("bitcoin")}}},
 		},
-		Rates: func() invoice.Rates { return l.rates }, Now: now, Encode: server.EncodeEvent, Log: slog.New(slog.DiscardHandler),
+		Rates: func() invoice.Rates { return l.rates }, Now: now, Encode: encodeDocumented(t), Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("inv%029d", made.Add(1)) },
 	})
 	l.simnet.watch(l)
@@ -72,20 +72,25 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet,
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", MaxAmount: "1000000", Now: now, Log: log,
 	}
-	l.handler = server.New(l.config)
+	l.begin()
 	return l
+}
+
+// begin makes the server anew. Every answer of it is held against the document.
+func (l *lab) begin() {
+	l.handler = documented(l.t, l.config.BasePath, server.New(l.config))
 }
 
 // take begins anew with currencies beside euro and dollar.
 func (l *lab) take(fiats ...money.Currency) {
 	l.config.Fiats = fiats
-	l.handler = server.New(l.config)
+	l.begin()
 }
 
 // limit begins anew with limits.
 func (l *lab) limit(limits server.Limits) {
 	l.config.Limits = limits
-	l.handler = server.New(l.config)
+	l.begin()
 }
 
 // bitcoin, ether and euroCoin are what can be paid with.

@@ -77,7 +77,7 @@ func TestOwnSchemeCanBeCompulsory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.config.OwnScheme = true
-	l.handler = server.New(l.config)
+	l.begin()
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine}
 	resp := l.send(m)
 	if got := resp.Header.Get("X-Error-Code"); resp.StatusCode != http.StatusForbidden || got != "no_timestamp_header" {

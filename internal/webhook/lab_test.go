@@ -248,6 +248,7 @@ type received struct {
 
 // receiver is a shop's server. It answers 200 unless it is told otherwise.
 type receiver struct {
+	t   testing.TB
 	url string
 
 	mu    sync.Mutex
@@ -258,7 +259,7 @@ type receiver struct {
 
 func newReceiver(t testing.TB) *receiver {
 	t.Helper()
-	r := &receiver{wake: make(chan struct{}, 1)}
+	r := &receiver{t: t, wake: make(chan struct{}, 1)}
 	s := httptest.NewServer(r)
 	t.Cleanup(s.Close)
 	r.url = s.URL + "/hook?token=hush"
@@ -268,6 +269,7 @@ func newReceiver(t testing.TB) *receiver {
 // ServeHTTP implements http.Handler.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, _ := io.ReadAll(request.Body)
+	asDocumented(r.t, request.Header)
 	got := received{id: request.Header.Get("X-Processing-Event-Id"), header: request.Header, body: body}
 	r.mu.Lock()
 	r.got = append(r.got, got)

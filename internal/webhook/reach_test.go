@@ -31,7 +31,7 @@ func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 // of an authority of its own.
 func TestWorker_checks_certificates(t *testing.T) {
 	t.Parallel()
-	r := &receiver{wake: make(chan struct{}, 1)}
+	r := &receiver{t: t, wake: make(chan struct{}, 1)}
 	s := httptest.NewTLSServer(r)
 	defer s.Close()
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())

@@ -165,7 +165,7 @@ func TestWorker_is_not_held_up(t *testing.T) {
 			}
 			l.endpoint("http://" + host + "/")
 		}
-		well := &receiver{wake: make(chan struct{}, 1)}
+		well := &receiver{t: t, wake: make(chan struct{}, 1)}
 		p.hosts["127.0.0.1:1"] = alive(well)
 		l.endpoint("http://127.0.0.1:1/", "invoice.paid", "invoice.reverted")
 		for i := range 20 {
@@ -199,7 +199,7 @@ func TestWorker_is_not_held_up(t *testing.T) {
 // TestWorker_leaves_alone_who_asks_for_it has an endpoint that is busy.
 func TestWorker_leaves_alone_who_asks_for_it(t *testing.T) {
 	within(t, func(t *testing.T, l *lab, p *pipes) {
-		busy := &receiver{wake: make(chan struct{}, 1)}
+		busy := &receiver{t: t, wake: make(chan struct{}, 1)}
 		busy.reply = func(w http.ResponseWriter, _ received) {
 			w.Header().Set("Retry-After", "300")
 			w.WriteHeader(http.StatusTooManyRequests)

@@ -1,0 +1,32 @@
+// Takes callbacks, and only those that Chequer sent: node callback.mjs
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+
+const { CHEQUER_ENDPOINT_SECRET, PORT } = process.env;
+
+// genuine tells whether Chequer signed these bytes in the last five minutes.
+function genuine(headers, body) {
+  const timestamp = headers["x-processing-timestamp"] ?? "";
+  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
+  const hash = createHash("sha512").update(body).digest("hex");
+  const message = ["chequer-event-v1", timestamp, headers["x-processing-event-id"], hash].join("\n");
+  const ours = createHmac("sha512", CHEQUER_ENDPOINT_SECRET).update(message).digest();
+  // There are two signatures while the endpoint's keys are being rotated.
+  return (headers["x-processing-signature-v2"] ?? "").split(",").some((hex) => {
+    const theirs = Buffer.from(hex, "hex");
+    return theirs.length === ours.length && timingSafeEqual(theirs, ours);
+  });
+}
+
+createServer(async (request, response) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks); // the exact bytes, before anything parses them
+  if (!genuine(request.headers, body)) {
+    response.writeHead(403).end();
+    return;
+  }
+  // Note the id, so that an event that comes twice counts once; then act.
+  console.log(JSON.parse(body).type);
+  response.writeHead(200).end();
+}).listen(Number(PORT), "127.0.0.1");

@@ -1,0 +1,30 @@
+<?php
+// Takes callbacks, and only those that Chequer sent: php -S 127.0.0.1:$PORT callback.php
+
+// genuine tells whether Chequer signed these bytes in the last five minutes.
+function genuine(array $headers, string $body): bool
+{
+    $timestamp = $headers['HTTP_X_PROCESSING_TIMESTAMP'] ?? '';
+    if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > 300) {
+        return false;
+    }
+    $message = implode("\n", [
+        'chequer-event-v1', $timestamp, $headers['HTTP_X_PROCESSING_EVENT_ID'] ?? '', hash('sha512', $body),
+    ]);
+    $ours = hash_hmac('sha512', $message, getenv('CHEQUER_ENDPOINT_SECRET'));
+    // There are two signatures while the endpoint's keys are being rotated.
+    foreach (explode(',', $headers['HTTP_X_PROCESSING_SIGNATURE_V2'] ?? '') as $theirs) {
+        if (hash_equals($ours, $theirs)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+$body = file_get_contents('php://input');
+if (!genuine($_SERVER, $body)) {
+    http_response_code(403);
+    exit;
+}
+// Note the id, so that an event that comes twice counts once; then act.
+error_log(json_decode($body)->type);

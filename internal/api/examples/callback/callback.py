@@ -1,0 +1,34 @@
+# Takes callbacks, and only those that Chequer sent: python3 callback.py
+import hashlib, hmac, json, os, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECRET = os.environ["CHEQUER_ENDPOINT_SECRET"].encode()
+
+
+def genuine(headers, body):
+    """Tells whether Chequer signed these bytes in the last five minutes."""
+    timestamp = headers.get("X-Processing-Timestamp", "")
+    if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > 300:
+        return False
+    message = "\n".join([
+        "chequer-event-v1", timestamp, headers.get("X-Processing-Event-Id", ""), hashlib.sha512(body).hexdigest(),
+    ])
+    ours = hmac.new(SECRET, message.encode(), hashlib.sha512).hexdigest()
+    # There are two signatures while the endpoint's keys are being rotated.
+    signatures = headers.get("X-Processing-Signature-V2", "").split(",")
+    return any(hmac.compare_digest(theirs.encode(), ours.encode()) for theirs in signatures)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not genuine(self.headers, body):
+            self.send_error(403)
+            return
+        # Note the id, so that an event that comes twice counts once; then act.
+        print(json.loads(body)["type"])
+        self.send_response(200)
+        self.end_headers()
+
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Receiver).serve_forever()

@@ -1,0 +1,21 @@
+// Creates an invoice of 56.50 euro: node create.mjs
+import { createHmac } from "node:crypto";
+
+const { CHEQUER_URL, CHEQUER_KEY, CHEQUER_SECRET } = process.env;
+const body = JSON.stringify({ amount: 56.5, fiat_currency: "EUR", order_id: "1042" });
+
+const answer = await fetch(CHEQUER_URL + "/api/v2/invoice/new", {
+  method: "POST",
+  headers: {
+    "Content-Type": "application/json",
+    "X-Processing-Key": CHEQUER_KEY,
+    "X-Processing-Signature": createHmac("sha512", CHEQUER_SECRET).update(body).digest("hex"),
+    "Idempotency-Key": "order-1042",
+  },
+  body,
+});
+console.log(await answer.text());
+if (!answer.ok) {
+  console.error(answer.status, answer.headers.get("X-Error-Code"));
+  process.exitCode = 1;
+}

@@ -1,0 +1,17 @@
+<?php
+// Creates an invoice of 56.50 euro: php create.php
+$body = json_encode(['amount' => 56.5, 'fiat_currency' => 'EUR', 'order_id' => '1042']);
+
+$answer = file_get_contents(getenv('CHEQUER_URL') . '/api/v2/invoice/new', false, stream_context_create(['http' => [
+    'method' => 'POST',
+    'header' => [
+        'Content-Type: application/json',
+        'X-Processing-Key: ' . getenv('CHEQUER_KEY'),
+        'X-Processing-Signature: ' . hash_hmac('sha512', $body, getenv('CHEQUER_SECRET')),
+        'Idempotency-Key: order-1042',
+    ],
+    'content' => $body,
+    'ignore_errors' => true, // the body of an error says what is wrong
+]]));
+echo $answer, "\n";
+exit(str_contains($http_response_header[0] ?? '', ' 200') ? 0 : 1);

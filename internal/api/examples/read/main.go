@@ -1,0 +1,48 @@
+// Reads an invoice: go run main.go FOREIGN_ID
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	request, err := http.NewRequest("GET", os.Getenv("CHEQUER_URL")+"/api/v2/invoices/"+os.Args[1], nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sign(request, nil)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer answer.Body.Close()
+	io.Copy(os.Stdout, answer.Body)
+	if answer.StatusCode != http.StatusOK {
+		log.Fatal(answer.Status, " ", answer.Header.Get("X-Error-Code"))
+	}
+}
+
+// sign signs a request by our own scheme.
+func sign(r *http.Request, body []byte) {
+	timestamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), rand.Text()
+	mac := hmac.New(sha512.New, []byte(os.Getenv("CHEQUER_SECRET")))
+	mac.Write([]byte(strings.Join([]string{
+		"chequer-v1", timestamp, nonce, r.Method, r.URL.RequestURI(),
+		r.Header.Get("Idempotency-Key"), fmt.Sprintf("%x", sha512.Sum512(body)),
+	}, "\n")))
+	r.Header.Set("X-Processing-Key", os.Getenv("CHEQUER_KEY"))
+	r.Header.Set("X-Processing-Timestamp", timestamp)
+	r.Header.Set("X-Processing-Nonce", nonce)
+	r.Header.Set("X-Processing-Signature", hex.EncodeToString(mac.Sum(nil)))
+}

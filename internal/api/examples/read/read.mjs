@@ -1,0 +1,27 @@
+// Reads an invoice: node read.mjs FOREIGN_ID
+import { createHash, createHmac, randomBytes } from "node:crypto";
+
+const { CHEQUER_URL, CHEQUER_KEY, CHEQUER_SECRET } = process.env;
+
+// sign makes the headers of a request by our own scheme.
+function sign(method, url, body = "", idempotencyKey = "") {
+  const timestamp = Math.floor(Date.now() / 1000).toString();
+  const nonce = randomBytes(16).toString("hex");
+  const { pathname, search } = new URL(url);
+  const hash = createHash("sha512").update(body).digest("hex");
+  const message = ["chequer-v1", timestamp, nonce, method, pathname + search, idempotencyKey, hash].join("\n");
+  return {
+    "X-Processing-Key": CHEQUER_KEY,
+    "X-Processing-Timestamp": timestamp,
+    "X-Processing-Nonce": nonce,
+    "X-Processing-Signature": createHmac("sha512", CHEQUER_SECRET).update(message).digest("hex"),
+  };
+}
+
+const url = CHEQUER_URL + "/api/v2/invoices/" + process.argv[2];
+const answer = await fetch(url, { headers: sign("GET", url) });
+console.log(await answer.text());
+if (!answer.ok) {
+  console.error(answer.status, answer.headers.get("X-Error-Code"));
+  process.exitCode = 1;
+}

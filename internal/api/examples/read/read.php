@@ -1,0 +1,26 @@
+<?php
+// Reads an invoice: php read.php FOREIGN_ID
+
+// sign makes the headers of a request by our own scheme.
+function sign(string $method, string $url, string $body = '', string $idempotencyKey = ''): array
+{
+    $timestamp = (string) time();
+    $nonce = bin2hex(random_bytes(16));
+    $target = preg_replace('|^https?://[^/]*|', '', $url);
+    $message = implode("\n", [
+        'chequer-v1', $timestamp, $nonce, $method, $target, $idempotencyKey, hash('sha512', $body),
+    ]);
+    return [
+        'X-Processing-Key: ' . getenv('CHEQUER_KEY'),
+        'X-Processing-Timestamp: ' . $timestamp,
+        'X-Processing-Nonce: ' . $nonce,
+        'X-Processing-Signature: ' . hash_hmac('sha512', $message, getenv('CHEQUER_SECRET')),
+    ];
+}
+
+$url = getenv('CHEQUER_URL') . '/api/v2/invoices/' . $argv[1];
+echo file_get_contents($url, false, stream_context_create(['http' => [
+    'header' => sign('GET', $url),
+    'ignore_errors' => true, // the body of an error says what is wrong
+]])), "\n";
+exit(str_contains($http_response_header[0] ?? '', ' 200') ? 0 : 1);

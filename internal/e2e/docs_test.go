@@ -1,0 +1,32 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/app"
+)
+
+// TestDocs reads the page of the API on a phone, a desk and the narrowest window
+// there is, and changes the language of an example without a script.
+func TestDocs(t *testing.T) {
+	url := start(t, settings(t), app.Options{Demo: true}).url
+	dark := screen{name: "phone_dark", width: 390, height: 844, dark: true}
+	for _, s := range append(screens, dark, screen{name: "narrow", width: 320, height: 700}) {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			b.visit(url + "/docs")
+			b.noSidewaysScroll()
+			b.picture(s, "docs")
+			for _, id := range []string{"createInvoice", "event", "errors", "Resource"} {
+				b.pictureOf("#"+id+" h3", s, "docs_"+id)
+			}
+			b.click(`label[for="createInvoice-3"]`)
+			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label="create.py"]`)))
+			b.pictureOf("#createInvoice .tabs", s, "docs_example")
+			b.noSidewaysScroll()
+			b.quiet()
+		})
+	}
+}

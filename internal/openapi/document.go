@@ -1,0 +1,240 @@
+// Package openapi reads a document of OpenAPI 3.1 into what a page shows of it,
+// in the document's own order.
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Document is what there is to read.
+type Document struct {
+	Title    string
+	Version  string
+	Summary  string
+	About    string
+	Headers  []Field // that requests are signed by
+	Sections []Section
+	Objects  []Object // that operations take and answer with
+	Errors   []Refusal
+}
+
+// Section is the operations of one tag.
+type Section struct {
+	Name       string
+	About      string
+	Operations []Operation
+}
+
+// Operation is one call.
+type Operation struct {
+	ID         string
+	Method     string
+	Path       string
+	Summary    string
+	About      string
+	Signed     string   // how, in words
+	Scopes     []string // the key needs one of these
+	Parameters []Field
+	Body       *Object // nil when there is none
+	Sample     string  // a body in JSON, or ""
+	Answers    []Answer
+	Example    string // the folder of its examples; "" when it has none
+}
+
+// Field is a parameter, a header or a member of an object.
+type Field struct {
+	Name     string
+	In       string // "query", "header", "path"; "" of a member
+	Type     Type
+	About    string
+	Required bool
+}
+
+// Type is what a value may be: words, and the object that they end with.
+type Type struct {
+	Words  string
+	Object string // "" when the words say all
+}
+
+// Object is a schema with a name.
+type Object struct {
+	Name   string
+	About  string
+	Fields []Field
+}
+
+// Answer is what an operation answers by one status.
+type Answer struct {
+	Status  string
+	About   string
+	Headers []Field
+	Type    Type
+	Sample  string // a body in JSON, or ""
+	Refused bool   // an error, told of under Errors
+}
+
+// Refusal is a status of an error with its codes.
+type Refusal struct {
+	Status string
+	About  string
+	Codes  []Code
+}
+
+// Code is a value of X-Error-Code.
+type Code struct{ Name, About string }
+
+// Read reads a document.
+func Read(text []byte) (*Document, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	r := reader{root: node{root.Content[0]}}
+	info := r.root.at("info")
+	d := &Document{
+		Title: info.text("title"), Version: info.text("version"), Summary: info.text("summary"), About: info.text("description"),
+		Headers: r.headers(),
+	}
+	r.sections(d)
+	r.objects(d)
+	r.refusals(d)
+	return d, nil
+}
+
+// JSON is a document in JSON, in the same order.
+func JSON(text []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	return node{root.Content[0]}.json(nil), nil
+}
+
+// request is how the names of schemas end that only requests have.
+const request = "Request"
+
+// reader reads parts of a document.
+type reader struct {
+	root node
+}
+
+// headers are those that the security schemes name.
+func (r *reader) headers() []Field {
+	var list []Field
+	for _, s := range r.root.at("components", "securitySchemes").members() {
+		list = append(list, Field{Name: s.value.text("name"), In: "header", Type: Type{Words: "text"}, About: s.value.text("description")})
+	}
+	return list
+}
+
+var methods = []string{"get", "post", "put", "patch", "delete"}
+
+// sections puts every operation, and every webhook, below its tag.
+func (r *reader) sections(d *Document) {
+	of := map[string]int{}
+	for i, t := range r.root.at("tags").items() {
+		d.Sections = append(d.Sections, Section{Name: t.text("name"), About: t.text("description")})
+		of[t.text("name")] = i
+	}
+	for _, group := range []string{"paths", "webhooks"} {
+		for _, path := range r.root.at(group).members() {
+			for _, o := range path.value.members() {
+				if !slices.Contains(methods, o.name) {
+					continue
+				}
+				operation := r.operation(path.value, o.value)
+				operation.Method = strings.ToUpper(o.name)
+				if group == "paths" {
+					operation.Path = path.name
+				}
+				for _, tag := range o.value.at("tags").items() {
+					section := &d.Sections[of[tag.Value]]
+					section.Operations = append(section.Operations, operation)
+				}
+			}
+		}
+	}
+}
+
+func (r *reader) operation(path, o node) Operation {
+	operation := Operation{
+		ID: o.text("operationId"), Summary: o.text("summary"), About: o.text("description"),
+		Signed: signed(o.at("security")), Example: o.text("x-example"),
+	}
+	for _, s := range o.at("x-scopes").items() {
+		operation.Scopes = append(operation.Scopes, s.Value)
+	}
+	for _, p := range append(path.at("parameters").items(), o.at("parameters").items()...) {
+		p, _ = r.follow(p)
+		operation.Parameters = append(operation.Parameters, Field{
+			Name: p.text("name"), In: p.text("in"), Type: r.typeOf(p.at("schema")), About: r.about(p, p.at("schema")),
+			Required: p.text("required") == "true",
+		})
+	}
+	if body := o.at("requestBody", "content", "application/json"); body.exists() {
+		operation.Body, operation.Sample = r.object(body.at("schema")), body.at("example").sample()
+	}
+	for _, answer := range o.at("responses").members() {
+		operation.Answers = append(operation.Answers, r.answer(answer.name, answer.value))
+	}
+	return operation
+}
+
+// signed says in words what a call needs.
+func signed(security node) string {
+	ways := security.items()
+	switch {
+	case len(ways) == 0:
+		return ""
+	case len(ways) > 1:
+		return "Signed over the body, or by our own scheme"
+	}
+	return "Signed by our own scheme"
+}
+
+func (r *reader) answer(status string, n node) Answer {
+	n, _ = r.follow(n)
+	a := Answer{Status: status, About: n.text("description"), Refused: n.at("headers", "X-Error-Code").exists()}
+	for _, h := range n.at("headers").members() {
+		header, _ := r.follow(h.value)
+		a.Headers = append(a.Headers, Field{
+			Name: h.name, In: "header", Type: r.typeOf(header.at("schema")), About: header.text("description"), Required: header.text("required") == "true",
+		})
+	}
+	for _, content := range n.at("content").members() {
+		a.Type, a.Sample = r.typeOf(content.value.at("schema")), content.value.at("example").sample()
+		break // others are the same in another form
+	}
+	return a
+}
+
+// refusals are the shared answers that carry a code, by their status.
+func (r *reader) refusals(d *Document) {
+	for _, answer := range r.root.at("components", "responses").members() {
+		codes := answer.value.at("headers", "X-Error-Code", "schema")
+		if !codes.exists() {
+			continue
+		}
+		refusal := Refusal{Status: answer.value.text("x-status"), About: answer.value.text("description")}
+		codes, _ = r.follow(codes)
+		for _, one := range codes.at("oneOf").items() {
+			refusal.Codes = append(refusal.Codes, Code{Name: one.text("const"), About: one.text("description")})
+		}
+		d.Errors = append(d.Errors, refusal)
+	}
+}
+
+// objects are the schemas with members, apart from those of requests, which stand
+// beside their operation.
+func (r *reader) objects(d *Document) {
+	for _, schema := range r.root.at("components", "schemas").members() {
+		if schema.value.at("properties").exists() && !strings.HasSuffix(schema.name, request) {
+			d.Objects = append(d.Objects, *r.object(schema.value))
+			d.Objects[len(d.Objects)-1].Name = schema.name
+		}
+	}
+}

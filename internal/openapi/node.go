@@ -1,0 +1,133 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// node is a place in a document.
+type node struct{ *yaml.Node }
+
+// member is a name and what it stands for.
+type member struct {
+	name  string
+	value node
+}
+
+func (n node) exists() bool { return n.Node != nil }
+
+// real is the node that an alias stands for.
+func (n node) real() node {
+	for n.exists() && n.Kind == yaml.AliasNode {
+		n = node{n.Alias}
+	}
+	return n
+}
+
+// members are the names and values of an object, in the document's order.
+func (n node) members() []member {
+	n = n.real()
+	if !n.exists() || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	var list []member
+	for i := 0; i < len(n.Content); i += 2 {
+		list = append(list, member{n.Content[i].Value, node{n.Content[i+1]}.real()})
+	}
+	return list
+}
+
+// items are those of a list.
+func (n node) items() []node {
+	n = n.real()
+	if !n.exists() || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var list []node
+	for _, item := range n.Content {
+		list = append(list, node{item}.real())
+	}
+	return list
+}
+
+// at goes down by names; what is not there does not exist.
+func (n node) at(names ...string) node {
+	for _, name := range names {
+		var found node
+		for _, m := range n.members() {
+			if m.name == name {
+				found = m.value
+			}
+		}
+		n = found
+	}
+	return n
+}
+
+// text is a member's text, without the line feed that ends a block; "" when there
+// is none.
+func (n node) text(name string) string {
+	if n = n.at(name); n.exists() {
+		return strings.TrimSpace(n.Value)
+	}
+	return ""
+}
+
+// json adds a node in JSON to a text. Numbers stay as they are written.
+func (n node) json(b []byte) []byte {
+	switch n = n.real(); n.Kind {
+	case yaml.MappingNode:
+		for i, m := range n.members() {
+			b = append(append(b, "{,"[min(i, 1)]), quoted(m.name)...)
+			b = m.value.json(append(b, ':'))
+		}
+		if len(n.Content) == 0 {
+			b = append(b, '{')
+		}
+		return append(b, '}')
+	case yaml.SequenceNode:
+		b = append(b, '[')
+		for i, item := range n.items() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.json(b)
+		}
+		return append(b, ']')
+	}
+	if n.ShortTag() == "!!str" {
+		return append(b, quoted(n.Value)...)
+	}
+	return append(b, n.Value...)
+}
+
+func quoted(text string) []byte {
+	b, _ := json.Marshal(text) // a text always encodes
+	return b
+}
+
+// sample is an example in JSON as people read it; "" when there is none.
+func (n node) sample() string {
+	if !n.exists() {
+		return ""
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, n.json(nil), "", "  "); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// follow goes to where a reference leads, and tells the name there; what is no
+// reference is returned as it is.
+func (r *reader) follow(n node) (to node, name string) {
+	reference := n.text("$ref")
+	if reference == "" {
+		return n, ""
+	}
+	parts := strings.Split(strings.TrimPrefix(reference, "#/"), "/")
+	return r.root.at(parts...), parts[len(parts)-1]
+}

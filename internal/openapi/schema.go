@@ -1,0 +1,93 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+)
+
+// object reads a schema with members. It has a name when it was referred to.
+func (r *reader) object(schema node) *Object {
+	schema, name := r.follow(schema)
+	o := &Object{Name: name, About: schema.text("description")}
+	var required []string
+	for _, n := range schema.at("required").items() {
+		required = append(required, n.Value)
+	}
+	for _, m := range schema.at("properties").members() {
+		o.Fields = append(o.Fields, Field{
+			Name: m.name, Type: r.typeOf(m.value), About: r.about(m.value, m.value), Required: slices.Contains(required, m.name),
+		})
+	}
+	return o
+}
+
+// about is what a place says of its value, or what the value's schema says, and
+// what the value is when it is absent.
+func (r *reader) about(place, schema node) string {
+	text := place.text("description")
+	if text == "" {
+		to, _ := r.follow(schema)
+		text = to.text("description")
+	}
+	if absent := schema.at("default"); absent.exists() {
+		text += " `" + absent.Value + "` when absent."
+	}
+	return text
+}
+
+// plain are the words for the types of JSON.
+var plain = map[string]string{
+	"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "object", "null": "null",
+}
+
+// typeOf says in words what a value may be.
+func (r *reader) typeOf(schema node) Type {
+	schema, name := r.follow(schema)
+	switch {
+	case schema.at("properties").exists():
+		return Type{Object: name}
+	case schema.at("oneOf").exists():
+		var words []string
+		for _, one := range schema.at("oneOf").items() {
+			words = append(words, r.typeOf(one).Words)
+		}
+		if words[0] == "" { // constants
+			return Type{Words: "text"}
+		}
+		return Type{Words: strings.Join(words, " or ")}
+	case name == "Decimal":
+		return Type{Words: "decimal text"}
+	case strings.HasPrefix(name, "Time"):
+		return Type{Words: "time"}
+	}
+	words := r.words(schema)
+	if words == "array" {
+		of := r.typeOf(schema.at("items"))
+		return Type{Words: strings.TrimSpace("list of " + of.Words), Object: of.Object}
+	}
+	return Type{Words: words}
+}
+
+// words is a schema's type, which may be absent, and its choice.
+func (r *reader) words(schema node) string {
+	name := schema.text("type")
+	for _, one := range schema.at("type").items() {
+		if one.Value != "null" || name == "" {
+			name = one.Value
+			break
+		}
+	}
+	var choice []string
+	for _, one := range schema.at("enum").items() {
+		if one.Value != "" {
+			choice = append(choice, one.Value)
+		}
+	}
+	if choice != nil {
+		return strings.Join(choice, ", ")
+	}
+	if word, known := plain[name]; known {
+		return word
+	}
+	return name
+}

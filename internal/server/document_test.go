@@ -1,0 +1,463 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/server"
+)
+
+// pages is the tag of what the API's server does not serve.
+const pages = "Pages"
+
+// contract is the document as the tests hold answers against it.
+type contract struct {
+	document *openapi3.T
+	router   routers.Router
+}
+
+var readContract = sync.OnceValues(func() (*contract, error) {
+	document, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		return nil, err
+	}
+	if err := document.Validate(context.Background()); err != nil {
+		return nil, err
+	}
+	for _, schema := range document.Components.Schemas {
+		shut(schema.Value)
+	}
+	router, err := gorillamux.NewRouter(document)
+	return &contract{document, router}, err
+})
+
+func theContract(t testing.TB) *contract {
+	t.Helper()
+	c, err := readContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// shut has an object be refused for a field that the document does not name: an
+// answer may grow, but not without the document.
+func shut(s *openapi3.Schema) {
+	no := false
+	if len(s.Properties) > 0 && s.AdditionalProperties.Schema == nil {
+		s.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
+	}
+}
+
+// documented holds every answer of a handler against the document, and every
+// request that it takes.
+func documented(t testing.TB, basePath string, next http.Handler) http.Handler {
+	c := theContract(t)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var sent bytes.Buffer
+		original := *r
+		if r.Body != nil {
+			original.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.TeeReader(r.Body, &sent), r.Body}
+		}
+		told := &recording{ResponseWriter: w}
+		next.ServeHTTP(told, &original)
+		asked := r.Clone(context.Background())
+		asked.URL.Path = strings.TrimPrefix(slashes.ReplaceAllString(r.URL.Path, "/"), basePath)
+		asked.URL.RawPath, asked.Host, asked.URL.Host, asked.URL.Scheme = "", "", "", ""
+		asked.Body = io.NopCloser(&sent)
+		if err := c.check(asked, told); err != nil {
+			t.Errorf("%s %s answered %d, which is not as documented: %v\n%s", r.Method, r.URL, told.status, err, told.body.String())
+		}
+	})
+}
+
+var slashes = regexp.MustCompile(`//+`)
+
+// recording is an answer that is kept while it is written.
+type recording struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recording) WriteHeader(status int) {
+	if r.status == 0 && status >= 200 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recording) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	r.body.Write(b)
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets deadlines through. See http.ResponseController.
+func (r *recording) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// encodeDocumented encodes an event and holds its body against the document.
+func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte {
+	event := theContract(t).document.Components.Schemas["Event"].Value
+	return func(inv *invoice.Invoice, e invoice.Event) []byte {
+		body := server.EncodeEvent(inv, e)
+		var value any
+		if err := json.Unmarshal(body, &value); err != nil {
+			t.Errorf("event: %v", err)
+		}
+		if err := event.VisitJSON(value, openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("event is not as documented: %v\n%s", err, body)
+		}
+		return body
+	}
+}
+
+// check holds an answer against the document, and the request too when it was
+// taken.
+func (c *contract) check(r *http.Request, told *recording) error {
+	if told.status == 0 {
+		return nil // nothing was answered
+	}
+	head := r.Method == http.MethodHead
+	if head {
+		r.Method = http.MethodGet // HEAD is answered as GET is
+	}
+	route, parameters, err := c.router.FindRoute(r)
+	if err != nil || slices.Contains(route.Operation.Tags, pages) {
+		route, parameters = c.nowhere(r.Method), nil
+	}
+	options := &openapi3filter.Options{
+		IncludeResponseStatus: true, ExcludeResponseBody: head, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+	}
+	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: parameters, Route: route, Options: options}
+	if route.Operation.OperationID != "" && told.status < 300 {
+		if err := openapi3filter.ValidateRequest(context.Background(), input); err != nil {
+			return fmt.Errorf("request: %w", err)
+		}
+	}
+	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: told.status, Header: told.Header(), Options: options,
+		Body: io.NopCloser(bytes.NewReader(told.body.Bytes())),
+	})
+}
+
+// nowhere is the route of what no path, or no operation, is for.
+func (c *contract) nowhere(method string) *routers.Route {
+	shared := c.document.Components.Responses
+	if method == http.MethodOptions {
+		answers := openapi3.NewResponses(openapi3.WithStatus(http.StatusNoContent, shared["Methods"]), openapi3.WithStatus(http.StatusNotFound, shared["NotFound"]))
+		return &routers.Route{Spec: c.document, Operation: &openapi3.Operation{Responses: answers}}
+	}
+	answers := openapi3.NewResponses(
+		openapi3.WithStatus(http.StatusNotFound, shared["NotFound"]),
+		openapi3.WithStatus(http.StatusMethodNotAllowed, shared["MethodNotAllowed"]),
+	)
+	return &routers.Route{Spec: c.document, Operation: &openapi3.Operation{Responses: answers}}
+}
+
+// operations are those of the document that the API's server serves, as "GET /path".
+func (c *contract) operations() map[string]*openapi3.Operation {
+	all := map[string]*openapi3.Operation{}
+	for path, item := range c.document.Paths.Map() {
+		for method, o := range item.Operations() {
+			if !slices.Contains(o.Tags, pages) {
+				all[method+" "+path] = o
+			}
+		}
+	}
+	return all
+}
+
+func sorted[V any](m map[string]V) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+var parameterOf = regexp.MustCompile(`:(\w+)`)
+
+// Every route of the server is in the document, and every path of the document
+// has a route.
+func TestDocument_has_every_route(t *testing.T) {
+	t.Parallel()
+	got, heads := map[string]bool{}, map[string]bool{}
+	for _, r := range server.Routes() {
+		path := parameterOf.ReplaceAllString(r.Path, "{$1}")
+		switch r.Method {
+		case http.MethodHead:
+			heads["GET "+path] = true
+		default:
+			got[r.Method+" "+path] = true
+		}
+	}
+	if diff := cmp.Diff(sorted(got), sorted(theContract(t).operations())); diff != "" {
+		t.Errorf("routes (-) and document (+):\n%s", diff)
+	}
+	for route := range got {
+		if strings.HasPrefix(route, "GET ") != heads[route] {
+			t.Errorf("%s has no HEAD beside it", route)
+		}
+	}
+}
+
+// What the document says of scopes is what the server asks for.
+func TestDocument_scopes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	for name, o := range theContract(t).operations() {
+		method, path, _ := strings.Cut(name, " ")
+		said, signed := o.Extensions["x-scopes"].([]any)
+		if open := o.Security != nil && len(*o.Security) == 0; open == signed {
+			t.Errorf("%s needs scopes and no key, or a key and no scopes", name)
+		}
+		if !signed {
+			continue
+		}
+		for _, scope := range []string{"create", "read", "page", "admin"} {
+			resp := l.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
+			may := resp.Header.Get(api.HeaderErrorCode) != "key_may_not"
+			if want := slices.Contains(said, any(scope)); may != want {
+				t.Errorf("%s with a key of scope %s: let in %v, the document says %v", name, scope, may, want)
+			}
+		}
+	}
+}
+
+// codes are those of the document, by the schemas that hold them.
+func (c *contract) codes() map[string]bool {
+	all := map[string]bool{}
+	for name, schema := range c.document.Components.Schemas {
+		if strings.HasSuffix(name, "Code") {
+			for _, one := range schema.Value.OneOf {
+				all[fmt.Sprint(one.Value.Const)] = true
+			}
+		}
+	}
+	return all
+}
+
+// Every code that the source can put into X-Error-Code is in the document, and
+// the document has no other.
+func TestDocument_has_every_error_code(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff(sorted(sourceCodes(t)), sorted(theContract(t).codes())); diff != "" {
+		t.Errorf("source (-) and document (+):\n%s", diff)
+	}
+}
+
+// finder finds codes in the source.
+type finder struct {
+	constants map[string]string // of package api
+	found     map[string]bool
+}
+
+// sourceCodes finds every code in the source: those written out, those that are
+// constants, and those made of the names of fields and parameters.
+func sourceCodes(t *testing.T) map[string]bool {
+	t.Helper()
+	f := finder{constants: map[string]string{}, found: map[string]bool{}}
+	inspect(t, "../api/*.go", f.constant)
+	inspect(t, "*.go", f.code)
+	return f.found
+}
+
+// inspect shows every place of some files that are no tests.
+func inspect(t *testing.T, pattern string, see func(ast.Node)) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			see(n)
+			return true
+		})
+	}
+}
+
+// constant notes a constant that is a text.
+func (f finder) constant(n ast.Node) {
+	if spec, ok := n.(*ast.ValueSpec); ok {
+		for i, value := range spec.Values {
+			if text, ok := value.(*ast.BasicLit); ok {
+				f.constants[spec.Names[i].Name], _ = strconv.Unquote(text.Value)
+			}
+		}
+	}
+}
+
+// code notes the codes that a place makes.
+func (f finder) code(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.KeyValueExpr:
+		if named(n.Key, "code") {
+			f.note("", n.Value)
+		}
+	case *ast.CallExpr:
+		switch name, _ := n.Fun.(*ast.Ident); {
+		case name == nil:
+		case name.Name == "badRequest":
+			f.note("", n.Args[0])
+		case name.Name == "invalid":
+			f.note("invalid_", n.Args[0])
+		case name.Name == "count":
+			f.note("invalid_", n.Args[1])
+		}
+	case *ast.CompositeLit:
+		if of, ok := n.Type.(*ast.MapType); ok && (named(of.Value, "field") || named(of.Value, "parameter")) {
+			for _, e := range n.Elts {
+				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // which refuses nothing
+					f.note("invalid_", pair.Key)
+				}
+			}
+		}
+	case *ast.IndexExpr:
+		if named(n.X, "parameters") {
+			f.note("invalid_", n.Index)
+		}
+	}
+}
+
+// note keeps a text that is written out or a constant; others are made of such.
+func (f finder) note(before string, e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if word, err := strconv.Unquote(e.Value); err == nil && e.Kind == gotoken.STRING {
+			f.found[before+word] = true
+		}
+	case *ast.SelectorExpr:
+		if word := f.constants[e.Sel.Name]; named(e.X, "api") && word != "" {
+			f.found[before+word] = true
+		}
+	}
+}
+
+func named(e ast.Expr, name string) bool {
+	i, ok := e.(*ast.Ident)
+	return ok && i.Name == name
+}
+
+// The words that the document lists are those that the program knows.
+func TestDocument_has_every_word(t *testing.T) {
+	t.Parallel()
+	schemas := theContract(t).document.Components.Schemas
+	types := texts(invoice.EventTypes)
+	for name, want := range map[string][]string{
+		"InvoiceEventType": types,
+		"EventType":        append(slices.Clone(types), merchant.EventTest),
+		"DeliveryState":    texts(merchant.DeliveryStates),
+		"Status":           {api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined},
+		"Exception": {
+			api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced, api.ExceptionReorged,
+			api.ExceptionWrongAsset, api.ExceptionDelayed,
+		},
+	} {
+		if diff := cmp.Diff(want, words(schemas[name].Value)); diff != "" {
+			t.Errorf("%s (-program +document):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff(api.SimulateActions, words(schemas["SimulateRequest"].Value.Properties["action"].Value)); diff != "" {
+		t.Errorf("actions (-program +document):\n%s", diff)
+	}
+}
+
+func texts[T ~string](list []T) []string {
+	var all []string
+	for _, v := range list {
+		all = append(all, string(v))
+	}
+	return all
+}
+
+func words(s *openapi3.Schema) []string {
+	var all []string
+	for _, v := range s.Enum {
+		all = append(all, v.(string))
+	}
+	return all
+}
+
+// What holds answers against the document finds what is wrong with them.
+func TestDocument_is_not_passed_by_wrong_answers(t *testing.T) {
+	t.Parallel()
+	c := theContract(t)
+	const invoice = `{"foreign_id":"inv00000000000000000000000000001","status":"created","expired_at":"2026-11-27T12:15:32.782Z","client_amount":1,"client_currency":"EUR",` +
+		`"addresses":[{"address":"a","expected_amount":1,"crypto_currency":"BTC","rate_usd":1,"rate_eur":1}]}`
+	const refusal = `{"statusCode":404,"error":"Not Found","message":"There is no such invoice"}`
+	tests := map[string]struct {
+		status  int
+		headers string
+		body    string
+		passes  bool
+	}{
+		"an invoice":             {200, "Location ETag", invoice, true},
+		"a field more":           {200, "Location ETag", strings.Replace(invoice, "{", `{"paid_at":null,`, 1), false},
+		"a field more, below":    {200, "Location ETag", strings.Replace(invoice, `{"address"`, `{"network":"x","address"`, 1), false},
+		"a field less":           {200, "Location ETag", strings.Replace(invoice, `"status":"created",`, "", 1), false},
+		"an unknown status word": {200, "Location ETag", strings.Replace(invoice, "created", "new", 1), false},
+		"an amount as text":      {200, "Location ETag", strings.Replace(invoice, `"client_amount":1`, `"client_amount":"1"`, 1), false},
+		"two fractional digits":  {200, "Location ETag", strings.Replace(invoice, "782Z", "78Z", 1), false},
+		"no tag":                 {200, "Location", invoice, false},
+		"an error":               {404, "X-Error-Code=invoice_not_found", refusal, true},
+		"a code of another":      {404, "X-Error-Code=bad_key_header", refusal, false},
+		"no code":                {404, "", refusal, false},
+		"an error of two fields": {404, "X-Error-Code=invoice_not_found", `{"statusCode":404,"error":"Not Found"}`, false},
+		"a status not listed":    {402, "X-Error-Code=invoice_not_found", refusal, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told := &recording{ResponseWriter: httptest.NewRecorder(), status: test.status}
+			told.Header().Set("Content-Type", "application/json")
+			for _, header := range strings.Fields(test.headers) {
+				name, value, _ := strings.Cut(header, "=")
+				told.Header().Set(name, value)
+			}
+			told.body.WriteString(test.body)
+			err := c.check(httptest.NewRequest("GET", "/api/v2/invoice/status?id=inv1", nil), told)
+			if passes := err == nil; passes != test.passes {
+				t.Errorf("passes %v, want %v: %v", passes, test.passes, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package webhook_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"chequer/internal/api"
+)
+
+var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
+	document, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		return nil, err
+	}
+	return document.Webhooks["event"].Post, nil
+})
+
+// asDocumented holds the headers of a callback against the document: all that it
+// names are there, and no others of ours. What the body holds is the server's
+// to test.
+func asDocumented(t testing.TB, h http.Header) {
+	o, err := callback()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	named := map[string]bool{}
+	for _, p := range o.Parameters {
+		name := http.CanonicalHeaderKey(p.Value.Name)
+		named[name] = true
+		if err := p.Value.Schema.Value.VisitJSON(h.Get(name), openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("%s is not as documented: %v", name, err)
+		}
+	}
+	for name := range h {
+		if strings.HasPrefix(name, "X-") && !named[name] {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+	if kind := h.Get("Content-Type"); o.RequestBody.Value.Content[kind] == nil {
+		t.Errorf("%s is not the documented kind", kind)
+	}
+}

@@ -1,0 +1,79 @@
+package web
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/openapi"
+	"chequer/static"
+	"chequer/views"
+)
+
+// readDocument reads the API's document when it is first asked for.
+var readDocument = sync.OnceValues(func() (*openapi.Document, error) { return openapi.Read(api.Document) })
+
+// documentJSON is the same document for programs that read no YAML.
+var documentJSON = sync.OnceValues(func() ([]byte, error) { return openapi.JSON(api.Document) })
+
+// docs is GET docs: the page of the API.
+func (h *Handler) docs(c echo.Context) error {
+	document, err := readDocument()
+	if err != nil {
+		return err
+	}
+	programs, err := examples()
+	if err != nil {
+		return err
+	}
+	page := h.page(document.Title + " API")
+	page.Style = h.path(static.Path("docs.css"))
+	return render(c, http.StatusOK, views.DocsPage(views.Docs{
+		Page: page, Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
+	}))
+}
+
+// openapiYAML and openapiJSON are the document itself.
+func (h *Handler) openapiYAML(c echo.Context) error {
+	return c.Blob(http.StatusOK, "application/yaml", api.Document)
+}
+
+func (h *Handler) openapiJSON(c echo.Context) error {
+	body, err := documentJSON()
+	if err != nil {
+		return err
+	}
+	return c.JSONBlob(http.StatusOK, body)
+}
+
+// languages are those of the examples, by the ends of their files' names, in the
+// order of the tabs.
+var languages = []struct{ end, name string }{
+	{".sh", "curl"}, {".go", "Go"}, {".mjs", "Node"}, {".py", "Python"}, {".php", "PHP"},
+}
+
+// examples are the programs of every folder.
+var examples = sync.OnceValues(func() (map[string][]views.Example, error) {
+	all := map[string][]views.Example{}
+	for _, l := range languages {
+		files, err := fs.Glob(api.Examples, "examples/*/*"+l.end)
+		if err != nil {
+			return nil, fmt.Errorf("examples: %w", err)
+		}
+		for _, file := range files {
+			text, err := fs.ReadFile(api.Examples, file)
+			if err != nil {
+				return nil, fmt.Errorf("examples: %w", err)
+			}
+			of := path.Base(path.Dir(file))
+			all[of] = append(all[of], views.Example{Language: l.name, File: path.Base(file), Text: strings.TrimSpace(string(text))})
+		}
+	}
+	return all, nil
+})
