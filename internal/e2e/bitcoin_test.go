@@ -67,18 +67,35 @@ func withPassword(n *bitcointest.Node) string {
 // a key for its API.
 func shopOn(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Key) {
 	t.Helper()
-	listen := freePort(t)
-	p := &process{t: t, url: "http://" + listen, environ: append(append(os.Environ(),
-		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord",
-		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,EUR-USD=1.08"), c.settings(n)...)}
-	p.run(append([]string{"wallet", "add"}, c.wallet...)...)
-	var key merchant.Key
-	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
-		t.Fatal(err)
-	}
+	return shopIn(t, t.TempDir(), c, n)
+}
+
+// shopIn is shopOn in a folder.
+func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process, merchant.Key) {
+	t.Helper()
+	p := programIn(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
+	key := p.sells(c)
 	p.serve()
 	p.scanned()
 	return p, key
+}
+
+// programIn is the whole program with its data in a folder.
+func programIn(t *testing.T, folder string, settings ...string) *process {
+	t.Helper()
+	listen := freePort(t)
+	return &process{t: t, url: "http://" + listen, environ: append(append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,EUR-USD=1.08"), settings...)}
+}
+
+// sells adds a wallet for a coin and a key for the API.
+func (p *process) sells(c coin) (key merchant.Key) {
+	p.t.Helper()
+	p.run(append([]string{"wallet", "add"}, c.wallet...)...)
+	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
+		p.t.Fatal(err)
+	}
+	return key
 }
 
 // health is what /readyz says of the network that is watched.
@@ -271,6 +288,51 @@ func TestRealCoinsTakenBack(t *testing.T) {
 			n.Mine(t, tx)
 			n.MineBlocks(t, 3)
 			s.status(id, api.StatusPaid, patience)
+		})
+	}
+}
+
+// TestRealCoinsOlderThanTheInvoice finds money at the address of the first invoice,
+// as after an installation anew with the same key, when the block that was the newest
+// as the invoice was made leaves the chain.
+func TestRealCoinsOlderThanTheInvoice(t *testing.T) {
+	t.Parallel()
+	c := coins[1]
+	account, err := keys.Parse(tpub, keys.BTC, keys.Regtest, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, script, err := account.Address(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, above := range map[string]int{"in_that_block": 0, "in_one_before": 5} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := c.start(t)
+			tx := n.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("0.0002", money.BTC)})
+			n.Mine(t, tx)
+			n.MineBlocks(t, above)
+			p, key := shopOn(t, c, n)
+			s := newShop(t, p.url, key)
+			id := s.order()
+			old := func() bool {
+				r := s.invoice(id)
+				return r.Status == api.StatusCreated && len(r.Payments) == 1 && r.Payments[0].State == "old"
+			}
+			until(t, patience, "what was there is told apart", old)
+			if above == 0 {
+				n.Fork(t, 1, tx)
+			} else {
+				n.Fork(t, 1)
+			}
+			tip := n.Tip(t).Height
+			until(t, patience, "the fork is scanned", func() bool { h, _ := p.health(); return h.Tip == tip })
+			n.MineBlocks(t, 2)
+			until(t, patience, "more is scanned", func() bool { h, _ := p.health(); return h.Tip == tip+2 })
+			if !old() {
+				t.Errorf("the invoice is told as %+v, want that the money is older", s.invoice(id))
+			}
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/app"
+	"chequer/internal/chain/bitcoin/bitcointest"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/storagetest"
@@ -84,6 +85,46 @@ func TestTwoProgramsShareADatabase(t *testing.T) {
 	if got := read(t, other.url+"/invoice/"+orphan, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
 		t.Errorf("the page says %q", got)
 	}
+}
+
+// TestTwoProgramsInOneFolder kills the one that looks, which comes back at once: what
+// only one may have is not left to the one that does not lead.
+func TestTwoProgramsInOneFolder(t *testing.T) {
+	t.Parallel()
+	c, folder := coins[0], t.TempDir()
+	n := c.start(t)
+	leader, key := shopIn(t, folder, c, n)
+	other := programIn(t, folder, c.settings(n)...)
+	other.serve()
+	leader.kill()
+	leader.serve()
+	s := newShop(t, other.url, key)
+	id := s.order()
+	r := s.invoice(id)
+	n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
+	s.status(id, api.StatusPaid, patience)
+}
+
+// TestLeaderWithoutNode lets the node die of the program that looks, while another
+// one has a node that lives.
+func TestLeaderWithoutNode(t *testing.T) {
+	t.Parallel()
+	c := coins[1]
+	one := c.start(t)
+	two := bitcointest.Btcd(t, bitcointest.TLS(), bitcointest.Peer(one))
+	shared := []string{"CHEQUER_DATABASE_URL=" + storagetest.Postgres(t), "CHEQUER_MASTER_KEY=" + masterKey}
+	leader := programIn(t, t.TempDir(), append(c.settings(one), shared...)...)
+	other := programIn(t, t.TempDir(), append(c.settings(two), shared...)...)
+	key := leader.sells(c)
+	leader.serve()
+	leader.scanned()
+	other.serve()
+	s := newShop(t, other.url, key)
+	id := s.order()
+	r := s.invoice(id)
+	one.Kill(t)
+	two.Mine(t, c.pay(t, two, r, r.PaymentMethods[0].DueAmount))
+	s.status(id, api.StatusPaid, patience)
 }
 
 // inForce is within what time a command changes a running server.

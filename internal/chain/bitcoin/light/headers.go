@@ -82,9 +82,12 @@ func (c *Client) renew(ctx context.Context) error {
 // startHeaders starts neutrino, which reads headers, filters and blocks.
 func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.ChainService, error) {
 	headers, err := c.newHeaders(ctx, d)
+	if err == nil {
+		err = sound(headers)
+	}
 	if err != nil {
-		// neutrino does not sync its files of headers, and a program that is killed
-		// may leave them shorter than its index says.
+		// neutrino does not sync its files of headers, and a power cut may leave them
+		// shorter than its index says, or end them with zeroes.
 		c.config.Log.Warn("light client fetches its headers anew", "error", err)
 		if err := c.forgetHeaders(d); err != nil {
 			return nil, c.unreadable(err)
@@ -94,6 +97,24 @@ func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.Chain
 		}
 	}
 	return headers, headers.Start(ctx)
+}
+
+// sound fails when the last headers are not those of the index: neutrino compares
+// how many there are only.
+func sound(headers *neutrino.ChainService) error {
+	last, height, err := headers.BlockHeaders.ChainTip()
+	if err != nil {
+		return err
+	}
+	hash := last.BlockHash()
+	if known, err := headers.BlockHeaders.HeightFromHash(&hash); err != nil || known != height {
+		return fmt.Errorf("the last header is not that of block %d", height)
+	}
+	filter, height, err := headers.RegFilterHeaders.ChainTip()
+	if err == nil && *filter == (chainhash.Hash{}) {
+		err = fmt.Errorf("the filter header of block %d is empty", height)
+	}
+	return err
 }
 
 // forgetHeaders drops everything that can be fetched again.

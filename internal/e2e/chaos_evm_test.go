@@ -1,0 +1,320 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/money"
+)
+
+// badNode is an operator of a network who is bad in one way at a time, "" in none.
+type badNode struct {
+	real string // the address of a true node
+
+	mu    sync.Mutex
+	way   string
+	wants []string // addresses to which it makes payments up
+}
+
+// ways are those in which a node can be bad.
+var ways = []string{"fails", "nonsense", "busy", "slow", "cut", "hides logs", "hides receipts", "other chain", "null", "half", "makes up", "makes up"}
+
+func (b *badNode) set(change func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change()
+}
+
+// ServeHTTP implements http.Handler.
+func (b *badNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var way string
+	b.set(func() { way = b.way })
+	body, _ := io.ReadAll(r.Body)
+	switch way {
+	case "fails":
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	case "nonsense":
+		fmt.Fprint(w, `<html>{"jsonrpc"`)
+		return
+	case "busy":
+		w.Header().Set("Retry-After", "2")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	case "slow":
+		time.Sleep(3 * time.Second)
+	case "cut":
+		panic(http.ErrAbortHandler)
+	}
+	truth, err := http.Post(b.real, "application/json", bytes.NewReader(body))
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer truth.Body.Close()
+	text, _ := io.ReadAll(truth.Body)
+	_, _ = w.Write(b.twist(way, body, text))
+}
+
+// twist changes the answers to calls. What is not a batch is made one for that.
+func (b *badNode) twist(way string, body, text []byte) []byte {
+	var calls []struct {
+		ID     json.RawMessage
+		Method string
+	}
+	var answers []map[string]json.RawMessage
+	batch := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	if !batch {
+		body, text = slicesOf(body), slicesOf(text)
+	}
+	if json.Unmarshal(body, &calls) != nil || json.Unmarshal(text, &answers) != nil {
+		return text
+	}
+	methods := map[string]string{}
+	for _, c := range calls {
+		methods[string(c.ID)] = c.Method
+	}
+	for _, a := range answers {
+		if result, changed := b.lie(way, methods[string(a["id"])], a["result"]); changed {
+			a["result"] = result
+		}
+	}
+	if !batch {
+		text, _ = json.Marshal(answers[0])
+		return text
+	}
+	text, _ = json.Marshal(answers)
+	return text
+}
+
+func slicesOf(one []byte) []byte { return fmt.Appendf(nil, "[%s]", one) }
+
+// lie is what a node says in place of a true result.
+func (b *badNode) lie(way, method string, result json.RawMessage) (lie json.RawMessage, changed bool) {
+	logs := method == "eth_getLogs"
+	switch {
+	case way == "null", way == "hides receipts" && method == "eth_getTransactionReceipt":
+		return json.RawMessage("null"), true
+	case way == "hides logs" && logs:
+		return json.RawMessage("[]"), true
+	case way == "other chain" && method == "eth_chainId":
+		return json.RawMessage(`"0x1"`), true
+	case way == "half" && logs:
+		list := []json.RawMessage{}
+		_ = json.Unmarshal(result, &list)
+		lie, _ = json.Marshal(list[:len(list)/2])
+		return lie, true
+	case way == "makes up" && logs:
+		return b.makeUp(result), true
+	}
+	return nil, false
+}
+
+// makeUp adds payments to invoices to true logs: in the place of true ones or beside.
+func (b *badNode) makeUp(result json.RawMessage) (lie json.RawMessage) {
+	var wants []string
+	b.set(func() { wants = b.wants })
+	list := []map[string]any{}
+	_ = json.Unmarshal(result, &list)
+	for i, log := range list {
+		topics, _ := log["topics"].([]any)
+		if len(topics) != 3 || len(wants) == 0 {
+			continue
+		}
+		made := map[string]any{}
+		for word, value := range log {
+			made[word] = value
+		}
+		made["topics"] = []any{topics[0], topics[1], "0x" + strings.Repeat("0", 24) + strings.TrimPrefix(wants[i%len(wants)], "0x")}
+		made["data"] = fmt.Sprintf("0x%064x", 50_000_000)
+		if i%2 == 0 {
+			made["logIndex"] = "0x63"
+		}
+		list = append(list, made)
+	}
+	lie, _ = json.Marshal(list)
+	return lie
+}
+
+// tokenChaos is a program that is killed now and then, in front of three operators
+// of which one is bad.
+type tokenChaos struct {
+	*tokenShop
+	t      *testing.T
+	random *rand.Rand
+	nodes  [3]*badNode
+	up     bool
+	orders []string          // identifiers of invoices
+	owners map[string]string // invoices by address
+	made   []string          // transactions that no block has
+	sent   int
+	did    []string
+}
+
+// TestChaosOfTokens pays, mines, reorganises, kills and lies by chance. When all has
+// settled each invoice must tell what the best chain does.
+func TestChaosOfTokens(t *testing.T) {
+	t.Parallel()
+	x := &tokenChaos{t: t, random: chance(t), up: true, owners: map[string]string{}}
+	x.tokenShop = openTokenShop(t,
+		func(*tokenShop) string { return "CHEQUER_RATE_LIMIT=off" },
+		func(s *tokenShop) string {
+			for i := range x.nodes {
+				x.nodes[i] = &badNode{real: s.base.RPC}
+			}
+			return fmt.Sprintf("CHEQUER_BASE_RPC=one=%s,two=%s,three=%s", served(t, x.nodes[0]), served(t, x.nodes[1]), served(t, x.nodes[2]))
+		})
+	defer func() {
+		if t.Failed() {
+			t.Logf("what was done: %v", x.did)
+		}
+	}()
+	for range 4 {
+		x.order()
+	}
+	for end := time.Now().Add(chaosFor); time.Now().Before(end) && x.sent < 170; {
+		x.act()
+	}
+	if !x.up {
+		x.serve()
+	}
+	x.base.Mine(t, x.made...)
+	mine(t, x.base, 40)
+	tip := x.base.Height(t)
+	until(t, 2*patience, "all is scanned", func() bool { return x.tip("base") == tip })
+	transfers := 0
+	for id, want := range x.onChain() {
+		sum := new(big.Int)
+		for _, units := range want {
+			sum.Add(sum, units)
+		}
+		judge(t, x.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
+		transfers += len(want)
+	}
+	t.Logf("%d things done, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
+}
+
+func served(t *testing.T, h http.Handler) (url string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func (x *tokenChaos) order() {
+	id, due := x.euros()
+	x.orders = append(x.orders, id)
+	x.owners[due.Script] = id
+	for _, b := range x.nodes {
+		b.set(func() { b.wants = append(b.wants[:len(b.wants):len(b.wants)], due.Script) })
+	}
+}
+
+// part pays any invoice an amount.
+func (x *tokenChaos) part(amount string) chaintest.Output {
+	id := x.orders[x.random.IntN(len(x.orders))]
+	for script, owner := range x.owners {
+		if owner == id {
+			return chaintest.Output{Script: script, Amount: money.MustParse(amount, money.Currency{Code: "EURC", Decimals: 6})}
+		}
+	}
+	panic("an invoice without an address")
+}
+
+// act does one thing.
+func (x *tokenChaos) act() {
+	t, n, random := x.t, x.base, x.random
+	action := random.IntN(15)
+	x.did = append(x.did, fmt.Sprint(action))
+	switch action {
+	case 0, 1:
+		x.made = append(x.made, n.Send(t, x.part([]string{"12.5", "5", "7.5", "0.000001"}[random.IntN(4)])))
+		x.sent++
+	case 2:
+		x.made = append(x.made, n.Send(t, x.part("5"), x.part("7.5"), x.part("5"), x.part("0")))
+		x.sent++
+	case 3, 4, 5, 6:
+		n.Mine(t, x.made...)
+		x.made = nil
+	case 7:
+		mine(t, n, 1+random.IntN(8))
+	case 8:
+		x.reorganise([]int{1, 3, 6, 20}[random.IntN(4)])
+	case 9, 10:
+		for _, b := range x.nodes {
+			b.set(func() { b.way = "" })
+		}
+		b, way := x.nodes[random.IntN(len(x.nodes))], ways[random.IntN(len(ways))]
+		b.set(func() { b.way = way })
+		x.did = append(x.did, way)
+	case 11:
+		if x.up && random.IntN(2) == 0 {
+			x.kill()
+			x.up = false
+		}
+	case 12:
+		if !x.up {
+			x.serve()
+			x.up = true
+		} else if random.IntN(4) == 0 {
+			x.order()
+		}
+	case 13, 14: // the program has time to look
+		time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)
+	}
+}
+
+// reorganise takes blocks off the chain; what they held waits again, or is gone.
+func (x *tokenChaos) reorganise(depth int) {
+	if x.base.Height(x.t) <= int64(depth)+40 {
+		return
+	}
+	x.base.Call(x.t, nil, "anvil_reorg", depth, []any{})
+	if x.random.IntN(2) == 0 {
+		x.base.Call(x.t, nil, "anvil_dropAllTransactions")
+	}
+	x.base.Mine(x.t)
+}
+
+// onChain is what the best chain pays to each invoice, by log.
+func (x *tokenChaos) onChain() map[string]map[string]*big.Int {
+	var logs []struct {
+		Topics                          []string
+		Data, TransactionHash, LogIndex string
+	}
+	x.base.Call(x.t, &logs, "eth_getLogs", map[string]any{
+		"fromBlock": "0x0", "toBlock": "latest", "address": contractOf(ethereum.Base, "EURC-BASE"),
+	})
+	found := map[string]map[string]*big.Int{}
+	for _, id := range x.orders {
+		found[id] = map[string]*big.Int{}
+	}
+	for _, l := range logs {
+		if len(l.Topics) != 3 {
+			continue
+		}
+		id, ours := x.owners["0x"+l.Topics[2][26:]]
+		units, _ := new(big.Int).SetString(l.Data[2:], 16)
+		if !ours || units.Sign() == 0 {
+			continue
+		}
+		var index int64
+		if _, err := fmt.Sscanf(l.LogIndex, "0x%x", &index); err != nil {
+			x.t.Fatal(err)
+		}
+		found[id][fmt.Sprintf("%s:%d", l.TransactionHash, index)] = units
+	}
+	return found
+}

@@ -1,0 +1,283 @@
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain/bitcoin/bitcointest"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// chance is what decides in a test that make nightly runs, and no other. E2E_SEED
+// repeats a run.
+func chance(t *testing.T) *rand.Rand {
+	t.Helper()
+	if os.Getenv("E2E_NIGHTLY") == "" {
+		t.Skip("runs nightly")
+	}
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("E2E_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("E2E_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// chaosFor is for how long chance decides.
+const chaosFor = 80 * time.Second
+
+// chaos is a program that is killed now and then, and a node where anything happens
+// to the money of its invoices.
+type chaos struct {
+	t       *testing.T
+	random  *rand.Rand
+	coin    coin
+	node    *bitcointest.Node
+	process *process
+	up      bool
+	shop    shop
+	orders  []string          // identifiers of invoices
+	scripts map[string]string // by invoice
+	due     map[string]string // by invoice
+	did     []string
+}
+
+// TestChaos pays, replaces, double spends, mines, reorganises and kills by chance.
+// When all has settled each invoice must tell what the best chain does.
+func TestChaos(t *testing.T) {
+	for _, c := range coins {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			random := chance(t)
+			n := c.start(t)
+			p, key := shopOn(t, c, n)
+			x := &chaos{
+				t: t, random: random, coin: c, node: n, process: p, up: true, shop: newShop(t, p.url, key),
+				scripts: map[string]string{}, due: map[string]string{},
+			}
+			defer func() {
+				if t.Failed() {
+					t.Logf("what was done: %v", x.did)
+				}
+			}()
+			for range 4 {
+				x.order()
+			}
+			for end := time.Now().Add(chaosFor); time.Now().Before(end) && n.Tip(t).Height < 400; {
+				x.act()
+			}
+			x.settle()
+			x.compare()
+		})
+	}
+}
+
+func (x *chaos) order() {
+	id := x.shop.order()
+	m := x.shop.invoice(id).PaymentMethods[0]
+	_, script, err := keys.ParseAddress(m.Address, x.coin.kind, keys.Regtest)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.orders = append(x.orders, id)
+	x.scripts[id], x.due[id] = script, m.ExpectedAmount
+}
+
+// part pays any invoice some percent of its price.
+func (x *chaos) part(percent int64) chaintest.Output {
+	id, currency := x.orders[x.random.IntN(len(x.orders))], x.node.Asset().Currency
+	units := money.MustParse(x.due[id], currency).Minor()
+	units.Div(units.Mul(units, big.NewInt(percent)), big.NewInt(100))
+	return chaintest.Output{Script: x.scripts[id], Amount: money.FromMinor(units, currency)}
+}
+
+func (x *chaos) elsewhere() chaintest.Output {
+	return chaintest.Output{Script: x.node.NewScript(x.t), Amount: money.MustParse("0.001", x.node.Asset().Currency)}
+}
+
+// single is the transaction that waits, when it is one that nothing spends.
+func (x *chaos) single() (tx string, alone bool) {
+	waiting := x.node.Waiting(x.t)
+	if len(waiting) != 1 {
+		return "", false
+	}
+	return waiting[0], true
+}
+
+// act does one thing.
+func (x *chaos) act() {
+	t, n, random := x.t, x.node, x.random
+	action := random.IntN(17)
+	x.did = append(x.did, fmt.Sprintf("%d@%d", action, n.Tip(t).Height))
+	switch action {
+	case 0, 1:
+		n.Send(t, x.part([]int64{100, 40, 50, 100, 120}[random.IntN(5)]))
+	case 2:
+		n.Send(t, x.part(30), x.elsewhere(), x.part(70))
+	case 3:
+		n.Send(t, x.part(100), x.part(50))
+	case 4: // from money that waits itself
+		tx := n.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.5", n.Asset().Currency)})
+		n.Spend(t, tx+":0", x.part(100))
+	case 5:
+		if tx, alone := x.single(); alone {
+			n.Replace(t, tx, x.part(100))
+		}
+	case 6:
+		if tx, alone := x.single(); alone {
+			n.Replace(t, tx, x.elsewhere())
+		}
+	case 7:
+		if tx, alone := x.single(); alone {
+			n.Mine(t, n.Conflict(t, tx, x.elsewhere()))
+		}
+	case 8:
+		if tx, alone := x.single(); alone {
+			n.Mine(t, n.Conflict(t, tx, x.part(50)))
+		}
+	case 9, 10:
+		n.MineBlocks(t, 1+random.IntN(3))
+	case 11, 12:
+		x.mine()
+	case 13:
+		if depth := []int{1, 1, 2, 6, 20}[random.IntN(5)]; n.Tip(t).Height > 110+int64(depth) {
+			n.Fork(t, depth)
+		}
+	case 14:
+		if x.up {
+			x.process.kill()
+			x.up = false
+		}
+	case 15:
+		if !x.up {
+			x.process.serve()
+			x.up = true
+		} else if random.IntN(3) == 0 {
+			x.order()
+		}
+	case 16: // the program has time to look
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
+	}
+}
+
+// mine puts everything that waits into a block, parents first.
+func (x *chaos) mine() {
+	waiting := x.node.Waiting(x.t)
+	var order []string
+	var visit func(tx string)
+	visit = func(tx string) {
+		if !slices.Contains(waiting, tx) || slices.Contains(order, tx) {
+			return
+		}
+		var spent struct{ Vin []struct{ TxID string } }
+		x.node.Call(x.t, &spent, "getrawtransaction", tx, 1)
+		for _, in := range spent.Vin {
+			visit(in.TxID)
+		}
+		order = append(order, tx)
+	}
+	for _, tx := range waiting {
+		visit(tx)
+	}
+	if len(order) > 0 {
+		x.node.Mine(x.t, order...)
+	}
+}
+
+// settle mines what waits so deep that it is final, and lets the program see it.
+func (x *chaos) settle() {
+	if !x.up {
+		x.process.serve()
+	}
+	x.mine()
+	x.node.MineBlocks(x.t, 13)
+	tip := x.node.Tip(x.t).Height
+	until(x.t, 2*patience, "all is scanned", func() bool { h, _ := x.process.health(); return h.Tip == tip })
+}
+
+// onChain is what the best chain pays to each invoice, by output.
+func (x *chaos) onChain() map[string]map[string]*big.Int {
+	invoices, found := map[string]string{}, map[string]map[string]*big.Int{}
+	for id, script := range x.scripts {
+		invoices[script], found[id] = id, map[string]*big.Int{}
+	}
+	for height := range x.node.Tip(x.t).Height + 1 {
+		var hash string
+		var block struct{ Tx []string }
+		x.node.Call(x.t, &hash, "getblockhash", height)
+		x.node.Call(x.t, &block, "getblock", hash, 1)
+		for _, id := range block.Tx[1:] {
+			var tx struct {
+				Vout []struct {
+					Value        float64
+					N            int
+					ScriptPubKey struct{ Hex string }
+				}
+			}
+			x.node.Call(x.t, &tx, "getrawtransaction", id, 1)
+			for _, out := range tx.Vout {
+				if invoice, ours := invoices[out.ScriptPubKey.Hex]; ours {
+					found[invoice][fmt.Sprintf("%s:%d", id, out.N)] = big.NewInt(int64(out.Value*1e8 + 0.5))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// compare fails when an invoice tells something else than the best chain.
+func (x *chaos) compare() {
+	chain, transfers := x.onChain(), 0
+	for _, id := range x.orders {
+		want, due := chain[id], money.MustParse(x.due[id], x.node.Asset().Currency).Minor()
+		transfers += len(want)
+		sum := new(big.Int)
+		for _, units := range want {
+			sum.Add(sum, units)
+		}
+		judge(x.t, x.shop, id, want, sum.Cmp(due) >= 0)
+	}
+	x.t.Logf("%d things done, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
+}
+
+// judge waits until an invoice tells that exactly what is wanted arrived and is
+// confirmed, and whether that is enough.
+func judge(t *testing.T, s shop, id string, want map[string]*big.Int, paid bool) {
+	t.Helper()
+	var got []string
+	var r api.Resource
+	for end := time.Now().Add(10 * time.Second); ; {
+		r, got = s.invoice(id), nil
+		for _, p := range r.Payments {
+			if p.State != "replaced" && p.State != "reorged" {
+				got = append(got, p.ID+" "+p.State)
+			}
+		}
+		slices.Sort(got)
+		var wanted []string
+		for _, output := range slices.Sorted(maps.Keys(want)) {
+			wanted = append(wanted, output+" confirmed")
+		}
+		if slices.Equal(got, wanted) && (r.Status == api.StatusPaid) == paid {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("invoice %s is %s %v (paid in full: %t) with\n%q, want\n%q", id, r.Status, r.Exceptions, paid, got, wanted)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

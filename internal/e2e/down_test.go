@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain/bitcoin/bitcointest"
+	"chequer/internal/keys"
+)
+
+// TestPaidWhileNobodyLooks loses the program that looks while shoppers pay in time,
+// and blocks take their payments after the end. Another one on the same data, which
+// answers and does not look, lets no invoice end meanwhile.
+func TestPaidWhileNobodyLooks(t *testing.T) {
+	t.Parallel()
+	type sale struct {
+		coin
+		node   *bitcointest.Node
+		looks  *process
+		beside shop
+		id, tx string
+	}
+	var sales []sale
+	for _, c := range coins { // all wait at the same time
+		s, folder := sale{coin: c, node: c.start(t)}, t.TempDir()
+		looks, key := shopIn(t, folder, c, s.node)
+		beside := programIn(t, folder, "CHEQUER_BITCOIN_NODE=off")
+		beside.serve()
+		s.looks, s.beside = looks, newShop(t, beside.url, key)
+		id, err := newShop(t, looks.url, key).client.CreateInvoice(t.Context(),
+			api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", ExpiresIn: 60}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.id = id
+		looks.kill()
+		r := s.beside.invoice(id)
+		s.tx = c.pay(t, s.node, r, r.PaymentMethods[0].DueAmount)
+		sales = append(sales, s)
+	}
+	ended := time.Now().Add(62 * time.Second)
+	until(t, 2*time.Minute, "the last one has ended", func() bool { return time.Now().After(ended) })
+	for _, s := range sales {
+		if got := s.beside.invoice(s.id).Status; got != api.StatusCreated {
+			t.Errorf("%s: nobody looked, and the invoice is %s", s.name, got)
+		}
+		s.node.Mine(t, s.tx)
+		if s.kind == keys.LTC {
+			s.node.MineBlocks(t, 3)
+		}
+		s.looks.serve()
+	}
+	for _, s := range sales {
+		s.beside.status(s.id, api.StatusPaid, patience)
+	}
+}

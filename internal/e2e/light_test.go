@@ -1,0 +1,51 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"chequer/internal/api"
+)
+
+// TestTornHeaders harms the files of headers, which are not synced to the disk, as a
+// power cut may, while their index in light.db is whole.
+func TestTornHeaders(t *testing.T) {
+	t.Parallel()
+	short := func(by int) func([]byte) []byte {
+		return func(all []byte) []byte { return all[:len(all)-by] }
+	}
+	zeroes := func(last int) func([]byte) []byte {
+		return func(all []byte) []byte { clear(all[len(all)-last:]); return all }
+	}
+	const blocks, filters = "block_headers.bin", "reg_filter_headers.bin"
+	c, folder := coins[0], t.TempDir()
+	n := c.start(t)
+	p, key := shopIn(t, folder, c, n)
+	s := newShop(t, p.url, key)
+	for _, harm := range []struct {
+		what, file string
+		do         func([]byte) []byte
+	}{
+		{"a header torn", blocks, short(30)},
+		{"a header of zeroes", blocks, zeroes(80)},
+		{"a filter header too few", filters, short(32)},
+		{"a filter header of zeroes", filters, zeroes(32)},
+	} {
+		t.Log(harm.what)
+		id := s.order()
+		r := s.invoice(id)
+		p.kill()
+		file := filepath.Join(folder, "bitcoin-regtest", harm.file)
+		all, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, harm.do(all), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
+		p.serve()
+		s.status(id, api.StatusPaid, patience)
+	}
+}
