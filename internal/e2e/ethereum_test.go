@@ -71,9 +71,15 @@ func contractOf(p ethereum.Params, code string) string {
 // tip is how far a network is scanned.
 func (s *tokenShop) tip(network string) int64 {
 	s.process.t.Helper()
+	return s.network(network).Tip
+}
+
+// network is what /readyz says of a network.
+func (s *tokenShop) network(network string) health {
+	s.process.t.Helper()
 	response, err := http.Get(s.url + "/readyz")
 	if err != nil {
-		return 0
+		return health{}
 	}
 	defer response.Body.Close()
 	var all struct{ Networks []health }
@@ -81,7 +87,7 @@ func (s *tokenShop) tip(network string) int64 {
 		s.process.t.Fatal(err)
 	}
 	i := slices.IndexFunc(all.Networks, func(h health) bool { return h.Network == network })
-	return all.Networks[i].Tip
+	return all.Networks[i]
 }
 
 // euros makes an invoice of 12.50 euros that is paid with EURC on Base, or with
