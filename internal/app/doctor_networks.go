@@ -73,7 +73,7 @@ func notRunning(cfg config.Config, answers bool) string {
 func sayHealth(h NetworkHealth, about string, say func(Level, string, string, ...any)) {
 	scanned := "not scanned yet"
 	if h.ScannedAgo != nil {
-		scanned = "scanned to block " + grouped(h.Tip) + ", " + (time.Duration(*h.ScannedAgo) * time.Second).String() + " ago"
+		scanned = "scanned to block " + chain.Grouped(h.Tip) + ", " + (time.Duration(*h.ScannedAgo) * time.Second).String() + " ago"
 	}
 	source := h.Source
 	if h.Peers > 0 {

@@ -98,7 +98,7 @@ func findingsOf(q *quorum.Quorum, setting string) []Finding {
 		found = append(found, Finding{Level: LevelWarn, About: "endpoints", Says: says})
 	}
 	for _, r := range q.Reports() {
-		f := Finding{Level: LevelOK, About: "endpoint " + r.Name, Says: fmt.Sprintf("at block %s, answered in %s", grouped(r.Height), r.Latency.Round(time.Millisecond))}
+		f := Finding{Level: LevelOK, About: "endpoint " + r.Name, Says: fmt.Sprintf("at block %s, answered in %s", chain.Grouped(r.Height), r.Latency.Round(time.Millisecond))}
 		if r.Fault != "" {
 			f.Level, f.Says = LevelWarn, r.Fault
 		}

@@ -55,6 +55,20 @@ func (p Policy) Check(text string, live bool) error {
 	return p.checkName(host, port, target)
 }
 
+// inside is said of what leads to where no stranger is to be led.
+const inside = "leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"
+
+// check judges how a target is called where the operator opens nothing.
+func (t Target) check(port uint16) error {
+	switch {
+	case t.Plain && t.Live:
+		return &Refused{"must be https"}
+	case port != 80 && port != 443:
+		return &Refused{"must be at port 443 or 80"}
+	}
+	return nil
+}
+
 // checkName judges what a name shows. Where the operator opens ranges it may lead
 // into one of them.
 func (p Policy) checkName(host string, port uint16, target Target) error {
@@ -62,13 +76,9 @@ func (p Policy) checkName(host string, port uint16, target Target) error {
 	case len(p.Allow) > 0:
 		return nil
 	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
-		return &Refused{"leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"}
-	case target.Plain && target.Live:
-		return &Refused{"must be https"}
-	case port != 80 && port != 443:
-		return &Refused{"must be at port 443 or 80"}
+		return &Refused{inside}
 	}
-	return nil
+	return target.check(port)
 }
 
 // judge is a *Refused for an address that must not be called.
@@ -78,13 +88,9 @@ func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
 	case address.Zone() == "" && within(p.Allow, address):
 		return nil
 	case !Public(address):
-		return &Refused{"leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"}
-	case target.Plain && target.Live:
-		return &Refused{"must be https"}
-	case port != 80 && port != 443:
-		return &Refused{"must be at port 443 or 80"}
+		return &Refused{inside}
 	}
-	return nil
+	return target.check(port)
 }
 
 // PortOf is the port that a URL is called at; *Refused.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"sync"
 	"time"
 
 	"chequer/internal/chain"
@@ -20,22 +19,14 @@ const depth = coinbase
 // records what it has and goes on with the next.
 const patience = 5 * time.Second
 
-// errMoved means that the chain changed while it was read.
-var errMoved = errors.New("the chain moved while it was read")
-
 // Scanner is a network that is watched through a source. It implements
 // chain.Scanner and chain.Waker.
 type Scanner struct {
 	*Network
-	source Source
-	now    func() time.Time
-
-	view view
-
-	scanning sync.Mutex // one scan at a time
-
-	mu    sync.Mutex
-	fault string // of the last scan
+	source   Source
+	now      func() time.Time
+	view     view
+	attempts chain.Attempts
 }
 
 var _ interface {
@@ -53,41 +44,11 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 func (s *Scanner) Wake() <-chan struct{} { return s.source.Wake() }
 
 // Health implements chain.Reporter.
-func (s *Scanner) Health() chain.Health {
-	h := s.source.Health()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.Fault == "" {
-		h.Fault = s.fault
-	}
-	return h
-}
+func (s *Scanner) Health() chain.Health { return s.attempts.Health(s.source.Health()) }
 
 // Scan implements chain.Scanner.
 func (s *Scanner) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	s.scanning.Lock()
-	defer s.scanning.Unlock()
-	for tries := 0; ; tries++ {
-		snapshot, err := s.scan(ctx, from, watched)
-		if errors.Is(err, errMoved) && tries < 2 {
-			continue
-		}
-		s.tell(err)
-		if err != nil {
-			return chain.Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
-		}
-		return snapshot, nil
-	}
-}
-
-// tell notes how a scan went, for Health.
-func (s *Scanner) tell(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = ""
-	if err != nil {
-		s.fault = err.Error()
-	}
+	return s.attempts.Scan(from, func() (chain.Snapshot, error) { return s.scan(ctx, from, watched) })
 }
 
 func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
@@ -117,7 +78,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if again, err := s.source.Best(ctx); err != nil {
 		return chain.Snapshot{}, err
 	} else if again.Hash != best.Hash {
-		return chain.Snapshot{}, errMoved
+		return chain.Snapshot{}, chain.ErrMoved
 	}
 	return snapshot, nil
 }
@@ -140,7 +101,7 @@ func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Hea
 		base, err = s.source.AtHeight(ctx, max(from.Height-depth, 0))
 	}
 	if errors.Is(err, ErrNoBlock) { // it is below the best block
-		return Header{}, errMoved
+		return Header{}, chain.ErrMoved
 	}
 	return base, err
 }

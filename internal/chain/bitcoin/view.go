@@ -109,7 +109,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		}
 		header, err := v.source.AtHeight(ctx, last.Height+1)
 		if errors.Is(err, ErrNoBlock) || err == nil && header.Parent != last.Hash {
-			return false, errMoved
+			return false, chain.ErrMoved
 		}
 		if err != nil {
 			return false, err
@@ -124,7 +124,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		v.records, last = append(v.records, *found), header
 	}
 	if last.Hash != best.Hash {
-		return false, errMoved
+		return false, chain.ErrMoved
 	}
 	return false, nil
 }

@@ -2,9 +2,7 @@ package ethereum
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"chequer/internal/chain"
@@ -18,9 +16,6 @@ const stale = 5 * time.Minute
 // now. Of an older one it is said how they stood then.
 const lag = time.Minute
 
-// errMoved means that the chain changed while it was read.
-var errMoved = errors.New("the chain moved while it was read")
-
 // Scanner is an EVM network that is watched through a source. It implements
 // chain.Scanner and chain.Reporter. It offers tokens, and the network's own coin only
 // where a source may be asked for the balances of addresses: nothing else shows all
@@ -32,11 +27,7 @@ type Scanner struct {
 	now      func() time.Time
 	view     view
 	balances *balances // nil where the network's own coin is not offered
-
-	scanning sync.Mutex // one scan at a time
-
-	mu    sync.Mutex
-	fault string // of the last scan
+	attempts chain.Attempts
 }
 
 var _ interface {
@@ -65,41 +56,11 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 func (s *Scanner) Assets() []chain.Asset { return New(Params{Assets: s.assets}).Assets() }
 
 // Health implements chain.Reporter.
-func (s *Scanner) Health() chain.Health {
-	h := s.source.Health()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.Fault == "" {
-		h.Fault = s.fault
-	}
-	return h
-}
+func (s *Scanner) Health() chain.Health { return s.attempts.Health(s.source.Health()) }
 
 // Scan implements chain.Scanner.
 func (s *Scanner) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	s.scanning.Lock()
-	defer s.scanning.Unlock()
-	for tries := 0; ; tries++ {
-		snapshot, err := s.scan(ctx, from, watched)
-		if errors.Is(err, errMoved) && tries < 2 {
-			continue
-		}
-		s.tell(err)
-		if err != nil {
-			return chain.Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
-		}
-		return snapshot, nil
-	}
-}
-
-// tell notes how a scan went, for Health.
-func (s *Scanner) tell(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = ""
-	if err != nil {
-		s.fault = err.Error()
-	}
+	return s.attempts.Scan(from, func() (chain.Snapshot, error) { return s.scan(ctx, from, watched) })
 }
 
 func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {

@@ -211,7 +211,7 @@ func (v *view) lower(ctx context.Context) error {
 	if err := v.restart(ctx, max(v.base.Height-v.behind, 0)); err != nil {
 		return err
 	}
-	return errMoved
+	return chain.ErrMoved
 }
 
 // extend adds the next blocks on the way to the best one: a range in one record
@@ -232,12 +232,12 @@ func (v *view) extend(ctx context.Context, best Best) error {
 	}
 	for _, h := range headers {
 		if h.Parent != last.Hash {
-			return errMoved
+			return chain.ErrMoved
 		}
 		v.records, last = append(v.records, record{Header: h, first: h.Height}), h
 	}
 	if last.Height == best.Height && last.Hash != best.Hash {
-		return errMoved
+		return chain.ErrMoved
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (c *Client) look() error {
 	}
 	progress := ""
 	if of := c.listener.height(); int64(stamp.Height)+near < of {
-		progress = fmt.Sprintf("reading headers: %s of about %s", thousands(int64(stamp.Height)), thousands(of))
+		progress = fmt.Sprintf("reading headers: %s of about %s", chain.Grouped(int64(stamp.Height)), chain.Grouped(of))
 	}
 	c.mu.Lock()
 	known := c.tip.hash

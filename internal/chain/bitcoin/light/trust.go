@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strconv"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"chequer/internal/chain"
 )
 
 // Trust is how much must come together before anything is concluded from what
@@ -41,7 +42,7 @@ func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 			filters[w.group] = true
 		}
 	}
-	block := "block " + thousands(tip.height)
+	block := "block " + chain.Grouped(tip.height)
 	switch {
 	case tip.work == nil:
 		return errors.New("no block is known yet")
@@ -50,18 +51,9 @@ func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 	case len(filters) < t.Filters:
 		return fmt.Errorf("%d of %d peers serve the same filter header for %s", len(filters), t.Filters, block)
 	case t.Fresh > 0 && now.Sub(tip.time) > t.Fresh:
-		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", thousands(tip.height), tip.time.UTC().Format(time.DateTime), t.Fresh)
+		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", chain.Grouped(tip.height), tip.time.UTC().Format(time.DateTime), t.Fresh)
 	case t.Work != nil && tip.work.Cmp(t.Work) < 0:
 		return fmt.Errorf("the chain up to %s holds less work than this network's had when this program was made", block)
 	}
 	return nil
-}
-
-// thousands writes a number as people read it: 870,123.
-func thousands(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

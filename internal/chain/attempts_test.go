@@ -1,0 +1,61 @@
+package chain_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"chequer/internal/chain"
+)
+
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	for _, tt := range []struct {
+		name  string
+		moves int // how often the chain moves
+		err   error
+		calls int
+		want  error
+		fault string
+	}{
+		{"a chain that stands", 0, nil, 1, nil, ""},
+		{"a chain that moves twice", 2, nil, 3, nil, ""},
+		{"a chain that never stands", 9, nil, 3, chain.ErrMoved, chain.ErrMoved.Error()},
+		{"a source that is away", 0, away, 1, away, "away"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var a chain.Attempts
+			calls := 0
+			_, err := a.Scan(chain.Cursor{Height: 7}, func() (chain.Snapshot, error) {
+				if calls++; calls <= tt.moves {
+					return chain.Snapshot{}, fmt.Errorf("block 8: %w", chain.ErrMoved)
+				}
+				return chain.Snapshot{}, tt.err
+			})
+			if !errors.Is(err, tt.want) || calls != tt.calls {
+				t.Errorf("%d calls, error %v, want %d and %v", calls, err, tt.calls, tt.want)
+			}
+			fault := tt.fault
+			if tt.moves > 2 {
+				fault = "block 8: " + fault
+			}
+			if got := a.Health(chain.Health{}).Fault; got != fault {
+				t.Errorf("fault %q, want %q", got, fault)
+			}
+			if got := a.Health(chain.Health{Fault: "its own"}).Fault; got != "its own" {
+				t.Errorf("fault %q, want the source's own", got)
+			}
+		})
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 870_123: "870,123", 12_345_678: "12,345,678"} {
+		if got := chain.Grouped(n); got != want {
+			t.Errorf("Grouped(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
