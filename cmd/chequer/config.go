@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net/url"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
@@ -64,11 +62,9 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_API_SECRET", hidden(cfg.APISecret), "for chequer storefront, listen and trigger"},
 			}
 			return s.print(c, settings, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				for _, row := range settings {
-					fmt.Fprintf(t, "%s\t%s\t%s\n", row.Name, row.Value, row.About)
-				}
-				t.Flush()
+				table(w, "", settings, func(row setting) []any {
+					return []any{row.Name, row.Value, row.About}
+				})
 			})
 		},
 	}

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,12 +155,9 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 				rows[i] = newDeliveryRow(d)
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY")
-				for _, r := range rows {
-					fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), r.NextTryAt)
-				}
-				t.Flush()
+				table(w, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY", rows, func(r deliveryRow) []any {
+					return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), r.NextTryAt}
+				})
 			})
 		},
 	}

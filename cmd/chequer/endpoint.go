@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +92,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 					return fmt.Errorf("there is no event %q; there are %s", name, joinTypes())
 				}
 			}
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -125,7 +124,7 @@ func (s *shell) endpointList() *cobra.Command {
 		Short: "List endpoints, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -139,12 +138,9 @@ func (s *shell) endpointList() *cobra.Command {
 				rows[i] = newEndpointRow(e)
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED")
-				for _, r := range rows {
-					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Mode, r.URL, r.wanted(), r.state(), r.CreatedAt)
-				}
-				t.Flush()
+				table(w, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", rows, func(r endpointRow) []any {
+					return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), r.CreatedAt}
+				})
 			})
 		},
 	}
@@ -172,7 +168,7 @@ func (s *shell) endpointChange(name, short, done string, change func(context.Con
 
 // openEndpoint opens the storage and finds an endpoint. The core is to be closed.
 func (s *shell) openEndpoint(c *cobra.Command, id string) (*app.Core, merchant.Endpoint, error) {
-	core, shop, err := s.shop(c)
+	_, core, shop, err := s.shop(c)
 	if err != nil {
 		return nil, merchant.Endpoint{}, err
 	}

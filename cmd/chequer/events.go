@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,7 @@ func (s *shell) eventsList() *cobra.Command {
 			if kind != "" && !slices.Contains(invoice.EventTypes, invoice.EventType(kind)) {
 				return fmt.Errorf("there is no event %q; there are %s", kind, joinTypes())
 			}
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -82,12 +81,9 @@ func (s *shell) eventsList() *cobra.Command {
 }
 
 func listEvents(w io.Writer, rows []eventRow) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "POSITION\tAT\tTYPE\tINVOICE\tSTATUS\tEVENT")
-	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Position, r.body.CreatedAt, r.body.Type, r.body.ForeignID, r.body.Status, r.body.ID)
-	}
-	t.Flush()
+	table(w, "POSITION\tAT\tTYPE\tINVOICE\tSTATUS\tEVENT", rows, func(r eventRow) []any {
+		return []any{r.Position, r.body.CreatedAt, r.body.Type, r.body.ForeignID, r.body.Status, r.body.ID}
+	})
 }
 
 func (s *shell) eventsResend() *cobra.Command {
@@ -101,7 +97,7 @@ func (s *shell) eventsResend() *cobra.Command {
 			if (len(args) > 0) == ranged {
 				return errors.New("want events, or --after")
 			}
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -25,11 +24,7 @@ Moving it disturbs no paid invoice, nor does bringing an address the fee for tha
 		Example: "  chequer wallet gather --network base --csv",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := s.load()
-			if err != nil {
-				return err
-			}
-			core, shop, err := s.shop(c)
+			cfg, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -69,10 +64,7 @@ func writeTable(w io.Writer, holdings []app.Holding) {
 		fmt.Fprintln(w, "Nothing is there.")
 		return
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT")
-	for _, h := range holdings {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", h.Index, h.Path, h.Address, h.Asset, h.Amount)
-	}
-	t.Flush()
+	table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT", holdings, func(h app.Holding) []any {
+		return []any{h.Index, h.Path, h.Address, h.Asset, h.Amount}
+	})
 }

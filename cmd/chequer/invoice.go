@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,13 +28,8 @@ func (s *shell) invoice() *cobra.Command {
 
 // invoices opens the storage and the service over it. The core is to be closed.
 func (s *shell) invoices(c *cobra.Command) (*app.Core, *invoice.Service, merchant.Merchant, error) {
-	cfg, core, err := s.core(c)
+	cfg, core, shop, err := s.shop(c)
 	if err != nil {
-		return nil, nil, merchant.Merchant{}, err
-	}
-	shop, err := core.Shop(c.Context(), cfg, app.Options{})
-	if err != nil {
-		core.Close()
 		return nil, nil, shop, err
 	}
 	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: logger()})
@@ -111,12 +106,9 @@ func day(name, text string) (time.Time, error) {
 }
 
 func listInvoices(w io.Writer, rows []api.Resource) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS")
-	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s %s\t%s\t%s\n", r.CreatedAt, r.ForeignID, printable(r.OrderID), r.ClientAmount, r.ClientCurrency, r.PaidAmount, stands(r))
-	}
-	t.Flush()
+	table(w, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS", rows, func(r api.Resource) []any {
+		return []any{r.CreatedAt, r.ForeignID, printable(r.OrderID), r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r)}
+	})
 }
 
 func (s *shell) invoiceShow() *cobra.Command {
@@ -160,21 +152,16 @@ func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, c
 
 func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 	return s.print(c, r, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, line := range [][2]string{
+		lines := slices.DeleteFunc([][2]string{
 			{"id", r.ForeignID}, {"order", printable(r.OrderID)}, {"mode", r.Mode}, {"status", stands(r)},
 			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
 			{"made", r.CreatedAt}, {"held until", r.ExpiredAt}, {"paid at", r.PaidAt},
 			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
-		} {
-			if line[1] != "" {
-				fmt.Fprintf(t, "%s\t%s\n", line[0], line[1])
-			}
-		}
+		}, func(line [2]string) bool { return line[1] == "" })
 		for _, p := range r.Payments {
-			fmt.Fprintf(t, "payment\t%s %s, %s %d of %d, %s\n", p.Amount, p.CryptoCurrency, p.State, p.Confirmations, p.Required, p.Tx)
+			lines = append(lines, [2]string{"payment", fmt.Sprintf("%s %s, %s %d of %d, %s", p.Amount, p.CryptoCurrency, p.State, p.Confirmations, p.Required, p.Tx)})
 		}
-		t.Flush()
+		table(w, "", lines, func(line [2]string) []any { return []any{line[0], line[1]} })
 	})
 }
 

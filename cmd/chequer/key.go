@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +31,7 @@ func (s *shell) keyAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -76,7 +75,7 @@ func (s *shell) keyList() *cobra.Command {
 		Short: "List API keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -90,12 +89,9 @@ func (s *shell) keyList() *cobra.Command {
 				rows[i] = keyRow{Key: k.Key, Mode: k.Mode, Scopes: k.Scopes, CreatedAt: stamp(k.CreatedAt), RevokedAt: stamp(k.RevokedAt)}
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "KEY\tMODE\tSCOPES\tCREATED\tREVOKED")
-				for _, r := range rows {
-					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Key, r.Mode, joinScopes(r.Scopes), r.CreatedAt, r.RevokedAt)
-				}
-				t.Flush()
+				table(w, "KEY\tMODE\tSCOPES\tCREATED\tREVOKED", rows, func(r keyRow) []any {
+					return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.CreatedAt, r.RevokedAt}
+				})
 			})
 		},
 	}

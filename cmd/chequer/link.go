@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
 )
@@ -57,15 +55,11 @@ func (s *shell) linkAdd() *cobra.Command {
 		Example: "  chequer link add --slug coffee --amount 3.50 --description \"Filter coffee\"",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, err := s.core(c)
+			cfg, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
-			if err != nil {
-				return err
-			}
 			l.MerchantID, l.Mode = shop.ID, linkMode(test)
 			made, err := core.Links.Create(c.Context(), l)
 			if errors.Is(err, merchant.ErrExists) {
@@ -96,15 +90,11 @@ func (s *shell) linkList() *cobra.Command {
 		Short: "List the links in force",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, err := s.core(c)
+			cfg, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
-			if err != nil {
-				return err
-			}
 			all, err := core.Links.Links(c.Context(), shop.ID)
 			if err != nil {
 				return err
@@ -114,12 +104,9 @@ func (s *shell) linkList() *cobra.Command {
 				rows[i] = newLinkRow(cfg, l)
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED")
-				for _, r := range rows {
-					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.URL, r.Mode, r.price(), r.Description, r.CreatedAt)
-				}
-				t.Flush()
+				table(w, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", rows, func(r linkRow) []any {
+					return []any{r.URL, r.Mode, r.price(), r.Description, r.CreatedAt}
+				})
 			})
 		},
 	}
@@ -132,7 +119,7 @@ func (s *shell) linkRemove() *cobra.Command {
 		Short: "End a link; invoices that it made stay",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func (s *shell) logsTail() *cobra.Command {
 		Long:  "Reads the database, and so tells what every server on it does. A line that begins with > is a try of a delivery.",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			core, shop, err := s.shop(c)
+			_, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}

@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -75,16 +77,16 @@ func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 
 // shop opens the storage and finds the merchant that a command is about. The core
 // is to be closed.
-func (s *shell) shop(c *cobra.Command) (*app.Core, merchant.Merchant, error) {
+func (s *shell) shop(c *cobra.Command) (config.Config, *app.Core, merchant.Merchant, error) {
 	cfg, core, err := s.core(c)
 	if err != nil {
-		return nil, merchant.Merchant{}, err
+		return cfg, nil, merchant.Merchant{}, err
 	}
 	shop, err := core.Shop(c.Context(), cfg, app.Options{})
 	if err != nil {
-		return nil, shop, errors.Join(err, core.Close())
+		return cfg, nil, shop, errors.Join(err, core.Close())
 	}
-	return core, shop, nil
+	return cfg, core, shop, nil
 }
 
 // print writes a result: as JSON when that is asked for, else as text does.
@@ -96,6 +98,25 @@ func (s *shell) print(c *cobra.Command, value any, text func(io.Writer)) error {
 	e := json.NewEncoder(c.OutOrStdout())
 	e.SetIndent("", "  ")
 	return e.Encode(value)
+}
+
+// table writes rows in columns, below a heading whose cells are apart by tabs; ""
+// is no heading.
+func table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if heading != "" {
+		fmt.Fprintln(t, heading)
+	}
+	for _, row := range rows {
+		for i, cell := range cells(row) {
+			if i > 0 {
+				fmt.Fprint(t, "\t")
+			}
+			fmt.Fprint(t, cell)
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
 }
 
 // logger writes to standard error, so that results stand alone.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +86,7 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
 	if err != nil {
 		return err
 	}
-	core, shop, err := s.shop(c)
+	_, core, shop, err := s.shop(c)
 	if err != nil {
 		return err
 	}
@@ -173,11 +172,7 @@ func (s *shell) walletList() *cobra.Command {
 		Short: "List the wallets in force with their first addresses",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := s.load()
-			if err != nil {
-				return err
-			}
-			core, shop, err := s.shop(c)
+			cfg, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
@@ -205,12 +200,9 @@ func (s *shell) walletList() *cobra.Command {
 				}
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tADDED")
-				for _, r := range rows {
-					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Asset, r.Mode, r.Script, r.Addresses[0], r.CreatedAt)
-				}
-				t.Flush()
+				table(w, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tADDED", rows, func(r walletRow) []any {
+					return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], r.CreatedAt}
+				})
 			})
 		},
 	}
