@@ -107,7 +107,7 @@ func day(name, text string) (time.Time, error) {
 
 func listInvoices(w io.Writer, rows []api.Resource) {
 	table(w, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS", rows, func(r api.Resource) []any {
-		return []any{r.CreatedAt, r.ForeignID, printable(r.OrderID), r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r)}
+		return []any{r.CreatedAt, r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r)}
 	})
 }
 
@@ -153,7 +153,7 @@ func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, c
 func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 	return s.print(c, r, func(w io.Writer) {
 		lines := slices.DeleteFunc([][2]string{
-			{"id", r.ForeignID}, {"order", printable(r.OrderID)}, {"mode", r.Mode}, {"status", stands(r)},
+			{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", stands(r)},
 			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
 			{"made", r.CreatedAt}, {"held until", r.ExpiredAt}, {"paid at", r.PaidAt},
 			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
@@ -168,14 +168,4 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 // stands is a status with its exceptions.
 func stands(r api.Resource) string {
 	return strings.Join(append([]string{r.Status}, r.Exceptions...), " ")
-}
-
-// printable is a stranger's text without what would steer a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -19,6 +19,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/guard"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/webhook"
@@ -91,7 +92,7 @@ func hookPair(apiSecret string) (key, secret string) {
 // receiverClient posts as the server does: no proxy, no redirects.
 func receiverClient() *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{}, Timeout: hookPatience,
+		Transport: guard.NoUpgrade(&http.Transport{}), Timeout: hookPatience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -91,7 +91,11 @@ func (t *tail) begin(ctx context.Context, last int) error {
 		if err != nil {
 			return err
 		}
-		events = append(events, list...)
+		for _, e := range list {
+			if e.Position <= position { // later ones come with the first step
+				events = append(events, e)
+			}
+		}
 	}
 	slices.SortFunc(events, func(a, b invoice.Event) int { return cmp.Compare(a.Position, b.Position) })
 	for _, mode := range modes {

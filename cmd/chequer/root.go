@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -101,7 +102,8 @@ func (s *shell) print(c *cobra.Command, value any, text func(io.Writer)) error {
 }
 
 // table writes rows in columns, below a heading whose cells are apart by tabs; ""
-// is no heading.
+// is no heading. What would steer a terminal, or make a row of its own, is left
+// out of the cells.
 func table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if heading != "" {
@@ -112,11 +114,21 @@ func table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
 			if i > 0 {
 				fmt.Fprint(t, "\t")
 			}
-			fmt.Fprint(t, cell)
+			fmt.Fprint(t, printable(fmt.Sprint(cell)))
 		}
 		fmt.Fprintln(t)
 	}
 	t.Flush()
+}
+
+// printable is a stranger's text without what would steer a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // logger writes to standard error, so that results stand alone.

@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/config"
+	"chequer/internal/guard"
 	"chequer/internal/merchant"
 )
 
@@ -130,7 +131,7 @@ func askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
 	if err != nil {
 		return readiness{}, false
 	}
-	answer, err := (&http.Client{Transport: &http.Transport{}}).Do(r) // no proxy: it is this machine
+	answer, err := (&http.Client{Transport: guard.NoUpgrade(&http.Transport{})}).Do(r) // no proxy: it is this machine
 	if err != nil {
 		return readiness{}, false
 	}

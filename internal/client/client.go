@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/guard"
 	"chequer/internal/signature"
 )
 
@@ -85,7 +86,7 @@ func New(c Config) (*Client, error) {
 func network() http.RoundTripper {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = maxHeader
-	return transport
+	return guard.NoUpgrade(transport)
 }
 
 // request is a call to make.

@@ -100,7 +100,8 @@ func (s *Service) Replay(ctx context.Context, merchantID, key, bodyHash string) 
 	return inv, nil
 }
 
-// Ordered is the newest invoice of an order; ErrNotFound.
+// Ordered is the invoice that an order leads to: the paid one, else the newest;
+// ErrNotFound.
 func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 	return s.storage.OrderedInvoice(ctx, o)
 }

@@ -179,7 +179,8 @@ func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 		return false
 	}
 	seenInTime := slices.ContainsFunc(inv.Quotes, func(q Quote) bool {
-		return !p.firstSeen.Before(q.From) && !p.firstSeen.After(q.Until)
+		_, priced := q.Price(t.Asset)
+		return priced && !p.firstSeen.Before(q.From) && !p.firstSeen.After(q.Until)
 	})
 	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // late only by its confirmation: its price was the market's
 		return true
@@ -220,7 +221,9 @@ func (inv *Invoice) letStand(l *ledger) {
 func (inv *Invoice) worthAccepting() []Transfer {
 	var list []Transfer
 	for _, e := range inv.ledger().entries {
-		if (e.old || !e.ignored) && !e.replaced && e.transfer.Presence == Present {
+		m, offered := inv.Method(e.transfer.Network, e.transfer.Asset)
+		worth := offered && !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
+		if worth && (e.old || !e.ignored) && !e.replaced && e.transfer.Presence == Present {
 			list = append(list, e.transfer)
 		}
 	}

@@ -15,10 +15,12 @@ type Storage interface {
 	// CreateInvoice runs a creation in one transaction: indexes, invoice,
 	// destinations and events are written together or not at all. When the
 	// idempotency key is known, the invoice made then is returned and replayed is
-	// true, as is the newest invoice of the creation's order unless Order.After is it; ErrConflict means that it was used with another body. Otherwise the
+	// true, as is the invoice that the creation's order leads to unless Order.After
+	// is it; ErrConflict means that it was used with another body. Otherwise the
 	// nonce must be unused: ErrNonceUsed.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
-	// OrderedInvoice is the newest invoice of an order; ErrNotFound. What After is
+	// OrderedInvoice is the invoice that an order leads to: the one that is paid, as
+	// an earlier one may be after all, else the newest; ErrNotFound. What After is
 	// says nothing here.
 	OrderedInvoice(ctx context.Context, o Order) (*Invoice, error)
 	// Replay finds the invoice that was made with the creation's idempotency key;

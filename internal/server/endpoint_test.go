@@ -76,13 +76,19 @@ func (c *callbacks) call(key, method, target, body string) (int, string) {
 // happen writes an invoice with events into the feed.
 func (c *callbacks) happen(id string, mode invoice.Mode, types ...invoice.EventType) {
 	c.t.Helper()
+	c.happenTo(id, mode, nil, types...)
+}
+
+// happenTo does so for an invoice with transfers.
+func (c *callbacks) happenTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
+	c.t.Helper()
 	price := money.FromCents(1250, money.EUR)
 	_, _, err := c.storage.CreateInvoice(c.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
 		inv := &invoice.Invoice{
 			ID: id, MerchantID: "shop", Mode: mode, Version: 1, CreatedAt: noon,
 			Terms:    invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
 			Standing: invoice.Standing{Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR)},
-			Quotes:   []invoice.Quote{{Number: 1, From: noon, Until: noon, Due: price}},
+			Quotes:   []invoice.Quote{{Number: 1, From: noon, Until: noon, Due: price}}, Transfers: transfers,
 		}
 		for i, kind := range types {
 			e := invoice.Event{ID: fmt.Sprintf("evt_%s%d", id, i), Type: kind, Version: 1, CreatedAt: noon}
@@ -211,6 +217,35 @@ func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
 	}
 	if got := c.log.String(); strings.Contains(got, "ERROR") {
 		t.Errorf("got log %s", got)
+	}
+}
+
+// Anybody can send an invoice many small amounts, and each event tells of all.
+func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	var many []invoice.Transfer
+	for i := range 1_500 {
+		many = append(many, invoice.Transfer{
+			ID: fmt.Sprintf("%064d:%d", i, i), Network: "simnet", Tx: fmt.Sprintf("%064d", i), Asset: "EURC-BASE", Script: "s",
+			Amount: money.FromCents(1, eurc), FirstSeen: noon, Presence: invoice.Present,
+		})
+	}
+	c.happenTo("a", invoice.Test, many, invoice.EventPaymentSeen, invoice.EventPaymentSeen, invoice.EventPending)
+	pages := 0
+	for after, seen := int64(0), 0; seen < 3; pages++ {
+		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d", after), "")
+		var page api.EventPage
+		if err := json.Unmarshal([]byte(body), &page); status != 200 || err != nil || len(page.Events) == 0 {
+			t.Fatalf("got %d, %d events, %v", status, len(page.Events), err)
+		}
+		if len(body) > 1<<20 {
+			t.Errorf("an answer of %d bytes", len(body))
+		}
+		seen, after = seen+len(page.Events), page.Next
+	}
+	if pages < 2 {
+		t.Errorf("%d pages: the events were too short to tell", pages)
 	}
 }
 

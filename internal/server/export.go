@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -151,7 +152,11 @@ func (s *csvSheet) end() error {
 // stranger chose could send the whole sheet away. See OWASP, "CSV Injection".
 func inert(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
-		return "'" + cell
+		cell = "'" + cell
 	}
-	return cell
+	return newCell.ReplaceAllString(cell, "$1'$2")
 }
+
+// newCell is where a spreadsheet that separates cells otherwise, as by the
+// semicolon that most of Europe uses, would begin one, and in it a formula.
+var newCell = regexp.MustCompile(`([;,|\t\r\n]["' ]*)([=+@-])`)

@@ -28,6 +28,9 @@ const (
 	// not say, and at most.
 	feedPage   = 100
 	mostEvents = 500
+	// mostBytes is how long the events of an answer are together at most, unless it
+	// has one alone: an invoice that much was sent to has long ones.
+	mostBytes = 512 << 10
 	// feedTick is how often it is looked for an event that somebody waits for.
 	feedTick = 500 * time.Millisecond
 )
@@ -51,7 +54,11 @@ func (s *server) readEvents(c echo.Context, k call) error {
 		return err
 	}
 	page := api.EventPage{Mode: string(k.key.Mode), Events: []json.RawMessage{}, Next: after}
+	size := 0
 	for _, e := range events {
+		if size += len(e.Body); size > mostBytes && len(page.Events) > 0 {
+			break
+		}
 		page.Events, page.Next = append(page.Events, e.Body), e.Position
 	}
 	return writeJSON(c, http.StatusOK, page)

@@ -132,19 +132,19 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 	if o.order.IsZero() {
 		return nil
 	}
-	newest, err := s.invoices.Ordered(ctx, o.order)
+	leads, err := s.invoices.Ordered(ctx, o.order)
 	switch {
 	case errors.Is(err, invoice.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
-	case newest.Standing.Status != invoice.Expired && newest.Standing.Status != invoice.Declined:
-		o.has = newest
+	case leads.Standing.Status != invoice.Expired && leads.Standing.Status != invoice.Declined:
+		o.has = leads
 		return nil
 	}
-	o.order.After = newest.ID
-	if len(newest.Payments()) > 0 {
-		o.earlier = newest.ID
+	o.order.After = leads.ID
+	if len(leads.Payments()) > 0 {
+		o.earlier = leads.ID
 	}
 	return nil
 }

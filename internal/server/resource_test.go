@@ -248,7 +248,7 @@ func TestExport_CSV(t *testing.T) {
 		}
 	}
 	slices.Reverse(got)
-	want := []string{"'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "'=1", "a,\"b\"\nc", "plain", "'=1"}
+	want := []string{"'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t'=1", "''=1", "a,\"b\"\nc", "plain", "'=1"}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("order numbers (-got +want):\n%s", diff)
 	}

@@ -71,7 +71,7 @@ func readLink(row scanner) (l merchant.Link, err error) {
 
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
-	id, err := answer(ctx, s.read, func(ctx context.Context, q querier) (string, error) { return newestOf(ctx, q, o) })
+	id, err := answer(ctx, s.read, func(ctx context.Context, q querier) (string, error) { return invoiceOf(ctx, q, o) })
 	if err == nil && id == "" {
 		err = invoice.ErrNotFound
 	}
@@ -81,37 +81,41 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// newestOf is the newest invoice of an order, "" when there is none.
-func newestOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
-	err = q.QueryRowContext(ctx, "SELECT invoice_id FROM link_orders WHERE key_id = $1 AND order_id = $2", o.KeyID, o.ID).Scan(&id)
+// invoiceOf is the invoice that an order leads to: the one that is paid, else the
+// newest; "" when there is none.
+func invoiceOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
+	err = q.QueryRowContext(ctx, `
+		SELECT o.invoice_id FROM link_orders o JOIN invoices i ON i.id = o.invoice_id
+		WHERE o.key_id = $1 AND o.order_id = $2
+		ORDER BY CASE WHEN i.status = 'paid' THEN 0 ELSE 1 END, o.number DESC LIMIT 1`, o.KeyID, o.ID).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read order of a link: %w", err)
 	}
 	return id, nil
 }
 
-// findOrder returns the invoice that another creation made of an order, after the
-// one that this creation knows of; "" when there is none. The merchant's feed is
+// findOrder returns the invoice that an order leads to by now, when that is another
+// one than this creation knows of; "" when it is not. The merchant's feed is
 // locked by now, so creations of one merchant stand in line.
 func findOrder(ctx context.Context, q querier, o invoice.Order) (invoiceID string, err error) {
 	if o.IsZero() {
 		return "", nil
 	}
-	newest, err := newestOf(ctx, q, o)
-	if err != nil || newest == o.After {
+	leads, err := invoiceOf(ctx, q, o)
+	if err != nil || leads == o.After {
 		return "", err
 	}
-	return newest, nil
+	return leads, nil
 }
 
-// keepOrder notes the newest invoice of an order.
+// keepOrder notes an order's new invoice. The merchant's feed is locked by now.
 func keepOrder(ctx context.Context, q querier, o invoice.Order, invoiceID string) error {
 	if o.IsZero() {
 		return nil
 	}
 	_, err := q.ExecContext(ctx, `
-		INSERT INTO link_orders (key_id, order_id, invoice_id) VALUES ($1, $2, $3)
-		ON CONFLICT (key_id, order_id) DO UPDATE SET invoice_id = excluded.invoice_id`, o.KeyID, o.ID, invoiceID)
+		INSERT INTO link_orders (key_id, order_id, number, invoice_id)
+		SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3 FROM link_orders WHERE key_id = $1 AND order_id = $2`, o.KeyID, o.ID, invoiceID)
 	if err != nil {
 		return fmt.Errorf("keep order of a link: %w", err)
 	}

@@ -98,6 +98,20 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 		if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != "e" {
 			t.Errorf("afterwards: got %v, error %v, want e", inv, err)
 		}
+		pay := func(inv *invoice.Invoice) error {
+			inv.Standing.Status = invoice.Paid
+			return nil
+		}
+		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, pay); err != nil {
+			t.Fatal(err)
+		}
+		if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != "a" {
+			t.Errorf("when an earlier one is paid after all: got %v, error %v, want a", inv, err)
+		}
+		again := invoice.Order{KeyID: "k1", ID: "1042", After: "e"}
+		if inv, replayed, err := s.CreateInvoice(ctx, ordered("g", again)); err != nil || inv.ID != "a" || !replayed {
+			t.Errorf("a creation that has not heard of it: got %v, replayed %v, error %v, want a", inv, replayed, err)
+		}
 	})
 }
 

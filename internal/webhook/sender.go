@@ -85,7 +85,7 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 	}
-	return transport.RoundTrip(r)
+	return guard.NoUpgrade(transport).RoundTrip(r)
 }
 
 // Sign sets the headers of a callback: the family's signature over the body, and

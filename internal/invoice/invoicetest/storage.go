@@ -24,7 +24,7 @@ type Storage struct {
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
 	evidence map[string]string
-	orders   map[invoice.Order]string // newest invoice, without After
+	orders   map[invoice.Order][]string // invoices of orders without After, newest last
 	nonces   map[invoice.Nonce]bool
 	pages    []int
 }
@@ -38,7 +38,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err == nil, err
 	}
-	if newest := s.orders[invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}]; newest != c.Order.After {
+	if newest := s.leads(c.Order); newest != c.Order.After {
 		return Clone(s.invoices[newest]), true, nil
 	}
 	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
@@ -100,7 +100,8 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
 	if !c.Order.IsZero() {
-		s.orders[invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}] = inv.ID
+		o := invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}
+		s.orders[o] = append(s.orders[o], inv.ID)
 	}
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
@@ -111,9 +112,23 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
 	s.mu.Lock()
-	id := s.orders[invoice.Order{KeyID: o.KeyID, ID: o.ID}]
+	id := s.leads(o)
 	s.mu.Unlock()
 	return s.Invoice(ctx, id)
+}
+
+// leads is the invoice that an order leads to, "" for none.
+func (s *Storage) leads(o invoice.Order) string {
+	list := s.orders[invoice.Order{KeyID: o.KeyID, ID: o.ID}]
+	for _, id := range list {
+		if s.invoices[id].Standing.Status == invoice.Paid {
+			return id
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
 }
 
 // Invoice implements invoice.Storage.

@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"chequer/internal/guard"
 )
 
 // longest is more than any honest answer: a block of 4 MB in JSON, with every
@@ -132,7 +134,7 @@ func (c *client) open() error {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	c.http = &http.Client{
-		Transport:     transport,
+		Transport:     guard.NoUpgrade(transport),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return nil

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"chequer/internal/guard"
 )
 
 const (
@@ -78,7 +80,7 @@ type client struct {
 func newClient(transport http.RoundTripper, address string, now func() time.Time) *client {
 	return &client{
 		http: &http.Client{
-			Transport:     transport,
+			Transport:     guard.NoUpgrade(transport),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		url: address, secrets: secretsOf(address), batch: firstBatch, now: now,

@@ -1,0 +1,41 @@
+package quorum_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"chequer/internal/chain/ethereum/quorum"
+)
+
+// An endpoint that answers 101 keeps the connection: net/http bounds what comes
+// then by no context.
+func TestScan_survives_an_endpoint_that_switches_protocols(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
+		<-over
+	}))
+	t.Cleanup(func() { close(over); server.Close() })
+	w := newWorld(19)
+	w.mine(pays(ours, 5_000_000))
+	w.mine()
+	s := open(t, w, append(endpoints(newNode(t, w), newNode(t, w)), quorum.Endpoint{URL: server.URL, Operator: "Z"}))
+	ended := make(chan error, 1)
+	go func() { _, err := s.scan(); ended <- err }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("one fault of three: %v", err)
+		}
+	case <-time.After(60 * time.Second):
+		t.Error("a scan is under way after a minute")
+	}
+}

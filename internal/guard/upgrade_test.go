@@ -1,0 +1,49 @@
+package guard_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"chequer/internal/guard"
+)
+
+// An answer that switches protocols keeps its connection: net/http bounds what
+// comes then by no context and no time.
+func TestNoUpgrade_ends_an_answer_that_switches_protocols(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		<-over
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(over) })
+	client := http.Client{Transport: guard.NoUpgrade(http.DefaultTransport), Timeout: time.Minute}
+	answer, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	read := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(answer.Body)
+		read <- string(text)
+	}()
+	select {
+	case text := <-read:
+		if text != "" || answer.StatusCode != http.StatusSwitchingProtocols {
+			t.Errorf("answer %d: %q", answer.StatusCode, text)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("its body does not end")
+	}
+}

@@ -1,0 +1,4 @@
+package invoice
+
+// WorthAccepting is what a person may let stand.
+func WorthAccepting(inv *Invoice) []Transfer { return inv.worthAccepting() }

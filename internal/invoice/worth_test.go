@@ -1,0 +1,52 @@
+package invoice_test
+
+import (
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// SETTLEMENT 3: late money counts by itself only if it was still worth 95 % of its
+// share. A newer quote that does not price the coin is no price of that coin.
+func TestAQuoteWithoutACoinIsNoPriceOfIt(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, until.Add(-time.Minute))
+	inv.Terms.AllowPaidExpired = true
+	scan(inv, until.Add(time.Minute))
+	q := quote(t, 2, until.Add(time.Hour), "100", "80000")
+	q.Prices = q.Prices[1:] // bitcoin had no rate: EURC alone
+	inv.Quotes = append(inv.Quotes, q)
+	market := fiat("50") // bitcoin fell by half meanwhile
+	transfer := in(pay("a", full, time.Hour+20*time.Minute), 101, time.Hour+21*time.Minute)
+	inv.Observe(invoice.Observation{
+		Network: "bitcoin", Transfers: []chain.Transfer{transfer}, Required: map[string]int{transfer.ID: 1},
+		Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90, Hash: "b90"}, Transfers: []chain.Transfer{transfer}},
+		Market:   func(string, money.Amount) *money.Amount { return &market },
+	})
+	inv.Standing = inv.Judge()
+	if got := stands(inv); got.Status == invoice.Paid || got.Paid != "0" {
+		t.Errorf("half the money pays: %+v", got)
+	}
+}
+
+// Accept names "present, of an offered asset, and no dust".
+func TestAcceptTakesNoOldDustAndNoOldForeignCoins(t *testing.T) {
+	t.Parallel()
+	for name, tr := range map[string]chain.Transfer{
+		"dust": in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour),
+		"wrong": func() chain.Transfer {
+			x := in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour)
+			x.Asset = "RUNE"
+			return x
+		}(),
+	} {
+		inv := fresh(t, until.Add(-time.Minute))
+		observe(inv, 105, tr)
+		if got := invoice.WorthAccepting(inv); len(got) != 0 {
+			t.Errorf("%s: accept would take %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"encoding/csv"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+)
+
+// A spreadsheet of most of Europe separates cells by semicolons: a description
+// must begin no formula there either.
+func TestExport_begins_no_formula_in_a_sheet_of_semicolons(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	for _, text := range []string{"coffee;=1+1", "coffee;@SUM(1)", `coffee;\"=1+1`, "coffee; =1+1", "a\\n=1+1", "a\\t=1+1"} {
+		response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","description":"` + text + `"}`})
+		if response.StatusCode != http.StatusOK {
+			t.Fatal(read(t, response))
+		}
+	}
+	sheet := read(t, l.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))
+	r := csv.NewReader(strings.NewReader(sheet))
+	r.Comma, r.LazyQuotes, r.FieldsPerRecord = ';', true, -1
+	for {
+		row, err := r.Read()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range row {
+			if cell = strings.TrimLeft(cell, " \""); cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
+				t.Errorf("a cell is a formula: %q", cell)
+			}
+		}
+	}
+}
+
+// CONTRACT: the same key and order lead to the receipt once the order is paid.
+func TestLink_of_an_order_that_was_paid_after_all_leads_to_its_receipt(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	link := query("all", "order_id", "1042")
+	first := l.pay(t, link)
+	l.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateLate + `"}`})
+	second := l.pay(t, link)
+	if second == first {
+		t.Fatal("an order that expired has no new invoice")
+	}
+	response := l.send(message{method: "POST", target: "/api/v2/invoices/" + first + "/accept", key: "all", own: true, body: `{}`})
+	if response.StatusCode != http.StatusOK {
+		t.Fatal(read(t, response))
+	}
+	l.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateConfirm + `"}`})
+	if got := l.resource(t, first).Status; got != api.StatusPaid {
+		t.Fatalf("the first invoice is %s", got)
+	}
+	if got := l.offer(t, link).ForeignID; got != first {
+		t.Errorf("the order is paid by %s, and its link leads to %q", first, got)
+	}
+}

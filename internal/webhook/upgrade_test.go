@@ -1,0 +1,86 @@
+package webhook_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/merchant"
+)
+
+// switching answers that it speaks another protocol from here on, and then keeps
+// the connection: net/http bounds such a body by no context.
+func switching(conn net.Conn) {
+	if _, err := conn.Read(make([]byte, 1<<16)); err != nil {
+		return
+	}
+	_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
+	hang(conn)
+}
+
+// listenSwitching is such a receiver on a real port.
+func listenSwitching(t *testing.T) (url string, asked <-chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	calls := make(chan struct{}, 10)
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			calls <- struct{}{}
+			go switching(c)
+			go func() { <-done; c.Close() }()
+		}
+	}()
+	return "http://" + l.Addr().String() + "/", calls
+}
+
+func TestWorker_ends_a_try_that_switches_protocols(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, file(t), &clock{at: noon})
+	url, _ := listenSwitching(t)
+	e := l.endpoint(url)
+	l.order("a")
+	if err := l.worker.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { l.worker.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(13 * time.Second):
+		t.Fatal("a try is under way after 13 s, of at most 10")
+	}
+	d, tries := l.delivery(e, "evt_a_1")
+	if d.State != merchant.DeliveryPending || len(tries) != 1 || tries[0].Status != 101 || strings.Contains(tries[0].Answer, "x") {
+		t.Errorf("got %+v, %+v", d, tries)
+	}
+}
+
+func TestRun_ends_although_a_receiver_switches_protocols(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, file(t), &clock{at: noon})
+	url, asked := listenSwitching(t)
+	l.endpoint(url)
+	l.order("a")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.worker.Run(ctx) }()
+	<-asked // the try is under way
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Error("Run has not returned 5 s after its context ended")
+	}
+}
