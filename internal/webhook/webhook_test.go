@@ -17,7 +17,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/signature"
+	"chequer/internal/programtest"
 )
 
 func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
@@ -78,23 +78,18 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 // hmac is HMAC-SHA512 as another program makes it.
 func hmac(t *testing.T, secret string, message []byte) string {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		return signature.Sign(secret, message)
-	}
 	return openssl(t, message, "dgst", "-sha512", "-hmac", secret)
 }
 
 // digest is SHA-512 in hex.
 func digest(t *testing.T, message []byte) string {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("openssl is not installed")
-	}
 	return openssl(t, message, "dgst", "-sha512")
 }
 
 func openssl(t *testing.T, message []byte, args ...string) string {
 	t.Helper()
+	programtest.Need(t, "openssl")
 	c := exec.CommandContext(t.Context(), "openssl", args...)
 	c.Stdin = bytes.NewReader(message)
 	out, err := c.Output()
