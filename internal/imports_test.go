@@ -45,6 +45,7 @@ var rings = map[string]bool{
 	"chequer/internal/storage/storagetest":         true,
 	"chequer/internal/e2e":                         true,
 	"chequer/internal/programtest":                 true,
+	"chequer/internal/clocktest":                   true,
 }
 
 func TestImportsPointDown(t *testing.T) {

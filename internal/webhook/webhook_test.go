@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/programtest"
@@ -200,12 +201,12 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 			if d.State != merchant.DeliveryPending {
 				break
 			}
-			l.clock.move(d.NextTryAt.Sub(l.clock.now()))
+			l.clock.Pass(d.NextTryAt.Sub(l.clock.Now()))
 			l.send()
 		}
 		d, tries := l.delivery(e, "evt_a_1")
-		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.now().Sub(noon) > 72*time.Hour {
-			t.Errorf("got %+v after %d tries and %s, want it given up after 26 and 72 h at most", d, len(tries), l.clock.now().Sub(noon))
+		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.Now().Sub(noon) > 72*time.Hour {
+			t.Errorf("got %+v after %d tries and %s, want it given up after 26 and 72 h at most", d, len(tries), l.clock.Now().Sub(noon))
 		}
 		if !l.log.says("delivery of an event given up") || l.log.says("hush") {
 			t.Errorf("got log %s, want it to say so without the URL", l.log.text.String())
@@ -288,7 +289,7 @@ func TestWorker_answers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, file(t), &clock{at: noon})
+			l := newLab(t, file(t), clocktest.At(noon))
 			r := newReceiver(t)
 			r.reply = test.reply
 			e := l.endpoint(r.url)
@@ -348,7 +349,7 @@ func TestWorker_pause(t *testing.T) {
 			t.Errorf("test while it is paused: got error %v, want %v", err, merchant.ErrState)
 		}
 		l.send()
-		l.clock.move(100 * time.Hour)
+		l.clock.Pass(100 * time.Hour)
 		l.send()
 		if got := r.ids(); got != nil {
 			t.Errorf("while it is paused: got %q", got)
