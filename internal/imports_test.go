@@ -46,6 +46,7 @@ var rings = map[string]bool{
 	"chequer/internal/e2e":                         true,
 	"chequer/internal/programtest":                 true,
 	"chequer/internal/clocktest":                   true,
+	"chequer/internal/logtest":                     true,
 }
 
 func TestImportsPointDown(t *testing.T) {

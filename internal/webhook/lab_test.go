@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"chequer/internal/clocktest"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
+	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/seal"
@@ -53,7 +53,7 @@ type lab struct {
 	endpoints *merchant.Endpoints
 	worker    *webhook.Worker
 	dialer    *counter
-	log       *journal
+	log       *logtest.Journal
 	made      atomic.Int64
 }
 
@@ -73,7 +73,7 @@ var open = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8
 
 func newLab(t testing.TB, url string, c timer) *lab {
 	t.Helper()
-	l := &lab{t: t, url: url, clock: c, log: &journal{}}
+	l := &lab{t: t, url: url, clock: c, log: &logtest.Journal{}}
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
@@ -203,24 +203,6 @@ type bubble struct{}
 
 func (bubble) Now() time.Time        { return time.Now().Truncate(time.Millisecond) }
 func (bubble) Pass(by time.Duration) { time.Sleep(by) }
-
-// journal is a log that is looked into while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) says(words string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Contains(j.text.String(), words)
-}
 
 // received is a request as a receiver got it.
 type received struct {
