@@ -44,6 +44,9 @@ var rings = map[string]bool{
 	"chequer/internal/chain/ethereum/ethereumtest": true,
 	"chequer/internal/storage/storagetest":         true,
 	"chequer/internal/e2e":                         true,
+	"chequer/internal/programtest":                 true,
+	"chequer/internal/clocktest":                   true,
+	"chequer/internal/logtest":                     true,
 }
 
 func TestImportsPointDown(t *testing.T) {

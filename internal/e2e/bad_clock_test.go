@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/client"
+	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
@@ -37,26 +37,24 @@ type timed struct {
 	watcher  *watcher.Watcher
 	api      http.Handler
 	key      merchant.Key
-
-	mu  sync.Mutex
-	now time.Time
+	clock    *clocktest.Clock
 }
 
 func openTimed(t *testing.T) *timed {
 	t.Helper()
-	s := &timed{t: t, store: storagetest.SQLite(t), now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)}
-	s.net = simnet.New(s.store, s.clock)
+	s := &timed{t: t, store: storagetest.SQLite(t), clock: clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
+	s.net = simnet.New(s.store, s.clock.Now)
 	fixed, err := rates.ParseFixed("BTC-EUR=80000,EUR-USD=1.08", "fixed")
 	s.must(err)
 	log := slog.New(slog.DiscardHandler)
 	s.invoices = invoice.NewService(invoice.Config{
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}},
-		Rates: func() invoice.Rates { return fixed }, Now: s.clock, NewID: rand.Text, Encode: server.EncodeEvent, Log: log,
+		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: rand.Text, Encode: server.EncodeEvent, Log: log,
 	})
-	merchants := merchant.NewService(s.store, s.clock, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
+	merchants := merchant.NewService(s.store, s.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
 	s.api = server.New(server.Config{
 		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net,
-		BaseURL: "http://shop.example", MaxAmount: "1000000", Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock, Log: log,
+		BaseURL: "http://shop.example", MaxAmount: "1000000", Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
 	})
 	m, err := merchants.First(t.Context(), "Shop")
 	s.must(err)
@@ -64,7 +62,7 @@ func openTimed(t *testing.T) *timed {
 	s.must(err)
 	s.must(s.store.CreateWallet(t.Context(), merchant.Wallet{
 		ID: "wlt_1", MerchantID: m.ID, Mode: merchant.Test, Asset: string(keys.BTC),
-		Key: key.String(), Counter: key.Fingerprint(), Secret: secret, CreatedAt: s.clock(),
+		Key: key.String(), Counter: key.Fingerprint(), Secret: secret, CreatedAt: s.clock.Now(),
 	}))
 	s.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes)
 	s.must(err)
@@ -77,21 +75,8 @@ func openTimed(t *testing.T) *timed {
 func (s *timed) watch(holder string) *watcher.Watcher {
 	return watcher.New(watcher.Config{
 		Network: s.net, Storage: s.store, Observer: s.invoices, Holder: holder, Every: time.Second,
-		Now: s.clock, Log: slog.New(slog.DiscardHandler),
+		Now: s.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
-}
-
-func (s *timed) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-// step moves the clock of the machine.
-func (s *timed) step(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
 }
 
 func (s *timed) must(err error) {
@@ -119,7 +104,7 @@ func (s *timed) expire() {
 func (s *timed) shop() shop {
 	s.t.Helper()
 	c, err := client.New(client.Config{
-		BaseURL: "http://shop.example", Key: s.key.Key, Secret: s.key.Secret, Transport: client.InProcess(s.api), Now: s.clock,
+		BaseURL: "http://shop.example", Key: s.key.Key, Secret: s.key.Secret, Transport: client.InProcess(s.api), Now: s.clock.Now,
 	})
 	s.must(err)
 	return shop{t: s.t, client: c}
@@ -159,7 +144,7 @@ func TestClockStepsForward(t *testing.T) {
 	s.look()
 	txs = append(txs, s.pays(unseen))
 
-	s.step(time.Hour)
+	s.clock.Pass(time.Hour)
 	s.expire()
 	s.stands(unpaid, invoice.Created)
 	s.stands(seen, invoice.Pending)
@@ -170,7 +155,7 @@ func TestClockStepsForward(t *testing.T) {
 	s.look()
 	s.stands(seen, invoice.Pending)
 	s.stands(unseen, invoice.Pending)
-	s.step(time.Minute) // what could not end at once is looked at again within it
+	s.clock.Pass(time.Minute) // what could not end at once is looked at again within it
 	s.look()
 	s.stands(unpaid, invoice.Expired)
 	s.must(s.net.Confirm(t.Context(), txs))
@@ -191,12 +176,12 @@ func TestClockStepsBack(t *testing.T) {
 	shop := s.shop()
 	open, ended, paid := shop.order(), shop.order(), shop.order()
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(paid)}))
-	s.step(14 * time.Minute)
+	s.clock.Pass(14 * time.Minute)
 	s.look()
 	_, err := s.invoices.Cancel(t.Context(), ended)
 	s.must(err)
 
-	s.step(-time.Hour)
+	s.clock.Pass(-time.Hour)
 	s.look()
 	s.stands(open, invoice.Created)
 	s.stands(ended, invoice.Declined)
@@ -215,7 +200,7 @@ func TestClockStepsBack(t *testing.T) {
 	s.look()
 	s.stands(fresh, invoice.Paid)
 
-	s.step(time.Hour) // and the clock is right again
+	s.clock.Pass(time.Hour) // and the clock is right again
 	s.look()
 	s.stands(open, invoice.Created)
 	s.stands(fresh, invoice.Paid)
@@ -233,7 +218,7 @@ func TestSignaturesWhenTheClockSteps(t *testing.T) {
 		t.Run(by.String(), func(t *testing.T) {
 			t.Parallel()
 			s := openTimed(t)
-			right := s.clock()
+			right := s.clock.Now()
 			call := func(nonce string) string {
 				t.Helper()
 				body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
@@ -265,7 +250,7 @@ func TestSignaturesWhenTheClockSteps(t *testing.T) {
 				{-by, second, "200 "},
 				{0, first, "403 bad_nonce_header"},
 			} {
-				s.step(row.step)
+				s.clock.Pass(row.step)
 				if got := call(row.nonce); got != row.want {
 					t.Errorf("after a step of %s: got %q, want %q", row.step, got, row.want)
 				}

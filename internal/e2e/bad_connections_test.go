@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/programtest"
 	"chequer/internal/signature"
 )
 
@@ -65,18 +66,15 @@ func (p *process) dial() net.Conn {
 	return c
 }
 
-// needFiles skips a test where so many files cannot be open.
+// needFiles skips a test where so many files cannot be open; in CI that fails.
 func needFiles(t *testing.T, want uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if limit.Cur < want && os.Getenv("CI") == "true" {
-		t.Fatalf("only %d files may be open here, not %d", limit.Cur, want)
-	}
 	if limit.Cur < want {
-		t.Skipf("only %d files may be open here, not %d", limit.Cur, want)
+		programtest.Missing(t, "only %d files may be open here, not %d", limit.Cur, want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"chequer/internal/programtest"
 )
 
 // patience is how long a page may take on a loaded machine. Nothing waits for it
@@ -36,18 +37,6 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(filepath.Dir(built.path))
 	}
 	os.Exit(code)
-}
-
-// need skips a test whose program is not on this machine; in CI that fails.
-func need(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is not installed", program)
-	}
-	t.Skipf("%s is not installed", program)
 }
 
 // screen is a size of a window and what the shopper prefers.
@@ -75,7 +64,7 @@ type tab struct {
 
 func open(t *testing.T, s screen) *tab {
 	t.Helper()
-	need(t, "chromium")
+	programtest.Need(t, "chromium")
 	browser.once.Do(func() {
 		options := append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(90*time.Second),

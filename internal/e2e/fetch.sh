@@ -7,6 +7,10 @@
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
+#   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
+#   python3     the examples in Python                                           (internal/server, internal/e2e)
+#   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
+#   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
 set -uo pipefail
 
 packages() { # by apt-get, as root
@@ -14,6 +18,10 @@ packages() { # by apt-get, as root
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
 	command -v litecoind >/dev/null || missing+=(litecoind)
+	command -v php >/dev/null || missing+=(php-cli)
+	command -v python3 >/dev/null || missing+=(python3)
+	command -v node >/dev/null || missing+=(nodejs)
+	command -v openssl >/dev/null || missing+=(openssl)
 	[ ${#missing[@]} -eq 0 ] && return
 
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then

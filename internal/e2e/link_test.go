@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/app"
+	"chequer/internal/programtest"
 	"chequer/internal/signature"
 )
 
@@ -40,9 +41,7 @@ func TestReadmeSignsLinks(t *testing.T) {
 			if !strings.Contains(string(readme), "\n"+string(source)+"```") {
 				t.Errorf("the README does not show %s as it is", file)
 			}
-			if _, err := exec.LookPath(run[0]); err != nil {
-				t.Skipf("%s is not installed", run[0])
-			}
+			programtest.Need(t, run[0])
 			p := start(t, settings(t), app.Options{Demo: true})
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], file)...)
 			c.Env = append(os.Environ(), "BASE="+p.url, "KEY="+p.key.Key, "SECRET="+p.key.Secret)

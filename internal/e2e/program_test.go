@@ -3,24 +3,19 @@ package e2e_test
 import (
 	"context"
 	"log/slog"
-	"net"
 	"testing"
 	"time"
 
 	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
+	"chequer/internal/programtest"
 )
 
 // freePort is an address on this machine that nobody listens on.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return programtest.FreeAddress(t, "127.0.0.1")
 }
 
 // settings are those of a program in a folder of its own.

@@ -1,13 +1,11 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/chain/bitcoin/bitcointest"
 	"chequer/internal/config"
+	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/storagetest"
 )
@@ -26,19 +25,19 @@ var masterKey = strings.Repeat("5e", 32)
 type member struct {
 	*program
 	shop shop
-	log  *journal
+	log  *logtest.Journal
 }
 
 func join(t *testing.T, database string) member {
 	t.Helper()
-	log := &journal{}
+	log := &logtest.Journal{}
 	p := start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey),
 		app.Options{Demo: true, Log: slog.New(slog.NewTextHandler(log, nil))})
 	return member{program: p, shop: newShop(t, p.url, p.key), log: log}
 }
 
 // leads tells whether a program looks at the test network.
-func (m member) leads() bool { return m.log.says(`msg="watching network" network=simnet`) }
+func (m member) leads() bool { return m.log.Says(`msg="watching network" network=simnet`) }
 
 // TestTwoProgramsShareADatabase makes an invoice in one and pays it through the
 // other, before and after the one that looks at the network ends.
@@ -177,23 +176,4 @@ func accepts(t *testing.T, url string, key merchant.Key) bool {
 		t.Fatal(err)
 	}
 	return err == nil
-}
-
-// journal is a log that is looked into while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) says(words string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return bytes.Contains(j.text.Bytes(), []byte(words))
 }

@@ -66,10 +66,10 @@ func TestTheTwentySixthOfUnpaidInvoicesIsFound(t *testing.T) {
 		s.create("40", "BTC")
 	}
 	inv := s.create("40", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.mine(s.pays(inv, "BTC", "0.0005"))
 	s.wantStatus(inv, invoice.Paid)
-	s.pass(time.Hour)
+	s.clock.Pass(time.Hour)
 	s.step()
 	s.step()
 	if got := s.create("40", "BTC").Methods[0].Index; got != 26 {
@@ -103,14 +103,14 @@ func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 			old, err := s.net.Pay(t.Context(), asset, used.Script, money.MustParse("0.0005", money.BTC))
 			s.must(err)
 			tt.before(s, old)
-			s.pass(time.Second)
+			s.clock.Pass(time.Second)
 			s.step()
 			inv := s.create("40", "BTC")
 			if inv.Methods[0].Destination != used {
 				t.Fatalf("the invoice is paid to %v, not to the used %v", inv.Methods[0].Destination, used)
 			}
 			s.wantStatus(inv, invoice.Created)
-			s.pass(time.Minute)
+			s.clock.Pass(time.Minute)
 			s.mine(old)
 			s.wantStatus(inv, invoice.Created)
 			s.wantEvents(inv, "1 invoice.created created")
@@ -125,7 +125,7 @@ func TestTwoOutputsOfOneTransactionAddUp(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("240", "BTC") // 0.003 BTC
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	tx := s.sends(nil, inv, "0.001", "", "0.002")
 	s.wantStatus(inv, invoice.Pending)
 	s.mine(tx)
@@ -145,7 +145,7 @@ func TestPartsAndTheirRest(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("80", "BTC") // 0.001 BTC
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.mine(s.pays(inv, "BTC", "0.0004"))
 	part := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	if got := part.Rest(part.Methods[0]).String(); got != "0.0006" {
@@ -170,7 +170,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 		return func(t *testing.T) (*shop, *invoice.Invoice, string) {
 			s := openShop(t, table)
 			inv := s.create("40", "BTC")
-			s.pass(after)
+			s.clock.Pass(after)
 			return s, inv, s.pays(inv, "BTC", "0.0005")
 		}
 	}
@@ -178,7 +178,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
 		s.wantStatus(inv, invoice.Pending)
-		s.pass(10 * time.Minute)
+		s.clock.Pass(10 * time.Minute)
 		s.wantStatus(inv, invoice.Pending)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Paid)
@@ -187,7 +187,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 	t.Run("b_the_last_second_is_in_time", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15 * time.Minute)(t)
-		s.pass(10 * time.Minute) // nobody looked at that very second
+		s.clock.Pass(10 * time.Minute) // nobody looked at that very second
 		s.wantStatus(inv, invoice.Pending)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Paid)
@@ -195,7 +195,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 	t.Run("c_the_second_after_is_late", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute + time.Second)(t)
-		s.pass(time.Second)
+		s.clock.Pass(time.Second)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
@@ -205,16 +205,16 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
 		s.wantStatus(inv, invoice.Pending)
 		s.must(s.net.Drop(t.Context(), tx))
-		s.pass(time.Minute)
+		s.clock.Pass(time.Minute)
 		s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 	})
 	t.Run("d_waiting_and_never_mined_ends_after_a_day", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
 		s.wantStatus(inv, invoice.Pending)
-		s.pass(24 * time.Hour)
+		s.clock.Pass(24 * time.Hour)
 		s.wantStatus(inv, invoice.Pending)
-		s.pass(time.Minute)
+		s.clock.Pass(time.Minute)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
@@ -228,7 +228,7 @@ func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.sends([]string{"coin:0"}, inv, "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.mine(s.sends([]string{"coin:0"}, inv, "")) // nobody looked while it waited
@@ -238,7 +238,7 @@ func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 	}
 	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
 		"3 payment.replaced created", "3 invoice.reverted created", "3 exception.raised created")
-	s.pass(time.Hour)
+	s.clock.Pass(time.Hour)
 	s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 }
 
@@ -247,7 +247,7 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("160", "BTC") // 0.002 BTC
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.sends([]string{"coin:0"}, inv, "0.0015")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.mine() // without it
@@ -292,12 +292,12 @@ func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	tx := s.pays(inv, "BTC", "0.0005")
 	s.mine(tx)
 	paid := s.wantStatus(inv, invoice.Paid)
 	told := len(s.events())
-	s.pass(7 * 24 * time.Hour)
+	s.clock.Pass(7 * 24 * time.Hour)
 	s.step()
 	spent := s.sends([]string{tx + ":0"}, inv, "")
 	s.step()
@@ -314,13 +314,13 @@ func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	one, two, late := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.step()
 	s.mine(s.pays(one, "BTC", "0.0005"))
 	s.mine()
 	s.mine(s.pays(two, "BTC", "0.0005"))
 	s.mine()
-	s.pass(20 * time.Minute)
+	s.clock.Pass(20 * time.Minute)
 	s.mine(s.pays(late, "BTC", "0.0005"))
 	s.mine()
 	crashed := errors.New("killed")
@@ -332,7 +332,7 @@ func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
 	}
 	s.wantStatus(one, invoice.Paid)
 	s.wantStatus(two, invoice.Paid)
-	s.pass(time.Minute) // the longest that an overdue invoice waits
+	s.clock.Pass(time.Minute) // the longest that an overdue invoice waits
 	s.wantStatus(late, invoice.Expired, invoice.Late)
 	for range 2 {
 		s.step()
@@ -358,12 +358,12 @@ func TestDustTellsNothing(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, table)
 			inv := s.create("40", "BTC")
-			s.pass(time.Minute)
+			s.clock.Pass(time.Minute)
 			switch state {
 			case invoice.Paid:
 				s.mine(s.pays(inv, "BTC", "0.0005"))
 			case invoice.Expired:
-				s.pass(time.Hour)
+				s.clock.Pass(time.Hour)
 			}
 			before := s.wantStatus(inv, state)
 			told := len(s.events())

@@ -16,7 +16,7 @@ func overdue(t *testing.T) (*shop, *invoice.Invoice) {
 	t.Helper()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.pass(15*time.Minute + 3*time.Hour)
+	s.clock.Pass(15*time.Minute + 3*time.Hour)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).Standing; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
@@ -38,9 +38,9 @@ func TestDelayedEnds(t *testing.T) {
 		t.Parallel()
 		s := openShop(t, table)
 		inv := s.create("40", "BTC")
-		s.pass(time.Minute)
+		s.clock.Pass(time.Minute)
 		s.mine(s.pays(inv, "BTC", "0.0005")) // nobody looks
-		s.pass(3 * time.Hour)
+		s.clock.Pass(3 * time.Hour)
 		_, err := s.service.Expire(t.Context(), 10)
 		s.must(err)
 		s.wantStatus(inv, invoice.Paid)
@@ -50,7 +50,7 @@ func TestDelayedEnds(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
 		s.step()
-		s.pass(time.Minute)
+		s.clock.Pass(time.Minute)
 		s.wantStatus(inv, invoice.Expired)
 		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created", "3 invoice.expired expired")
 	})
@@ -58,7 +58,7 @@ func TestDelayedEnds(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
 		for range 5 {
-			s.pass(24 * time.Hour)
+			s.clock.Pass(24 * time.Hour)
 			_, err := s.service.Expire(t.Context(), 10)
 			s.must(err)
 		}
@@ -73,13 +73,13 @@ func TestDelayedIsRaisedAfterTwoHoursOnly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.pass(15*time.Minute + 2*time.Hour - time.Second)
+	s.clock.Pass(15*time.Minute + 2*time.Hour - time.Second)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).Standing.Exceptions; len(got) != 0 {
 		t.Errorf("a second before two hours: %v", got)
 	}
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	_, err = s.service.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).Standing; !got.Has(invoice.Delayed) {
@@ -93,13 +93,13 @@ func TestExpiryWaitsForTheTip(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	tx := s.pays(inv, "BTC", "0.0005")
-	s.pass(30 * time.Minute)
+	s.clock.Pass(30 * time.Minute)
 	s.behind = true
 	for range 3 {
 		s.wantStatus(inv, invoice.Created)
-		s.pass(time.Minute)
+		s.clock.Pass(time.Minute)
 	}
 	s.mine(tx)
 	s.wantStatus(inv, invoice.Paid) // what is in blocks counts, though
@@ -113,11 +113,11 @@ func TestBelowTheTipNothingIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.pays(inv, "BTC", "0.0005")
 	before := s.wantStatus(inv, invoice.Pending)
 	s.behind = true
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	if got := s.wantStatus(inv, invoice.Pending); got.Version != before.Version {
 		t.Errorf("version moved from %d to %d", before.Version, got.Version)
 	}
@@ -132,26 +132,26 @@ func TestWhatNobodyWatchedIsAGap(t *testing.T) {
 	s.must(err)
 	unwatched := invoice.NewService(invoice.Config{
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {struct{ chain.Network }{s.net}}}, Unwatched: true,
-		Rates: func() invoice.Rates { return fixed }, Now: s.clock, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
+		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
 	})
 	inv := s.made(unwatched, "40")
-	s.pass(16 * time.Minute)
+	s.clock.Pass(16 * time.Minute)
 	_, err = unwatched.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).Standing.Status; got != invoice.Expired {
 		t.Fatalf("by the clock it is %s", got)
 	}
 	m := inv.Methods[0]
-	block := chain.Block{Height: 5, Hash: "b5", Time: s.clock()}
+	block := chain.Block{Height: 5, Hash: "b5", Time: s.clock.Now()}
 	snapshot := chain.Snapshot{
-		Started: s.clock().Add(time.Minute), ViewSince: s.clock(), Unconfirmed: chain.Partial, From: chain.Cursor{Height: 1, Hash: "b1"}, Tip: block,
+		Started: s.clock.Now().Add(time.Minute), ViewSince: s.clock.Now(), Unconfirmed: chain.Partial, From: chain.Cursor{Height: 1, Hash: "b1"}, Tip: block,
 		Transfers: []chain.Transfer{{ID: "x:0", Tx: "x", Asset: "BTC", Script: m.Destination.Script, Amount: inv.Quote().Prices[0].Expected, Block: &block}},
 	}
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	var none invoice.Progress
 	owners := func(string) (invoice.Owner, bool) { return invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}, true }
-	epoch, err := s.store.AcquireLease(t.Context(), simnet.ID, "test", s.clock(), time.Minute)
+	epoch, err := s.store.AcquireLease(t.Context(), simnet.ID, "test", s.clock.Now(), time.Minute)
 	s.must(err)
 	s.must(s.service.Observe(t.Context(), invoice.Lease{Network: simnet.ID, Epoch: epoch, Sequence: 9}, snapshot, none.After(snapshot, 9), owners))
 	if got := s.reload(inv).Standing.Status; got != invoice.Paid {

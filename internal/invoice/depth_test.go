@@ -86,7 +86,7 @@ func TestDepthIsNotRaisedOncePaid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	first := s.create("400", "BTC")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.mine(s.pays(first, "BTC", "0.005"))
 	paid := s.wantStatus(first, invoice.Paid)
 	tip, err := s.store.SimnetTip(t.Context())
@@ -95,7 +95,7 @@ func TestDepthIsNotRaisedOncePaid(t *testing.T) {
 	s.must(s.store.UpdateSimnet(t.Context(), tip-1, func(c *simnet.Chain) error {
 		m := second.Methods[0] // in the same block, as if that had become another
 		c.Txs = append(c.Txs, simnet.Tx{
-			ID: "beside", Height: tip, Seen: s.clock(), Spends: []string{"other:0"},
+			ID: "beside", Height: tip, Seen: s.clock.Now(), Spends: []string{"other:0"},
 			Outputs: []simnet.Output{simnet.Pays(m.Asset, m.Destination.Script, second.Quote().Prices[0].Expected)},
 		})
 		return nil

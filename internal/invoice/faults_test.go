@@ -21,13 +21,13 @@ func TestADroppedDestinationTakesNothingBack(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 	s.wantStatus(inv, invoice.Paid)
-	s.pass(31 * 24 * time.Hour)
+	s.clock.Pass(31 * 24 * time.Hour)
 	for range 3 { // the index drops the destination, and does not show the transfer any more
 		s.wantStatus(inv, invoice.Paid)
-		s.pass(2 * time.Hour)
+		s.clock.Pass(2 * time.Hour)
 	}
 }
 
@@ -146,11 +146,11 @@ func TestPaidNoMoreIsTold(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	tx := s.pays(inv, "BTC", "0.0005")
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.wantStatus(inv, invoice.Paid)
-	s.pass(30 * time.Minute)
+	s.clock.Pass(30 * time.Minute)
 	s.must(s.net.Reorganise(t.Context(), []string{tx}))
 	s.must(s.net.Replace(t.Context(), tx))
 	s.wantStatus(inv, invoice.Expired, invoice.WasReorged)
@@ -177,7 +177,7 @@ func TestReplayAsksForNothingElse(t *testing.T) {
 	if _, err := s.service.Replay(t.Context(), "m", "other", "one"); !errors.Is(err, invoice.ErrNotFound) {
 		t.Errorf("another key: %v", err)
 	}
-	s.pass(25 * time.Hour)
+	s.clock.Pass(25 * time.Hour)
 	if _, err := s.service.Replay(t.Context(), "m", "k", "one"); !errors.Is(err, invoice.ErrNotFound) {
 		t.Errorf("after a day: %v", err)
 	}
@@ -289,7 +289,7 @@ func TestDustAndOlderMoneyAreToldToNobody(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	version := s.reload(inv).Version
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.00000001")}))
 	for range 5 {

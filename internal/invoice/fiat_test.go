@@ -79,7 +79,7 @@ func TestInvoiceInAnotherCurrencyIsJudgedByItsFrozenRate(t *testing.T) {
 			s := openShop(t, manyTable)
 			inv := s.createIn("6400", yen)
 			s.reprice("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
-			s.pass(time.Minute)
+			s.clock.Pass(time.Minute)
 			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", tt.sent)}))
 			stands := s.wantStatus(inv, tt.want, tt.exceptions...).Standing
 			got := []string{stands.Paid.String(), stands.Due.String(), stands.Overpaid.String()}
@@ -97,7 +97,7 @@ func TestToleranceIsInTheCurrencyOfTheInvoice(t *testing.T) {
 	r.Terms.Rules.Tolerance = money.MustParse("64", yen)
 	inv, err := s.service.Create(t.Context(), r)
 	s.must(err)
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.000495")}))
 	s.wantStatus(inv, invoice.Paid)
 }
@@ -133,7 +133,7 @@ func TestDepthIsTheSameInEveryCurrency(t *testing.T) {
 	} {
 		inv := s.createIn(tt.amount, tt.currency)
 		price := inv.Quote().Prices[0].Expected
-		s.pass(time.Minute)
+		s.clock.Pass(time.Minute)
 		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", price.String())}))
 		s.step()
 		got := s.reload(inv)
@@ -164,7 +164,7 @@ func TestLateMoneyIsValuedInTheCurrencyOfTheInvoice(t *testing.T) {
 			r.Terms.AllowPaidExpired = true
 			inv, err := s.service.Create(t.Context(), r)
 			s.must(err)
-			s.pass(16 * time.Minute)
+			s.clock.Pass(16 * time.Minute)
 			s.wantStatus(inv, invoice.Expired)
 			s.reprice(tt.table)
 			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))

@@ -79,11 +79,11 @@ func TestRequote_prices_the_rest(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.pays(inv, "BTC", "0.0002") // 16.00
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.reprice("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 1)
 	s.must(err)
 	inv = s.reload(inv)
@@ -127,7 +127,7 @@ func TestRequote_brings_an_expired_invoice_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(16 * time.Minute)
+	s.clock.Pass(16 * time.Minute)
 	s.wantStatus(inv, invoice.Expired)
 	if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("the shopper of an expired invoice: %v", err)
@@ -135,9 +135,9 @@ func TestRequote_brings_an_expired_invoice_back(t *testing.T) {
 	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Seller, 0)
 	s.must(err)
 	s.wantStatus(inv, invoice.Created)
-	s.pass(20 * 24 * time.Hour) // longer than the first quote alone was watched
+	s.clock.Pass(20 * 24 * time.Hour) // longer than the first quote alone was watched
 	s.wantStatus(inv, invoice.Expired)
-	s.pass(10*24*time.Hour + 10*time.Minute)
+	s.clock.Pass(10*24*time.Hour + 10*time.Minute)
 	s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
 }
@@ -147,7 +147,7 @@ func TestRequote_is_done_once_per_quote_seen(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

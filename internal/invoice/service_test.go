@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
+	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
@@ -35,13 +36,13 @@ type shop struct {
 	net     *simnet.Network
 	service *invoice.Service
 	watcher *watcher.Watcher
+	clock   *clocktest.Clock
 	wallets []invoice.Wallet
 
 	behind  bool  // scans stop below the tip
 	unsaved error // of the next cursor that is saved
 
 	mu    sync.Mutex
-	now   time.Time
 	ids   int
 	rates invoice.Rates
 	told  map[string]string // the invoice of each event
@@ -85,13 +86,13 @@ func (s shopStore) SaveProgress(ctx context.Context, lease invoice.Lease, p invo
 
 func openShop(t *testing.T, table string) *shop {
 	t.Helper()
-	s := &shop{t: t, store: storagetest.SQLite(t), now: noon, told: map[string]string{}}
-	s.net = simnet.New(s.store, s.clock)
+	s := &shop{t: t, store: storagetest.SQLite(t), clock: clocktest.At(noon), told: map[string]string{}}
+	s.net = simnet.New(s.store, s.clock.Now)
 	s.reprice(table)
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: s.moment,
-		Now: s.clock, NewID: s.newID, Log: log,
+		Now: s.clock.Now, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -100,7 +101,7 @@ func openShop(t *testing.T, table string) *shop {
 		},
 	})
 	s.watcher = watcher.New(watcher.Config{
-		Network: shopNet{s.net, s}, Storage: shopStore{s.store, s}, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock, Log: log,
+		Network: shopNet{s.net, s}, Storage: shopStore{s.store, s}, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock.Now, Log: log,
 	})
 	if err := s.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}); err != nil {
 		t.Fatal(err)
@@ -123,12 +124,6 @@ func testWallets(t *testing.T) (wallets []invoice.Wallet) {
 	return wallets
 }
 
-func (s *shop) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
 // reprice sets what coins cost from now on.
 func (s *shop) reprice(table string) {
 	s.t.Helper()
@@ -143,12 +138,6 @@ func (s *shop) moment() invoice.Rates {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rates
-}
-
-func (s *shop) pass(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
 }
 
 func (s *shop) newID() string {
@@ -229,12 +218,12 @@ func TestInvoiceIsPaid(t *testing.T) {
 		t.Fatalf("40.00 EUR cost %s BTC", got)
 	}
 	s.wantStatus(inv, invoice.Created)
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	tx := s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	paid := s.wantStatus(inv, invoice.Paid)
-	if paid.Standing.PaidTx != tx || paid.Standing.PaidAsset != "BTC" || !paid.Standing.PaidAt.Equal(s.clock()) {
+	if paid.Standing.PaidTx != tx || paid.Standing.PaidAsset != "BTC" || !paid.Standing.PaidAt.Equal(s.clock.Now()) {
 		t.Errorf("paid by %s %s at %s", paid.Standing.PaidAsset, paid.Standing.PaidTx, paid.Standing.PaidAt)
 	}
 	want := []string{
@@ -245,7 +234,7 @@ func TestInvoiceIsPaid(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	// Looking again tells nothing new.
-	s.pass(time.Hour)
+	s.clock.Pass(time.Hour)
 	s.step()
 	if got := s.reload(inv).Version; got != paid.Version {
 		t.Errorf("version moved from %d to %d", paid.Version, got)
@@ -269,7 +258,7 @@ func TestQuotedAmountHoldsWhateverTheRateDoes(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.reprice("BTC-EUR=9000,EUR-USD=2")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 	s.wantStatus(inv, invoice.Paid)
 }
@@ -277,7 +266,7 @@ func TestQuotedAmountHoldsWhateverTheRateDoes(t *testing.T) {
 func TestEverySeededAmountIsPaidExactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=81867.3452,LTC-EUR=78.31,ETH-EUR=2650.17,EUR-USD=1.0833")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	var made []*invoice.Invoice
 	var txs []string
 	for i := range 60 {
@@ -365,13 +354,13 @@ func TestExpiryWaitsForCoverage(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
-	s.pass(15*time.Minute + 30*time.Second)
+	s.clock.Pass(15*time.Minute + 30*time.Second)
 	_, err := s.service.Expire(t.Context(), 10) // nobody has looked since the end
 	s.must(err)
 	if got := s.reload(inv).Standing.Status; got != invoice.Created {
 		t.Fatalf("expired without coverage: %s", got)
 	}
-	s.pass(10 * time.Second)
+	s.clock.Pass(10 * time.Second)
 	s.wantStatus(inv, invoice.Expired)
 }
 
@@ -379,7 +368,7 @@ func TestDelayedTellsThatNobodyLooks(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
-	s.pass(15*time.Minute + 3*time.Hour)
+	s.clock.Pass(15*time.Minute + 3*time.Hour)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	got := s.reload(inv)
@@ -390,7 +379,7 @@ func TestDelayedTellsThatNobodyLooks(t *testing.T) {
 		t.Errorf("the shop was told %v", list)
 	}
 	s.wantStatus(inv, invoice.Created, invoice.Delayed)
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.wantStatus(inv, invoice.Expired)
 }
 
@@ -398,7 +387,7 @@ func TestReplacedAndReorganised(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	tx := s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Replace(t.Context(), tx))
@@ -451,7 +440,7 @@ func TestCancelAndAcceptNeedTheRightState(t *testing.T) {
 	_, err := s.service.Cancel(t.Context(), inv.ID)
 	s.must(err)
 	s.wantStatus(inv, invoice.Declined)
-	s.pass(time.Minute)
+	s.clock.Pass(time.Minute)
 	s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Declined, invoice.Late)
 	if _, err := s.service.Cancel(t.Context(), inv.ID); !errors.Is(err, invoice.ErrState) {
@@ -493,16 +482,16 @@ func TestAnotherLeaderFencesTheOld(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: 2}
-	s.pass(time.Minute)
-	_, err := s.store.AcquireLease(t.Context(), simnet.ID, "other", s.clock(), time.Minute)
+	s.clock.Pass(time.Minute)
+	_, err := s.store.AcquireLease(t.Context(), simnet.ID, "other", s.clock.Now(), time.Minute)
 	s.must(err)
 	m, _ := inv.Method(simnet.ID, "BTC")
 	snapshot := chain.Snapshot{
-		Started: s.clock(), Unconfirmed: chain.Complete,
+		Started: s.clock.Now(), Unconfirmed: chain.Complete,
 		Transfers: []chain.Transfer{{ID: "x:0", Tx: "x", Asset: "BTC", Script: m.Destination.Script, Amount: money.MustParse("0.0005", money.BTC)}},
 	}
 	owners := func(string) (invoice.Owner, bool) { return invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}, true }
-	if err := s.service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: s.clock()}, owners); !errors.Is(err, invoice.ErrFenced) {
+	if err := s.service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: s.clock.Now()}, owners); !errors.Is(err, invoice.ErrFenced) {
 		t.Errorf("the old leader recorded: %v", err)
 	}
 	if got := s.reload(inv); len(got.Transfers) != 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"chequer/internal/clocktest"
 	"chequer/internal/money"
 	"chequer/internal/rates"
 )
@@ -146,31 +147,17 @@ func flat(pair, price string) rates.Ticker {
 type lab struct {
 	*rates.Table
 	a, b, c, ecb *script
-
-	mu  sync.Mutex
-	now time.Time
+	clock        *clocktest.Clock
 }
 
 func newLab() *lab {
-	l := &lab{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, now: noon}
+	l := &lab{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, clock: clocktest.At(noon)}
 	l.Table = rates.NewTable(rates.Config{
 		Exchanges: []rates.Source{l.a, l.b, l.c}, Reference: l.ecb,
 		Every: 30 * time.Second, ReferenceEvery: 4 * time.Hour, EuroFloor: decimal.RequireFromString("0.98"),
-		Now: l.clock, Jitter: func(d time.Duration) time.Duration { return d }, Log: slog.New(slog.DiscardHandler),
+		Now: l.clock.Now, Jitter: func(d time.Duration) time.Duration { return d }, Log: slog.New(slog.DiscardHandler),
 	})
 	return l
-}
-
-func (l *lab) clock() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.now
-}
-
-func (l *lab) wait(d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.now = l.now.Add(d)
 }
 
 // price is the rate in plain digits, or "none".

@@ -315,7 +315,7 @@ func TestTable_does_not_follow_all_providers_into_absurdity(t *testing.T) {
 		_ = l.Step(t.Context())
 		l.a.says("BTC-EUR", wrong)
 		l.b.says("BTC-EUR", wrong)
-		l.wait(30 * time.Second)
+		l.clock.Pass(30 * time.Second)
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
 			t.Errorf("all say %s: price is %s", wrong, got)

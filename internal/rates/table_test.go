@@ -108,19 +108,19 @@ func TestTable_ages(t *testing.T) {
 	expect("two sources", "80050")
 
 	l.b.fails(errors.New("gone"))
-	l.wait(5 * time.Minute)
+	l.clock.Pass(5 * time.Minute)
 	step() // a says it again; b's word is five minutes old
 	expect("while the silent one's word is fresh", "80050")
-	l.wait(time.Second)
+	l.clock.Pass(time.Second)
 	expect("one source", "80000")
 	l.a.says("BTC-EUR", "84500")
 	step()
 	expect("one source that leaps", "none")
 	l.a.says("BTC-EUR", "81000")
-	l.wait(10*time.Minute - time.Second)
+	l.clock.Pass(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
-	l.wait(time.Second)
+	l.clock.Pass(time.Second)
 	step()
 	expect("15 minutes after the other's last word", "none")
 
@@ -129,7 +129,7 @@ func TestTable_ages(t *testing.T) {
 	expect("two sources again", "81050")
 	l.a.fails(errors.New("gone"))
 	l.b.fails(errors.New("gone"))
-	l.wait(5*time.Minute + 1)
+	l.clock.Pass(5*time.Minute + 1)
 	step()
 	expect("nobody for more than five minutes", "none")
 }
@@ -153,11 +153,11 @@ func TestTable_reference(t *testing.T) {
 			l.a.says("EUR-USD", "1.08")
 			l.b.says("EUR-USD", "1.08")
 			_ = l.Step(t.Context())
-			l.wait(time.Hour) // the exchanges' words are long gone
+			l.clock.Pass(time.Hour) // the exchanges' words are long gone
 			l.a.fails(errors.New("gone"))
 			l.b.fails(errors.New("gone"))
 			l.ecb.says("EUR-USD", tt.rate)
-			l.ecb.tickers[0].Time = l.clock().Add(-tt.age)
+			l.ecb.tickers[0].Time = l.clock.Now().Add(-tt.age)
 			_ = l.Step(t.Context())
 			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -207,24 +207,24 @@ func TestTable_forgets_what_it_heard_while_the_clock_ran_ahead(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", when, got, want)
 		}
 	}
-	l.wait(6 * time.Hour)
+	l.clock.Pass(6 * time.Hour)
 	l.a.says("BTC-EUR", "80000")
 	l.b.says("BTC-EUR", "80000")
 	l.ecb.says("EUR-USD", "1.2")
 	l.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
 	step()
 	expect("while it is ahead", "80000")
-	l.wait(-6 * time.Hour)
+	l.clock.Pass(-6 * time.Hour)
 	for _, s := range []*script{l.a, l.b, l.ecb} {
 		s.fails(errors.New("gone"))
 	}
 	step()
 	expect("when it is right", "none")
-	l.wait(6 * time.Hour)
+	l.clock.Pass(6 * time.Hour)
 	step()
 	expect("when it gets there", "none")
 
-	l.wait(-6 * time.Hour)
+	l.clock.Pass(-6 * time.Hour)
 	l.ecb.says("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon
 	step()
@@ -249,9 +249,9 @@ func TestTable_two_liars_who_are_first_do_not_outvote_two_others(t *testing.T) {
 	for range 100 {
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
-			t.Fatalf("at %s: two against two cost %s", l.clock(), got)
+			t.Fatalf("at %s: two against two cost %s", l.clock.Now(), got)
 		}
-		l.wait(time.Minute)
+		l.clock.Pass(time.Minute)
 	}
 	l.b.says("BTC-EUR", "80000")
 	_ = l.Step(t.Context())
@@ -269,7 +269,7 @@ func TestView_keeps_its_moment(t *testing.T) {
 	view := l.View()
 	l.a.says("BTC-EUR", "60000")
 	l.b.says("BTC-EUR", "60000")
-	l.wait(time.Hour)
+	l.clock.Pass(time.Hour)
 	_ = l.Step(t.Context())
 	rate, err := view.Rate("BTC", money.BTC, money.EUR)
 	if err != nil || rate.Price() != "80000" {
@@ -290,7 +290,7 @@ func TestEvidence(t *testing.T) {
 	l.ecb.says("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
 	_ = l.Step(t.Context())
-	l.wait(1500 * time.Microsecond)
+	l.clock.Pass(1500 * time.Microsecond)
 	got := l.View().Evidence(money.EUR, "BTC", "LTC").String()
 	want := `{"source":"live","at":"2026-11-27T20:15:00.001Z","pairs":[` +
 		`{"pair":"BTC-EUR","price":"80050","high":"80100","words":[` +
@@ -316,7 +316,7 @@ func TestEvidence_names_the_agreement_that_a_single_source_rests_on(t *testing.T
 	l.b.says("BTC-EUR", "80100")
 	_ = l.Step(t.Context())
 	l.b.fails(errors.New("gone"))
-	l.wait(6 * time.Minute)
+	l.clock.Pass(6 * time.Minute)
 	_ = l.Step(t.Context())
 	got := l.View().Evidence(money.EUR, "BTC").Pairs
 	want := []rates.PairEvidence{{
@@ -363,10 +363,10 @@ func TestRate_in_another_currency_ends_with_the_table(t *testing.T) {
 		after time.Duration
 		want  string
 	}{{0, "67200"}, {5 * 24 * time.Hour, "67200"}, {time.Second, "none"}} {
-		l.wait(tt.after)
+		l.clock.Pass(tt.after)
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, gbp); got != tt.want {
-			t.Errorf("%s after the table: got %s, want %s", l.clock().Sub(noon), got, tt.want)
+			t.Errorf("%s after the table: got %s, want %s", l.clock.Now().Sub(noon), got, tt.want)
 		}
 	}
 	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
@@ -387,7 +387,7 @@ func TestReport(t *testing.T) {
 	l.ecb.says("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon
 	_ = l.Step(t.Context())
-	l.wait(time.Minute)
+	l.clock.Pass(time.Minute)
 	l.b.fails(errors.New("gone"))
 	_ = l.Step(t.Context())
 	got := l.Report()

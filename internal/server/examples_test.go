@@ -20,6 +20,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
+	"chequer/internal/programtest"
 	"chequer/internal/server"
 	"chequer/internal/signature"
 )
@@ -47,14 +48,13 @@ func examplePrograms(t *testing.T, folders ...string) programs {
 	return p
 }
 
-// everyTongue runs a test in each language that this machine speaks.
+// everyTongue runs a test in each language; those that this machine does not speak
+// are skipped, but fail in CI.
 func everyTongue(t *testing.T, test func(t *testing.T, tongue string)) {
 	for tongue := range tongues {
 		t.Run(tongue, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(tongue); err != nil && tongue != "go" && tongue != "sh" {
-				t.Skipf("%s is not installed", tongue)
-			}
+			programtest.Need(t, tongue)
 			test(t, tongue)
 		})
 	}
@@ -155,7 +155,7 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 			return err == nil && string(out) == "genuine\n"
 		}
 	}
-	address := free(t)
+	address := programtest.FreeAddress(t, "127.0.0.1")
 	_, port, _ := net.SplitHostPort(address)
 	c := p.command(t, tongue, "callback", []string{"CHEQUER_ENDPOINT_SECRET=" + secret, "PORT=" + port})
 	if tongue == "php" {
@@ -192,17 +192,6 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 		}
 		return response.StatusCode == http.StatusOK
 	}
-}
-
-// free is an address that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // answers waits until somebody listens.

@@ -16,6 +16,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
+	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
@@ -28,7 +29,7 @@ import (
 )
 
 // onBoth runs a test with two processes on one database, of each engine.
-func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *clock)) {
+func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *clocktest.Clock)) {
 	t.Helper()
 	t.Parallel()
 	for name, fresh := range map[string]func(testing.TB) string{
@@ -37,7 +38,7 @@ func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *cloc
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, c := fresh(t), &clock{now: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)}
+			url, c := fresh(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
 			one, two := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
 			if err := one.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}); err != nil {
 				t.Fatal(err)
@@ -48,11 +49,11 @@ func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *cloc
 }
 
 func TestStep_scans_in_one_process_only(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		for range 5 {
 			one.step()
 			two.step()
-			clock.pass(5 * time.Second) // each renews the lead in time
+			clock.Pass(5 * time.Second) // each renews the lead in time
 		}
 		one.wantScans(5)
 		two.wantScans(0)
@@ -60,7 +61,7 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 }
 
 func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, _ *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, _ *clocktest.Clock) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- one.watcher.Run(ctx) }()
@@ -82,9 +83,9 @@ func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
 }
 
 func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
-		clock.pass(time.Minute)
+		clock.Pass(time.Minute)
 		two.step()
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
@@ -99,12 +100,12 @@ func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
 }
 
 func TestStep_takes_over_from_who_disappeared(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
-		clock.pass(10*time.Second - time.Millisecond)
+		clock.Pass(10*time.Second - time.Millisecond)
 		two.step()
 		two.wantScans(0)
-		clock.pass(time.Millisecond)
+		clock.Pass(time.Millisecond)
 		two.step()
 		two.wantScans(1)
 		one.step() // is back, too late
@@ -113,13 +114,13 @@ func TestStep_takes_over_from_who_disappeared(t *testing.T) {
 }
 
 func TestStep_fences_a_leader_that_paused(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		inv := one.create()
 		one.pays(inv)
 		var paid *invoice.Invoice
 		var reached invoice.Progress
 		one.net.meanwhile = func(context.Context) { // one has looked, and records nothing yet
-			clock.pass(time.Minute)
+			clock.Pass(time.Minute)
 			two.step()
 			paid, reached = two.reload(inv), two.progress()
 		}
@@ -139,13 +140,13 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 }
 
 func TestStep_keeps_the_lead_while_it_takes_long(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.watcher.RenewEvery(time.Millisecond)
 		inv := one.create()
 		one.pays(inv)
 		one.net.meanwhile = func(context.Context) {
 			for range 10 { // five times as long as a lease
-				clock.pass(5 * time.Second)
+				clock.Pass(5 * time.Second)
 				<-one.renewed // may have begun before
 				<-one.renewed
 				two.step()
@@ -160,14 +161,14 @@ func TestStep_keeps_the_lead_while_it_takes_long(t *testing.T) {
 }
 
 func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		one.watcher.RenewEvery(time.Millisecond)
 		inv := one.create()
 		one.pays(inv)
 		one.net.cut = func(ctx context.Context) {
 			goOn := one.pause()
-			clock.pass(time.Minute)
+			clock.Pass(time.Minute)
 			two.step() // sees the transfer
 			goOn()
 			<-ctx.Done()
@@ -190,7 +191,7 @@ func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
 }
 
 func TestRun_goes_on_at_once_below_the_tip(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, _ *clock) {
+	onBoth(t, func(t *testing.T, one, _ *process, _ *clocktest.Clock) {
 		one.step()
 		<-one.net.Wake() // for the first block
 		one.net.behind = 3
@@ -209,7 +210,7 @@ func TestRun_goes_on_at_once_below_the_tip(t *testing.T) {
 }
 
 func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
 		one.step()
 		inv := one.create()
 		tx := one.pays(inv)
@@ -220,7 +221,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		before := one.progress()
 		broken := errors.New("node is away")
 		one.net.fault = broken
-		clock.pass(time.Second)
+		clock.Pass(time.Second)
 		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("got error %v, want %v", err, broken)
 		}
@@ -239,7 +240,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 }
 
 func TestStep_finds_a_destination_that_came_since_the_last(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, _ *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, _ *clocktest.Clock) {
 		for range 3 {
 			one.step()
 			inv := two.create() // in the process that does not look
@@ -253,13 +254,13 @@ func TestStep_finds_a_destination_that_came_since_the_last(t *testing.T) {
 }
 
 func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
 		one.step()
 		inv := one.create()
 		one.step()
-		clock.pass(40 * 24 * time.Hour)
+		clock.Pass(40 * 24 * time.Hour)
 		one.step()
-		clock.pass(-40 * 24 * time.Hour)
+		clock.Pass(-40 * 24 * time.Hour)
 		one.step()
 		one.confirm(one.pays(inv))
 		one.confirm()
@@ -275,7 +276,7 @@ func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testin
 }
 
 func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		inv := two.create()
 		one.net.fault = errors.New("node is away")
@@ -284,7 +285,7 @@ func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
 		for range 30 {
 			_, _ = one.watcher.Step(t.Context())
 			two.step()
-			clock.pass(time.Second)
+			clock.Pass(time.Second)
 		}
 		if got := two.reload(inv).Standing.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
@@ -293,42 +294,24 @@ func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
 }
 
 func TestStep_leads_again_when_nobody_else_can(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clock) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
 		one.step()
 		inv := one.create()
 		one.pays(inv)
 		one.net.fault = errors.New("node is away")
 		for range 21 { // until it gives the lead up
 			_, _ = one.watcher.Step(t.Context())
-			clock.pass(time.Second)
+			clock.Pass(time.Second)
 		}
 		one.net.fault = nil
 		for range 5 {
 			one.step()
-			clock.pass(time.Second)
+			clock.Pass(time.Second)
 		}
 		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
 			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
 		}
 	})
-}
-
-// clock stands still until a test moves it.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // network is simnet as one process scans it.
@@ -386,7 +369,7 @@ type process struct {
 	led int64 // the epoch of the last scan saved
 }
 
-func newProcess(t *testing.T, url, name string, c *clock) *process {
+func newProcess(t *testing.T, url, name string, c *clocktest.Clock) *process {
 	t.Helper()
 	p := &process{t: t, name: name, saved: make(chan struct{}, 1), renewed: make(chan struct{})}
 	box, err := seal.New(bytes.Repeat([]byte{7}, seal.KeySize))

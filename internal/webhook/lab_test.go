@@ -12,14 +12,15 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"chequer/internal/clocktest"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
+	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/seal"
@@ -36,7 +37,7 @@ func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
 	for name, fresh := range map[string]func(testing.TB) string{"sqlite": file, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newLab(t, fresh(t), &clock{at: noon}))
+			test(t, newLab(t, fresh(t), clocktest.At(noon)))
 		})
 	}
 }
@@ -52,7 +53,7 @@ type lab struct {
 	endpoints *merchant.Endpoints
 	worker    *webhook.Worker
 	dialer    *counter
-	log       *journal
+	log       *logtest.Journal
 	made      atomic.Int64
 }
 
@@ -72,7 +73,7 @@ var open = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8
 
 func newLab(t testing.TB, url string, c timer) *lab {
 	t.Helper()
-	l := &lab{t: t, url: url, clock: c, log: &journal{}}
+	l := &lab{t: t, url: url, clock: c, log: &logtest.Journal{}}
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func newLab(t testing.TB, url string, c timer) *lab {
 		t.Fatal(err)
 	}
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: l.storage, Check: open.Check, EncodeTest: server.EncodeTest, Now: c.now, Token: l.token,
+		Storage: l.storage, Check: open.Check, EncodeTest: server.EncodeTest, Now: c.Now, Token: l.token,
 	})
 	l.connect(&guard.Dialer{Policy: open, Resolver: net.DefaultResolver}, nil)
 	return l
@@ -100,7 +101,7 @@ func newLab(t testing.TB, url string, c timer) *lab {
 func (l *lab) connect(d webhook.Dialer, certificates *tls.Config) {
 	l.dialer = &counter{Dialer: d}
 	l.worker = webhook.New(webhook.Config{
-		Storage: l.storage, Dialer: l.dialer, TLS: certificates, Now: l.clock.now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
+		Storage: l.storage, Dialer: l.dialer, TLS: certificates, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	})
 }
 
@@ -120,7 +121,7 @@ func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
 // order makes an invoice, with its event.
 func (l *lab) order(id string) {
 	l.t.Helper()
-	price, now := money.FromCents(1250, money.EUR), l.clock.now()
+	price, now := money.FromCents(1250, money.EUR), l.clock.Now()
 	_, _, err := l.storage.CreateInvoice(context.Background(), invoice.Creation{MerchantID: "m", At: now, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
 		return &invoice.Invoice{
 			ID: id, MerchantID: "m", Mode: invoice.Live, Version: 1, CreatedAt: now,
@@ -155,7 +156,7 @@ func (l *lab) happen(id string, types ...invoice.EventType) {
 func (l *lab) event(invoiceID string, e invoice.EventType, version int64) invoice.Event {
 	id := fmt.Sprintf("evt_%s_%d", invoiceID, version)
 	return invoice.Event{
-		ID: id, Type: e, Version: version, CreatedAt: l.clock.now(),
+		ID: id, Type: e, Version: version, CreatedAt: l.clock.Now(),
 		Body: fmt.Appendf(nil, `{"id":"%s","type":"%s","version":%d,"foreign_id":"%s"}`, id, e, version, invoiceID),
 	}
 }
@@ -176,7 +177,7 @@ func (l *lab) send() {
 func (l *lab) run(minutes int) {
 	l.t.Helper()
 	for range minutes {
-		l.clock.move(time.Minute)
+		l.clock.Pass(time.Minute)
 		l.send()
 	}
 }
@@ -193,51 +194,15 @@ func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, 
 
 // timer is a clock, and how it is moved.
 type timer interface {
-	now() time.Time
-	move(by time.Duration)
+	Now() time.Time
+	Pass(by time.Duration)
 }
 
 // bubble is the clock of a synctest bubble.
 type bubble struct{}
 
-func (bubble) now() time.Time        { return time.Now().Truncate(time.Millisecond) }
-func (bubble) move(by time.Duration) { time.Sleep(by) }
-
-// clock is a clock that stands until it is moved.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) move(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(by)
-}
-
-// journal is a log that is looked into while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) says(words string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Contains(j.text.String(), words)
-}
+func (bubble) Now() time.Time        { return time.Now().Truncate(time.Millisecond) }
+func (bubble) Pass(by time.Duration) { time.Sleep(by) }
 
 // received is a request as a receiver got it.
 type received struct {

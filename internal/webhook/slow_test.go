@@ -209,13 +209,13 @@ func TestWorker_leaves_alone_who_asks_for_it(t *testing.T) {
 		l.order("a")
 		l.send()
 		l.order("b")
-		l.clock.move(299 * time.Second)
+		l.clock.Pass(299 * time.Second)
 		l.send()
 		if got := busy.ids(); len(got) != 1 {
 			t.Errorf("before the time is over: got %q", got)
 		}
 		busy.answer(http.StatusOK)
-		l.clock.move(time.Second)
+		l.clock.Pass(time.Second)
 		l.send()
 		if got := busy.ids(); len(got) != 3 {
 			t.Errorf("after it: got %q, want both events", got)

@@ -15,9 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/signature"
+	"chequer/internal/programtest"
 )
 
 func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
@@ -78,23 +79,18 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 // hmac is HMAC-SHA512 as another program makes it.
 func hmac(t *testing.T, secret string, message []byte) string {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		return signature.Sign(secret, message)
-	}
 	return openssl(t, message, "dgst", "-sha512", "-hmac", secret)
 }
 
 // digest is SHA-512 in hex.
 func digest(t *testing.T, message []byte) string {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("openssl is not installed")
-	}
 	return openssl(t, message, "dgst", "-sha512")
 }
 
 func openssl(t *testing.T, message []byte, args ...string) string {
 	t.Helper()
+	programtest.Need(t, "openssl")
 	c := exec.CommandContext(t.Context(), "openssl", args...)
 	c.Stdin = bytes.NewReader(message)
 	out, err := c.Output()
@@ -205,15 +201,15 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 			if d.State != merchant.DeliveryPending {
 				break
 			}
-			l.clock.move(d.NextTryAt.Sub(l.clock.now()))
+			l.clock.Pass(d.NextTryAt.Sub(l.clock.Now()))
 			l.send()
 		}
 		d, tries := l.delivery(e, "evt_a_1")
-		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.now().Sub(noon) > 72*time.Hour {
-			t.Errorf("got %+v after %d tries and %s, want it given up after 26 and 72 h at most", d, len(tries), l.clock.now().Sub(noon))
+		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.Now().Sub(noon) > 72*time.Hour {
+			t.Errorf("got %+v after %d tries and %s, want it given up after 26 and 72 h at most", d, len(tries), l.clock.Now().Sub(noon))
 		}
-		if !l.log.says("delivery of an event given up") || l.log.says("hush") {
-			t.Errorf("got log %s, want it to say so without the URL", l.log.text.String())
+		if !l.log.Says("delivery of an event given up") || l.log.Says("hush") {
+			t.Errorf("got log %s, want it to say so without the URL", l.log)
 		}
 		if h, err := l.endpoints.Health(t.Context(), e); err != nil || h.Failed != 1 || !h.Failing() {
 			t.Errorf("got health %+v, error %v", h, err)
@@ -293,7 +289,7 @@ func TestWorker_answers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, file(t), &clock{at: noon})
+			l := newLab(t, file(t), clocktest.At(noon))
 			r := newReceiver(t)
 			r.reply = test.reply
 			e := l.endpoint(r.url)
@@ -353,7 +349,7 @@ func TestWorker_pause(t *testing.T) {
 			t.Errorf("test while it is paused: got error %v, want %v", err, merchant.ErrState)
 		}
 		l.send()
-		l.clock.move(100 * time.Hour)
+		l.clock.Pass(100 * time.Hour)
 		l.send()
 		if got := r.ids(); got != nil {
 			t.Errorf("while it is paused: got %q", got)

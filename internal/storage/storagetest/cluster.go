@@ -3,7 +3,6 @@ package storagetest
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"chequer/internal/programtest"
 )
 
 // cluster is a running PostgreSQL server.
@@ -64,7 +65,7 @@ func startCluster() (*cluster, error) {
 		return nil, fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
 	}
 	c := &cluster{data: data}
-	if c.port, err = freePort(); err != nil {
+	if c.port, err = programtest.FreePort("127.0.0.1"); err != nil {
 		return nil, err
 	}
 	config, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -140,14 +141,4 @@ func giveAway(directory string) error {
 		return err
 	}
 	return os.Chown(directory, uid, gid)
-}
-
-// freePort finds a port that nobody listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

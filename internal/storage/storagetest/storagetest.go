@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
+	"chequer/internal/programtest"
 	"chequer/internal/seal"
 	"chequer/internal/storage"
 )
@@ -51,12 +51,8 @@ func Postgres(t testing.TB) string {
 // needPostgres skips a test where PostgreSQL is not installed, but fails it in CI.
 func needPostgres(t testing.TB) {
 	t.Helper()
-	switch {
-	case binaries() != "":
-	case os.Getenv("CI") == "true":
-		t.Fatal("PostgreSQL is not installed")
-	default:
-		t.Skip("PostgreSQL is not installed")
+	if binaries() == "" {
+		programtest.Missing(t, "PostgreSQL is not installed")
 	}
 }
 

@@ -3,18 +3,13 @@
 package bitcointest
 
 import (
-	"cmp"
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/programtest"
 )
 
 // Node is a running node. With a Network method beside it, it is a
@@ -37,7 +32,7 @@ type Node struct {
 	arguments []string
 	peers     []*Node
 	rpc       *http.Client
-	process   *process
+	process   *programtest.Process
 	wallet    *wallet
 }
 
@@ -80,17 +75,17 @@ const started = 110
 
 func open(t *testing.T, s software, options []Option) *Node {
 	t.Helper()
-	need(t, s.path())
+	programtest.Need(t, s.path())
 	n := &Node{User: "lab", Password: "only-for-tests", Dir: t.TempDir(), software: s, listenIP: "127.0.0.1"}
 	for _, option := range options {
 		option(n)
 	}
-	n.RPC = "http://" + freeAddress(t, "127.0.0.1")
+	n.RPC = "http://" + programtest.FreeAddress(t, "127.0.0.1")
 	if n.Cert != "" {
 		n.RPC = "https://" + n.RPC[len("http://"):]
 	}
 	if n.listenIP != "" {
-		n.P2P = freeAddress(t, n.listenIP)
+		n.P2P = programtest.FreeAddress(t, n.listenIP)
 	}
 	if s.cookie != "" {
 		n.Cookie = filepath.Join(n.Dir, s.cookie)
@@ -109,36 +104,3 @@ func open(t *testing.T, s software, options []Option) *Node {
 
 // Asset is what the node's network is paid with.
 func (n *Node) Asset() chain.Asset { return n.software.asset }
-
-// need skips a test whose program is not on this machine; in CI that fails.
-func need(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is not installed", program)
-	}
-	t.Skipf("%s is not installed", program)
-}
-
-// built is where fetch.sh puts a program that it builds.
-func built(program string) string {
-	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
-	return filepath.Join(cache, "chequer", "bin", program)
-}
-
-// freeAddress finds a port that nobody listens on, below those that systems give
-// to outgoing connections, so that it stays free until the node takes it.
-func freeAddress(t *testing.T, ip string) string {
-	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("%s:%d", ip, 10_000+rand.IntN(20_000))
-		if l, err := net.Listen("tcp", address); err == nil {
-			l.Close()
-			return address
-		}
-	}
-	t.Fatalf("no free port on %s", ip)
-	return ""
-}

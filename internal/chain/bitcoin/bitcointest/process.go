@@ -1,27 +1,17 @@
 package bitcointest
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
+
+	"chequer/internal/programtest"
 )
 
 // patience is how long a node may take to do something on a busy machine.
 const patience = time.Minute
-
-// process is a node's program, running.
-type process struct {
-	command *exec.Cmd
-	ended   chan struct{}
-	// watch kills the program when alive ends: so it ends with the test's process,
-	// however that ends.
-	watch *exec.Cmd
-	alive io.Closer
-}
 
 // Start starts a stopped node on the data and the addresses that it had, and
 // returns when it answers. btcd has forgotten the transactions that waited.
@@ -37,7 +27,7 @@ func (n *Node) Start(t *testing.T) {
 	command.Dir = n.Dir
 	command.Env = append(os.Environ(), "HOME="+n.Dir)
 	command.Stdout, command.Stderr = log, log
-	if n.process, err = run(command); err != nil {
+	if n.process, err = programtest.Start(command); err != nil {
 		t.Fatalf("start %s: %v", n.software.name, err)
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -46,7 +36,7 @@ func (n *Node) Start(t *testing.T) {
 			return
 		}
 		select {
-		case <-n.process.ended:
+		case <-n.process.Ended:
 		default:
 			if time.Now().Before(deadline) {
 				continue
@@ -62,7 +52,7 @@ func (n *Node) Stop(t *testing.T) {
 	t.Helper()
 	n.Call(t, nil, "stop")
 	select {
-	case <-n.process.ended:
+	case <-n.process.Ended:
 	case <-time.After(patience):
 		t.Fatalf("%s does not stop", n.software.name)
 	}
@@ -83,43 +73,10 @@ func (n *Node) Restart(t *testing.T) {
 
 func (n *Node) kill() {
 	if n.process != nil {
-		n.process.kill()
+		n.process.Kill()
 		n.process = nil
 		n.disconnect()
 	}
-}
-
-// run starts a command and its watch.
-func run(command *exec.Cmd) (*process, error) {
-	p := &process{command: command, ended: make(chan struct{})}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(p.ended)
-		_ = command.Wait()
-	}()
-	p.watch = exec.Command("sh", "-c", `cat >/dev/null; kill -9 "$1"`, "watch", strconv.Itoa(command.Process.Pid))
-	alive, err := p.watch.StdinPipe()
-	if err == nil {
-		p.alive = alive
-		err = p.watch.Start()
-	}
-	if err != nil {
-		_ = command.Process.Kill()
-		<-p.ended
-		return nil, err
-	}
-	return p, nil
-}
-
-// kill ends the watch first, so that it never kills a stranger.
-func (p *process) kill() {
-	_ = p.watch.Process.Kill()
-	_ = p.watch.Wait()
-	_ = p.alive.Close()
-	_ = p.command.Process.Kill()
-	<-p.ended
 }
 
 // until waits for what the node is to show.

@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
+	"chequer/internal/programtest"
 )
 
 // software is what one kind of node has of its own.
@@ -32,7 +33,7 @@ type software struct {
 var btcd = software{
 	name:      "btcd",
 	asset:     bitcoin.Mainnet.Asset,
-	path:      func() string { return built("btcd") },
+	path:      func() string { return programtest.Fetched("btcd") },
 	arguments: btcdArguments,
 	work:      chainhash.DoubleHashH,
 }

@@ -148,7 +148,7 @@ func TestScan_reads_each_block_once(t *testing.T) {
 		f.send(destination(i), 1000)
 		f.mine()
 	}
-	scanner, watch := scannerOf(f.source(), f.clock), chaintest.Watch{destination(1): true}
+	scanner, watch := scannerOf(f.source(), f.clock.Now), chaintest.Watch{destination(1): true}
 	cursor := mustScan(t, scanner, chain.Cursor{}, watch, "0.00001").Next
 	delete(watch, destination(1))
 	f.calls = map[string]int{}

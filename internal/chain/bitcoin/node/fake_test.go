@@ -23,15 +23,16 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
 	"chequer/internal/chain/bitcoin/node"
+	"chequer/internal/clocktest"
 )
 
 // fake is a node of our own make, whose answers can be broken.
 type fake struct {
 	t      *testing.T
 	server *httptest.Server
+	clock  *clocktest.Clock
 
 	mu      sync.Mutex
-	now     time.Time
 	best    []*wire.MsgBlock
 	heights map[string]int // by hash
 	mempool []*wire.MsgTx
@@ -63,7 +64,7 @@ var noon = time.Date(2027, 1, 15, 12, 0, 0, 500_000_000, time.UTC)
 
 func newFake(t *testing.T, height int) *fake {
 	f := &fake{
-		t: t, now: noon, started: noon.Add(-48 * time.Hour), user: "lab", pass: "secret",
+		t: t, clock: clocktest.At(noon), started: noon.Add(-48 * time.Hour), user: "lab", pass: "secret",
 		best:    []*wire.MsgBlock{chaincfg.RegressionNetParams.GenesisBlock},
 		heights: map[string]int{chaincfg.RegressionNetParams.GenesisHash.String(): 0},
 		entered: map[string]time.Time{}, calls: map[string]int{}, answers: map[string]answer{},
@@ -82,7 +83,7 @@ func (f *fake) source(change ...func(*node.Config)) *node.Node {
 	c := node.Config{
 		URL: f.server.URL, User: f.user, Password: f.pass, Setting: "CHEQUER_BITCOIN_NODE",
 		Chain: "regtest", Genesis: chaincfg.RegressionNetParams.GenesisHash.String(),
-		Now: f.clock, Log: slog.New(slog.DiscardHandler),
+		Now: f.clock.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, change := range change {
 		change(&c)
@@ -92,18 +93,6 @@ func (f *fake) source(change ...func(*node.Config)) *node.Node {
 		f.t.Fatal(err)
 	}
 	return n
-}
-
-func (f *fake) clock() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now
-}
-
-func (f *fake) wait(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.now = f.now.Add(d)
 }
 
 // set changes the fake under its lock.
@@ -132,7 +121,7 @@ func (f *fake) send(script string, units int64) string {
 	defer f.mu.Unlock()
 	tx := f.pays(script, units)
 	f.mempool = append(f.mempool, tx)
-	f.entered[tx.TxHash().String()] = f.now
+	f.entered[tx.TxHash().String()] = f.clock.Now()
 	return tx.TxHash().String()
 }
 
@@ -152,7 +141,7 @@ func (f *fake) mine() {
 	}
 	block := &wire.MsgBlock{Transactions: txs, Header: wire.BlockHeader{
 		PrevBlock: f.best[height-1].BlockHash(), MerkleRoot: blockchain.CalcMerkleRoot(list, false),
-		Timestamp: f.now.Truncate(time.Second), Bits: 0x207fffff,
+		Timestamp: f.clock.Now().Truncate(time.Second), Bits: 0x207fffff,
 	}}
 	f.best = append(f.best, block)
 	f.heights[block.BlockHash().String()] = height
@@ -168,7 +157,7 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	handler := f.handler
 	user, pass, _ := r.BasicAuth()
 	allowed := user == f.user && pass == f.pass
-	w.Header().Set("Date", f.now.Add(f.clockOff).UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", f.clock.Now().Add(f.clockOff).UTC().Format(http.TimeFormat))
 	f.mu.Unlock()
 	if handler != nil {
 		handler(w, r)
@@ -255,7 +244,7 @@ func (f *fake) truth(method string, params []json.RawMessage) (any, int, string)
 	case "getconnectioncount":
 		return 8, 0, ""
 	case "uptime":
-		return int64(f.now.Sub(f.started) / time.Second), 0, ""
+		return int64(f.clock.Now().Sub(f.started) / time.Second), 0, ""
 	case "getrawtransaction", "getmempoolentry":
 		for _, tx := range f.mempool {
 			if tx.TxHash().String() != text(0) {

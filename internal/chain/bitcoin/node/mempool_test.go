@@ -72,7 +72,7 @@ func TestSeen_lies_between_two_looks(t *testing.T) {
 			}
 			tx := f.send(destination(1), 1000)
 			f.entered[tx] = noon.Add(test.entry)
-			f.wait(10 * time.Second)
+			f.clock.Pass(10 * time.Second)
 			wantIDs(t, mustWait(t, n, watch), tx)
 			if got := n.Seen(tx).Sub(noon); got != test.want {
 				t.Errorf("Seen() = %v after noon, want %v", got, test.want)
@@ -86,16 +86,16 @@ func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	f := newFake(t, 1)
 	n, watch := f.source(), chaintest.Watch{destination(1): true}
 	mustWait(t, n, watch)
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	paid, other := f.send(destination(1), 1000), f.send(destination(2), 1000)
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	wantIDs(t, mustWait(t, n, watch), paid)
 	seen := map[string]time.Time{paid: n.Seen(paid), other: n.Seen(other)}
 	old := f.mempool
 	f.mine()
-	f.wait(time.Minute)
+	f.clock.Pass(time.Minute)
 	wantIDs(t, mustWait(t, n, watch))
-	f.wait(2 * time.Hour)
+	f.clock.Pass(2 * time.Hour)
 	wantIDs(t, mustWait(t, n, watch))
 	for tx, want := range seen {
 		if got := n.Seen(tx); !got.Equal(want) || want.IsZero() {
@@ -113,7 +113,7 @@ func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	if got := n.Seen(paid); !got.IsZero() {
 		t.Errorf("Seen() = %v of what is buried, want nothing", got)
 	}
-	f.wait(2*time.Hour + time.Second)
+	f.clock.Pass(2*time.Hour + time.Second)
 	mustWait(t, n, watch)
 	if got := n.Seen(other); !got.IsZero() {
 		t.Errorf("Seen() = %v after two hours, want nothing", got)
@@ -144,9 +144,9 @@ func TestWaiting_of_btcd_has_the_time_of_all_at_once(t *testing.T) {
 	if w.Coverage != chain.Complete || !w.Since.Equal(noon) {
 		t.Errorf("coverage %q since %v", w.Coverage, w.Since)
 	}
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	later := f.send(destination(1), 1000)
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	wantIDs(t, mustWait(t, n, watch), tx, later)
 	if got, want := n.Seen(later), noon.Add(2*time.Second); !got.Equal(want) {
 		t.Errorf("Seen() = %v, want that of our look, %v", got, want)
@@ -184,15 +184,15 @@ func TestWaiting_since(t *testing.T) {
 		}
 	}
 	since(noon) // although the node ran before
-	f.wait(30 * time.Second)
+	f.clock.Pass(30 * time.Second)
 	since(noon)
-	f.wait(30*time.Second + time.Millisecond)
-	since(f.clock())                    // what waited and was mined meanwhile left no sighting
-	f.set(func() { f.started = f.now }) // it was started again
-	restart := f.clock()
-	f.wait(10*time.Second + 900*time.Millisecond)
+	f.clock.Pass(30*time.Second + time.Millisecond)
+	since(f.clock.Now())                        // what waited and was mined meanwhile left no sighting
+	f.set(func() { f.started = f.clock.Now() }) // it was started again
+	restart := f.clock.Now()
+	f.clock.Pass(10*time.Second + 900*time.Millisecond)
 	since(restart.Add(900 * time.Millisecond)) // within the second that is sure
-	f.wait(100 * time.Millisecond)
+	f.clock.Pass(100 * time.Millisecond)
 	since(restart)
 	f.answers["uptime"] = refuses(-32601, "Method not found")
 	since(restart)
@@ -212,7 +212,7 @@ func TestWaiting_since_the_first_look_when_the_node_does_not_tell(t *testing.T) 
 				if got := mustWait(t, n, chaintest.Watch{}).Since; !got.Equal(noon) {
 					t.Errorf("since %v, want %v", got, noon)
 				}
-				f.wait(20 * time.Second)
+				f.clock.Pass(20 * time.Second)
 			}
 		})
 	}
@@ -226,10 +226,10 @@ func TestWaiting_while_the_saved_mempool_is_read_is_partial(t *testing.T) {
 	if got := mustWait(t, n, watch).Coverage; got != chain.Partial {
 		t.Errorf("coverage %q, want %q", got, chain.Partial)
 	}
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	tx := f.send(destination(1), 1000)
 	f.entered[tx] = noon.Add(-time.Hour)
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	f.set(func() { clear(f.answers) })
 	w := mustWait(t, n, watch)
 	if w.Coverage != chain.Complete {
@@ -254,13 +254,13 @@ func TestWaiting_for_a_day_after_a_start_is_partial_with_conflicts(t *testing.T)
 	f.started = noon
 	n, tx := f.source(), f.send(destination(1), 1000)
 	spent := f.mempool[0].TxIn[0].PreviousOutPoint.String()
-	f.wait(time.Hour)
+	f.clock.Pass(time.Hour)
 	w := mustWait(t, n, outpoints{chaintest.Watch{}, []string{spent}})
-	want := []chain.Conflict{{Outpoint: spent, Tx: tx, Seen: f.clock()}}
+	want := []chain.Conflict{{Outpoint: spent, Tx: tx, Seen: f.clock.Now()}}
 	if diff := cmp.Diff(w.Conflicts, want); diff != "" || w.Coverage != chain.Partial {
 		t.Errorf("%q, conflicts (-got +want):\n%s", w.Coverage, diff)
 	}
-	f.wait(23 * time.Hour)
+	f.clock.Pass(23 * time.Hour)
 	if w := mustWait(t, n, chaintest.Watch{}); len(w.Conflicts) > 0 || w.Coverage != chain.Complete {
 		t.Errorf("after a day %q with the conflicts %v, want it complete", w.Coverage, w.Conflicts)
 	}
@@ -277,8 +277,8 @@ func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
 		t.Errorf("Waiting() = %+v, want no view", w)
 	}
 	f.set(func() { clear(f.answers) })
-	f.wait(time.Second)
-	if w := mustWait(t, n, chaintest.Watch{}); w.Coverage != chain.Complete || !w.Since.Equal(f.clock()) {
+	f.clock.Pass(time.Second)
+	if w := mustWait(t, n, chaintest.Watch{}); w.Coverage != chain.Complete || !w.Since.Equal(f.clock.Now()) {
 		t.Errorf("%q since %v, want that it takes transactions now", w.Coverage, w.Since)
 	}
 }
@@ -291,20 +291,20 @@ func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
 		t.Errorf("since %v, want the first look", w.Since)
 	}
 	f.answers["getconnectioncount"] = says(0)
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "it has no peers") {
 		t.Errorf("Waiting() = %v with the fault %q, want that it has no peers", err, n.Health().Fault)
 	}
 	f.set(func() { clear(f.answers) })
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	for range 2 {
 		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Second)) || w.Coverage != chain.Complete {
 			t.Errorf("%q since %v, want that it has peers again", w.Coverage, w.Since)
 		}
 	}
-	f.wait(20 * time.Second)
-	f.set(func() { f.started = f.now })
-	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock()) {
+	f.clock.Pass(20 * time.Second)
+	f.set(func() { f.started = f.clock.Now() })
+	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock.Now()) {
 		t.Errorf("since %v, want the restart", w.Since)
 	}
 	if h := n.Health(); h.Peers != 8 || h.Fault != "" || h.Source != "node at "+strings.TrimPrefix(f.server.URL, "http://") {
@@ -317,7 +317,7 @@ func TestWaiting_stands_what_disappears_meanwhile(t *testing.T) {
 	f := newFake(t, 1)
 	n, watch := f.source(), chaintest.Watch{destination(1): true}
 	mustWait(t, n, watch)
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	stays, goes := f.send(destination(1), 1000), f.send(destination(1), 2000)
 	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
 		if string(params[0]) == `"`+goes+`"` {
@@ -326,8 +326,8 @@ func TestWaiting_stands_what_disappears_meanwhile(t *testing.T) {
 		return f.truth("getrawtransaction", params)
 	}
 	wantIDs(t, mustWait(t, n, watch), stays)
-	if got := n.Seen(goes); !got.Equal(f.clock()) {
-		t.Errorf("Seen() = %v of what a block may have taken, want %v", got, f.clock())
+	if got := n.Seen(goes); !got.Equal(f.clock.Now()) {
+		t.Errorf("Seen() = %v of what a block may have taken, want %v", got, f.clock.Now())
 	}
 	f.set(func() { f.answers["getmempoolentry"] = refuses(-5, "Transaction not in mempool") })
 	third := f.send(destination(1), 3000)
@@ -341,7 +341,7 @@ func TestWaiting_reads_each_transaction_once(t *testing.T) {
 	var paid []string
 	for i := range 60 {
 		paid = append(paid, f.send(destination(i), 1000))
-		f.wait(time.Second)
+		f.clock.Pass(time.Second)
 	}
 	watch := chaintest.Watch{destination(1): true}
 	wantIDs(t, mustWait(t, n, watch), paid[1])
@@ -366,7 +366,7 @@ func TestWaiting_goes_on_after_an_error(t *testing.T) {
 	for i := range 60 {
 		f.send(destination(i), 1000)
 	}
-	f.wait(time.Second)
+	f.clock.Pass(time.Second)
 	asked := 0
 	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
 		if asked++; asked > 30 {
@@ -377,8 +377,8 @@ func TestWaiting_goes_on_after_an_error(t *testing.T) {
 	if _, err := n.Waiting(t.Context(), watch); err == nil {
 		t.Fatal("no error")
 	}
-	at := f.clock()
-	f.wait(time.Hour)
+	at := f.clock.Now()
+	f.clock.Pass(time.Hour)
 	f.set(func() {
 		f.answers["getrawtransaction"], f.answers["getmempoolentry"] = nil, refuses(-32601, "Method not found")
 	})

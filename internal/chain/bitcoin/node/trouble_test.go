@@ -141,7 +141,7 @@ func TestNode_trouble(t *testing.T) {
 					c.Patience = 2 * time.Second
 				}
 			})
-			scanner, watch := scannerOf(n, f.clock), chaintest.Watch{destination(1): true}
+			scanner, watch := scannerOf(n, f.clock.Now), chaintest.Watch{destination(1): true}
 			f.send(destination(1), 1000)
 			f.mine()
 			cursor := mustScan(t, scanner, chain.Cursor{}, watch, "0.00001").Next
@@ -264,7 +264,7 @@ func TestNode_that_does_not_tell_whether_it_is_catching_up(t *testing.T) {
 	if _, err := n.Best(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.wait(4 * time.Hour)
+	f.clock.Pass(4 * time.Hour)
 	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "it is catching up: the newest block is of 2027-01-15T12:00:00Z") {
 		t.Errorf("Best() = %v, want that its newest block is old", err)
 	}

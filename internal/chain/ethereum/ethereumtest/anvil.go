@@ -4,20 +4,18 @@ package ethereumtest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
+
+	"chequer/internal/programtest"
 )
 
 // patience is how long a node may take to do something on a busy machine.
@@ -43,19 +41,20 @@ type Node struct {
 // fetch.sh could not install it the test is skipped, but fails in CI.
 func Anvil(t *testing.T, chainID uint64) *Node {
 	t.Helper()
-	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
-	program := filepath.Join(cache, "chequer", "bin", "anvil")
-	if _, err := exec.LookPath(program); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is not installed", program)
-		}
-		t.Skipf("%s is not installed", program)
+	program := programtest.Fetched("anvil")
+	programtest.Need(t, program)
+	host, port, err := net.SplitHostPort(programtest.FreeAddress(t, "127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	port := freePort(t)
-	n := &Node{RPC: "http://127.0.0.1:" + port, ChainID: chainID, txs: map[string]signed{}}
-	start(t, exec.Command(program,
-		"--host", "127.0.0.1", "--port", port, "--silent", "--no-mining", "--accounts", strconv.Itoa(maxSenders),
+	n := &Node{RPC: "http://" + net.JoinHostPort(host, port), ChainID: chainID, txs: map[string]signed{}}
+	process, err := programtest.Start(exec.Command(program,
+		"--host", host, "--port", port, "--silent", "--no-mining", "--accounts", strconv.Itoa(maxSenders),
 		"--chain-id", strconv.FormatUint(chainID, 10), "--base-fee", "0"))
+	if err != nil {
+		t.Fatalf("start anvil: %v", err)
+	}
+	t.Cleanup(process.Kill)
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		err := n.call(&n.senders, "eth_accounts")
 		if err == nil {
@@ -69,52 +68,6 @@ func Anvil(t *testing.T, chainID uint64) *Node {
 	n.FeeToken = n.Deploy(t, Code("token", 10))
 	n.Odd = n.Deploy(t, Code("odd"))
 	return n
-}
-
-// start starts a program that ends with the test, and with the test's process
-// however that ends.
-func start(t *testing.T, command *exec.Cmd) {
-	t.Helper()
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = command.Wait()
-	}()
-	watch := exec.Command("sh", "-c", `cat >/dev/null; kill -9 "$1"`, "watch", strconv.Itoa(command.Process.Pid))
-	alive, err := watch.StdinPipe()
-	if err == nil {
-		err = watch.Start()
-	}
-	t.Cleanup(func() {
-		if watch.Process != nil { // first, so that it never kills a stranger
-			_ = watch.Process.Kill()
-			_ = watch.Wait()
-			_ = alive.Close()
-		}
-		_ = command.Process.Kill()
-		<-ended
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// freePort finds a port that nobody listens on, below those that systems give to
-// outgoing connections, so that it stays free until the node takes it.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		port := strconv.Itoa(10_000 + rand.IntN(20_000))
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			l.Close()
-			return port
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // Call calls a method of the node and reads its result; nil is not read.

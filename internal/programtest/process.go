@@ -1,0 +1,51 @@
+package programtest
+
+import (
+	"io"
+	"os/exec"
+	"strconv"
+)
+
+// Process is a program, running. It is killed when the test's process ends, however
+// that ends.
+type Process struct {
+	// Ended is closed when the program has ended.
+	Ended <-chan struct{}
+
+	command *exec.Cmd
+	watch   *exec.Cmd // kills the program when alive ends
+	alive   io.Closer
+}
+
+// Start starts a command and its watch.
+func Start(command *exec.Cmd) (*Process, error) {
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait()
+	}()
+	watch := exec.Command("sh", "-c", `cat >/dev/null; kill -9 "$1"`, "watch", strconv.Itoa(command.Process.Pid))
+	alive, err := watch.StdinPipe()
+	if err == nil {
+		err = watch.Start()
+	}
+	if err != nil {
+		_ = command.Process.Kill()
+		<-ended
+		return nil, err
+	}
+	return &Process{Ended: ended, command: command, watch: watch, alive: alive}, nil
+}
+
+// Kill ends the program at once, if it has not ended, and returns when it has. The
+// watch ends first, so that it never kills a stranger.
+func (p *Process) Kill() {
+	_ = p.watch.Process.Kill()
+	_ = p.watch.Wait()
+	_ = p.alive.Close()
+	_ = p.command.Process.Kill()
+	<-p.Ended
+}

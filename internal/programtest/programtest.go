@@ -1,0 +1,35 @@
+// Package programtest runs other programs for tests: it finds them, starts them so
+// that none is left behind, and finds addresses for them to listen on.
+package programtest
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Need skips a test whose program is not on this machine; in CI that fails. The
+// program is a path, or a name that is looked for as a shell does.
+func Need(t testing.TB, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		Missing(t, "%s is not installed", program)
+	}
+}
+
+// Missing skips a test that lacks something on this machine; in CI that fails.
+func Missing(t testing.TB, format string, arguments ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, arguments...)
+	}
+	t.Skipf(format, arguments...)
+}
+
+// Fetched is where fetch.sh puts a program that apt-get does not have.
+func Fetched(program string) string {
+	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
+	return filepath.Join(cache, "chequer", "bin", program)
+}
