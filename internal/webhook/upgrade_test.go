@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"chequer/internal/clocktest"
 	"chequer/internal/merchant"
 )
 
@@ -47,7 +48,7 @@ func listenSwitching(t *testing.T) (url string, asked <-chan struct{}) {
 
 func TestWorker_ends_a_try_that_switches_protocols(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, file(t), &clock{at: noon})
+	l := newLab(t, file(t), clocktest.At(noon))
 	url, _ := listenSwitching(t)
 	e := l.endpoint(url)
 	l.order("a")
@@ -69,7 +70,7 @@ func TestWorker_ends_a_try_that_switches_protocols(t *testing.T) {
 
 func TestRun_ends_although_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, file(t), &clock{at: noon})
+	l := newLab(t, file(t), clocktest.At(noon))
 	url, asked := listenSwitching(t)
 	l.endpoint(url)
 	l.order("a")
