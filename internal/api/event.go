@@ -23,6 +23,8 @@ type Event struct {
 	OverpaidAmount string    `json:"overpaid_amount"`
 	DisableConvert bool      `json:"disable_convert"`
 	Payments       []Payment `json:"payments"`
+	// Conversions are the sales of what paid it.
+	Conversions []Conversion `json:"conversions"`
 }
 
 // EventPage is what GET /api/v2/events answers: events as they are sent, in the

@@ -30,6 +30,7 @@ type Resource struct {
 
 	PaymentMethods []PaymentMethod   `json:"payment_methods"`
 	Payments       []Payment         `json:"payments"`
+	Conversions    []Conversion      `json:"conversions"`
 	Quotes         []Quote           `json:"quotes"`
 	RateSource     string            `json:"rate_source"` // "fixed", "demo"
 	MerchantName   string            `json:"merchant_name"`

@@ -33,6 +33,8 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
 	// Wallets lists a merchant's wallets in force of a mode.
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+	// Exchange reads a merchant's exchange account in force; merchant.ErrNotFound.
+	Exchange(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error)
 }
 
 // Nonces remembers what was used once. It is safe for concurrent use.
