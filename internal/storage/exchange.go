@@ -96,8 +96,10 @@ func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.Exchange
 		_, err = q.ExecContext(ctx, `
 			INSERT INTO exchange_accounts (
 				id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac, claimed_until, nonce
-			) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0)`,
-			r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, r.slippage, r.active, r.createdAt, r.archivedAt, r.mac)
+			) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13)`,
+			r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, r.slippage, r.active, r.createdAt, r.archivedAt, r.mac,
+			a.CreatedAt.UnixMicro()+callsOfClaim) // the key was examined at that time
+
 		if err != nil {
 			return fmt.Errorf("write exchange account: %w", err)
 		}
@@ -174,6 +176,9 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	return nil
 }
 
+// callsOfClaim is how many numbers of calls belong to one claim.
+const callsOfClaim = 1000
+
 // ClaimConversion implements convert.Storage.
 func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (convert.Claim, error) {
 	c, err := answer(ctx, s.write, func(ctx context.Context, q querier) (convert.Claim, error) {
@@ -220,11 +225,10 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	if err != nil {
 		return c, err
 	}
-	// Numbers of calls go up by less than this within one claim.
 	c.Until = until
 	err = q.QueryRowContext(ctx, `
-		UPDATE exchange_accounts SET claimed_until = $2, nonce = CASE WHEN nonce + 1000 > $3 THEN nonce + 1000 ELSE $3 END
-		WHERE id = $1 RETURNING nonce`, id, until.UnixMilli(), now.UnixMicro()).Scan(&c.Nonce)
+		UPDATE exchange_accounts SET claimed_until = $2, nonce = CASE WHEN nonce + $4 > $3 THEN nonce + $4 ELSE $3 END
+		WHERE id = $1 RETURNING nonce`, id, until.UnixMilli(), now.UnixMicro(), callsOfClaim).Scan(&c.Nonce)
 	if err != nil {
 		return c, err
 	}
@@ -247,8 +251,8 @@ func (s *Storage) ReleaseConversion(ctx context.Context, c convert.Claim) error 
 func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time) (nonce int64, err error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (nonce int64, err error) {
 		err = q.QueryRowContext(ctx, `
-			UPDATE exchange_accounts SET nonce = CASE WHEN nonce + 1000 > $2 THEN nonce + 1000 ELSE $2 END
-			WHERE id = $1 RETURNING nonce`, accountID, now.UnixMicro()).Scan(&nonce)
+			UPDATE exchange_accounts SET nonce = CASE WHEN nonce + $3 > $2 THEN nonce + $3 ELSE $2 END
+			WHERE id = $1 RETURNING nonce`, accountID, now.UnixMicro(), callsOfClaim).Scan(&nonce)
 		return nonce, merchantNotFound(err, "take numbers of an exchange account")
 	})
 }
