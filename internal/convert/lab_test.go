@@ -267,11 +267,15 @@ func (l *lab) step() {
 	l.t.Fatal("there is no end of what is due")
 }
 
-// settle lets time pass until nothing is due for long.
-func (l *lab) settle(for_ time.Duration) {
+// settle works at what is due while some time passes, in longer strides after an hour.
+func (l *lab) settle(while time.Duration) {
 	l.t.Helper()
-	for end := l.clock.Now().Add(for_); l.clock.Now().Before(end); l.clock.Pass(15 * time.Second) {
+	stride := 15 * time.Second
+	for begin := l.clock.Now(); l.clock.Now().Before(begin.Add(while)); l.clock.Pass(stride) {
 		l.step()
+		if l.clock.Now().Sub(begin) > time.Hour {
+			stride = 10 * time.Minute
+		}
 	}
 	l.step()
 }

@@ -28,8 +28,8 @@ type Claim struct {
 type Storage interface {
 	// ClaimConversion takes the conversion that is due longest, with its merchant's
 	// account, which nobody else gets until a time; ErrNothing. One whose order is on
-	// its way is due whatever happens, others only while their invoice is paid and
-	// their merchant sells.
+	// its way is due whatever happens, others only while their invoice is paid, their
+	// merchant sells, and no order for the same coin is on its way.
 	ClaimConversion(ctx context.Context, now, until time.Time) (Claim, error)
 	// ReleaseConversion ends a claim, unless it ran out.
 	ReleaseConversion(ctx context.Context, c Claim) error

@@ -191,10 +191,13 @@ func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (co
 }
 
 // claimable is a conversion that is due: one with an order whatever its invoice does
-// by now, one that waits only while its merchant sells and its invoice is paid.
+// by now; one that waits only while its merchant sells, its invoice is paid, and no
+// other order for the coin has an unknown outcome, which the balance must be able to
+// tell.
 const claimable = `
-	c.merchant_id = a.merchant_id AND c.next_at <= $1 AND (c.state = 'sending' OR a.active AND EXISTS (
-		SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid'))`
+	c.merchant_id = a.merchant_id AND c.next_at <= $1 AND (c.state = 'sending' OR a.active
+		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
+		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
 
 func (s *Storage) claimConversion(ctx context.Context, q querier, now, until time.Time) (c convert.Claim, err error) {
 	var id string
