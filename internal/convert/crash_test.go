@@ -312,3 +312,42 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 		}
 	}
 }
+
+// stalled is a program that stands still for a while before it writes something.
+type stalled struct {
+	convert.Invoices
+	once sync.Once
+}
+
+func (s *stalled) Convert(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
+	s.once.Do(func() { time.Sleep(5 * time.Minute) })
+	return s.Invoices.Convert(context.WithoutCancel(ctx), id, decide)
+}
+
+// A program that stands still until its claim ran out sells nothing that another one
+// sold, or tried to sell, meanwhile.
+func TestAProcessThatStallsSellsNothingTwice(t *testing.T) {
+	onEach(t, func(t *testing.T, l *lab) {
+		for _, meanwhile := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {
+			inv := l.paid()
+			slow, done := l.newWorker(l.storage, &stalled{Invoices: l.invoices}), make(chan error, 1)
+			go func() {
+				_, err := slow.Step(context.Background())
+				done <- err
+			}()
+			l.clock.Pass(2 * time.Minute)
+			meanwhile()
+			l.step()
+			before := stands(l.conversion(inv.ID, "BTC"))
+			if err := <-done; err != nil {
+				t.Errorf("the slow one: %v", err)
+			}
+			if after := stands(l.conversion(inv.ID, "BTC")); after != before {
+				t.Errorf("it was %s, and is %s", before, after)
+			}
+		}
+		if taken, _ := l.exchange.Orders(); taken != 1 {
+			t.Errorf("the exchange took %d orders", taken)
+		}
+	})
+}
