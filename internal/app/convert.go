@@ -64,9 +64,12 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 		return err
 	}
 	about := "selling at " + a.Exchange
-	if a.Active {
+	switch {
+	case a.Active && cfg.Worthless():
+		say(LevelWarn, about, "nothing is sold while a test network is switched on: its coins are worth nothing")
+	case a.Active:
 		say(LevelOK, about, "on, %s waiting", plural(counts[invoice.ConversionWaiting]+counts[invoice.ConversionSending], "sale"))
-	} else {
+	default:
 		say(LevelWarn, about, "off: nothing is sold before chequer convert on")
 	}
 	if err := accounts.Examine(ctx, a); err != nil {

@@ -89,6 +89,8 @@ func TestWhatIsSold(t *testing.T) {
 			"partly in euro":                {nil, [][2]string{{"EURC", "26.5"}, {"BTC", "0.00034715"}}, "BTC 0.00034714"},
 			"in a coin that is not named":   {nil, [][2]string{{"USDC", "61.081082"}}, ""},
 			"in dollars, that are named":    {stable, [][2]string{{"USDC", "61.081082"}}, "USDC 61.081082"},
+			"partly in a token like a coin": {nil, [][2]string{{"WBTC", "0.0005"}, {"BTC", "0.5"}}, "BTC 0.00015379"},
+			"in a token like a coin":        {nil, [][2]string{{"WBTC", "0.00065379"}}, ""},
 			"priced in dollars":             {usd, [][2]string{{"BTC", "0.00065379"}}, "BTC 0.00065379"},
 			"of a test":                     {test, [][2]string{{"BTC", "0.00065379"}}, ""},
 			"with disable_convert":          {keep, [][2]string{{"BTC", "0.00065379"}}, ""},

@@ -161,7 +161,10 @@ func (network) Assets() []chain.Asset {
 			Policy: chain.Policy{Mempool: true, Depth: []chain.Depth{{Confirmations: 1}}},
 		})
 	}
-	return all
+	wrapped := all[0] // a token that is priced like a coin
+	wrapped.Code, wrapped.Symbol, wrapped.Currency = "WBTC", "WBTC", money.Currency{Code: "WBTC", Decimals: 8}
+	wrapped.Dust = money.Zero(wrapped.Currency)
+	return append(all, wrapped)
 }
 
 func (network) NewDestination(r chain.Request) (chain.Destination, error) {

@@ -214,7 +214,7 @@ func (inv *Invoice) convert(now time.Time) {
 
 // proceed is how much of a coin paid the price, and what that was counted for.
 type proceed struct {
-	coin   string
+	coin   string   // "" when no exchange has it
 	amount *big.Rat // whole coins
 	euro   *big.Rat
 }
@@ -235,10 +235,14 @@ func (inv *Invoice) proceeds() []proceed {
 		}
 		left.Sub(left, e.value)
 		m, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
-		i := slices.IndexFunc(found, func(p proceed) bool { return p.coin == m.Asset.Rate })
+		coin := m.Asset.Rate
+		if m.Asset.Symbol != coin { // priced like the coin, as a token may be, but not the coin
+			coin = ""
+		}
+		i := slices.IndexFunc(found, func(p proceed) bool { return p.coin == coin })
 		if i < 0 {
 			i = len(found)
-			found = append(found, proceed{coin: m.Asset.Rate, amount: new(big.Rat), euro: new(big.Rat)})
+			found = append(found, proceed{coin: coin, amount: new(big.Rat), euro: new(big.Rat)})
 		}
 		amount := major(new(big.Rat).SetInt(e.coin), m.Asset.Currency)
 		found[i].amount.Add(found[i].amount, amount.Mul(amount, share))

@@ -43,6 +43,13 @@ func TestCreate_freezes_what_is_sold(t *testing.T) {
 	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("all")); diff != "" {
 		t.Errorf("of a test (-want +got):\n%s", diff)
 	}
+	l.config.Worthless = true
+	l.begin()
+	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+		t.Errorf("of coins that are worth nothing (-want +got):\n%s", diff)
+	}
+	l.config.Worthless = false
+	l.begin()
 	l.merchants.account.Active = false
 	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
 		t.Errorf("switched off (-want +got):\n%s", diff)

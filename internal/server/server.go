@@ -69,6 +69,9 @@ type Config struct {
 	BaseURL string
 	// BasePath is what the paths of requests start with.
 	BasePath string
+	// Worthless tells that live invoices are paid in coins of test networks, which are
+	// never sold.
+	Worthless bool
 	// Fiats are the currencies that an invoice may be in beside euro and dollar.
 	Fiats []money.Currency
 	// MaxAmount is the largest price, in whole units of any currency.
@@ -104,6 +107,7 @@ type server struct {
 	addresses *buckets
 	stopping  <-chan struct{}
 	ownScheme bool
+	worthless bool
 }
 
 // New makes the handler of every API path below the base path. It must not stand
@@ -116,6 +120,7 @@ func New(c Config) http.Handler {
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
 		ownScheme: c.OwnScheme,
+		worthless: c.Worthless,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
