@@ -169,11 +169,11 @@ func (s *Accounts) Change(ctx context.Context, merchantID string, change func(*S
 	})
 }
 
-// Remove takes the account out of force; merchant.ErrBusy while an order is on its
-// way. What waits to be sold waits for the next account.
+// Remove takes the account out of force and forgets its secret; merchant.ErrBusy while
+// an order is on its way. What waits to be sold waits for the next account.
 func (s *Accounts) Remove(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
 	return s.storage.UpdateExchangeAccount(ctx, merchantID, func(a *merchant.ExchangeAccount) error {
-		a.ArchivedAt = s.now()
+		a.ArchivedAt, a.Secret = s.now(), ""
 		return nil
 	})
 }
