@@ -13,6 +13,7 @@ const (
 	PathEvents        = "/api/v2/events"
 	PathEndpoints     = "/api/v2/endpoints"
 	PathLinks         = "/api/v2/links"
+	PathProducts      = "/api/v2/products"
 )
 
 // Headers of requests and answers.

@@ -25,6 +25,8 @@ type Core struct {
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Products  *merchant.Products
+	Terminals *merchant.Terminals
 	Now       func() time.Time
 }
 
@@ -61,6 +63,12 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		}),
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
+		}),
+		Products: merchant.NewProducts(merchant.ProductsConfig{
+			Storage: store, Check: server.CheckProduct, Price: server.ProductPrice(more, c.MaxAmount), Now: clock,
+		}),
+		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
+			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
 		}),
 		Now: clock,
 	}, nil

@@ -49,6 +49,12 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 // answered again before anything else is asked: an honest repetition has the
 // same nonce, rates may be gone, and settings may be others.
 func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked) (*invoice.Invoice, error) {
+	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
+}
+
+// createOnce is create for a request that is completed only when there is no invoice
+// of its key yet.
+func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	var err error
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
@@ -64,7 +70,7 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 			return inv, err
 		}
 	}
-	if err := s.setPrice(p, &r.Terms); err != nil {
+	if err := complete(&r); err != nil {
 		return nil, err
 	}
 	if err := s.addMerchant(ctx, &r); err != nil {

@@ -92,15 +92,28 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	}
 	var r api.OfferRequest
 	err = decode(k.body, map[string]field{
-		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "amount": {set: amount(&chosen)},
+		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
+		"amount": {set: amount(&chosen)}, "order_id": {set: line(&r.OrderID, api.MaxShopperOrderID)}, "note": {set: paragraph(&r.Note, api.MaxShopperNote)},
 	})
 	if err != nil {
 		return o, "", err
 	}
 	ctx := c.Request().Context()
+	given := 0
+	for _, way := range []string{r.Slug, r.Query, r.Terminal} {
+		if way != "" {
+			given++
+		}
+	}
 	switch {
-	case (r.Slug == "") == (r.Query == ""):
-		return o, "", badRequest("invalid_link", "Either slug or query is required")
+	case given != 1:
+		return o, "", badRequest("invalid_link", "Either slug, query or terminal is required")
+	case r.Terminal == "" && r.OrderID != "":
+		return o, "", invalid("order_id", "is for a terminal only")
+	case r.Terminal == "" && r.Note != "":
+		return o, "", invalid("note", "is for a terminal only")
+	case r.Terminal != "":
+		o, err = s.terminalOffer(ctx, r)
 	case r.Slug != "":
 		o, err = s.slugOffer(ctx, r.Slug)
 	default:

@@ -60,6 +60,8 @@ type Config struct {
 	Merchants Merchants
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Products  *merchant.Products
+	Terminals *merchant.Terminals
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
@@ -89,6 +91,8 @@ type server struct {
 	merchants Merchants
 	endpoints *merchant.Endpoints
 	links     *merchant.Links
+	products  *merchant.Products
+	terminals *merchant.Terminals
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
@@ -110,6 +114,7 @@ type server struct {
 func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet,
+		products: c.Products, terminals: c.Terminals,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
@@ -148,6 +153,7 @@ func (s *server) routes(g *echo.Group) {
 	g.Match(reading, api.PathEvents, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.readEvents))
 	s.endpointRoutes(g, reading)
 	s.linkRoutes(g, reading)
+	s.productRoutes(g, reading)
 }
 
 // linkRoutes are those of checkout links, and what the page of one asks.
@@ -160,6 +166,19 @@ func (s *server) linkRoutes(g *echo.Group, reading []string) {
 	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, s.removeLink))
 	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
 	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
+}
+
+// productRoutes are those of products, and what the pages of /shop ask.
+func (s *server) productRoutes(g *echo.Group, reading []string) {
+	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
+	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
+	g.POST(api.PathProducts, s.signed(admin, s.createProduct))
+	g.Match(reading, api.PathProducts, s.signed(admin, s.listProducts))
+	g.Match(reading, api.PathProducts+"/:slug", s.signed(admin, s.showProduct))
+	g.PATCH(api.PathProducts+"/:slug", s.signed(admin, s.changeProduct))
+	g.DELETE(api.PathProducts+"/:slug", s.signed(admin, s.removeProduct))
+	g.POST(api.PathProducts+"/read", s.signed(page, s.readProducts))
+	g.POST(api.PathProducts+"/order", s.signed(page, s.orderProduct))
 }
 
 // endpointRoutes are those of endpoints, which only who may do everything changes.
