@@ -21,6 +21,7 @@ var sources embed.FS
 var bundles = map[string][]string{
 	"pay.css":   {"base.css", "pay.css"},
 	"store.css": {"base.css", "store.css"},
+	"shop.css":  {"base.css", "store.css", "shop.css"},
 	"docs.css":  {"base.css", "store.css", "docs.css"},
 	"pay.js":    {"pay.js"},
 	"wallet.js": {"pay.js", "wallet.js"},

@@ -4,7 +4,8 @@ package views
 type Storefront struct {
 	Page
 	Form
-	Demo bool
+	Demo     bool
+	Products Link // to what is sold; empty without any
 }
 
 // Form is what an invoice is asked for by.

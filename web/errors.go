@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -74,6 +75,9 @@ func (h *Handler) fail(err error, c echo.Context) {
 func (h *Handler) wayOut(c echo.Context, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
 		return views.Link{Text: "Back to the payment", URL: h.path("/invoice/" + id)}
+	}
+	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") && h.sells(c.Request().Context()) {
+		return views.Link{Text: "See the products", URL: h.path("/shop")}
 	}
 	if h.config.Storefront {
 		return views.Link{Text: "Go to the start", URL: h.path("/")}

@@ -38,7 +38,11 @@ var unitNames = map[string]string{"EUR": "euros", "USD": "US dollars"}
 // invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.StorefrontPage(h.form("", rand.Text())))
+	form := h.form("", rand.Text())
+	if h.sells(c.Request().Context()) {
+		form.Products = views.Link{Text: "See the products", URL: h.path("/shop")}
+	}
+	return render(c, http.StatusOK, views.StorefrontPage(form))
 }
 
 // backToForm is for who looks at the address that the form is sent to.
@@ -46,7 +50,11 @@ func (h *Handler) backToForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.path("/"))
 }
 
+// about is where a shop's products are, or says what this is.
 func (h *Handler) about(c echo.Context) error {
+	if h.sells(c.Request().Context()) {
+		return c.Redirect(http.StatusSeeOther, h.path("/shop"))
+	}
 	return render(c, http.StatusOK, views.AboutPage(views.About{Page: h.page(h.shopName(""))}))
 }
 
