@@ -302,12 +302,12 @@ func (s *sale) query() string {
 func (h *Handler) showTotal(c echo.Context, s sale, page views.Product) error {
 	page.Notice = views.Notice{
 		Heading: "Check the new total",
-		Text:    fmt.Sprintf("For %s it is %s. Nothing was ordered yet: press the button below if you agree.", page.Line, page.Total),
+		Text:    fmt.Sprintf("For %s it is %s. Nothing was ordered yet: press the button again if you agree.", page.Line, page.Total),
 	}
 	if s.currency == page.Currency && s.price != s.product.Price || s.currency != page.Currency {
 		page.Notice = views.Notice{
 			Heading: "The price has changed",
-			Text:    fmt.Sprintf("%s now costs %s, so the total is %s. Nothing was ordered yet: press the button below if you agree.", page.Name, views.Fiat(s.product.Price, page.Currency), page.Total),
+			Text:    fmt.Sprintf("%s now costs %s, so the total is %s. Nothing was ordered yet: press the button again if you agree.", page.Name, views.Fiat(s.product.Price, page.Currency), page.Total),
 		}
 	}
 	page.Title = fmt.Sprintf("%s: %s", page.Notice.Heading, page.Title)

@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -140,6 +141,15 @@ func (h *Handler) routes() {
 	pages.Match(read, "/shop/:slug", h.product)
 	pages.POST("/order/shop/:slug", h.orderProduct, limited...) // as /order is for the storefront
 	pages.Match(read, "/order/shop/:slug", h.backToProduct)
+	pages.Match(read, "/pos", h.whichTerminal)
+	pages.Match(read, "/pos/:secret", h.pos)
+	pages.POST("/order/pos/:secret", h.charge, limited...) // as /order is for the storefront
+	pages.Match(read, "/order/pos/:secret", h.backToPOS)
+	pages.Match(read, "/pos/:secret/:id", h.counter)
+	pages.Match(read, "/pos/:secret/app.webmanifest", h.install)
+	for _, size := range iconSizes {
+		pages.Match(read, fmt.Sprintf("/pos/icon-%d.png", size), h.appIcon(size))
+	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)
 	decisions := h.limited()

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/static"
+	"chequer/views"
+)
+
+var (
+	noTerminal  = &linkRefusal{http.StatusNotFound, fault{"This terminal is not in use", "Its link was ended, or is not whole. Whoever runs the shop can make another one."}}
+	whichOne    = &linkRefusal{http.StatusNotFound, fault{"A terminal opens by its own link", "Whoever runs the shop makes one with chequer pos link, for the phone at the counter."}}
+	noteNames   = map[string]string{"order_id": "Order reference", "note": "Note"}
+	shortenWhat = map[string]string{"order_id": "Shorten the order reference to %d characters", "note": "Shorten the note to %d characters"}
+	shortenTo   = map[string]int{"order_id": api.MaxShopperOrderID, "note": api.MaxShopperNote}
+)
+
+// whichTerminal is for who leaves the secret out.
+func (h *Handler) whichTerminal(echo.Context) error { return whichOne }
+
+// terminal finds the terminal of a request.
+func (h *Handler) terminal(c echo.Context) (api.Offer, error) {
+	secret := c.Param("secret")
+	if !tokenForm.MatchString(secret) {
+		return api.Offer{}, noTerminal
+	}
+	offer, err := h.config.Client.ReadOffer(c.Request().Context(), api.OfferRequest{Terminal: secret})
+	refused, ok := errors.AsType[*client.Error](err)
+	if ok && refused.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
+		return offer, noTerminal
+	}
+	return offer, err
+}
+
+// installable lets a page name its manifest, so that a phone can keep it beside its
+// apps.
+func (h *Handler) installable(c echo.Context, page *views.Page) {
+	c.Response().Header().Set("Content-Security-Policy", policy("'none'")+"; manifest-src 'self'")
+	page.Manifest, page.Touch = h.path("/pos/"+c.Param("secret")+"/app.webmanifest"), h.path("/pos/icon-192.png")
+}
+
+// pos shows what a sale is typed into. The browser may keep it, as it may the
+// storefront.
+func (h *Handler) pos(c echo.Context) error {
+	offer, err := h.terminal(c)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Cache-Control", "private, no-cache")
+	return render(c, http.StatusOK, views.POSPage(h.posPage(c, offer, "", rand.Text(), nil)))
+}
+
+// backToPOS is for who looks at the address that a terminal's form is sent to.
+func (h *Handler) backToPOS(c echo.Context) error {
+	return c.Redirect(http.StatusSeeOther, h.path("/pos/"+c.Param("secret")))
+}
+
+// charge makes an invoice at a terminal and leads to its page there.
+func (h *Handler) charge(c echo.Context) error {
+	offer, err := h.terminal(c)
+	if err != nil {
+		return err
+	}
+	typed, token := strings.TrimSpace(c.FormValue("amount")), c.FormValue("token")
+	if !tokenForm.MatchString(token) {
+		token = rand.Text()
+	}
+	words := map[string]string{"order_id": tidy(c.FormValue("order_id"), false), "note": tidy(c.FormValue("note"), true)}
+	page := h.posPage(c, offer, typed, token, words)
+	amount, problem := readAmount(typed)
+	if problem != "" {
+		return h.refusePOS(c, page, http.StatusUnprocessableEntity, problem)
+	}
+	if len(page.Faults()) > 0 {
+		page.Title = "Error: " + page.Title
+		return render(c, http.StatusUnprocessableEntity, views.POSPage(page))
+	}
+	request := api.OfferRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: words["order_id"], Note: words["note"]}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%q\n%q", amount, request.OrderID, request.Note))
+	ctx := c.Request().Context()
+	id, err := unlessRunning(ctx, func() (string, error) {
+		return h.config.Client.PayOffer(ctx, request, token+"-"+hex.EncodeToString(sum[:16]))
+	})
+	if refused, ok := errors.AsType[*client.Error](err); ok {
+		if refused.Code == api.CodeTerminalNotFound {
+			return noTerminal
+		}
+		return h.refusePOS(c, page, refusedStatus(refused.Status), refused.Message)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, h.path("/pos/"+c.Param("secret")+"/"+id))
+}
+
+func (h *Handler) refusePOS(c echo.Context, page views.POS, status int, problem string) error {
+	page.Title = "Error: " + page.Title
+	h.blame(c, &page.Form, status, problem)
+	return render(c, status, views.POSPage(page))
+}
+
+func (h *Handler) posPage(c echo.Context, offer api.Offer, typed, token string, words map[string]string) views.POS {
+	shop := h.shopName(undirected(offer.MerchantName))
+	page := views.POS{
+		Page: h.page(fmt.Sprintf("Terminal – %s", shop)), Form: newForm(offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
+	}
+	page.Shop, page.Action = shop, h.path("/order/pos/"+c.Param("secret"))
+	page.Style, page.Script = h.path(static.Path("pos.css")), h.path(static.Path("pos.js"))
+	h.installable(c, &page.Page)
+	if offer.Mode == "test" {
+		page.Trial = "Test terminal. No real money moves."
+	}
+	for _, name := range []string{"order_id", "note"} {
+		field := views.TextField{Name: name, Label: noteNames[name], Value: words[name], Lines: name == "note"}
+		if most := shortenTo[name]; utf8.RuneCountInString(words[name]) > most {
+			field.Error = fmt.Sprintf(shortenWhat[name], most)
+		}
+		page.Asked = append(page.Asked, field)
+	}
+	return page
+}
+
+// counter is the page of an invoice on the phone at a counter.
+func (h *Handler) counter(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := h.terminal(c); err != nil {
+		return err
+	}
+	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	page := views.Counter{
+		Payment: h.paymentPage(snapshot, c.QueryParam("m"), false),
+		Next:    views.Link{Text: "Next sale", URL: h.path("/pos/" + c.Param("secret"))},
+	}
+	page.Frame, page.Leave, page.Back = "", false, views.Link{}
+	page.Check.URL, page.Auto = h.path("/pos/"+c.Param("secret")+"/"+id+"?m="), views.Link{}
+	page.Style, page.Script, page.Scripts = h.path(static.Path("counter.css")), h.path(static.Path("pay.js")), []string{h.path(static.Path("pos.js"))}
+	h.installable(c, &page.Page)
+	return render(c, http.StatusOK, views.CounterPage(page))
+}
