@@ -8,6 +8,7 @@ var d = document, keys = d.getElementById("keys"), amount = d.getElementById("am
 if (keys && amount) {
   keys.hidden = false;
   amount.inputMode = "none";
+  addEventListener("pageshow", function (e) { if (e.persisted) location.reload(); }); // the next sale is another
   keys.addEventListener("click", function (e) {
     var button = e.target.closest("[data-key]"), typed = amount.value, key;
     if (!button) return;

@@ -50,14 +50,14 @@ func (h *Handler) installable(c echo.Context, page *views.Page) {
 	page.Manifest, page.Touch = h.path("/pos/"+c.Param("secret")+"/app.webmanifest"), h.path("/pos/icon-192.png")
 }
 
-// pos shows what a sale is typed into. The browser may keep it, as it may the
-// storefront.
+// pos shows what a sale is typed into. The browser may not keep it, unlike the
+// storefront: who goes back at a counter serves the next in line, and must not find
+// the sale of the one before.
 func (h *Handler) pos(c echo.Context) error {
 	offer, err := h.terminal(c)
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.POSPage(h.posPage(c, offer, "", rand.Text(), nil)))
 }
 
@@ -100,6 +100,12 @@ func (h *Handler) charge(c echo.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	if snapshot, err := h.config.Client.Invoice(ctx, id); err == nil && snapshot.Resource.Status != api.StatusCreated {
+		// The browser kept the page of a sale that has gone on since.
+		again := h.posPage(c, offer, typed, rand.Text(), words)
+		again.Title, again.Fault = "Error: "+again.Title, "This sale was made before, and it is not open any more. To sell the same once more, press the button again."
+		return render(c, http.StatusConflict, views.POSPage(again))
 	}
 	return c.Redirect(http.StatusSeeOther, h.path("/pos/"+c.Param("secret")+"/"+id))
 }

@@ -90,6 +90,26 @@ func TestTerminalSells(t *testing.T) {
 	}
 }
 
+// Who finds the page of an earlier sale and charges the same again must not see that
+// one's money.
+func TestTerminalTakesNoEarlierSaleForAnother(t *testing.T) {
+	t.Parallel()
+	earlier := invoice("made1")
+	earlier.Status = api.StatusPaid
+	s := terminal(earlier)
+	response := post(t, pages(t, s, nil), "/order"+till, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
+	doc := document(t, response)
+	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
+		t.Errorf("answer %d: %s", response.StatusCode, doc.Find("main").Text())
+	}
+	if got := doc.Find("[name=token]").AttrOr("value", ""); got == token || len(got) < 16 {
+		t.Errorf("the token is %q", got)
+	}
+	if doc.Find("#amount").AttrOr("value", "") != "12.50" || doc.Find("#note").Text() != "Two beers" {
+		t.Error("what was typed is gone")
+	}
+}
+
 func TestTerminalRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
