@@ -95,10 +95,10 @@ func TestTerminal(t *testing.T) {
 			b.awaits("#st", "Payment seen", again)
 			b.picture(s, "counter-seen")
 			shop.simulate(id, api.SimulateConfirm)
-			b.awaits("#st", "Paid", again)
+			b.awaits(".due .k", "Paid", again)
 			b.picture(s, "counter-paid")
 			b.noSidewaysScroll()
-			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.getElementById("st")).fontSize)`)); high < 80 {
+			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); high < 80 {
 				t.Errorf("Paid is %g px high: too small to be read from afar", high)
 			}
 			if rang := get(b, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == s.noJS {
