@@ -19,13 +19,3 @@ type Counter struct {
 	Payment
 	Next Link // a new sale
 }
-
-// filled tells whether something was typed that is not shown at first.
-func (p POS) filled() bool {
-	for _, f := range p.Asked {
-		if f.Value != "" {
-			return true
-		}
-	}
-	return false
-}

@@ -89,3 +89,13 @@ func (f TextField) kind() string {
 	}
 	return "text"
 }
+
+// filled tells whether something was typed that is not shown at first, or is wrong.
+func filled(fields []TextField) bool {
+	for _, f := range fields {
+		if f.Value != "" || f.Error != "" {
+			return true
+		}
+	}
+	return false
+}

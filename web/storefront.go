@@ -3,13 +3,17 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -38,11 +42,7 @@ var unitNames = map[string]string{"EUR": "euros", "USD": "US dollars"}
 // invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	form := h.form("", rand.Text())
-	if h.sells(c.Request().Context()) {
-		form.Products = views.Link{Text: "See the products", URL: h.path("/shop")}
-	}
-	return render(c, http.StatusOK, views.StorefrontPage(form))
+	return render(c, http.StatusOK, views.StorefrontPage(h.form(c, "", rand.Text()).Storefront))
 }
 
 // backToForm is for who looks at the address that the form is sent to.
@@ -64,12 +64,18 @@ func (h *Handler) order(c echo.Context) error {
 	if !tokenForm.MatchString(token) {
 		token = rand.Text()
 	}
-	form := h.form(typed, token)
+	form := h.form(c, typed, token)
 	amount, problem := readAmount(typed)
 	if problem != "" {
 		return h.refuse(c, form, http.StatusUnprocessableEntity, problem)
 	}
-	id, err := h.create(c.Request().Context(), amount, token)
+	if len(form.Faults()) > 0 {
+		form.Title = "Error: " + form.Title
+		return render(c, http.StatusUnprocessableEntity, views.StorefrontPage(form.Storefront))
+	}
+	request := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency}
+	form.tell(&request)
+	id, err := h.create(c.Request().Context(), request, token)
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		return h.refuse(c, form, refusedStatus(refused.Status), refused.Message)
 	}
@@ -103,11 +109,32 @@ func readAmount(typed string) (amount, problem string) {
 	return amount, ""
 }
 
-// create asks for the invoice. The amount is part of the key: going back and
+// tell writes into a request what the shopper wrote. Here anybody can name any order,
+// so it is no order_id: shops believe those.
+func (f storefrontForm) tell(r *api.InvoiceRequest) {
+	for _, field := range f.Asked {
+		if field.Value == "" {
+			continue
+		}
+		if r.Metadata == nil {
+			r.Metadata = map[string]string{}
+		}
+		r.Metadata[field.Name] = field.Value
+		if field.Name == api.MetadataOrderReference {
+			r.Description = field.Value
+		}
+	}
+}
+
+// create asks for the invoice. All that was typed is part of the key: going back and
 // changing it makes another invoice, sending it twice does not.
-func (h *Handler) create(ctx context.Context, amount, token string) (string, error) {
-	request := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency}
-	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, request, token+"-"+amount) })
+func (h *Handler) create(ctx context.Context, r api.InvoiceRequest, token string) (string, error) {
+	key := token + "-" + r.Amount.String()
+	if len(r.Metadata) > 0 {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q", r.Metadata)) // sorted by name
+		key += "-" + hex.EncodeToString(sum[:16])
+	}
+	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, r, key) })
 }
 
 // unlessRunning makes an invoice. While the first of two clicks is under way the
@@ -127,10 +154,10 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 
 // refuse shows the form again with what is wrong: at the field when the amount
 // is, else above it.
-func (h *Handler) refuse(c echo.Context, form views.Storefront, status int, problem string) error {
+func (h *Handler) refuse(c echo.Context, form storefrontForm, status int, problem string) error {
 	form.Title = "Error: " + form.Title
 	h.blame(c, &form.Form, status, problem)
-	return render(c, status, views.StorefrontPage(form))
+	return render(c, status, views.StorefrontPage(form.Storefront))
 }
 
 // blame writes into a form what is wrong.
@@ -148,10 +175,35 @@ func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem st
 	}
 }
 
-func (h *Handler) form(amount, token string) views.Storefront {
+// storefrontForm is the form for an open amount, with what was typed.
+type storefrontForm struct{ views.Storefront }
+
+func (h *Handler) form(c echo.Context, amount, token string) storefrontForm {
 	form := newForm(h.config.Currency, amount, token)
 	form.Action = h.path("/order")
-	return views.Storefront{Page: h.page("Pay " + h.shopName("")), Form: form, Demo: h.config.Demo}
+	page := views.Storefront{Page: h.page("Pay " + h.shopName("")), Form: form, Demo: h.config.Demo}
+	offers, err := h.config.Client.ReadProducts(c.Request().Context(), api.ProductsRequest{})
+	if err == nil && len(offers.Products) > 0 {
+		page.Products = views.Link{Text: "See the products", URL: h.path("/shop")}
+	}
+	if errors.Is(err, client.ErrUnsupported) { // such a service takes no words of ours
+		return storefrontForm{page}
+	}
+	reference, note := tidy(c.FormValue(api.MetadataOrderReference), false), tidy(c.FormValue(api.MetadataNote), true)
+	page.Asked = []views.TextField{
+		shopperField(api.MetadataOrderReference, orderLabels[api.AskOptional], reference, "Shorten the order reference to %d characters", api.MaxShopperOrderID, false),
+		shopperField(api.MetadataNote, noteLabels[api.AskOptional], note, "Shorten the note to %d characters", api.MaxShopperNote, true),
+	}
+	return storefrontForm{page}
+}
+
+// shopperField is a field for words of a shopper's, of so many characters at most.
+func shopperField(name, label, value, fault string, most int, lines bool) views.TextField {
+	field := views.TextField{Name: name, Label: label, Value: value, Lines: lines}
+	if utf8.RuneCountInString(value) > most {
+		field.Error = fmt.Sprintf(fault, most)
+	}
+	return field
 }
 
 // newForm is a form for an amount in a currency, as it was typed.

@@ -80,6 +80,8 @@ const (
 	MetadataUnitPrice = "unit_price" // of one
 	MetadataNote      = "note"       // as the shopper wrote it
 	MetadataTerminal  = "terminal"   // identifier of the one that made it
+	// MetadataOrderReference is what a shopper typed at the form for any amount.
+	MetadataOrderReference = "order_reference"
 	// MetadataOrderIDFrom is OrderIDFromShopper where the order_id is what a shopper
 	// typed, and proves nothing.
 	MetadataOrderIDFrom = "order_id_from"
