@@ -33,7 +33,7 @@ type Statement struct {
 	Quote    int    // number of the price
 	From     time.Time
 	Until    time.Time
-	Amount   string // of fiat that the price is for: what was due when it was made
+	Amount   string // of fiat that is to be paid
 	Currency string
 	Methods  []Method
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -38,7 +39,9 @@ func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	return text, nil
 }
 
-// statementOf is what our own resource tells of the newest price, at a server.
+// statementOf is what our own resource tells of the newest price, at a server: what
+// the page asks for, which after a part has come is the rest. Where nothing is due
+// any more it is what the price was, as payment links are.
 func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) {
 	base, err := url.Parse(baseURL)
 	if err != nil {
@@ -55,8 +58,14 @@ func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) 
 	if s.Until, err = time.Parse(time.RFC3339, q.Until); err != nil {
 		return s, err
 	}
+	if !isNothing(r.DueAmount) {
+		s.Amount = r.DueAmount
+	}
 	for _, m := range r.PaymentMethods {
-		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.ExpectedAmount}
+		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount}
+		if isNothing(m.DueAmount) {
+			way.Amount = m.ExpectedAmount
+		}
 		if m.ChainID != "" {
 			way.ChainID, way.Contract, way.Decimals = m.ChainID, m.Contract, m.Decimals
 		}
@@ -64,6 +73,9 @@ func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) 
 	}
 	return s, nil
 }
+
+// isNothing tells whether an amount as we write it is zero.
+func isNothing(amount string) bool { return strings.Trim(amount, "0.") == "" }
 
 // proofKeys is the list of the keys that statements are checked with. Whoever wants
 // to trust them has them from elsewhere, too.

@@ -63,6 +63,25 @@ func TestProof_says_what_the_newest_price_asks_for(t *testing.T) {
 	}
 }
 
+// After a part has come it is the rest that the page asks for; once all has come it
+// is the whole price again, since nothing is asked for any more.
+func TestProof_says_the_rest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	whole := l.verified(t, l.resource(t, id))
+	part := l.act(t, id, `{"action":"under"}`)
+	said := l.verified(t, l.resource(t, id))
+	if diff := cmp.Diff(stated(t, part), said); diff != "" || said.Amount == whole.Amount || said.Methods[0].Amount == whole.Methods[0].Amount {
+		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", said.Amount, said.Methods[0], diff)
+	}
+	l.act(t, id, `{"action":"exact"}`)
+	l.act(t, id, `{"action":"confirm"}`)
+	if diff := cmp.Diff(whole, l.verified(t, l.resource(t, id))); diff != "" {
+		t.Errorf("once it is paid (-first +now):\n%s", diff)
+	}
+}
+
 // stated is what a resource tells, as a statement.
 func stated(t *testing.T, r api.Resource) proof.Statement {
 	t.Helper()
@@ -76,10 +95,10 @@ func stated(t *testing.T, r api.Resource) proof.Statement {
 		t.Fatal(err)
 	}
 	s := proof.Statement{
-		Server: "https://pay.example/shop", Invoice: r.ForeignID, Mode: r.Mode, Quote: q.Number, From: from, Until: until, Amount: q.DueAmount, Currency: r.ClientCurrency,
+		Server: "https://pay.example/shop", Invoice: r.ForeignID, Mode: r.Mode, Quote: q.Number, From: from, Until: until, Amount: r.DueAmount, Currency: r.ClientCurrency,
 	}
 	for _, m := range r.PaymentMethods {
-		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.ExpectedAmount, ChainID: m.ChainID, Contract: m.Contract}
+		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount, ChainID: m.ChainID, Contract: m.Contract}
 		if m.ChainID != "" {
 			way.Decimals = m.Decimals
 		}
