@@ -35,7 +35,7 @@ type verification struct {
 // verify needs no settings, no database and no network.
 func (s *shell) verify() *cobra.Command {
 	var keys []string
-	var shown, at string
+	var shown, invoice, at string
 	c := &cobra.Command{
 		Use:   "verify FILE|-",
 		Short: "Check the signed statement of an invoice's addresses",
@@ -60,7 +60,7 @@ the payment link that a QR code holds, is one that the statement names. No serve
 			if err != nil {
 				return err
 			}
-			found, err := verifyText(text, trusted, shown, now)
+			found, err := verifyText(text, trusted, shown, invoice, now)
 			if err != nil {
 				return err
 			}
@@ -69,6 +69,7 @@ the payment link that a QR code holds, is one that the statement names. No serve
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file with such keys; may be repeated")
 	c.Flags().StringVar(&shown, "address", "", "an address or payment link that must be one of the statement")
+	c.Flags().StringVar(&invoice, "invoice", "", "the invoice that it must be about: its identifier, or the address of its page")
 	c.Flags().StringVar(&at, "at", "", "judge as of this time (default now)")
 	return c
 }
@@ -115,8 +116,9 @@ func readInput(in io.Reader, name string, most int64) (string, error) {
 	return string(text), nil
 }
 
-// verifyText checks a statement, that it holds now, and what was shown, if anything.
-func verifyText(text string, trusted []proof.Trusted, shown string, now time.Time) (v verification, err error) {
+// verifyText checks a statement, that it holds now, and what was shown and which
+// invoice is meant, if that is told.
+func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
 	signed, err := proof.Parse(text)
 	if err != nil {
 		return v, fmt.Errorf("do not believe it: %w", err)
@@ -130,6 +132,10 @@ func verifyText(text string, trusted []proof.Trusted, shown string, now time.Tim
 	}
 	if err := said.Holds(now); err != nil {
 		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, stamp(said.Until))
+	}
+	page, _, _ := strings.Cut(invoice, "?")
+	if invoice != "" && invoice != said.Invoice && page != said.Server+"/invoice/"+said.Invoice {
+		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s %s", said.Server, said.Invoice, said.Amount, said.Currency)
 	}
 	v = verification{
 		Good: true, Server: said.Server, Invoice: said.Invoice, Mode: said.Mode, Quote: said.Quote, From: stamp(said.From), Until: stamp(said.Until),

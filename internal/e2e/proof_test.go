@@ -120,3 +120,49 @@ func contents(t *testing.T, file string) []byte {
 	}
 	return body
 }
+
+// TestReadmeChecksProofs has what the README shows, which is another program, judge
+// a statement, true and changed.
+func TestReadmeChecksProofs(t *testing.T) {
+	t.Parallel()
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("not installed: openssl")
+	}
+	_, after, _ := strings.Cut(string(contents(t, "../../README.md")), "## Proof of address")
+	_, after, _ = strings.Cut(after, "```\nKEY=…")
+	_, script, _ := strings.Cut(after, "\n")
+	script, _, found := strings.Cut(script, "```")
+	if !found {
+		t.Fatal("the README shows no check")
+	}
+	p := start(t, settings(t), app.Options{Demo: true})
+	id, err := newShop(t, p.url, p.key).client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	statement := filepath.Join(folder, "proof.txt")
+	save(t, p.url+"/invoice/"+id+"/proof.txt", statement)
+	text := string(contents(t, statement))
+	_, key, _ := strings.Cut(text, "\nkey: ed25519:")
+	key, _, _ = strings.Cut(key, "\n")
+	judge := func(text string) error {
+		if err := os.WriteFile(statement, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), "sh", "-ec", script)
+		c.Dir, c.Env = folder, []string{"KEY=" + key, "PATH=" + os.Getenv("PATH")}
+		out, err := c.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	if err := judge(text); err != nil {
+		t.Errorf("%s refuses what is genuine: %v\n%s", openssl, err, text)
+	}
+	if err := judge(strings.Replace(text, "BTC on", "LTC on", 1)); err == nil {
+		t.Errorf("%s accepts what was changed", openssl)
+	}
+}
