@@ -40,12 +40,12 @@ type Payment struct {
 	Facts   []Fact
 	Footing string // what a receipt is not
 	PDF     Link   // the receipt as a document
-	Return  Link // back to the shop
-	Leave   bool // goes there by itself
-	Again   Link // a new try
-	Hold    Hold // a new price for the same
-	Check   Link // without a script: look again
-	Auto    Link // without a script: look again by itself
+	Return  Link   // back to the shop
+	Leave   bool   // goes there by itself
+	Again   Link   // a new try
+	Hold    Hold   // a new price for the same
+	Check   Link   // without a script: look again
+	Auto    Link   // without a script: look again by itself
 	Help    []string
 
 	Proof    Proof
