@@ -167,8 +167,14 @@ func TestWrite_of_long_texts(t *testing.T) {
 			t.Errorf("%.30q is there %d times, want %d", want, n, times)
 		}
 	}
-	if pages := strings.Count(got, "\f"); pages < 4 {
-		t.Errorf("%d pages", pages)
+	pages := strings.Split(strings.TrimSuffix(got, "\f"), "\f")
+	if len(pages) < 4 {
+		t.Errorf("%d pages", len(pages))
+	}
+	for i, page := range pages { // a row is not torn
+		if labels, values := strings.Count(page, "Payment"), strings.Count(page, "end"); labels != 9*values {
+			t.Errorf("page %d has %d words of labels for %d values", i+1, labels, values)
+		}
 	}
 }
 
