@@ -13,6 +13,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/proof"
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
@@ -27,6 +28,7 @@ type Core struct {
 	Links     *merchant.Links
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
+	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
 
@@ -70,7 +72,8 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
 			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Now: clock,
+		Proofs: proof.NewKeyring(store, clock),
+		Now:    clock,
 	}, nil
 }
 
