@@ -35,7 +35,7 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if request.IdempotencyKey != "" { // a test never answers for real money
 		request.IdempotencyKey = string(request.Mode) + ":" + request.IdempotencyKey
 	}
-	inv, err := s.create(c.Request().Context(), k, request, p)
+	inv, err := s.create(c.Request().Context(), k, request, p, k.key.Builtin) // that of our storefront
 	if err != nil {
 		return err
 	}
@@ -47,9 +47,17 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 
 // create makes an invoice once per idempotency key. What was answered once is
 // answered again before anything else is asked: an honest repetition has the
-// same nonce, rates may be gone, and settings may be others.
-func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked) (*invoice.Invoice, error) {
-	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
+// same nonce, rates may be gone, and settings may be others. Anybody is somebody whom
+// nobody vouches for.
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked, anybody bool) (*invoice.Invoice, error) {
+	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
+		if anybody {
+			if err := s.open(ctx, r); err != nil {
+				return err
+			}
+		}
+		return s.setPrice(p, &r.Terms)
+	})
 }
 
 // createOnce is create for a request that is completed only when there is no invoice

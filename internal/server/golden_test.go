@@ -310,6 +310,14 @@ var mistakes = []mistake{
 	selling("order of more than may be", "POST", "/order", `{"slug":"coffee","quantity":21,"amount":"73.50","fiat_currency":"EUR"}`),
 	selling("order with a note that nobody asked for", "POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.50","fiat_currency":"EUR","note":"Hello"}`),
 	selling("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
+	{"order when many are unpaid", func(l *lab) *http.Response {
+		l.keepEndpoints()
+		l.config.MaxUnpaid, l.config.Unpaid = 1, unpaid{l}
+		l.begin()
+		l.send(create(message{key: "all"}))
+		l.send(products("all", "POST", "", coffee))
+		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+	}},
 	sent("sale at an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
 	sent("sale at a terminal that is no text", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":1}`}),
 	sent("link that is neither", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{}`}),

@@ -23,6 +23,7 @@ type offer struct {
 	order      invoice.Order
 	expires    time.Time        // of the link; zero never
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
+	anybody    bool             // may have an invoice of it
 	earlier    string           // one that ended, although money came
 }
 
@@ -77,7 +78,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		}
 		r.IdempotencyKey = string(o.mode) + "-link:" + o.source + ":" + token
 	}
-	inv, err := s.create(c.Request().Context(), k, r, o.price)
+	inv, err := s.create(c.Request().Context(), k, r, o.price, o.anybody)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 		return offer{}, errNoLink
 	}
 	return offer{
-		source: "slug " + l.Slug, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},

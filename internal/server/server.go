@@ -70,6 +70,11 @@ type Config struct {
 	BaseURL string
 	// BasePath is what the paths of requests start with.
 	BasePath string
+	// MaxUnpaid is how many invoices of a merchant, that nothing was seen for, the last
+	// quarter of an hour may have when somebody whom nobody vouches for wants one more;
+	// 0 any number. Unpaid counts them.
+	MaxUnpaid int
+	Unpaid    Unpaid
 	// Fiats are the currencies that an invoice may be in beside euro and dollar.
 	Fiats []money.Currency
 	// MaxAmount is the largest price, in whole units of any currency.
@@ -108,6 +113,8 @@ type server struct {
 	addresses *buckets
 	stopping  <-chan struct{}
 	ownScheme bool
+	unpaid    Unpaid
+	maxUnpaid int
 }
 
 // New makes the handler of every API path below the base path. It must not stand
@@ -116,7 +123,7 @@ type server struct {
 func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
-		products: c.Products, terminals: c.Terminals,
+		products: c.Products, terminals: c.Terminals, unpaid: c.Unpaid, maxUnpaid: c.MaxUnpaid,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,

@@ -110,7 +110,12 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	r := invoice.CreateRequest{
 		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, IdempotencyKey: "product:" + o.Slug + ":" + token,
 	}
-	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.sell(ctx, o, r) })
+	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
+		if err := s.sell(ctx, o, r); err != nil {
+			return err
+		}
+		return s.open(ctx, r)
+	})
 	if err != nil {
 		return err
 	}
