@@ -21,7 +21,7 @@ if (keys && amount) {
 // A phone that sleeps shows no code.
 function awake() {
   if (d.hidden || !navigator.wakeLock) return;
-  navigator.wakeLock.request("screen").then(function (held) { lock = held; }, function () {});
+  navigator.wakeLock.request("screen").then(function (held) { lock = held; d.body.dataset.awake = "1"; }, function () {});
 }
 d.addEventListener("visibilitychange", function () { if (!d.hidden && (!lock || lock.released)) awake(); });
 awake();
