@@ -2,8 +2,14 @@
 // that they take, and how money and time are written for people.
 package views
 
+import "chequer/internal/locale"
+
 // Page is what every page needs.
 type Page struct {
+	*locale.Language
+	Languages []*locale.Language // to choose from
+	Speak     string             // address of this page in one of them, without its code
+
 	Title   string
 	Shop    string // the name on the page
 	Style   string // addresses of its assets

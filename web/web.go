@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/locale"
 )
 
 // Client is what the pages ask of the service. It is safe for concurrent use;
@@ -62,6 +63,9 @@ type Config struct {
 	// EmbedOrigins are those whose pages may show payments in a frame; nobody's may
 	// when empty.
 	EmbedOrigins []string
+
+	// Languages are those that the pages speak; all that there are when nil.
+	Languages *locale.Languages
 
 	// PostsPerMinute is how often one address may send the storefront's form, and
 	// those of payment pages, with a burst of twice that; 10 when 0, no limit when
@@ -158,6 +162,9 @@ func withDefaults(c Config) Config {
 	}
 	if c.Currency == "" {
 		c.Currency = "EUR"
+	}
+	if c.Languages == nil {
+		c.Languages = locale.All()
 	}
 	if c.PostsPerMinute == 0 {
 		c.PostsPerMinute = 10
