@@ -7,8 +7,7 @@ import "chequer/internal/locale"
 // Page is what every page needs.
 type Page struct {
 	*locale.Language
-	Languages []*locale.Language // to choose from
-	Speak     string             // address of this page in one of them, without its code
+	Speak string // address of this page in a language, without its code; empty when there is no choice
 
 	Title   string
 	Shop    string // the name on the page

@@ -512,7 +512,7 @@ func live(p Payment) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = tongues(p.Page).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = tongue(p.Page).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

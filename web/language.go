@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -63,9 +64,29 @@ func (r reader) said(refused *client.Error, text string) string {
 
 // choice lets the reader choose another language for a page of some query.
 func (h *Handler) choice(page *views.Page, query string) {
-	page.Languages, page.Speak = h.config.Languages.List(), "?lang="
+	if len(h.config.Languages.List()) < 2 {
+		return
+	}
+	page.Speak = "?lang="
 	if query = unspoken(query); query != "" {
 		page.Speak = "?" + query + "&lang="
+	}
+}
+
+// languages is every page with "?lang=" and nothing behind it: the choice of a
+// language for it. Listed on every page, the languages would cost as many bytes as
+// a page has for a way of paying.
+func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		asked, looks := c.QueryParams()["lang"], c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead
+		if !looks || len(asked) == 0 || asked[len(asked)-1] != "" {
+			return next(c)
+		}
+		r := h.reader(c, "")
+		page := views.Languages{Page: h.page(r, r.Text("page.languages")), List: h.config.Languages.List()}
+		h.choice(&page.Page, c.QueryString())
+		h.framed(&page.Page)
+		return render(c, http.StatusOK, views.LanguagesPage(page))
 	}
 }
 

@@ -140,5 +140,83 @@ func TestLanguagesFitSmallScreens(t *testing.T) {
 		b.visit(strings.Split(s.address, "/invoice/")[0] + "/?lang=" + code)
 		b.noSidewaysScroll()
 	}
+	b.visit(all["de"].address + "?lang=")
+	b.picture(narrow, "languages")
+	b.noSidewaysScroll()
+	b.visit(all["de"].address + "?m=EURC-BASE&lang=de")
+	b.click("#language")
+	b.do(chromedp.WaitVisible(chromedp.CSS(".tongues")))
+	b.click(".tongues [lang=ar]")
+	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+	if got, want := get(b, chromedp.Location()), all["de"].address+"?m=EURC-BASE&lang=ar"; got != want {
+		t.Errorf("the choice leads to %s, want %s", got, want)
+	}
 	b.quiet()
+}
+
+// TestRightToLeft looks at a page in Arabic of a shop whose name is Hebrew and English:
+// what a wallet must be told reads from left to right, and is copied as it is.
+func TestRightToLeft(t *testing.T) {
+	s := speaking(t, locale.All())
+	s.change(func(r *api.Resource) {
+		partly(r)
+		r.MerchantName, r.Description, r.OrderID = "חנות Atelier 3", "שתי הדפסות A4", "42-א"
+	})
+	b := open(t, screens[0])
+	b.visit(s.address + "?lang=ar&m=EURC-BASE")
+	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+	b.picture(screens[0], "language_ar_hebrew")
+	if got := b.attribute("html", "dir"); got != "rtl" {
+		t.Errorf("the page runs %q", got)
+	}
+	for _, selector := range []string{".due .v bdi", ".due .c bdi", "section.m2 code.num", "section.m2 code.addr", "section.m2 .contract code", "#clock", ".tot bdi"} {
+		if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("`+selector+`")).direction`)); got != "ltr" {
+			t.Errorf("%s runs %q", selector, got)
+		}
+	}
+	// The first letter of each stands left of its last.
+	const order = `(selector) => {
+		const walker = document.createTreeWalker(document.querySelector(selector), NodeFilter.SHOW_TEXT), nodes = [];
+		while (walker.nextNode()) if (walker.currentNode.data.trim()) nodes.push(walker.currentNode);
+		const left = (node, at) => { const r = document.createRange(); r.setStart(node, at); r.setEnd(node, at + 1); return r.getBoundingClientRect().left; };
+		const first = nodes[0], last = nodes[nodes.length - 1], end = last.data.trimEnd().length - 1;
+		return left(first, first.data.search(/\S/)) < left(last, end);
+	}`
+	for _, selector := range []string{".due .v bdi", "section.m2 dd bdi", "#clock"} {
+		if !get(b, chromedp.Evaluate[bool](`(`+order+`)("`+selector+`")`)) {
+			t.Errorf("%s is turned around: %q", selector, b.text(selector))
+		}
+	}
+	const copied = `[...document.querySelectorAll("[data-copy]")].map(e => e.dataset.copy)
+		.concat([...document.querySelectorAll("code, .due bdi, #clock")].map(e => e.textContent))`
+	for _, text := range get(b, chromedp.Evaluate[[]string](copied)) {
+		for _, r := range text {
+			if r >= '\u200e' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u061c' {
+				t.Errorf("%U would be copied with %q", r, text)
+			}
+		}
+	}
+	if got, want := b.attribute("#m2-amount", "data-copy"), "13.289882"; got != want {
+		t.Errorf("the amount is copied as %q, want %q", got, want)
+	}
+	b.noSidewaysScroll()
+	b.quiet()
+}
+
+// TestWeightInEveryLanguage holds a page of two methods that a browser wallet can pay
+// to its budget, in letters that take two bytes too.
+func TestWeightInEveryLanguage(t *testing.T) {
+	for _, l := range locale.All().List() {
+		s := speaking(t, locale.All()) // of an origin of its own, so nothing is kept from before
+		b := open(t, screens[0])
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
+		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+		const received = `performance.getEntries().filter(e => !e.name.endsWith(".svg")).reduce((sum, e) => sum + (e.transferSize || 0), 0)`
+		got := get(b, chromedp.Evaluate[int](received))
+		t.Logf("%s: %d bytes", l.Code, got)
+		if got > 15<<10 {
+			t.Errorf("the page weighs %d bytes in %s, want at most 15 KiB", got, l.Name)
+		}
+	}
 }

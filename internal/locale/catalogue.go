@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/bojanz/currency"
 	"github.com/nicksnyder/go-i18n/v2/i18n"
@@ -126,18 +127,21 @@ func (l *Language) Around(id, name string, pairs ...string) (before, after strin
 }
 
 // filled are pairs as a template takes them. In a language that runs from right to
-// left each value is isolated, or else "0.5 BTC" would read "BTC 0.5". See Unicode
-// Standard Annex #9, "Explicit Directional Isolates".
+// left values are isolated, or else "0.5 BTC" would read "BTC 0.5"; mere words need
+// not be. See Unicode Standard Annex #9, "Explicit Directional Isolates".
 func (l *Language) filled(pairs []string) map[string]string {
 	values := make(map[string]string, len(pairs)/2+1)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values[pairs[i]] = pairs[i+1]
-		if l.RightToLeft && pairs[i+1] != "" {
+		if l.RightToLeft && strings.ContainsFunc(pairs[i+1], notWord) {
 			values[pairs[i]] = "\u2068" + pairs[i+1] + "\u2069"
 		}
 	}
 	return values
 }
+
+// notWord tells whether a letter has no direction of its own.
+func notWord(r rune) bool { return !unicode.IsLetter(r) && r != ' ' }
 
 func (l *Language) localize(c *i18n.LocalizeConfig) string {
 	text, err := l.localizer.Localize(c)
