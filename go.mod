@@ -3,6 +3,7 @@ module chequer
 go 1.26.0
 
 require (
+	codeberg.org/go-pdf/fpdf v0.12.0
 	filippo.io/age v1.3.2
 	github.com/PuerkitoBio/goquery v1.12.0
 	github.com/a-h/templ v0.3.1118

@@ -282,3 +282,22 @@ func TestAmountsInGerman(t *testing.T) {
 		t.Errorf("%d islands from left to right, want 4", n)
 	}
 }
+
+// The document has the letters of every language, but those that run from right to
+// left: its readers get it in English.
+func TestReceiptInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(paidInvoice(func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} })), nil)
+	for _, l := range locale.All().List() {
+		got := documentText(t, get(t, h, "/invoice/abc/receipt.pdf?lang="+l.Code).Body)
+		want := l.Text("fact.transaction") + " " + l.Text("fact.reference") + " " + l.Text("summary.total") + " " + l.Text("paid.footing")
+		if l.RightToLeft {
+			want = "Transaction Reference Total"
+		}
+		for _, word := range strings.Fields(want) {
+			if !strings.Contains(got, word) || strings.Contains(got, "\ufffd") {
+				t.Errorf("%s: %q is not in %q, or letters are missing", l.Code, word, got)
+			}
+		}
+	}
+}

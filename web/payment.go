@@ -69,6 +69,9 @@ func (h *Handler) paymentPage(reader reader, snapshot client.Snapshot, method st
 		p.Auto = views.Link{Text: reader.Count("payment.auto", reload), URL: byItself}
 	}
 	p.Leave = p.Leave && !h.config.StayOnPage
+	if len(p.Methods) > 0 {
+		p.Proof = proofOf(r, self)
+	}
 	return p
 }
 

@@ -15,7 +15,9 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
 	p.Heading, p.Seal = s.Text("paid.heading"), true
 	p.Lead = s.opening("paid.lead", "Shop", s.shop)
-	p.Facts = receipt(r, s)
+	p.Facts = receiptFacts(r, s)
+	p.Footing = s.Text("paid.footing")
+	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.keep(s.self + "/receipt.pdf")}
 	p.Return = returnLink(r.URLSuccess, r, s, s.Text("link.return", "Shop", s.shop))
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
 	p.Leaving.Before, p.Leaving.After = s.Around("paid.leaving", "Seconds", "Shop", s.page.Shop)
@@ -36,9 +38,9 @@ func confirmedSubject(r api.Resource, s scene) string {
 	return s.Text("paid.payment")
 }
 
-// receipt is what a paid page says of the payment, or of each if there were
+// receiptFacts is what a paid page says of the payment, or of each if there were
 // several.
-func receipt(r api.Resource, s scene) []views.Fact {
+func receiptFacts(r api.Resource, s scene) []views.Fact {
 	confirmed := moment(r.PaidAt, s)
 	facts := []views.Fact{
 		{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true},
