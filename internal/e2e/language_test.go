@@ -162,10 +162,17 @@ func TestRightToLeft(t *testing.T) {
 		partly(r)
 		r.MerchantName, r.Description, r.OrderID = "חנות Atelier 3", "שתי הדפסות A4", "42-א"
 	})
-	b := open(t, screens[0])
+	for _, screen := range screens[:2] {
+		t.Run(screen.name, func(t *testing.T) { readsRightToLeft(t, s, screen) })
+	}
+}
+
+func readsRightToLeft(t *testing.T, s *stage, screen screen) {
+	t.Helper()
+	b := open(t, screen)
 	b.visit(s.address + "?lang=ar&m=EURC-BASE")
 	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-	b.picture(screens[0], "language_ar_hebrew")
+	b.picture(screen, "language_ar_hebrew")
 	if got := b.attribute("html", "dir"); got != "rtl" {
 		t.Errorf("the page runs %q", got)
 	}
