@@ -1,6 +1,7 @@
 package locale_test
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -62,15 +63,40 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-func TestFiatInOtherLanguages(t *testing.T) {
+// Money is written as the CLDR says for each language, whether there is a catalogue
+// yet or not.
+func TestFiatInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ code, amount, want string }{
-		{"de", "12345.6", "12.345,60\u00a0€"},
-		{"de", "56.5", "56,50\u00a0€"},
-	} {
-		if got := spoken(t, tt.code).Fiat(tt.amount, "EUR"); got != tt.want {
-			t.Errorf("%s: %s = %q, want %q", tt.code, tt.amount, got, tt.want)
+	wants := map[string]string{
+		"en": "€12,345.60", "ga": "€12,345.60", "mt": "€12,345.60", "nl": "€\u00a012.345,60",
+		"de": "12.345,60\u00a0€", "es": "12.345,60\u00a0€", "it": "12.345,60\u00a0€", "da": "12.345,60\u00a0€", "el": "12.345,60\u00a0€",
+		"ro": "12.345,60\u00a0€", "hr": "12.345,60\u00a0€", "sl": "12.345,60\u00a0€", "fr": "12\u202f345,60\u00a0€",
+		"pl": "12\u00a0345,60\u00a0€", "pt": "12\u00a0345,60\u00a0€", "cs": "12\u00a0345,60\u00a0€", "sv": "12\u00a0345,60\u00a0€", "fi": "12\u00a0345,60\u00a0€",
+		"hu": "12\u00a0345,60\u00a0€", "bg": "12\u00a0345,60\u00a0€", "sk": "12\u00a0345,60\u00a0€", "et": "12\u00a0345,60\u00a0€",
+		"lv": "12\u00a0345,60\u00a0€", "lt": "12\u00a0345,60\u00a0€", "ar": "12,345.60\u00a0€",
+	}
+	files := fstest.MapFS{}
+	for code := range forms {
+		files[code+".json"] = &fstest.MapFile{Data: []byte(`{"language.name":"` + code + `"}`)}
+	}
+	languages, err := locale.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range languages.List() {
+		if got := l.Fiat("12345.6", "EUR"); got != wants[l.Code] {
+			t.Errorf("%s: %q, want %q", l.Code, got, wants[l.Code])
 		}
+		mark := "0.5"
+		if strings.Contains(wants[l.Code], ",60") {
+			mark = "0,5"
+		}
+		if got := l.Decimal("0.5"); got != mark {
+			t.Errorf("%s: %q, want %q", l.Code, got, mark)
+		}
+	}
+	if len(wants) != len(languages.List()) {
+		t.Errorf("%d languages, want %d", len(languages.List()), len(wants))
 	}
 }
 
