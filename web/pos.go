@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,11 +18,8 @@ import (
 )
 
 var (
-	noTerminal  = &linkRefusal{http.StatusNotFound, fault{"This terminal is not in use", "Its link was ended, or is not whole. Whoever runs the shop can make another one."}}
-	whichOne    = &linkRefusal{http.StatusNotFound, fault{"A terminal opens by its own link", "Whoever runs the shop makes one with chequer pos link, for the phone at the counter."}}
-	noteNames   = map[string]string{"order_id": "Order reference", "note": "Note"}
-	shortenWhat = map[string]string{"order_id": "Shorten the order reference to %d characters", "note": "Shorten the note to %d characters"}
-	shortenTo   = map[string]int{"order_id": api.MaxShopperOrderID, "note": api.MaxShopperNote}
+	noTerminal = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.gone", "pos.gone.text"}}
+	whichOne   = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.which", "pos.which.text"}}
 )
 
 // whichTerminal is for who leaves the secret out.
@@ -63,7 +59,7 @@ func (h *Handler) pos(c echo.Context) error {
 
 // backToPOS is for who looks at the address that a terminal's form is sent to.
 func (h *Handler) backToPOS(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.path("/pos/"+c.Param("secret")))
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/pos/"+c.Param("secret"))))
 }
 
 // charge makes an invoice at a terminal and leads to its page there.
@@ -78,12 +74,13 @@ func (h *Handler) charge(c echo.Context) error {
 	}
 	words := map[string]string{"order_id": tidy(c.FormValue("order_id"), false), "note": tidy(c.FormValue("note"), true)}
 	page := h.posPage(c, offer, typed, token, words)
-	amount, problem := readAmount(typed)
+	reader := h.reader(c, "")
+	amount, problem := readAmount(reader, typed)
 	if problem != "" {
 		return h.refusePOS(c, page, http.StatusUnprocessableEntity, problem)
 	}
 	if len(page.Faults()) > 0 {
-		page.Title = "Error: " + page.Title
+		page.Title = reader.Text("error.title", "Title", page.Title)
 		return render(c, http.StatusUnprocessableEntity, views.POSPage(page))
 	}
 	request := api.OfferRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: words["order_id"], Note: words["note"]}
@@ -96,7 +93,7 @@ func (h *Handler) charge(c echo.Context) error {
 		if refused.Code == api.CodeTerminalNotFound {
 			return noTerminal
 		}
-		return h.refusePOS(c, page, refusedStatus(refused.Status), refused.Message)
+		return h.refusePOS(c, page, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
 	}
 	if err != nil {
 		return err
@@ -104,35 +101,34 @@ func (h *Handler) charge(c echo.Context) error {
 	if snapshot, err := h.config.Client.Invoice(ctx, id); err == nil && snapshot.Resource.Status != api.StatusCreated {
 		// The browser kept the page of a sale that has gone on since.
 		again := h.posPage(c, offer, typed, rand.Text(), words)
-		again.Title, again.Fault = "Error: "+again.Title, "This sale was made before, and it is not open any more. To sell the same once more, press the button again."
+		again.Title, again.Fault = reader.Text("error.title", "Title", again.Title), reader.Text("pos.before")
 		return render(c, http.StatusConflict, views.POSPage(again))
 	}
-	return c.Redirect(http.StatusSeeOther, h.path("/pos/"+c.Param("secret")+"/"+id))
+	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/pos/"+c.Param("secret")+"/"+id)))
 }
 
 func (h *Handler) refusePOS(c echo.Context, page views.POS, status int, problem string) error {
-	page.Title = "Error: " + page.Title
-	h.blame(c, &page.Form, status, problem)
+	reader := h.reader(c, "")
+	page.Title = reader.Text("error.title", "Title", page.Title)
+	h.blame(c, reader, &page.Form, status, problem)
 	return render(c, status, views.POSPage(page))
 }
 
 func (h *Handler) posPage(c echo.Context, offer api.Offer, typed, token string, words map[string]string) views.POS {
-	shop := h.shopName(undirected(offer.MerchantName))
+	r := h.reader(c, "")
+	shop := h.shopName(r, undirected(offer.MerchantName))
 	page := views.POS{
-		Page: h.page(fmt.Sprintf("Terminal – %s", shop)), Form: newForm(offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
+		Page: h.page(r, r.Text("pos.title", "Shop", shop)), Form: newForm(r, offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
 	}
-	page.Shop, page.Action = shop, h.path("/order/pos/"+c.Param("secret"))
+	page.Shop, page.Action = shop, r.keep(h.path("/order/pos/"+c.Param("secret")))
 	page.Style, page.Script = h.path(static.Path("pos.css")), h.path(static.Path("pos.js"))
 	h.installable(c, &page.Page)
 	if offer.Mode == "test" {
-		page.Trial = "Test terminal. No real money moves."
+		page.Trial = r.Text("pos.test")
 	}
-	for _, name := range []string{"order_id", "note"} {
-		field := views.TextField{Name: name, Label: noteNames[name], Value: words[name], Lines: name == "note"}
-		if most := shortenTo[name]; utf8.RuneCountInString(words[name]) > most {
-			field.Error = fmt.Sprintf(shortenWhat[name], most)
-		}
-		page.Asked = append(page.Asked, field)
+	page.Asked = []views.TextField{
+		{Name: "order_id", Label: r.Text("sale.reference"), Value: words["order_id"], Error: r.tooLong(words["order_id"], "sale.reference.long", api.MaxShopperOrderID)},
+		{Name: "note", Label: r.Text("pos.note"), Value: words["note"], Lines: true, Error: r.tooLong(words["note"], "sale.note.long", api.MaxShopperNote)},
 	}
 	return page
 }
@@ -150,10 +146,12 @@ func (h *Handler) counter(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
+	reader := h.reader(c, snapshot.Resource.Language)
 	page := views.Counter{
-		Payment: h.paymentPage(snapshot, c.QueryParam("m"), false),
-		Next:    views.Link{Text: "Next sale", URL: h.path("/pos/" + c.Param("secret"))},
+		Payment: h.paymentPage(reader, snapshot, c.QueryParam("m"), false),
+		Next:    views.Link{Text: reader.Text("pos.next"), URL: reader.keep(h.path("/pos/" + c.Param("secret")))},
 	}
+	page.Speak = ""
 	page.Frame, page.Leave, page.Back = "", false, views.Link{}
 	page.Check.URL, page.Auto = h.path("/pos/"+c.Param("secret")+"/"+id+"?m="), views.Link{}
 	page.Style, page.Script, page.Scripts = h.path(static.Path("counter.css")), h.path(static.Path("pay.js")), []string{h.path(static.Path("pos.js"))}

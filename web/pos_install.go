@@ -42,8 +42,9 @@ func (h *Handler) install(c echo.Context) error {
 		return err
 	}
 	start := h.path("/pos/" + c.Param("secret"))
+	shop := h.shopName(h.reader(c, ""), undirected(offer.MerchantName))
 	m := manifest{
-		Name: h.shopName(undirected(offer.MerchantName)), ShortName: h.shopName(undirected(offer.MerchantName)),
+		Name: shop, ShortName: shop,
 		StartURL: start, Scope: h.path("/"), ID: start, Display: "standalone", Background: "#ffffff", Theme: "#f5f6f8",
 		Icons: []manifestIcon{{h.path(static.Path("icon.svg")), "any", "image/svg+xml"}},
 	}

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,14 +28,14 @@ import (
 var quantityForm = regexp.MustCompile(`^[0-9]{1,4}$`)
 
 var (
-	nothingSold = &linkRefusal{http.StatusNotFound, fault{"There is nothing for sale here", "The shop has no products on this page at the moment. If you came to pay, follow the link that you got from the shop."}}
-	notSold     = &linkRefusal{http.StatusNotFound, fault{"This is not for sale", "Nothing was ordered. The shop may have taken it off the list, or the address is not whole."}}
+	nothingSold = &linkRefusal{status: http.StatusNotFound, words: fault{"sale.nothing", "sale.nothing.text"}}
+	notSold     = &linkRefusal{status: http.StatusNotFound, words: fault{"sale.unsold", "sale.unsold.text"}}
 )
 
-// Labels of what a shopper is asked, by whether they may leave it empty.
+// Texts of what a shopper is asked, by whether they may leave it empty.
 var (
-	orderLabels = map[string]string{api.AskOptional: "Order reference (optional)", api.AskRequired: "Order reference"}
-	noteLabels  = map[string]string{api.AskOptional: "Note for the shop (optional)", api.AskRequired: "Note for the shop"}
+	orderLabels = map[string]string{api.AskOptional: "sale.reference.optional", api.AskRequired: "sale.reference"}
+	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
 )
 
 // shop lists what the merchant sells.
@@ -48,18 +47,19 @@ func (h *Handler) shop(c echo.Context) error {
 	if len(offers.Products) == 0 {
 		return nothingSold
 	}
-	page := views.Shop{Page: h.shopPage(fmt.Sprintf("Products – %s", h.shopName(offers.MerchantName)), offers.MerchantName)}
+	r := h.reader(c, "")
+	page := views.Shop{Page: h.shopPage(c, r, r.Text("sale.products.title", "Shop", h.shopName(r, undirected(offers.MerchantName))), offers.MerchantName)}
 	if h.config.Demo {
-		page.Trial = "Demo shop. The rates are made up and no real money moves."
+		page.Trial = r.Text("sale.demo")
 	}
 	for _, p := range offers.Products {
 		page.Items = append(page.Items, views.Item{
-			Name: undirected(p.Name), Description: undirected(p.Description), Price: views.Fiat(p.Price, p.FiatCurrency),
-			URL: h.path("/shop/" + p.Slug),
+			Name: undirected(p.Name), Description: undirected(p.Description), Price: r.Fiat(p.Price, p.FiatCurrency),
+			URL: r.keep(h.path("/shop/" + p.Slug)),
 		})
 	}
 	if h.config.Storefront {
-		page.Other = views.Link{Text: "Pay another amount", URL: h.path("/")}
+		page.Other = views.Link{Text: r.Text("sale.other"), URL: r.keep(h.path("/"))}
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.ShopPage(page))
@@ -84,15 +84,17 @@ func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers,
 }
 
 // shopPage is the frame of the pages of products.
-func (h *Handler) shopPage(title, merchant string) views.Page {
-	page := h.page(title)
-	page.Shop, page.Style, page.Home = h.shopName(undirected(merchant)), h.path(static.Path("shop.css")), h.path("/shop")
+func (h *Handler) shopPage(c echo.Context, r reader, title, merchant string) views.Page {
+	page := h.page(r, title)
+	h.choice(&page, c.QueryString())
+	page.Shop, page.Style, page.Home = h.shopName(r, undirected(merchant)), h.path(static.Path("shop.css")), r.keep(h.path("/shop"))
 	return page
 }
 
 // sale is an order on its way through the page: the product as it is now, and what
 // was typed.
 type sale struct {
+	reader   reader
 	product  api.ProductOffer
 	merchant string
 	token    string
@@ -116,12 +118,12 @@ func (h *Handler) product(c echo.Context) error {
 		s.quantity, n = "1", 1
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.ProductPage(h.productPage(s, n)))
+	return render(c, http.StatusOK, views.ProductPage(h.productPage(c, s, n)))
 }
 
 // backToProduct is for who looks at the address that a product's form is sent to.
 func (h *Handler) backToProduct(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.path("/shop/"+url.PathEscape(c.Param("slug"))))
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/shop/"+url.PathEscape(c.Param("slug")))))
 }
 
 // sale reads what was typed, and the product as it is now.
@@ -142,7 +144,7 @@ func (h *Handler) sale(c echo.Context) (sale, error) {
 		return sale{}, fmt.Errorf("product %s in %q: %w", p.Slug, p.FiatCurrency, client.ErrNonsense)
 	}
 	s := sale{
-		product: p, merchant: offers.MerchantName, token: c.FormValue("token"), quantity: strings.TrimSpace(c.FormValue("quantity")),
+		reader: h.reader(c, ""), product: p, merchant: offers.MerchantName, token: c.FormValue("token"), quantity: strings.TrimSpace(c.FormValue("quantity")),
 		price: c.FormValue("price"), amount: c.FormValue("amount"), currency: c.FormValue("currency"),
 	}
 	if p.MaxQuantity == 1 && s.quantity == "" {
@@ -180,18 +182,18 @@ func (s *sale) count() (n int, problem string) {
 	most := s.product.MaxQuantity
 	switch {
 	case s.quantity == "":
-		return 1, "Enter how many you want, like 2"
+		return 1, s.reader.Text("sale.count.none", "Number", "2")
 	case !quantityForm.MatchString(s.quantity) && strings.Trim(s.quantity, "0123456789") == "":
-		return 1, fmt.Sprintf("Enter at most %d: that is how many one order can have", most)
+		return 1, s.reader.Text("sale.count.most", "Number", strconv.Itoa(most))
 	case !quantityForm.MatchString(s.quantity):
-		return 1, "Enter a whole number in figures, like 2"
+		return 1, s.reader.Text("sale.count.figures", "Number", "2")
 	}
 	n, _ = strconv.Atoi(s.quantity)
 	switch {
 	case n < 1:
-		return 1, "Enter at least 1"
+		return 1, s.reader.Text("sale.count.least", "Number", "1")
 	case n > most:
-		return 1, fmt.Sprintf("Enter at most %d: that is how many one order can have", most)
+		return 1, s.reader.Text("sale.count.most", "Number", strconv.Itoa(most))
 	}
 	return n, ""
 }
@@ -217,7 +219,7 @@ func (h *Handler) orderProduct(c echo.Context) error {
 		s.token = rand.Text()
 	}
 	n, problem := s.count()
-	page := h.productPage(s, n)
+	page := h.productPage(c, s, n)
 	page.Quantity.Error = problem
 	if page.Quantity.Name == "" && problem != "" {
 		return notSold // no page of ours has a form that says this
@@ -228,10 +230,10 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	update := c.FormValue("update") != ""
 	switch {
 	case problem != "" || !update && len(page.Faults()) > 0:
-		page.Title = "Error: " + page.Title
+		page.Title = s.reader.Text("error.title", "Title", page.Title)
 		return render(c, http.StatusUnprocessableEntity, views.ProductPage(page))
 	case update:
-		return c.Redirect(http.StatusSeeOther, h.path("/shop/"+s.product.Slug+"?"+s.query()))
+		return c.Redirect(http.StatusSeeOther, s.reader.keep(h.path("/shop/"+s.product.Slug+"?"+s.query())))
 	case s.amount != page.Amount || s.currency != page.Currency:
 		return h.showTotal(c, s, page)
 	}
@@ -241,17 +243,17 @@ func (h *Handler) orderProduct(c echo.Context) error {
 		if s, err = h.sale(c); err != nil {
 			return err
 		}
-		return h.showTotal(c, s, h.productPage(s, n))
+		return h.showTotal(c, s, h.productPage(c, s, n))
 	}
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code != api.CodeProductNotFound {
-		return h.refuseProduct(c, page, refusedStatus(refused.Status), refused.Message)
+		return h.refuseProduct(c, s.reader, page, refusedStatus(refused.Status), s.reader.said(refused, s.reader.Text("amount.refused")))
 	} else if ok {
 		return notSold
 	}
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id))
+	return c.Redirect(http.StatusSeeOther, s.reader.keep(h.path("/invoice/"+id)))
 }
 
 // priceChanged is no refusal to wait for: the shopper has to look.
@@ -275,15 +277,13 @@ func (h *Handler) orderOnce(ctx context.Context, s sale, n int) (string, error) 
 func (s *sale) wrong(name string) string {
 	switch {
 	case name == "order_id" && s.product.AskOrderID == api.AskRequired && s.orderID == "":
-		return "Enter your order reference"
-	case name == "order_id" && utf8.RuneCountInString(s.orderID) > api.MaxShopperOrderID:
-		return fmt.Sprintf("Shorten your order reference to %d characters", api.MaxShopperOrderID)
+		return s.reader.Text("sale.reference.none")
+	case name == "order_id":
+		return s.reader.tooLong(s.orderID, "sale.reference.long", api.MaxShopperOrderID)
 	case name == "note" && s.product.AskNote == api.AskRequired && s.note == "":
-		return "Enter a note for the shop"
-	case name == "note" && utf8.RuneCountInString(s.note) > api.MaxShopperNote:
-		return fmt.Sprintf("Shorten the note to %d characters", api.MaxShopperNote)
+		return s.reader.Text("sale.note.none")
 	}
-	return ""
+	return s.reader.tooLong(s.note, "sale.note.long", api.MaxShopperNote)
 }
 
 // query fills a form in with what was typed.
@@ -301,13 +301,12 @@ func (s *sale) query() string {
 // showTotal shows a total that the page before did not, for the shopper to agree to.
 func (h *Handler) showTotal(c echo.Context, s sale, page views.Product) error {
 	page.Notice = views.Notice{
-		Heading: "Check the new total",
-		Text:    fmt.Sprintf("For %s it is %s. Nothing was ordered yet: press the button again if you agree.", page.Line, page.Total),
+		Heading: s.reader.Text("sale.new"), Text: s.reader.Text("sale.new.text", "Line", page.Line, "Amount", page.Total),
 	}
 	if s.currency == page.Currency && s.price != s.product.Price || s.currency != page.Currency {
 		page.Notice = views.Notice{
-			Heading: "The price has changed",
-			Text:    fmt.Sprintf("%s now costs %s, so the total is %s. Nothing was ordered yet: press the button again if you agree.", page.Name, views.Fiat(s.product.Price, page.Currency), page.Total),
+			Heading: s.reader.Text("sale.price"),
+			Text:    s.reader.Text("sale.price.text", "Product", page.Name, "Price", s.reader.Fiat(s.product.Price, page.Currency), "Amount", page.Total),
 		}
 	}
 	page.Title = fmt.Sprintf("%s: %s", page.Notice.Heading, page.Title)
@@ -315,49 +314,49 @@ func (h *Handler) showTotal(c echo.Context, s sale, page views.Product) error {
 }
 
 // refuseProduct shows the page of a product again with why nothing was made.
-func (h *Handler) refuseProduct(c echo.Context, page views.Product, status int, problem string) error {
+func (h *Handler) refuseProduct(c echo.Context, reader reader, page views.Product, status int, problem string) error {
 	var form views.Form
-	h.blame(c, &form, status, problem)
+	h.blame(c, reader, &form, status, problem)
 	page.Fault = form.Fault
 	if form.Error != "" {
-		page.Fault = fmt.Sprintf("The shop cannot be paid this amount: %s.", strings.TrimSuffix(form.Error, "."))
+		page.Fault = reader.Text("amount.unpayable", "Detail", strings.TrimSuffix(form.Error, "."))
 	}
-	page.Title = "Error: " + page.Title
+	page.Title = reader.Text("error.title", "Title", page.Title)
 	return render(c, status, views.ProductPage(page))
 }
 
 // productPage is the page for so many of a product, with what was typed.
-func (h *Handler) productPage(s sale, n int) views.Product {
-	p, total := s.product, s.total(n)
-	name, price := undirected(p.Name), views.Fiat(p.Price, p.FiatCurrency)
+func (h *Handler) productPage(c echo.Context, s sale, n int) views.Product {
+	r, p, total := s.reader, s.product, s.total(n)
+	name, price := undirected(p.Name), r.Fiat(p.Price, p.FiatCurrency)
 	page := views.Product{
-		Page: h.shopPage(fmt.Sprintf("%s – %s", name, h.shopName(undirected(s.merchant))), s.merchant),
-		Name: name, Description: undirected(p.Description), Action: h.path("/order/shop/" + p.Slug), Token: s.token,
-		Back: views.Link{Text: "All products", URL: h.path("/shop")},
-		Line: fmt.Sprintf("%d × %s", n, name), LineTotal: views.Fiat(total, p.FiatCurrency), Total: views.Fiat(total, p.FiatCurrency),
+		Page: h.shopPage(c, r, fmt.Sprintf("%s – %s", name, h.shopName(r, undirected(s.merchant))), s.merchant),
+		Name: name, Description: undirected(p.Description), Action: r.keep(h.path("/order/shop/" + p.Slug)), Token: s.token,
+		Back: views.Link{Text: r.Text("sale.all"), URL: r.keep(h.path("/shop"))},
+		Line: fmt.Sprintf("%d × %s", n, name), LineTotal: r.Fiat(total, p.FiatCurrency), Total: r.Fiat(total, p.FiatCurrency),
 		UnitPrice: p.Price, Amount: total, Currency: p.FiatCurrency,
 	}
-	page.Button = fmt.Sprintf("Order and pay %s", page.Total)
+	page.Button = r.Text("sale.button", "Amount", page.Total)
 	switch {
 	case h.config.Demo:
-		page.Trial = "Demo shop. The rates are made up and no real money moves."
+		page.Trial = r.Text("sale.demo")
 	case p.Mode == "test": // which the list of a shop for real money has not
-		page.Trial, page.Back, page.Home = "Test product. No real money moves.", views.Link{}, ""
+		page.Trial, page.Back, page.Home = r.Text("sale.test"), views.Link{}, ""
 	}
 	if p.MaxQuantity > 1 {
-		page.Each = fmt.Sprintf("%s each", price)
+		page.Each = r.Text("sale.each", "Amount", price)
 		page.Quantity = views.TextField{
-			Name: "quantity", Label: "Quantity", Hint: fmt.Sprintf("At most %d", p.MaxQuantity), Value: s.quantity, Count: true,
+			Name: "quantity", Label: r.Text("sale.quantity"), Hint: r.Text("sale.most", "Number", strconv.Itoa(p.MaxQuantity)), Value: s.quantity, Count: true,
 		}
 	}
 	if p.AskOrderID != api.AskNo {
 		page.Asked = append(page.Asked, views.TextField{
-			Name: "order_id", Label: orderLabels[p.AskOrderID], Value: s.orderID, Hint: "Such as the number of an order or an invoice that you have",
+			Name: "order_id", Label: r.Text(orderLabels[p.AskOrderID]), Value: s.orderID, Hint: r.Text("sale.reference.hint"),
 		})
 	}
 	if p.AskNote != api.AskNo {
 		page.Asked = append(page.Asked, views.TextField{
-			Name: "note", Label: noteLabels[p.AskNote], Value: s.note, Lines: true, Hint: "Only the shop reads it",
+			Name: "note", Label: r.Text(noteLabels[p.AskNote]), Value: s.note, Lines: true, Hint: r.Text("sale.note.hint"),
 		})
 	}
 	return page

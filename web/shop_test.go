@@ -112,7 +112,7 @@ func TestProductPageSaysWhatIsCharged(t *testing.T) {
 		"/shop/repair?quantity=9999&order_id=A-17&note=Front%0d%0awheel": "9999 × Repair | Order and pay €639,936.00 | 639936 EUR",
 	} {
 		doc := document(t, get(t, h, path))
-		got := doc.Find(".items bdi").Text() + " | " + doc.Find(".side button").Text() + " | " +
+		got := doc.Find(".items bdi").First().Text() + " | " + doc.Find(".side button").Text() + " | " +
 			doc.Find("[name=amount]").AttrOr("value", "") + " " + doc.Find("[name=currency]").AttrOr("value", "")
 		if got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)
@@ -299,9 +299,9 @@ func TestProductOrderRefusesAnswers(t *testing.T) {
 	s := shopOf(repair())
 	h := pages(t, s, nil)
 	for want, form := range map[string]url.Values{
-		"order_id: Enter your order reference":                    sent("1", "64", "order_id", " \u202e\x00 ", "note", "kept"),
-		"order_id: Shorten your order reference to 64 characters": sent("1", "64", "order_id", strings.Repeat("é", 65), "note", "kept"),
-		"note: Shorten the note to 500 characters":                sent("1", "64", "order_id", "1", "note", strings.Repeat("茶", 501)),
+		"order_id: Enter your order reference":                   sent("1", "64", "order_id", " \u202e\x00 ", "note", "kept"),
+		"order_id: Shorten the order reference to 64 characters": sent("1", "64", "order_id", strings.Repeat("é", 65), "note", "kept"),
+		"note: Shorten the note to 500 characters":               sent("1", "64", "order_id", "1", "note", strings.Repeat("茶", 501)),
 	} {
 		response := post(t, h, "/order/shop/repair", form, nil)
 		doc := document(t, response)
@@ -408,4 +408,35 @@ func weight(t *testing.T, h http.Handler, path string) (bytes int) {
 		bytes += len(load(asset.AttrOr("href", "")))
 	}
 	return bytes
+}
+
+// Who asks for a language is answered in it all the way.
+func TestShopInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	h := pages(t, shopOf(repair()), nil)
+	doc := document(t, get(t, h, "/shop/repair?lang=de&quantity=2"))
+	if got := doc.Find(".side button").Text(); got != "Zahlungspflichtig bestellen: 128,00\u00a0€" {
+		t.Errorf("the button says %q", got)
+	}
+	action := doc.Find("form").AttrOr("action", "")
+	for form, want := range map[string]string{
+		sent("3", "128", "update", "total", "note", "Rad").Encode():  "/shop/repair?note=Rad&quantity=3&lang=de",
+		sent("2", "128", "price", "64", "order_id", "A-17").Encode(): "/invoice/made1?lang=de",
+	} {
+		values, err := url.ParseQuery(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := post(t, h, action, values, nil).Header.Get("Location"); got != want {
+			t.Errorf("%s leads to %s, want %s", action, got, want)
+		}
+	}
+	refused := document(t, post(t, h, action, sent("0", "128"), nil))
+	if got := refused.Find(`.err a[href="#quantity"]`).Text(); got != "Geben Sie mindestens 1 ein" {
+		t.Errorf("refused it says %q", got)
+	}
+	arabic := document(t, get(t, h, "/shop?lang=ar"))
+	if got := arabic.Find("html").AttrOr("dir", ""); got != "rtl" || arabic.Find(`.buy bdi[dir=ltr]`).Length() != 2 {
+		t.Errorf("in Arabic lines run %s, with %d prices from left to right", got, arabic.Find(`.buy bdi[dir=ltr]`).Length())
+	}
 }
