@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/app"
+	"chequer/internal/locale"
 )
 
 // looks are the screens and a dark and a narrow phone.
@@ -107,5 +108,29 @@ func TestTwoTabsOrderTwoProducts(t *testing.T) {
 	}
 	if led[0] == led[1] || led[2] != led[0] && led[2] != led[1] || invoices(t, c) != 2 {
 		t.Errorf("the tabs led to %s, with %d invoices", strings.Join(led, ", "), invoices(t, c))
+	}
+}
+
+// The longest words fit on the smallest screen, whichever way lines run.
+func TestProductsInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	p := start(t, c, app.Options{Demo: true})
+	till, _ := p.terminal(t, c)
+	s := screen{name: "narrow", width: 320, height: 640}
+	b := open(t, s)
+	for _, language := range locale.All().List() {
+		for page, url := range map[string]string{
+			"shop": p.url + "/shop", "product": p.url + "/shop/repair", "error": p.url + "/shop/coffee", "pos": till, "form": p.url + "/",
+		} {
+			b.visit(url + "?lang=" + language.Code)
+			if page == "error" {
+				b.types("#quantity", "0")
+				b.send(".side button")
+				b.do(chromedp.WaitVisible(chromedp.CSS("#quantity-error")))
+			}
+			b.picture(s, page+"-"+language.Code)
+			b.noSidewaysScroll()
+		}
 	}
 }
