@@ -25,6 +25,7 @@ type Core struct {
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Looks     *merchant.Looks
 	Now       func() time.Time
 }
 
@@ -62,7 +63,8 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Now: clock,
+		Looks: merchant.NewLooks(store, clock),
+		Now:   clock,
 	}, nil
 }
 
