@@ -140,6 +140,7 @@ type Method struct {
 	QR       Picture
 	Caption  string
 	Wallet   templ.SafeURL // opens a wallet; empty when no link is safe
+	App      string        // opens this page in a phone's wallet, which can send then; empty where none can
 	Second   Picture       // the code with the amount, which some wallets misread
 	SecondTo templ.SafeURL
 

@@ -133,8 +133,13 @@ func (h *Handler) refuseLink(c echo.Context, page views.Checkout, status int, pr
 }
 
 func (h *Handler) checkoutPage(c echo.Context, offer api.Offer, typed, token string) views.Checkout {
+	frame := h.page("")
+	if style := h.wear(c.Request().Context(), &frame, offer.Look, "store.css"); style.Name != "" {
+		offer.MerchantName = style.Name
+	}
+	frame.Title = "Pay " + h.shopName(offer.MerchantName)
 	page := views.Checkout{
-		Page: h.page("Pay " + h.shopName(offer.MerchantName)), Description: offer.Description, Order: offer.OrderID,
+		Page: frame, Description: offer.Description, Order: offer.OrderID,
 		Form: newForm(offer.FiatCurrency, typed, token),
 	}
 	page.Shop, page.Action = h.shopName(offer.MerchantName), h.path("/order/pay"+linkEnd(c))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -29,7 +30,7 @@ func (h *Handler) payment(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	auto := c.QueryParam("auto") == "1"
-	page := h.paymentPage(snapshot, c.QueryParam("m"), auto)
+	page := h.paymentPage(c.Request().Context(), snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = refusals[c.QueryParam("refused")]
 	page.Refusal = holdRefusals[c.QueryParam("hold")]
 	if auto && !page.Final && page.Refund.Action == "" {
@@ -39,20 +40,25 @@ func (h *Handler) payment(c echo.Context) error {
 }
 
 // paymentPage is an invoice as its page shows it. The paths hold the base path.
-func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool) views.Payment {
+func (h *Handler) paymentPage(ctx context.Context, snapshot client.Snapshot, method string, auto bool) views.Payment {
 	r := snapshot.Resource
 	r.OrderID, r.Description, r.MerchantName = undirected(r.OrderID), undirected(r.Description), undirected(r.MerchantName)
 	self := h.path("/invoice/" + r.ForeignID)
 	page := h.page("")
-	page.Shop = h.shopName(r.MerchantName)
 	h.framed(&page)
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
 	if paysOnEVM(r) {
 		page.Script = h.path(static.Path("wallet.js"))
 	}
+	style := h.wear(ctx, &page, snapshot.Look, "pay.css")
+	if style.Name != "" {
+		r.MerchantName = style.Name
+	}
+	page.Shop = h.shopName(r.MerchantName)
 	p := present(r, scene{
 		page: page, self: self, method: method, now: h.config.Now(),
 		shop: h.shopInSentence(r.MerchantName), demo: h.config.Demo,
+		public: h.config.BaseURL + "/invoice/" + r.ForeignID,
 	})
 	p.Version, p.Status = version(snapshot), r.Status
 	p.Self, p.Stream = self, self+"/live?v="+p.Version
@@ -62,7 +68,7 @@ func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool
 	} else {
 		p.Auto = views.Link{Text: "Reload this page by itself every 20 seconds", URL: self + "?auto=1&m="}
 	}
-	p.Leave = p.Leave && !h.config.StayOnPage
+	p.Leave = p.Leave && !h.config.StayOnPage && !style.Stay
 	return p
 }
 

@@ -14,6 +14,7 @@ import (
 type scene struct {
 	page   views.Page
 	self   string // address of the page
+	public string // the same, as others know it
 	shop   string // in a sentence
 	method string // the one to open
 	now    time.Time

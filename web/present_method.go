@@ -40,7 +40,7 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 		Notes:       methodNotes(m, s, rest),
 		AmountLabel: "Amount", Amount: amount, AmountGroups: views.AmountGroups(amount), Unit: symbol(m),
 		AddressLabel: addressLabel(m), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
-		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount),
+		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(m, s, amount),
 	}
 	if rest {
 		v.AmountLabel, v.AddressLabel = "Amount still due", v.AddressLabel+", unchanged"

@@ -38,7 +38,7 @@ func (h *Handler) refund(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
-	page := h.paymentPage(snapshot, "", false)
+	page := h.paymentPage(ctx, snapshot, "", false)
 	refuseRefund(&page, refused, request)
 	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
 }

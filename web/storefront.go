@@ -38,7 +38,7 @@ var unitNames = map[string]string{"EUR": "euros", "USD": "US dollars"}
 // invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.StorefrontPage(h.form("", rand.Text())))
+	return render(c, http.StatusOK, views.StorefrontPage(h.form(c.Request().Context(), "", rand.Text())))
 }
 
 // backToForm is for who looks at the address that the form is sent to.
@@ -47,7 +47,10 @@ func (h *Handler) backToForm(c echo.Context) error {
 }
 
 func (h *Handler) about(c echo.Context) error {
-	return render(c, http.StatusOK, views.AboutPage(views.About{Page: h.page(h.shopName(""))}))
+	page := h.page("")
+	h.wearOwn(c.Request().Context(), &page, "store.css")
+	page.Title = page.Shop
+	return render(c, http.StatusOK, views.AboutPage(views.About{Page: page}))
 }
 
 // order makes an invoice of the amount and leads to its page.
@@ -56,7 +59,7 @@ func (h *Handler) order(c echo.Context) error {
 	if !tokenForm.MatchString(token) {
 		token = rand.Text()
 	}
-	form := h.form(typed, token)
+	form := h.form(c.Request().Context(), typed, token)
 	amount, problem := readAmount(typed)
 	if problem != "" {
 		return h.refuse(c, form, http.StatusUnprocessableEntity, problem)
@@ -140,10 +143,13 @@ func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem st
 	}
 }
 
-func (h *Handler) form(amount, token string) views.Storefront {
+func (h *Handler) form(ctx context.Context, amount, token string) views.Storefront {
 	form := newForm(h.config.Currency, amount, token)
 	form.Action = h.path("/order")
-	return views.Storefront{Page: h.page("Pay " + h.shopName("")), Form: form, Demo: h.config.Demo}
+	page := h.page("")
+	h.wearOwn(ctx, &page, "store.css")
+	page.Title = "Pay " + page.Shop
+	return views.Storefront{Page: page, Form: form, Demo: h.config.Demo}
 }
 
 // newForm is a form for an amount in a currency, as it was typed.

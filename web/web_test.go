@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/look"
 	"chequer/web"
 )
 
@@ -37,6 +38,10 @@ type service struct {
 	offer     api.Offer
 	offered   []api.OfferRequest
 	paid      []api.OfferRequest
+	own       look.Look
+	looks     []look.Look
+	looked    int   // how often one was asked for
+	lookFails error // of looks
 	refusal   error // of simulations, requotes and refund addresses
 }
 
@@ -126,6 +131,24 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 	defer s.mu.Unlock()
 	s.simulated = append(s.simulated, request)
 	return s.refusal
+}
+
+func (s *service) Look(_ context.Context, hash string) (look.Look, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looked++
+	if s.lookFails != nil {
+		return look.Look{}, s.lookFails
+	}
+	if hash == "" {
+		return s.own, nil
+	}
+	for _, l := range s.looks {
+		if l.Hash() == hash {
+			return l, nil
+		}
+	}
+	return look.Look{}, client.ErrNotFound
 }
 
 func (s *service) Requote(_ context.Context, _ string, request api.RequoteRequest) error {

@@ -16,6 +16,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/look"
 	"chequer/web"
 )
 
@@ -122,6 +123,10 @@ func (s *stage) PayOffer(context.Context, api.OfferRequest, string) (string, err
 
 func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
 	return client.ErrNotFound
+}
+
+func (s *stage) Look(context.Context, string) (look.Look, error) {
+	return look.Look{}, client.ErrUnsupported
 }
 
 func (s *stage) Requote(context.Context, string, api.RequoteRequest) error { return client.ErrNotFound }
