@@ -41,6 +41,7 @@ type Payment struct {
 	Return  Link // back to the shop
 	Leave   bool // goes there by itself
 	Again   Link // a new try
+	Contact Link // where to ask, in a state that the shopper cannot mend
 	Hold    Hold // a new price for the same
 	Check   Link // without a script: look again
 	Auto    Link // without a script: look again by itself

@@ -25,6 +25,8 @@ const (
 	ownLookFor = 500 * time.Millisecond
 	// noLookFor is how long a service that told none is not asked again.
 	noLookFor = 10 * time.Second
+	// lookPatience is how long a page waits for its look.
+	lookPatience = time.Second
 	// maxLooks bounds the memory of looks.
 	maxLooks = 500
 )
@@ -100,7 +102,7 @@ func (h *Handler) dressed(ctx context.Context, hash string) (*dress, error) {
 	if d, ok := h.looks.find(hash); ok {
 		return d, nil
 	}
-	l, err := h.config.Client.Look(ctx, hash)
+	l, err := h.readLook(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,7 @@ func (h *Handler) wearOwn(ctx context.Context, page *views.Page, sheet string) l
 // readOwn reads the look of our own merchant. While the service does not answer the
 // last one stays.
 func (h *Handler) readOwn(ctx context.Context, last string, now time.Time) (hash string) {
-	l, err := h.config.Client.Look(ctx, "")
+	l, err := h.readLook(ctx, "")
 	switch {
 	case errors.Is(err, client.ErrUnsupported), errors.Is(err, client.ErrNotFound):
 		h.looks.setMine("", now.Add(noLookFor))
@@ -175,6 +177,13 @@ func (h *Handler) readOwn(ctx context.Context, last string, now time.Time) (hash
 	}
 	h.looks.setMine(hash, now.Add(ownLookFor))
 	return hash
+}
+
+// readLook asks the service for a look, and not for long: a page is worth more.
+func (h *Handler) readLook(ctx context.Context, hash string) (look.Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	return h.config.Client.Look(ctx, hash)
 }
 
 // lookForm is the hash of a look.

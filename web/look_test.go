@@ -163,6 +163,19 @@ func TestLook_that_cannot_be_read_costs_no_payment(t *testing.T) {
 	}
 }
 
+// A service that does not answer holds no page up.
+func TestLook_is_not_waited_for_long(t *testing.T) {
+	t.Parallel()
+	s := wears(nord(t), invoice("abc"))
+	s.lookHangs = true
+	h := pages(t, s, nil)
+	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time nobody is asked
+		if w := get(t, h, path); w.StatusCode != http.StatusOK {
+			t.Errorf("%s answers %d", path, w.StatusCode)
+		}
+	}
+}
+
 // A look that the merchant changes is on the storefront within two seconds, one of
 // which is the service's; between, nobody is asked.
 func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
@@ -215,6 +228,29 @@ func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
 		}
 		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In 10 seconds this page goes back to ") {
 			t.Errorf("%s: it tells %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
+		}
+	}
+}
+
+// Where only the shop can help, asking it is a button.
+func TestLook_leads_to_the_shop_where_only_it_can_help(t *testing.T) {
+	t.Parallel()
+	late := invoice("abc")
+	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
+	declined := invoice("abc")
+	declined.Status = api.StatusDeclined
+	over := paidOne()
+	over.OverpaidAmount, over.Exceptions = "6.91", []string{api.ExceptionOverpaid}
+	for name, tt := range map[string]struct {
+		r    api.Resource
+		want int
+	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {paidOne(), 0}, "waiting": {invoice("abc"), 0}} {
+		page := document(t, get(t, pages(t, wears(nord(t), tt.r), nil), "/invoice/abc"))
+		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
+			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
+		}
+		if page := document(t, get(t, pages(t, newService(tt.r), nil), "/invoice/abc")); page.Find("#contact").Length() != 0 {
+			t.Errorf("%s: a button without an address", name)
 		}
 	}
 }

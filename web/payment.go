@@ -58,7 +58,7 @@ func (h *Handler) paymentPage(ctx context.Context, snapshot client.Snapshot, met
 	p := present(r, scene{
 		page: page, self: self, method: method, now: h.config.Now(),
 		shop: h.shopInSentence(r.MerchantName), demo: h.config.Demo,
-		public: h.config.BaseURL + "/invoice/" + r.ForeignID,
+		help: style.Support, public: h.config.BaseURL + "/invoice/" + r.ForeignID,
 	})
 	p.Version, p.Status = version(snapshot), r.Status
 	p.Self, p.Stream = self, self+"/live?v="+p.Version

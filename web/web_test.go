@@ -42,6 +42,7 @@ type service struct {
 	looks     []look.Look
 	looked    int   // how often one was asked for
 	lookFails error // of looks
+	lookHangs bool
 	refusal   error // of simulations, requotes and refund addresses
 }
 
@@ -133,7 +134,11 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 	return s.refusal
 }
 
-func (s *service) Look(_ context.Context, hash string) (look.Look, error) {
+func (s *service) Look(ctx context.Context, hash string) (look.Look, error) {
+	if s.lookHangs {
+		<-ctx.Done()
+		return look.Look{}, ctx.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked++

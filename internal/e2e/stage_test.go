@@ -30,7 +30,7 @@ type stage struct {
 	changed chan struct{}
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, change ...func(*web.Config)) *stage {
 	t.Helper()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	link := "ethereum:" + euro + "@8453/transfer?address=" + to + "&uint256=56500000"
@@ -52,7 +52,11 @@ func newStage(t *testing.T) *stage {
 			},
 		},
 	}}
-	pages := web.New(web.Config{Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	config := web.Config{Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	for _, c := range change {
+		c(&config)
+	}
+	pages := web.New(config)
 	server := httptest.NewServer(pages)
 	t.Cleanup(func() { pages.Close(); server.Close() })
 	s.address = server.URL + "/invoice/" + s.shown.ForeignID

@@ -27,17 +27,34 @@ type Looks struct {
 	now     func() time.Time
 
 	mu     sync.Mutex
-	recent map[string]remembered[look.Look]
+	recent map[string]remembered[named]
+}
+
+// named is a look with its hash, which costs too much to make for every page.
+type named struct {
+	look look.Look
+	hash string
 }
 
 // NewLooks makes Looks.
 func NewLooks(storage LookStorage, now func() time.Time) *Looks {
-	return &Looks{storage: storage, now: now, recent: map[string]remembered[look.Look]{}}
+	return &Looks{storage: storage, now: now, recent: map[string]remembered[named]{}}
 }
 
 // Look is the one in force; the zero Look when there is none. It may be as old as
 // everything that a Service tells.
 func (s *Looks) Look(ctx context.Context, merchantID string) (look.Look, error) {
+	n, err := s.named(ctx, merchantID)
+	return n.look, err
+}
+
+// Hash is that of the look in force; empty when there is none.
+func (s *Looks) Hash(ctx context.Context, merchantID string) (string, error) {
+	n, err := s.named(ctx, merchantID)
+	return n.hash, err
+}
+
+func (s *Looks) named(ctx context.Context, merchantID string) (named, error) {
 	now := s.now()
 	s.mu.Lock()
 	r, known := s.recent[merchantID]
@@ -46,10 +63,10 @@ func (s *Looks) Look(ctx context.Context, merchantID string) (look.Look, error) 
 		return r.value, nil
 	}
 	l, err := s.Current(ctx, merchantID)
-	if err == nil {
-		s.remember(merchantID, l, now)
+	if err != nil {
+		return named{}, err
 	}
-	return l, err
+	return s.remember(merchantID, l, now), nil
 }
 
 // Current is the look in force, read now.
@@ -106,11 +123,13 @@ func (s *Looks) Reset(ctx context.Context, merchantID string) error {
 	return err
 }
 
-func (s *Looks) remember(merchantID string, l look.Look, at time.Time) {
+func (s *Looks) remember(merchantID string, l look.Look, at time.Time) named {
+	n := named{look: l, hash: l.Hash()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.recent) >= maxRemembered {
 		clear(s.recent)
 	}
-	s.recent[merchantID] = remembered[look.Look]{value: l, at: at}
+	s.recent[merchantID] = remembered[named]{value: n, at: at}
+	return n
 }

@@ -28,8 +28,7 @@ func (s *server) lookOf(ctx context.Context, merchantID string) (string, error) 
 	if s.looks == nil {
 		return "", nil
 	}
-	l, err := s.looks.Look(ctx, merchantID)
-	return l.Hash(), err
+	return s.looks.Hash(ctx, merchantID)
 }
 
 // readLook is GET look: that of the key's merchant.
