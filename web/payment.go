@@ -69,6 +69,9 @@ func (h *Handler) paymentPage(ctx context.Context, snapshot client.Snapshot, met
 		p.Auto = views.Link{Text: "Reload this page by itself every 20 seconds", URL: self + "?auto=1&m="}
 	}
 	p.Leave = p.Leave && !h.config.StayOnPage && !style.Stay
+	if len(p.Methods) > 0 {
+		p.Proof = proofOf(r, self)
+	}
 	return p
 }
 

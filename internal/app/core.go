@@ -13,6 +13,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/proof"
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
@@ -26,6 +27,7 @@ type Core struct {
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
 	Looks     *merchant.Looks
+	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
 
@@ -63,8 +65,9 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Looks: merchant.NewLooks(store, clock),
-		Now:   clock,
+		Looks:  merchant.NewLooks(store, clock),
+		Proofs: proof.NewKeyring(store, clock),
+		Now:    clock,
 	}, nil
 }
 

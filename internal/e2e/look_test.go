@@ -108,7 +108,7 @@ func TestLook(t *testing.T) {
 				b.wears(l.name, "")
 				b.picture(s, "paid"+l.shot)
 				late := shop.order()
-				shop.simulate(late, api.SimulateExpire, api.SimulateExact)
+				shop.simulate(late, api.SimulateLate)
 				b.visit(p.url + "/invoice/" + late)
 				b.awaits("#contact", "Contact "+l.name, nil)
 				b.picture(s, "late"+l.shot)

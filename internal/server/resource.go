@@ -64,6 +64,10 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 			}
 		}
 	}
+	var err error
+	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
+		return err
+	}
 	style, err := s.lookOf(c.Request().Context(), inv.MerchantID)
 	if err != nil {
 		return err
