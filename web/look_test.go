@@ -52,13 +52,6 @@ func content(t *testing.T, r *http.Response) string {
 	return string(body)
 }
 
-// paidOne is an invoice that is paid.
-func paidOne() api.Resource {
-	r := invoice("abc")
-	r.Status, r.PaidAmount, r.DueAmount, r.PaidAt = api.StatusPaid, "56.5", "0", "2026-11-27T12:35:40.000Z"
-	return r
-}
-
 // Every page that a shopper sees has the look, one style sheet, no style within it,
 // and nothing of another site.
 func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
@@ -218,7 +211,7 @@ func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
 		{"a look that says no", look.Look{Stay: true}, false, 0},
 		{"pages that say no", look.Look{Name: "Nord"}, true, 0},
 	} {
-		s := wears(tt.look, paidOne())
+		s := wears(tt.look, paidInvoice(func(*api.Resource) {}))
 		page := document(t, get(t, pages(t, s, func(c *web.Config) { c.StayOnPage = tt.stay }), "/invoice/abc"))
 		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
 			t.Errorf("%s: %d countdowns, want %d", tt.name, got, tt.want)
@@ -239,12 +232,12 @@ func TestLook_leads_to_the_shop_where_only_it_can_help(t *testing.T) {
 	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
 	declined := invoice("abc")
 	declined.Status = api.StatusDeclined
-	over := paidOne()
+	over := paidInvoice(func(*api.Resource) {})
 	over.OverpaidAmount, over.Exceptions = "6.91", []string{api.ExceptionOverpaid}
 	for name, tt := range map[string]struct {
 		r    api.Resource
 		want int
-	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {paidOne(), 0}, "waiting": {invoice("abc"), 0}} {
+	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {paidInvoice(func(*api.Resource) {}), 0}, "waiting": {invoice("abc"), 0}} {
 		page := document(t, get(t, pages(t, wears(nord(t), tt.r), nil), "/invoice/abc"))
 		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
 			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
@@ -252,6 +245,21 @@ func TestLook_leads_to_the_shop_where_only_it_can_help(t *testing.T) {
 		if page := document(t, get(t, pages(t, newService(tt.r), nil), "/invoice/abc")); page.Find("#contact").Length() != 0 {
 			t.Errorf("%s: a button without an address", name)
 		}
+	}
+}
+
+func TestLook_is_on_the_receipt_as_a_document(t *testing.T) {
+	t.Parallel()
+	l := nord(t)
+	l.Name = "Tidewater"
+	text := documentText(t, get(t, pages(t, wears(l, paidInvoice(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
+	for _, want := range []string{"Tidewater", "Prints from the far north", "Contact: help@shop.example"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q: %s", want, text)
+		}
+	}
+	if strings.Contains(text, "Atelier") {
+		t.Errorf("it is of two shops: %s", text)
 	}
 }
 

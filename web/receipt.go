@@ -55,7 +55,7 @@ func (h *Handler) noReceipt(c echo.Context, p views.Payment) error {
 func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
 	r := receipt.Receipt{
 		Title: p.Title, Lang: views.Language, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
-		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: p.Due.Line}, Heading: p.Heading, Footing: p.Footing,
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: p.Due.Line}, Heading: p.Heading, Footing: p.Footing, Says: []string{p.Line, p.Support.Text},
 		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: "Total", Value: p.Summary.Total}}},
 		Replaced: "Letters that this document cannot show stand as \ufffd in it. The page of the payment shows them.",
 		At:       at,
