@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -292,6 +293,21 @@ func TestOpenInMetaMask(t *testing.T) {
 			b.quiet()
 		})
 	}
+}
+
+// A frame is of another page, which a wallet's browser would not show.
+func TestOpenInMetaMask_is_not_for_frames(t *testing.T) {
+	s := newStage(t, func(c *web.Config) {
+		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
+	})
+	b := open(t, screens[0])
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	address := s.url("EURC-BASE")
+	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of ours that may show frames
+	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`, address)))
+	until(t, patience, "the frame's link is hidden", func() bool {
+		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.hidden)((frames[0].document.querySelector(".app:has(#m2-app)")))`))
+	})
 }
 
 // published is the address of a stage's invoice as the world knows it.
