@@ -111,7 +111,7 @@ func (h *Handler) dressed(ctx context.Context, hash string) (*dress, error) {
 
 // wear gives a page the look with a hash; "" is ours, which it has already. A look
 // that cannot be read costs nobody a payment.
-func (h *Handler) wear(ctx context.Context, page *views.Page, hash, sheet string) look.Look {
+func (h *Handler) wear(ctx context.Context, r reader, page *views.Page, hash, sheet string) look.Look {
 	if hash == "" {
 		return look.Look{}
 	}
@@ -130,15 +130,15 @@ func (h *Handler) wear(ctx context.Context, page *views.Page, hash, sheet string
 	if d.look.Name != "" {
 		page.Shop = d.look.Name
 	}
-	page.Line, page.Support = d.look.Line, support(d.look.Support)
+	page.Line, page.Support = d.look.Line, support(r, d.look.Support)
 	if d.look.Terms != "" {
-		page.Terms = views.Link{Text: "Terms", URL: d.look.Terms}
+		page.Terms = views.Link{Text: r.Text("page.terms"), URL: d.look.Terms}
 	}
 	return d.look
 }
 
 // support is where shoppers ask, in words that can be read off paper.
-func support(address string) views.Link {
+func support(r reader, address string) views.Link {
 	if address == "" {
 		return views.Link{}
 	}
@@ -146,17 +146,17 @@ func support(address string) views.Link {
 	if u, err := url.Parse(address); err == nil && u.Scheme == "https" {
 		place = u.Host + strings.TrimSuffix(u.Path, "/")
 	}
-	return views.Link{Text: "Contact: " + place, URL: address}
+	return views.Link{Text: r.Text("page.contact", "Place", place), URL: address}
 }
 
 // wearOwn gives a page the look of our own merchant.
-func (h *Handler) wearOwn(ctx context.Context, page *views.Page, sheet string) look.Look {
+func (h *Handler) wearOwn(ctx context.Context, r reader, page *views.Page, sheet string) look.Look {
 	now := h.config.Now()
 	hash, known := h.looks.mine(now)
 	if !known {
 		hash = h.readOwn(ctx, hash, now)
 	}
-	return h.wear(ctx, page, hash, sheet)
+	return h.wear(ctx, r, page, hash, sheet)
 }
 
 // readOwn reads the look of our own merchant. While the service does not answer the

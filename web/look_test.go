@@ -219,7 +219,7 @@ func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
 		if page.Find("a#return").Length() != 1 {
 			t.Errorf("%s: no button", tt.name)
 		}
-		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In 10 seconds this page goes back to ") {
+		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In ten seconds this page goes back to ") {
 			t.Errorf("%s: it tells %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
 		}
 	}

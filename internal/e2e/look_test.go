@@ -196,7 +196,7 @@ func TestReturn(t *testing.T) {
 		if !shown(b) {
 			t.Fatal("no countdown is shown")
 		}
-		b.awaits("#say", "is confirmed. In 10 seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
+		b.awaits("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
 		b.picture(b.screen, "counting")
 		until(t, patience, "the countdown is under nine", func() bool { return len(left(b)) == 1 && left(b) < "9" })
 		b.do(chromedp.KeyEvent("a"))
