@@ -11,6 +11,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/look"
+	"chequer/static"
 	"chequer/web"
 )
 
@@ -127,6 +128,17 @@ func TestLook_assets(t *testing.T) {
 		if w := get(t, h, path); w.StatusCode != http.StatusNotFound {
 			t.Errorf("%s answers %d", path, w.StatusCode)
 		}
+	}
+}
+
+// What a look costs a page stays small: its sheet a little more than ours, the logo
+// as much as may be.
+func TestLook_weighs_little(t *testing.T) {
+	t.Parallel()
+	base, _ := static.Find(static.Path("pay.css"))
+	styled := static.Extend("pay.css", nord(t).Style())
+	if more := len(styled.Gzip) - len(base.Gzip); more > 400 {
+		t.Errorf("a look adds %d bytes to the sheet, compressed", more)
 	}
 }
 

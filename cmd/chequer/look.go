@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -152,7 +151,7 @@ func (s *shell) printLook(c *cobra.Command, shop merchant.Merchant, l look.Look)
 	row := server.EncodeLook(l)
 	return s.print(c, row, func(w io.Writer) {
 		fmt.Fprintf(w, "name         %s\n", orElse(row.Name, shop.Name))
-		fmt.Fprintf(w, "logo         %s\n", logoWords(row))
+		fmt.Fprintf(w, "logo         %s\n", logoWords(l.Logo))
 		fmt.Fprintf(w, "accent       %s\n", orElse(row.Accent, "ours"))
 		fmt.Fprintf(w, "line         %s\n", orElse(row.Line, "none"))
 		fmt.Fprintf(w, "support      %s\n", orElse(row.Support, "none"))
@@ -164,19 +163,19 @@ func (s *shell) printLook(c *cobra.Command, shop merchant.Merchant, l look.Look)
 	})
 }
 
-func logoWords(l api.Look) string {
-	if l.Logo == "" {
+func logoWords(l look.Logo) string {
+	if len(l.Body) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%s, %d bytes", l.LogoType, base64.StdEncoding.DecodedLen(len(l.Logo)))
+	return fmt.Sprintf("%s, %d bytes", l.Type, len(l.Body))
 }
 
 // colorWords tell what is made of an accent in one scheme, with the numbers where it
 // could not be text.
 func colorWords(accent string, c api.LookColors) string {
 	if c.Text == accent {
-		return fmt.Sprintf("In the %s scheme %s is used as it is: its contrast is %s, and text needs 4.50.", c.Scheme, accent, c.AccentContrast)
+		return fmt.Sprintf("In the %s scheme %s is used as it is: its contrast is %s at its least, and text needs 4.50.", c.Scheme, accent, c.AccentContrast)
 	}
-	return fmt.Sprintf("In the %s scheme buttons are %s with text in %s; links are %s with a contrast of %s, since %s has %s and text needs 4.50.",
+	return fmt.Sprintf("In the %s scheme buttons are %s with text in %s; links are %s with a contrast of %s, since %s has %s at its least and text needs 4.50.",
 		c.Scheme, c.Fill, c.OnFill, c.Text, c.TextContrast, accent, c.AccentContrast)
 }
