@@ -116,12 +116,13 @@ func (h *Handler) refusePOS(c echo.Context, page views.POS, status int, problem 
 
 func (h *Handler) posPage(c echo.Context, offer api.Offer, typed, token string, words map[string]string) views.POS {
 	r := h.reader(c, "")
-	shop := h.shopName(r, undirected(offer.MerchantName))
 	page := views.POS{
-		Page: h.page(r, r.Text("pos.title", "Shop", shop)), Form: newForm(r, offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
+		Page: h.page(r, ""), Form: newForm(r, offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
 	}
-	page.Shop, page.Action = shop, r.keep(h.path("/order/pos/"+c.Param("secret")))
+	page.Shop, page.Action = h.shopName(r, undirected(offer.MerchantName)), r.keep(h.path("/order/pos/"+c.Param("secret")))
 	page.Style, page.Script = h.path(static.Path("pos.css")), h.path(static.Path("pos.js"))
+	h.wear(c.Request().Context(), r, &page.Page, offer.Look, "pos.css")
+	page.Title = r.Text("pos.title", "Shop", page.Shop)
 	h.installable(c, &page.Page)
 	if offer.Mode == "test" {
 		page.Trial = r.Text("pos.test")
@@ -148,13 +149,14 @@ func (h *Handler) counter(c echo.Context) error {
 	}
 	reader := h.reader(c, snapshot.Resource.Language)
 	page := views.Counter{
-		Payment: h.paymentPage(reader, snapshot, c.QueryParam("m"), false),
+		Payment: h.paymentPage(c.Request().Context(), reader, snapshot, c.QueryParam("m"), false),
 		Next:    views.Link{Text: reader.Text("pos.next"), URL: reader.keep(h.path("/pos/" + c.Param("secret")))},
 	}
 	page.Speak = ""
 	page.Frame, page.Leave, page.Back = "", false, views.Link{}
 	page.Check.URL, page.Auto = h.path("/pos/"+c.Param("secret")+"/"+id+"?m="), views.Link{}
 	page.Style, page.Script, page.Scripts = h.path(static.Path("counter.css")), h.path(static.Path("pay.js")), []string{h.path(static.Path("pos.js"))}
+	h.wear(c.Request().Context(), reader, &page.Page, snapshot.Look, "counter.css")
 	h.installable(c, &page.Page)
 	return render(c, http.StatusOK, views.CounterPage(page))
 }

@@ -48,7 +48,8 @@ func (h *Handler) shop(c echo.Context) error {
 		return nothingSold
 	}
 	r := h.reader(c, "")
-	page := views.Shop{Page: h.shopPage(c, r, r.Text("sale.products.title", "Shop", h.shopName(r, undirected(offers.MerchantName))), offers.MerchantName)}
+	page := views.Shop{Page: h.shopPage(c, r, offers.MerchantName)}
+	page.Title = r.Text("sale.products.title", "Shop", page.Shop)
 	if h.config.Demo {
 		page.Trial = r.Text("sale.demo")
 	}
@@ -84,10 +85,11 @@ func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers,
 }
 
 // shopPage is the frame of the pages of products.
-func (h *Handler) shopPage(c echo.Context, r reader, title, merchant string) views.Page {
-	page := h.page(r, title)
+func (h *Handler) shopPage(c echo.Context, r reader, merchant string) views.Page {
+	page := h.page(r, "")
 	h.choice(&page, c.QueryString())
 	page.Shop, page.Style, page.Home = h.shopName(r, undirected(merchant)), h.path(static.Path("shop.css")), r.keep(h.path("/shop"))
+	h.wearOwn(c.Request().Context(), r, &page, "shop.css")
 	return page
 }
 
@@ -330,12 +332,13 @@ func (h *Handler) productPage(c echo.Context, s sale, n int) views.Product {
 	r, p, total := s.reader, s.product, s.total(n)
 	name, price := undirected(p.Name), r.Fiat(p.Price, p.FiatCurrency)
 	page := views.Product{
-		Page: h.shopPage(c, r, fmt.Sprintf("%s – %s", name, h.shopName(r, undirected(s.merchant))), s.merchant),
+		Page: h.shopPage(c, r, s.merchant),
 		Name: name, Description: undirected(p.Description), Action: r.keep(h.path("/order/shop/" + p.Slug)), Token: s.token,
 		Back: views.Link{Text: r.Text("sale.all"), URL: r.keep(h.path("/shop"))},
 		Line: fmt.Sprintf("%d × %s", n, name), LineTotal: r.Fiat(total, p.FiatCurrency), Total: r.Fiat(total, p.FiatCurrency),
 		UnitPrice: p.Price, Amount: total, Currency: p.FiatCurrency,
 	}
+	page.Title = fmt.Sprintf("%s – %s", name, page.Shop)
 	page.Button = r.Text("sale.button", "Amount", page.Total)
 	switch {
 	case h.config.Demo:

@@ -15,6 +15,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/look"
 	"chequer/web"
 )
 
@@ -438,5 +439,30 @@ func TestShopInAnotherLanguage(t *testing.T) {
 	arabic := document(t, get(t, h, "/shop?lang=ar"))
 	if got := arabic.Find("html").AttrOr("dir", ""); got != "rtl" || arabic.Find(`.buy bdi[dir=ltr]`).Length() != 2 {
 		t.Errorf("in Arabic lines run %s, with %d prices from left to right", got, arabic.Find(`.buy bdi[dir=ltr]`).Length())
+	}
+}
+
+// The shop and its terminals have the merchant's look.
+func TestShopWearsTheMerchantsLook(t *testing.T) {
+	t.Parallel()
+	l := nord(t)
+	r := invoice("abc")
+	s := shopOf()
+	s.set(r)
+	s.own, s.looks = l, []look.Look{l}
+	s.offer = api.Offer{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Look: l.Hash()}
+	shown := s.invoices["abc"]
+	shown.Look = l.Hash()
+	s.invoices["abc"] = shown
+	h := pages(t, s, nil)
+	for _, path := range []string{"/shop", "/shop/coffee", till, till + "/abc"} {
+		doc := document(t, get(t, h, path))
+		sheet := doc.Find("link[rel=stylesheet]").AttrOr("href", "")
+		if !strings.HasPrefix(sheet, "/look/"+l.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {
+			t.Errorf("the sheet of %s is %s", path, sheet)
+		}
+		if !strings.Contains(doc.Find("header").Text(), l.Name) {
+			t.Errorf("%s does not name the shop %s: %s", path, l.Name, doc.Find("header").Text())
+		}
 	}
 }

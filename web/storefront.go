@@ -57,7 +57,9 @@ func (h *Handler) about(c echo.Context) error {
 	if h.sells(c.Request().Context()) {
 		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/shop")))
 	}
-	page := views.About{Page: h.page(reader, h.shopName(reader, ""))}
+	page := views.About{Page: h.page(reader, "")}
+	h.wearOwn(c.Request().Context(), reader, &page.Page, "store.css")
+	page.Title = page.Shop
 	h.choice(&page.Page, c.QueryString())
 	return render(c, http.StatusOK, views.AboutPage(page))
 }
@@ -188,7 +190,9 @@ type storefrontForm struct{ views.Storefront }
 func (h *Handler) form(c echo.Context, r reader, amount, token string) storefrontForm {
 	form := newForm(r, h.config.Currency, amount, token)
 	form.Action = r.keep(h.path("/order"))
-	page := views.Storefront{Page: h.page(r, r.Text("pay.title", "Shop", h.shopName(r, ""))), Form: form, Demo: h.config.Demo}
+	page := views.Storefront{Page: h.page(r, ""), Form: form, Demo: h.config.Demo}
+	h.wearOwn(c.Request().Context(), r, &page.Page, "store.css")
+	page.Title = r.Text("pay.title", "Shop", page.Shop)
 	h.choice(&page.Page, c.QueryString())
 	offers, err := h.config.Client.ReadProducts(c.Request().Context(), api.ProductsRequest{})
 	if err == nil && len(offers.Products) > 0 {

@@ -28,6 +28,7 @@ type Core struct {
 	Links     *merchant.Links
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
+	Looks     *merchant.Looks
 	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
@@ -72,6 +73,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
 			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
 		}),
+		Looks:  merchant.NewLooks(store, clock),
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 	}, nil

@@ -62,6 +62,7 @@ type Config struct {
 	Links     *merchant.Links
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
+	Looks     *merchant.Looks // nil has all pages look like ours
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
@@ -99,6 +100,7 @@ type server struct {
 	links     *merchant.Links
 	products  *merchant.Products
 	terminals *merchant.Terminals
+	looks     *merchant.Looks
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
@@ -122,7 +124,7 @@ type server struct {
 // does: a redirect turns a POST into a GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, looks: c.Looks, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
 		products: c.Products, terminals: c.Terminals, unpaid: c.Unpaid, maxUnpaid: c.MaxUnpaid,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
@@ -164,6 +166,17 @@ func (s *server) routes(g *echo.Group) {
 	s.endpointRoutes(g, reading)
 	s.linkRoutes(g, reading)
 	s.productRoutes(g, reading)
+	s.lookRoutes(g, reading)
+}
+
+// lookRoutes are those of how pages look.
+func (s *server) lookRoutes(g *echo.Group, reading []string) {
+	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
+	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
+	g.Match(reading, api.PathLook, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin}}, s.readLook))
+	g.PUT(api.PathLook, s.signed(admin, s.setLook))
+	g.DELETE(api.PathLook, s.signed(admin, s.resetLook))
+	g.Match(reading, api.PathLooks+"/:hash", s.signed(page, s.lookByHash))
 }
 
 // linkRoutes are those of checkout links, and what the page of one asks.
