@@ -63,6 +63,13 @@ func (l *lab) keepEndpoints() *storage.Storage {
 		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
+	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
+		Storage: s, Check: server.CheckProduct, Price: server.ProductPrice(nil, l.config.MaxAmount), Now: l.now,
+	})
+	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
+		Storage: s, Check: server.CheckTerminal(nil, l.config.MaxAmount), Now: l.now,
+		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+	})
 	l.begin()
 	return s
 }
