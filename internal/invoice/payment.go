@@ -62,7 +62,7 @@ func (inv *Invoice) paymentState(e entry, accepted bool) PaymentState {
 	declined := !accepted && !inv.DeclinedAt.IsZero() && e.transfer.FirstSeen.After(inv.DeclinedAt)
 	_, known := inv.Method(e.transfer.Network, e.transfer.Asset)
 	switch {
-	case !known:
+	case !known && !e.gas:
 		return PaymentWrongAsset
 	case e.old:
 		return PaymentOld

@@ -56,10 +56,9 @@ func (s *Storage) Rises(ctx context.Context, network chain.ID, scanned time.Time
 		}, `
 			SELECT t.id, t.tx, t.asset, t.script, t.amount, t.currency, t.decimals, t.presence, t.old, t.unsure,
 				t.block_height, t.block_hash, t.block_time
-			FROM accounts a
-			JOIN destinations d ON d.network = a.network AND d.script = a.script
-			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = a.network AND t.script = a.script
-			WHERE a.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
+			FROM destinations d
+			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
+			WHERE d.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
 	})
 	if err != nil {
 		return fmt.Errorf("rises on %s: %w", network, err)

@@ -159,6 +159,7 @@ func (n *Node) Place(t *testing.T, address string) {
 	var code string
 	n.Call(t, &code, "eth_getCode", n.Token, "latest")
 	n.Call(t, nil, "anvil_setCode", address, code)
+	n.Call(t, nil, "anvil_setStorageAt", address, "0x1", "0x"+number(big.NewInt(6))) // decimals
 	n.Token = address
 }
 
