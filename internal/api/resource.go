@@ -44,6 +44,8 @@ type Resource struct {
 	WatchedUntil string `json:"watched_until"`
 	// MayRequote tells whether the shopper may have a new price held now.
 	MayRequote bool `json:"may_requote"`
+	// MorePayments is how many there are beside Payments, none of which matters more.
+	MorePayments int `json:"more_payments"`
 }
 
 // InvoiceList is a page of invoices, newest first.
