@@ -84,20 +84,41 @@ func readRise(row scanner) (r watcher.Rise, err error) {
 	return r, nil
 }
 
-// balancesRow is when balances were read last.
+// balancesRow is what is known of a network's blocks: when balances were read last,
+// the newest of them, and those that left the chain.
 type balancesRow struct {
 	Height int64            `json:"height"`
 	Hash   string           `json:"hash"`
 	Time   int64            `json:"time"` // seconds
 	Loaded map[string]int64 `json:"loaded"`
+	Recent []blockRow       `json:"recent,omitempty"`
+	Forks  [][2]blockRow    `json:"forks,omitempty"` // left, at
 }
 
-// balancesText is "" where none were read.
+// blockRow is a block.
+type blockRow struct {
+	Height int64  `json:"h"`
+	Hash   string `json:"b"`
+}
+
+func (r blockRow) cursor() chain.Cursor { return chain.Cursor(r) }
+
+// balancesText is "" where there is nothing of it.
 func balancesText(p invoice.Progress) string {
-	if p.Read.Hash == "" {
+	r := balancesRow{Height: p.Read.Height, Hash: p.Read.Hash, Loaded: p.Loaded}
+	if p.Read.Hash != "" {
+		r.Time = p.Read.Time.Unix()
+	}
+	for _, b := range p.Recent {
+		r.Recent = append(r.Recent, blockRow(b))
+	}
+	for _, f := range p.Forks {
+		r.Forks = append(r.Forks, [2]blockRow{blockRow(f.Left), blockRow(f.At)})
+	}
+	if r.Hash == "" && len(r.Recent) == 0 {
 		return ""
 	}
-	return jsonText(balancesRow{p.Read.Height, p.Read.Hash, p.Read.Time.Unix(), p.Loaded})
+	return jsonText(r)
 }
 
 func parseBalances(text string, p *invoice.Progress) error {
@@ -108,6 +129,14 @@ func parseBalances(text string, p *invoice.Progress) error {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return fmt.Errorf("balances: %w", err)
 	}
-	p.Read, p.Loaded = chain.Block{Height: r.Height, Hash: r.Hash, Time: time.Unix(r.Time, 0).UTC()}, r.Loaded
+	if r.Hash != "" {
+		p.Read, p.Loaded = chain.Block{Height: r.Height, Hash: r.Hash, Time: time.Unix(r.Time, 0).UTC()}, r.Loaded
+	}
+	for _, b := range r.Recent {
+		p.Recent = append(p.Recent, b.cursor())
+	}
+	for _, f := range r.Forks {
+		p.Forks = append(p.Forks, invoice.Fork{Left: f[0].cursor(), At: f[1].cursor()})
+	}
 	return nil
 }
