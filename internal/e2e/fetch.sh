@@ -12,6 +12,7 @@
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
 #   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
+#   pdftotext   receipts as another program reads them                           (internal/receipt, web)
 set -uo pipefail
 
 packages() { # by apt-get, as root
@@ -23,6 +24,7 @@ packages() { # by apt-get, as root
 	command -v python3 >/dev/null || missing+=(python3)
 	command -v node >/dev/null || missing+=(nodejs)
 	command -v openssl >/dev/null || missing+=(openssl)
+	command -v pdftotext >/dev/null || missing+=(poppler-utils)
 	[ ${#missing[@]} -eq 0 ] && return
 
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
