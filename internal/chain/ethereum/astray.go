@@ -30,9 +30,13 @@ const (
 type astray struct {
 	at   time.Time // of the last look
 	next int       // of those that take turns, the oldest first
-	// read is where an address held no more than is recorded, by its script.
-	read map[string]chain.Block
+	// read is where an address held no more than is recorded, by its script, and silent
+	// are those that hold more of which nothing follows: they spent.
+	read   map[string]chain.Block
+	silent map[string]bool
 }
+
+func newAstray() astray { return astray{read: map[string]chain.Block{}, silent: map[string]bool{}} }
 
 // lookAstray adds to a snapshot what came to addresses where it is not expected, of
 // which some are known for what is recorded of them. A fault leaves it to the next look.
@@ -49,9 +53,12 @@ func (b *balances) lookAstray(ctx context.Context, s *chain.Snapshot, tip Header
 	if err := b.readAt(ctx, tip, accounts); err != nil {
 		return ctx.Err() // endpoints tell themselves what is wrong with them
 	}
-	risen := b.sift(tip, accounts)
+	risen, before := b.sift(tip, accounts), len(s.Transfers)
 	if b.show(ctx, s, tip, risen, astrayReadings) != nil {
 		return ctx.Err()
+	}
+	for _, a := range risen {
+		b.astray.silent[a.Script] = !slices.ContainsFunc(s.Transfers[before:], func(t chain.Transfer) bool { return t.Script == a.Script })
 	}
 	return nil
 }
@@ -63,7 +70,7 @@ func (b *balances) sift(tip Header, accounts []*account) (risen []*account) {
 		switch {
 		case !a.risen():
 			b.astray.read[a.Script] = tip.Block
-		case len(risen) < astrayFound:
+		case len(risen) < astrayFound && !b.astray.silent[a.Script]:
 			risen = append(risen, a)
 		}
 	}
@@ -73,6 +80,7 @@ func (b *balances) sift(tip Header, accounts []*account) (risen []*account) {
 // turn are the accounts of the next look.
 func (b *balances) turn(known []*account, watched chain.Accounts) ([]*account, error) {
 	maps.DeleteFunc(b.astray.read, func(script string, _ chain.Block) bool { return !watched.Destination(script) })
+	maps.DeleteFunc(b.astray.silent, func(script string, silent bool) bool { return !silent || !watched.Destination(script) })
 	byScript := map[string]*account{}
 	scripts := slices.Collect(watched.Strays())
 	for _, a := range known {

@@ -48,7 +48,7 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 			if !ok || !accounts.MayAsk() {
 				continue
 			}
-			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}, astray: astray{read: map[string]chain.Block{}}}
+			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}, astray: newAstray()}
 		}
 		s.assets = append(s.assets, a)
 	}

@@ -2,6 +2,7 @@ package quorum_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,5 +163,38 @@ func TestAstray_costs_as_much_for_many_addresses_as_for_some(t *testing.T) {
 		if times := seen[script]; times == 0 || i < 100 && times != turns {
 			t.Errorf("address %d was asked for %d times of %d", i, times, turns)
 		}
+	}
+}
+
+// An account that spent tells nothing any more, and many of them must not hide others.
+func TestAstray_is_found_among_accounts_that_spent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	n := newNode(t, w)
+	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	watch := &book{Watch: chaintest.Watch{}}
+	var gathered []transfer
+	for i := range 30 {
+		script := fmt.Sprintf("0x%040x", i+1)
+		watch.strays = append(watch.strays, script)
+		gathered = append(gathered, sends(script, 5), transfer{to: script, units: 5, spent: true}, sends(script, 9))
+	}
+	watch.strays = append(watch.strays, ours)
+	w.mine(gathered...)
+	w.mine(plainly(ours, forty))
+	var found []string
+	for range 3 {
+		w.pass(time.Minute)
+		w.mine()
+		snapshot, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, transfer := range snapshot.Transfers {
+			found = append(found, transfer.Script)
+		}
+	}
+	if !slices.Contains(found, ours) {
+		t.Errorf("found at %q", found)
 	}
 }

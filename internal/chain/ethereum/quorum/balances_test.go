@@ -410,6 +410,11 @@ type book struct {
 	strays []string
 }
 
+// Destination implements chain.Watched.
+func (b *book) Destination(script string) bool {
+	return b.Watch[script] || slices.Contains(b.strays, script)
+}
+
 func (b *book) Accounts() iter.Seq[chain.Account] {
 	return func(yield func(chain.Account) bool) {
 		for script := range b.Watch {
