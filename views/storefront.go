@@ -4,7 +4,9 @@ package views
 type Storefront struct {
 	Page
 	Form
-	Demo bool
+	Demo     bool
+	Products Link // to what is sold; empty without any
+	Asked    []TextField
 }
 
 // Form is what an invoice is asked for by.
@@ -12,7 +14,7 @@ type Form struct {
 	Action string // where it is sent
 	Token  string // the same on every try of one form
 	Amount string // as it was typed
-	Unit   string // "euros"
+	Label  string // "Amount in euros"
 	Sign   string // "€"
 	Error  string // what is wrong with the amount
 	Fault  string // why nothing could be made, when the amount is not at fault
@@ -32,3 +34,6 @@ type Checkout struct {
 type About struct {
 	Page
 }
+
+// Faults are the fields with something wrong.
+func (s Storefront) Faults() []TextField { return faulty(s.Asked) }

@@ -28,8 +28,10 @@ type Resource struct {
 	// moves without a new version. Zero or less once it has ended.
 	SecondsLeft int64 `json:"seconds_left"`
 
-	PaymentMethods []PaymentMethod   `json:"payment_methods"`
-	Payments       []Payment         `json:"payments"`
+	PaymentMethods []PaymentMethod `json:"payment_methods"`
+	Payments       []Payment       `json:"payments"`
+	// MorePayments is how many there are beside Payments, none of which matters more.
+	MorePayments   int               `json:"more_payments"`
 	Conversions    []Conversion      `json:"conversions"`
 	Quotes         []Quote           `json:"quotes"`
 	RateSource     string            `json:"rate_source"` // "fixed", "demo"
@@ -45,6 +47,9 @@ type Resource struct {
 	WatchedUntil string `json:"watched_until"`
 	// MayRequote tells whether the shopper may have a new price held now.
 	MayRequote bool `json:"may_requote"`
+	// Proof is the signed statement of the newest quote and its addresses; empty in
+	// lists, and once the invoice is declined.
+	Proof string `json:"proof"`
 }
 
 // InvoiceList is a page of invoices, newest first.

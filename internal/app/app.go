@@ -21,6 +21,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
+	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/server"
 	"chequer/internal/watcher"
@@ -85,11 +86,17 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := core.ensureTestWallets(ctx, shop); err != nil {
 		return err
 	}
+	if err := core.Proofs.Ensure(ctx); err != nil {
+		return err
+	}
 	if o.Demo {
 		if err := core.mustBeDemo(ctx, shop); err != nil {
 			return err
 		}
 		if a.demoKey, err = core.ensureDemoKey(ctx, shop); err != nil {
+			return err
+		}
+		if err := core.ensureDemoProducts(ctx, shop); err != nil {
 			return err
 		}
 	}
@@ -121,10 +128,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	numbers := newMetrics(core, watched)
 	invoices := core.service(c, watched, sim, rates, o.Log)
 	service := server.New(server.Config{
-		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Feed: core.Storage,
-		Nonces: core.Storage, Simnet: sim,
+		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
+		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		Worthless: c.Worthless(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), Unpaid: core.Storage, OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, true, shop.Name, client.Config{
@@ -197,10 +204,14 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 	if err != nil {
 		return nil, err
 	}
+	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	if err != nil {
+		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
+	}
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
 		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
-		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(),
+		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(), Languages: languages,
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up
 	return pages, nil

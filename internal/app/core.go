@@ -13,6 +13,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/proof"
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
@@ -25,6 +26,10 @@ type Core struct {
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Products  *merchant.Products
+	Terminals *merchant.Terminals
+	Looks     *merchant.Looks
+	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
 
@@ -62,7 +67,15 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Now: clock,
+		Products: merchant.NewProducts(merchant.ProductsConfig{
+			Storage: store, Check: server.CheckProduct, Price: server.ProductPrice(more, c.MaxAmount), Now: clock,
+		}),
+		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
+			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
+		}),
+		Looks:  merchant.NewLooks(store, clock),
+		Proofs: proof.NewKeyring(store, clock),
+		Now:    clock,
 	}, nil
 }
 

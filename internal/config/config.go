@@ -35,6 +35,7 @@ type Config struct {
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
+	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000"`
 	OwnScheme   Switch `env:"REQUIRE_NONCE"`
 	MasterKey   string `env:"MASTER_KEY"`
 	Passphrase  string `env:"PASSPHRASE"`
@@ -45,6 +46,8 @@ type Config struct {
 	Embed       string `env:"EMBED_ORIGINS"`
 	Kraken      string `env:"KRAKEN_URL"`
 	Bitstamp    string `env:"BITSTAMP_URL"`
+	Language    string `env:"LANGUAGE" envDefault:"en"`
+	Offered     string `env:"LANGUAGES"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
 	Litecoin    Chain  `envPrefix:"LITECOIN_"`
 
@@ -232,6 +235,9 @@ func (c Config) check() []error {
 	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,5})$`).MatchString(c.RateLimit) {
 		fault("RATE_LIMIT", "%q is neither off nor a number of requests a second like 20", c.RateLimit)
 	}
+	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,6})$`).MatchString(c.MaxUnpaid) {
+		fault("MAX_UNPAID", "%q is neither off nor a number of invoices like 1000", c.MaxUnpaid)
+	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
 			fault("MASTER_KEY", "want 64 hexadecimal digits")
@@ -276,6 +282,16 @@ func (c Config) RequestsPerSecond() int {
 	return n
 }
 
+// UnpaidInvoices is how many the storefront, products and links may leave unpaid; 0 =
+// any number.
+func (c Config) UnpaidInvoices() int {
+	n, err := strconv.Atoi(c.MaxUnpaid)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // Proxies are the networks whose word on a caller's address is believed.
 func (c Config) Proxies() []*net.IPNet {
 	var found []*net.IPNet
@@ -300,6 +316,10 @@ func (c Config) CallbackAllow() []netip.Prefix {
 
 // EmbedOrigins are those whose pages may show payments in a frame.
 func (c Config) EmbedOrigins() []string { return parts(c.Embed) }
+
+// Languages are the codes of the languages that the pages offer, all when there are
+// none.
+func (c Config) Languages() []string { return parts(c.Offered) }
 
 // Fiats are the codes of the currencies beside euro and dollar, as they are given.
 func (c Config) Fiats() []string { return parts(c.Fiat) }

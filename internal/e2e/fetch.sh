@@ -7,10 +7,12 @@
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
+#   geth        another one, for make nightly only: "fetch.sh nightly"            (internal/chain/ethereum/ethereumtest)
 #   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
 #   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
+#   pdftotext   receipts as another program reads them                           (internal/receipt, web)
 set -uo pipefail
 
 packages() { # by apt-get, as root
@@ -22,6 +24,7 @@ packages() { # by apt-get, as root
 	command -v python3 >/dev/null || missing+=(python3)
 	command -v node >/dev/null || missing+=(nodejs)
 	command -v openssl >/dev/null || missing+=(openssl)
+	command -v pdftotext >/dev/null || missing+=(poppler-utils)
 	[ ${#missing[@]} -eq 0 ] && return
 
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
@@ -81,7 +84,27 @@ anvil() {
 	rm -rf "$source"
 }
 
+# Built as a module of its own, too: go-ethereum is under the LGPL and no part of the program. A nightly run fails
+# without it.
+geth() {
+	local version=1.17.10 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin build
+	[[ "$("$cache/geth" version 2>/dev/null)" == *"Version: $version-stable"* ]] && return
+
+	echo "building for the nightly tests: geth $version (takes minutes once)"
+	build=$(mktemp -d)
+	(
+		set -e
+		cd "$build"
+		mkdir -p "$cache"
+		GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN=$build go install "github.com/ethereum/go-ethereum/cmd/geth@v$version"
+		mv geth "$cache/geth"
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be built, so the nightly run fails: geth $version"
+	rm -rf "$build"
+}
+
 packages
 btcd
 anvil
+[ "${1:-}" = nightly ] && geth
 exit 0

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,12 +55,20 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	}
 	made := 0
 	l.config.Feed = s
+	l.config.Looks = merchant.NewLooks(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
 		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
+		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+	})
+	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
+		Storage: s, Check: server.CheckProduct, Price: server.ProductPrice(nil, l.config.MaxAmount), Now: l.now,
+	})
+	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
+		Storage: s, Check: server.CheckTerminal(nil, l.config.MaxAmount), Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.begin()
@@ -135,7 +144,8 @@ func TestEndpoint_lives_by_the_API(t *testing.T) {
 			`"created_at":"2026-11-27T12:00:32.782Z","next_try_at":"2026-11-27T12:00:32.782Z","status":0,"fault":""}],"before":0}`},
 		{"GET", one + "/deliveries?limit=1", "", 200, `"before":1}`},
 		{"GET", one + "/deliveries?state=failed", "", 200, `{"deliveries":[],"before":0}`},
-		{"GET", one + "/deliveries?state=lost", "", 400, "state must be pending, delivered or failed"},
+		{"GET", one + "/deliveries?state=lost", "", 400, "state must be one of pending, delivered, failed"},
+		{"GET", one + "/deliveries?status=failed", "", 400, `Parameter \"status\" is unknown`},
 		{"GET", one + "/deliveries?before=1", "", 200, `{"deliveries":[],"before":0}`},
 		{"GET", one + "/deliveries/evt_00000000000000000000000000000006", "", 200, `"fault":"","log":[]}`},
 		{"GET", one + "/deliveries/evt_nothing", "", 404, "There is no such event for this endpoint"},
@@ -220,7 +230,8 @@ func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
 	}
 }
 
-// Anybody can send an invoice many small amounts, and each event tells of all.
+// Anybody can send an invoice many small amounts: an event tells of some, and many of
+// them come in parts.
 func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
@@ -231,9 +242,10 @@ func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 			Amount: money.FromCents(1, eurc), FirstSeen: noon, Presence: invoice.Present,
 		})
 	}
-	c.happenTo("a", invoice.Test, many, invoice.EventPaymentSeen, invoice.EventPaymentSeen, invoice.EventPending)
+	const events = 40
+	c.happenTo("a", invoice.Test, many, slices.Repeat([]invoice.EventType{invoice.EventPaymentSeen}, events)...)
 	pages := 0
-	for after, seen := int64(0), 0; seen < 3; pages++ {
+	for after, seen := int64(0), 0; seen < events; pages++ {
 		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d", after), "")
 		var page api.EventPage
 		if err := json.Unmarshal([]byte(body), &page); status != 200 || err != nil || len(page.Events) == 0 {
@@ -241,6 +253,12 @@ func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 		}
 		if len(body) > 1<<20 {
 			t.Errorf("an answer of %d bytes", len(body))
+		}
+		for _, raw := range page.Events {
+			var event api.Event
+			if err := json.Unmarshal(raw, &event); err != nil || len(event.Payments) != 100 || event.MorePayments != 1_400 || len(raw) > 64<<10 {
+				t.Fatalf("an event of %d bytes with %d payments and %d more, %v", len(raw), len(event.Payments), event.MorePayments, err)
+			}
 		}
 		seen, after = seen+len(page.Events), page.Next
 	}
@@ -285,6 +303,7 @@ func TestEvents_are_read_on_from_a_position(t *testing.T) {
 	}
 	for target, want := range map[string]string{
 		"/api/v2/events?after=x": "after must be a whole number from 0 to ", "/api/v2/events?after=-1": "after must be", "/api/v2/events?limit=501": "limit must be a whole number from 0 to 500",
+		"/api/v2/events?After=3": `Parameter \"After\" is unknown`, "/api/v2/events?after=3&after=1": "after is given twice", "/api/v2/events?after=": "after must be",
 	} {
 		if status, body := c.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: got %d %s", target, status, body)

@@ -117,7 +117,7 @@ type csvSheet struct{ to *csv.Writer }
 var csvColumns = []string{
 	"created_at", "foreign_id", "mode", "order_id", "description", "status", "exceptions",
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
-	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address",
+	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address", "note",
 	"disable_convert", "converted", "converted_eur", "conversion_fee_eur", "conversion_price_eur",
 }
 
@@ -140,6 +140,7 @@ func (s *csvSheet) write(r api.Resource) error {
 		r.CreatedAt, r.ForeignID, r.Mode, r.OrderID, r.Description, r.Status, strings.Join(r.Exceptions, " "),
 		r.ClientAmount, r.ClientCurrency, r.PaidAmount, r.DueAmount, r.OverpaidAmount,
 		r.PaidAt, r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
+		r.Metadata[api.MetadataNote],
 		strconv.FormatBool(r.DisableConvert), sold, euro, fee, price,
 	}
 	for i, cell := range row {

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/receipt"
+	"chequer/views"
+)
+
+// receipt is GET invoice/{id}/receipt.pdf: what the page of a paid invoice says, as
+// a document. There is none before, as it would be none of a payment.
+func (h *Handler) receipt(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	reader := h.reader(c, snapshot.Resource.Language)
+	page := h.paymentPage(c.Request().Context(), reader, snapshot, "", false)
+	if page.PDF.URL == "" {
+		return h.noReceipt(c, reader, page)
+	}
+	if reader.RightToLeft { // the document has no such letters
+		page = h.paymentPage(c.Request().Context(), english(), snapshot, "", false)
+	}
+	paidAt, err := time.Parse(time.RFC3339, snapshot.Resource.PaidAt)
+	if err != nil { // a service that does not tell
+		paidAt = time.Unix(0, 0)
+	}
+	document, err := receipt.Write(receiptOf(page, paidAt))
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="receipt-`+views.Reference(id)+`.pdf"`)
+	return c.Blob(http.StatusOK, "application/pdf", document)
+}
+
+// noReceipt leads back to the page, which says how the invoice stands.
+func (h *Handler) noReceipt(c echo.Context, r reader, p views.Payment) error {
+	page := h.page(r, r.Text("receipt.none"))
+	page.Shop = p.Shop
+	return render(c, http.StatusNotFound, views.ErrorPage(views.Error{
+		Page: page, Heading: r.Text("receipt.none"), Text: r.Text("receipt.none.text"),
+		Action: views.Link{Text: r.Text("fault.payment"), URL: p.Self},
+	}))
+}
+
+// receiptOf is the page of a paid invoice as a document: the same words and facts,
+// without what one can only do on a page.
+func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
+	r := receipt.Receipt{
+		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.Line)}, Heading: p.Heading, Footing: p.Footing, Says: []string{p.Line, p.Support.Text},
+		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
+		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
+		At:       at,
+	}
+	if p.Summary.Words != "" {
+		r.Summary.Rows = append(r.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
+	}
+	for _, f := range p.Facts {
+		r.Facts = append(r.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
+	}
+	if p.Refund.Saved != "" {
+		r.Facts = append(r.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
+	}
+	for _, n := range p.Notes {
+		if n.Kind == "ok" { // what to do on the page
+			continue
+		}
+		note := receipt.Note{Strong: n.Strong, Text: n.Text}
+		if n.Until.Text != "" {
+			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.Rest}, " ")
+		}
+		r.Notes = append(r.Notes, note)
+	}
+	return r
+}
