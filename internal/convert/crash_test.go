@@ -255,7 +255,6 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
 		exchangetest.Giant, exchangetest.Redirect, exchangetest.SayAfter(200, "{}"), exchangetest.Say(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
 		exchangetest.Say(200, `{"error":["EAPI:Invalid nonce"],"status":"error","reason":"Invalid nonce","code":"API0004"}`), exchangetest.Upgrade,
-		exchangetest.Meet(func() { time.Sleep(time.Duration(r.IntN(400)) * time.Second) }),
 	}
 	calls := []string{"AddOrder", "sell/btceur", "sell/etheur", "QueryOrders", "OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances", "AssetPairs", "markets", "Ticker"}
 	var ids, txs []string
@@ -272,7 +271,9 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 			if r.IntN(2) == 0 {
 				call = calls[r.IntN(3)]
 			}
-			l.exchange.Next(call, kinds[r.IntN(len(kinds))])
+			late := time.Duration(r.IntN(400)) * time.Second
+			meet := exchangetest.Meet(func() { time.Sleep(late) })
+			l.exchange.Next(call, append(kinds, meet)[r.IntN(len(kinds)+1)])
 		case 3:
 			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[r.IntN(4)])
 		case 4:
