@@ -8,9 +8,12 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/andybalholm/brotli"
 )
 
 //go:embed *.css *.js *.svg
@@ -45,6 +48,7 @@ type Asset struct {
 	ContentType string
 	Body        []byte
 	Gzip        []byte // the same, compressed
+	Brotli      []byte // the same, compressed further
 }
 
 var byName, byPath = load()
@@ -90,7 +94,8 @@ func newAsset(name string, files []string) Asset {
 		Path:        "/static/" + strings.TrimSuffix(name, extension) + "." + hash + extension,
 		ContentType: contentTypes[extension],
 		Body:        body,
-		Gzip:        compress(body),
+		Gzip:        compress(body, gzipWriter),
+		Brotli:      compress(body, brotliWriter),
 	}
 }
 
@@ -109,13 +114,22 @@ func lean(source []byte, extension string) []byte {
 	return source
 }
 
-func compress(body []byte) []byte {
+func compress(body []byte, to func(io.Writer) io.WriteCloser) []byte {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		panic("static: " + err.Error())
-	}
+	w := to(&b)
 	w.Write(body) // a bytes.Buffer never fails
 	w.Close()
 	return b.Bytes()
+}
+
+func gzipWriter(to io.Writer) io.WriteCloser {
+	w, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	if err != nil {
+		panic("static: " + err.Error())
+	}
+	return w
+}
+
+func brotliWriter(to io.Writer) io.WriteCloser {
+	return brotli.NewWriterLevel(to, brotli.BestCompression)
 }

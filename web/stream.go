@@ -138,6 +138,7 @@ func newStream(c echo.Context) *stream {
 		shown = c.QueryParam("v")
 	}
 	header := c.Response().Header()
+	lighten(header, "text/event-stream")
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
 	return &stream{response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}

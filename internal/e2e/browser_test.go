@@ -18,7 +18,7 @@ import (
 
 // patience is how long a page may take on a loaded machine. Nothing waits for it
 // when all is well.
-const patience = 60 * time.Second
+const patience = 20 * time.Second
 
 // browser is one Chromium for the whole package: starting it is the slow part.
 var browser struct {
@@ -60,6 +60,7 @@ type tab struct {
 	screen  screen
 	mu      sync.Mutex
 	console []string
+	traffic *traffic // once it is counted
 }
 
 func open(t *testing.T, s screen) *tab {

@@ -127,11 +127,17 @@ func lowerAddress(code string) string {
 	return before + "?" + after
 }
 
-// noSidewaysScroll fails when the page is wider than the window.
+// noSidewaysScroll fails when the page is wider than the window, and names what is.
 func (b *tab) noSidewaysScroll() {
 	b.t.Helper()
-	if wide := get(b, chromedp.Evaluate[int](`document.documentElement.scrollWidth-document.documentElement.clientWidth`)); wide > 0 {
-		b.t.Errorf("the page is %d px wider than the window", wide)
+	const wide = `(() => {
+		const page = document.scrollingElement;
+		if (page.scrollWidth <= page.clientWidth) return "";
+		const out = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > page.clientWidth + .5);
+		return page.scrollWidth - page.clientWidth + " px: " + out.map(e => e.outerHTML.slice(0, 80)).join(" | ");
+	})()`
+	if out := get(b, chromedp.Evaluate[string](wide)); out != "" {
+		b.t.Errorf("the page is wider than the window, by %s", out)
 	}
 }
 
