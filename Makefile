@@ -60,9 +60,10 @@ bench: ## Measure, each figure beside a baseline of the same run
 	$(GO) run ./internal/bench
 	$(GO) test -run '^$$' -bench . ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum
 
+nightly: export NIGHTLY = on
 nightly: test ## Run the slow tests too
 	$(GO) test ./internal/storage
-	E2E_NIGHTLY=on $(GO) test -count=1 -v -run Chaos ./internal/e2e
+	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse' ./internal/e2e
 	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken client:FuzzClient_shows_only_what_is_fit keys:FuzzParseDescriptor; do \
 		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s ./internal/$${target%:*} || exit 1; done
 

@@ -6,7 +6,7 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, told = {}, leaving, chosen;
+var stream, poll, tries = 0, deadline = 0, told = {}, leaving, stays, chosen;
 var same = {createHTML: function (html) { return html; }};
 var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
 
@@ -49,10 +49,10 @@ function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
   if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
-  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
+  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, going = leaving;
   all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
   all("#refund-address", function (old) { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
-  clearInterval(leaving);
+  leaving = clearInterval(leaving);
   live.replaceWith(next);
   live = next;
   choose();
@@ -62,14 +62,14 @@ function swap(html, always) {
   local();
   d.dispatchEvent(new Event("swap")); // for wallet.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
-  if (live.dataset.k !== kind) { tell(live.dataset.say); leave(); }
+  if (live.dataset.k !== kind) { tell(live.dataset.say); leave(); } else if (going) leave();
   if (live.dataset.final) stop(); else listen();
 }
 
 // Back to the shop after ten seconds that are seen, and can be stopped.
 function leave() {
   var note = d.getElementById("auto"), to = d.getElementById("return"), s = 10;
-  if (!note || !to || parent !== window) return; // in a frame the page around it decides
+  if (!note || !to || stays || parent !== window) return; // in a frame the page around it decides
   note.hidden = false;
   leaving = setInterval(function () {
     if (d.hidden) return;
@@ -109,7 +109,7 @@ d.addEventListener("visibilitychange", wake);
 addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
 
 d.addEventListener("click", function (e) {
-  if (e.target.closest("#stay")) { clearInterval(leaving); d.getElementById("auto").hidden = true; return; }
+  if (e.target.closest("#stay")) { stays = 1; leaving = clearInterval(leaving); d.getElementById("auto").hidden = true; return; }
   var button = e.target.closest("[data-copy]");
   if (!button) return;
   (navigator.clipboard ? navigator.clipboard.writeText(button.dataset.copy) : Promise.reject()).then(function () {

@@ -60,13 +60,21 @@ func (b *tab) order(url, amount string) (page string) {
 	return get(b, chromedp.Location())
 }
 
-// lookAgain is how the shopper sees news without scripts: by the page's link.
-// With scripts the page brings news itself, so there is nothing to do.
+// lookAgain is how the shopper sees news without scripts: by the page's link, or
+// where nothing more is expected by a visit. With scripts the page brings news
+// itself, so there is nothing to do.
 func (b *tab) lookAgain(s screen, page string) func() {
 	if !s.noJS {
 		return nil
 	}
-	return func() { b.visit(page) }
+	const link = `.act a.btn.only-nojs`
+	return func() {
+		if get(b, chromedp.Evaluate[bool](fmt.Sprintf(`!!document.querySelector(%q)`, link))) {
+			b.send(link)
+			return
+		}
+		b.visit(page)
+	}
 }
 
 // codes reads every method's QR code from the screen: it is the method's link,

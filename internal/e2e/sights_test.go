@@ -57,7 +57,10 @@ var sights = []sight{
 	{"partial_held_again", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#hold"), press("#hold", "#st")), 0},
 	{"paid", ofPayment, paying(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
 	{"paid_in_parts", ofPayment, paying(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
-	{"paid_going_back", ofChanged, goingBack, 0},
+	{"seen_while_open", weighed, pushed("Payment seen", api.SimulateExact), 0},
+	{"partial_while_open", weighed, pushed("Part of it arrived", api.SimulateUnder), 0},
+	{"overpaid_while_open", weighed, pushed("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
+	{"paid_going_back", weighed, goingBack, 0},
 	{"overpaid", ofPayment, paying(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"refund_refused", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
 	{"refund_saved", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
@@ -83,9 +86,9 @@ var (
 	ofForm    = budget{kilobytes: 10, requests: 3}
 	ofLink    = budget{kilobytes: 10, requests: 4} // the fourth is for pages that frame it
 	ofPayment = budget{kilobytes: 15, each: 1.5, requests: 6}
-	ofChanged = budget{kilobytes: 20, requests: 6} // with what the stream brought
 	ofBuilder = budget{kilobytes: 10, requests: 5}
 	ofDocs    = budget{kilobytes: 40, requests: 3}
+	weighed   = budget{} // on the way already, before the stream brought more
 )
 
 // town is what all sights are in: a demo shop with links, whose payments may be
@@ -230,10 +233,24 @@ func paidTooLittle(b *tab, w *town) {
 	b.do(chromedp.WaitVisible(chromedp.CSS(".err")))
 }
 
+// pushed is a page that its stream brings to a state while it is open.
+func pushed(heading string, actions ...string) func(*tab, *town) {
+	return inTurn(paying(forOrder), func(b *tab, w *town) {
+		b.t.Helper()
+		b.awaits("#clock", ":", nil)
+		b.loaded()
+		ofPayment.holds(b)
+		w.shop().simulate(idOf(w.page), actions...)
+		b.awaits("#st", heading, nil)
+	})
+}
+
 // goingBack is a paid page on its way back to the shop, with its seconds held.
 func goingBack(b *tab, w *town) {
 	b.t.Helper()
 	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, w)
+	b.loaded()
+	ofPayment.holds(b)
 	get(b, chromedp.Evaluate[any](`void (window.setInterval = () => 0)`))
 	w.shop().simulate(idOf(w.page), api.SimulateConfirm)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#auto")))
