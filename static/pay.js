@@ -106,6 +106,7 @@ function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll);
 // Coming back from the wallet app: the tab slept, so look now.
 function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
 d.addEventListener("visibilitychange", wake);
+addEventListener("online", wake);
 addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
 
 d.addEventListener("click", function (e) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -102,6 +103,24 @@ func TestTabThatSleeps(t *testing.T) {
 		b.awaits("#say", "Five minutes left at this price.", nil)
 		b.quiet()
 	})
+	t.Run("paid_while_offline", func(t *testing.T) {
+		s := newThanks(t)
+		b, w := begin(t, s)
+		b.block("*://*:*/invoice/*/live*") // it would go on: offline is what cannot be asked anew
+		w.opens(b)
+		b.offline(true)
+		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
+		w.shop().status(idOf(w.page), api.StatusPaid, patience)
+		if got := get(b, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
+			t.Fatalf("the tab is %s", got)
+		}
+		if got := b.text("#st"); got != "Waiting for your payment" {
+			t.Errorf("a page that is offline says %q", got)
+		}
+		b.offline(false)
+		b.awaits("#st", "Paid. Thank you.", nil)
+		s.once(b)
+	})
 	t.Run("paid_without_a_stream", func(t *testing.T) {
 		s := newThanks(t)
 		b, w := begin(t, s)
@@ -157,6 +176,19 @@ func (w *errand) clock(b *tab) int {
 		return 1 << 20
 	}
 	return 60*m + s
+}
+
+// offline takes the tab off the network, or puts it back.
+func (b *tab) offline(is bool) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+	b.check(err)
+	_, err = chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}},
+	})
+	b.check(err)
+	_, err = chromedp.Call(b.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: is, DownloadThroughput: -1, UploadThroughput: -1})
+	b.check(err)
 }
 
 // before runs a script in every page that the tab opens, before the page's own.

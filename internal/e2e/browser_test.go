@@ -18,7 +18,7 @@ import (
 
 // patience is how long a page may take on a loaded machine. Nothing waits for it
 // when all is well.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // browser is one Chromium for the whole package: starting it is the slow part.
 var browser struct {

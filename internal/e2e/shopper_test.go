@@ -67,10 +67,10 @@ func (b *tab) lookAgain(s screen, page string) func() {
 	if !s.noJS {
 		return nil
 	}
-	const link = `.act a.btn.only-nojs`
+	const shown = `([...document.querySelectorAll("a.btn.only-nojs")].find(a => a.checkVisibility()) || {getAttribute: () => ""}).getAttribute("href")`
 	return func() {
-		if get(b, chromedp.Evaluate[bool](fmt.Sprintf(`!!document.querySelector(%q)`, link))) {
-			b.send(link)
+		if to := get(b, chromedp.Evaluate[string](shown)); to != "" {
+			b.send(fmt.Sprintf("a.btn.only-nojs[href=%q]", to))
 			return
 		}
 		b.visit(page)
