@@ -38,14 +38,17 @@ type Payment struct {
 	Methods []Method
 	Turn    string // of paying by a browser wallet: changes when money is to be sent anew
 	Facts   []Fact
-	Return  Link // back to the shop
-	Leave   bool // goes there by itself
-	Again   Link // a new try
-	Hold    Hold // a new price for the same
-	Check   Link // without a script: look again
-	Auto    Link // without a script: look again by itself
+	Footing string // what a receipt is not
+	PDF     Link   // the receipt as a document
+	Return  Link   // back to the shop
+	Leave   bool   // goes there by itself
+	Again   Link   // a new try
+	Hold    Hold   // a new price for the same
+	Check   Link   // without a script: look again
+	Auto    Link   // without a script: look again by itself
 	Help    []string
 
+	Proof    Proof
 	Refusal  string // why what was asked for was not done
 	Refund   Refund
 	Summary  Summary
@@ -58,6 +61,12 @@ type Due struct {
 	Amount string // "€56.50"
 	Line   string // below it, when it is the same for every method
 	Long   bool   // coins: more digits than a price has
+}
+
+// Proof is the signed statement of the addresses; none without an address.
+type Proof struct {
+	URL string
+	Key string // that it is signed by
 }
 
 // Hold is the form that asks for a new price; none without an action.

@@ -63,6 +63,9 @@ func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool
 		p.Auto = views.Link{Text: "Reload this page by itself every 20 seconds", URL: self + "?auto=1&m="}
 	}
 	p.Leave = p.Leave && !h.config.StayOnPage
+	if len(p.Methods) > 0 {
+		p.Proof = proofOf(r, self)
+	}
 	return p
 }
 

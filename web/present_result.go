@@ -16,7 +16,9 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.Due.Label, p.Due.Line = "Paid", received(r, counted)
 	p.Heading, p.Seal = "Paid. Thank you.", true
 	p.Lead = s.shop + " has your payment. This page is your receipt: keep its address, or print it."
-	p.Facts = receipt(r)
+	p.Facts = receiptFacts(r)
+	p.Footing = "This is the receipt of a payment, not a VAT invoice."
+	p.PDF = views.Link{Text: "Receipt as PDF", URL: s.self + "/receipt.pdf"}
 	p.Return = returnLink(r.URLSuccess, r.ForeignID, "Return to "+s.shop)
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
 	if p.Return.URL == "" && s.page.Home != "" {
@@ -28,9 +30,9 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
-// receipt is what a paid page says of the payment, or of each if there were
+// receiptFacts is what a paid page says of the payment, or of each if there were
 // several.
-func receipt(r api.Resource) []views.Fact {
+func receiptFacts(r api.Resource) []views.Fact {
 	confirmed := views.NewMoment(r.PaidAt)
 	facts := []views.Fact{
 		{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true},

@@ -134,6 +134,8 @@ func (h *Handler) routes() {
 	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)
+	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
+	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
 	decisions := h.limited()
 	pages.POST("/invoice/:id/quote", h.holdAgain, decisions...)
 	pages.POST("/invoice/:id/refund", h.refund, decisions...)

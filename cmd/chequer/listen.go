@@ -176,7 +176,7 @@ func (l *listener) bring(ctx context.Context, body []byte) {
 	}
 	f.DurationMS = time.Since(begin).Milliseconds()
 	if l.json {
-		_ = json.NewEncoder(l.out).Encode(f)
+		_ = writeJSON(l.out, f, "")
 		return
 	}
 	answer := l.ink.well(result(f.Status, f.Fault))

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -199,7 +198,7 @@ func (t *tail) print(lines []logLine) error {
 	for _, line := range lines {
 		var err error
 		if t.json {
-			err = json.NewEncoder(t.out).Encode(line.json)
+			err = writeJSON(t.out, line.json, "")
 		} else {
 			_, err = fmt.Fprintln(t.out, line.text)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +40,7 @@ func root(environ []string) *cobra.Command {
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
-	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.link(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(),
+	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.link(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.config(), s.doctor(), s.backup(), s.restore(), s.version())
 	return c
 }
@@ -96,9 +98,28 @@ func (s *shell) print(c *cobra.Command, value any, text func(io.Writer)) error {
 		text(c.OutOrStdout())
 		return nil
 	}
-	e := json.NewEncoder(c.OutOrStdout())
-	e.SetIndent("", "  ")
-	return e.Encode(value)
+	return writeJSON(c.OutOrStdout(), value, "  ")
+}
+
+// writeJSON writes a value and a line feed. What would steer a terminal is
+// escaped, also where JSON need not (RFC 8259, section 7).
+func writeJSON(w io.Writer, value any, indent string) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", indent)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	var safe strings.Builder
+	for _, r := range text.String() {
+		if r != '\n' && steers(r) {
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		} else {
+			safe.WriteRune(r)
+		}
+	}
+	_, err := io.WriteString(w, safe.String())
+	return err
 }
 
 // table writes rows in columns, below a heading whose cells are apart by tabs; ""
@@ -124,12 +145,16 @@ func table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
 // printable is a stranger's text without what would steer a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if steers(r) {
 			return -1
 		}
 		return r
 	}, text)
 }
+
+// steers tells whether a terminal does something at a character: moves, changes
+// colours, or writes the rest of the line the other way round (UAX 9, section 2).
+func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // logger writes to standard error, so that results stand alone.
 func logger() *slog.Logger {

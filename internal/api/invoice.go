@@ -11,6 +11,7 @@ const (
 	PathInvoices      = "/api/v2/invoices"
 	PathTestInvoices  = "/api/v2/test/invoices"
 	PathEvents        = "/api/v2/events"
+	PathProofKey      = "/.well-known/chequer-proof-key"
 	PathEndpoints     = "/api/v2/endpoints"
 	PathLinks         = "/api/v2/links"
 )

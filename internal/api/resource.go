@@ -44,6 +44,9 @@ type Resource struct {
 	WatchedUntil string `json:"watched_until"`
 	// MayRequote tells whether the shopper may have a new price held now.
 	MayRequote bool `json:"may_requote"`
+	// Proof is the signed statement of the newest quote and its addresses; empty in
+	// lists, and once the invoice is declined.
+	Proof string `json:"proof"`
 }
 
 // InvoiceList is a page of invoices, newest first.

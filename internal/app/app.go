@@ -85,6 +85,9 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := core.ensureTestWallets(ctx, shop); err != nil {
 		return err
 	}
+	if err := core.Proofs.Ensure(ctx); err != nil {
+		return err
+	}
 	if o.Demo {
 		if err := core.mustBeDemo(ctx, shop); err != nil {
 			return err
@@ -122,7 +125,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	invoices := core.service(c, watched, sim, rates, o.Log)
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Feed: core.Storage,
-		Nonces: core.Storage, Simnet: sim,
+		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
 		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})

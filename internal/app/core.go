@@ -13,6 +13,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/proof"
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
@@ -25,6 +26,7 @@ type Core struct {
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
 
@@ -62,7 +64,8 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Now: clock,
+		Proofs: proof.NewKeyring(store, clock),
+		Now:    clock,
 	}, nil
 }
 

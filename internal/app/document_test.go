@@ -47,7 +47,7 @@ func TestDocument_pages(t *testing.T) {
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		there := response.StatusCode == http.StatusOK
-		if err != nil || there == strings.Contains(path, "{slug}") {
+		if err != nil || there == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // none is paid
 			t.Errorf("%s answered %d, %v", path, response.StatusCode, err)
 		}
 		options := &openapi3filter.Options{IncludeResponseStatus: true}

@@ -32,6 +32,7 @@ const (
 	maxSentence = 512
 	maxAddress  = 200
 	maxURI      = 2048
+	maxProof    = 16 << 10
 	maxMetadata = 8 << 10 // bytes, names and values together
 	maxMessage  = 300
 	maxETag     = 100
@@ -126,6 +127,7 @@ func checkResource(r *api.Resource, id string) error {
 	c.url("url_failure", r.URLFailure)
 	c.word("refund_currency", r.RefundCurrency, maxWord)
 	c.word("refund_address", r.RefundAddress, maxAddress)
+	c.lines("proof", r.Proof, maxProof)
 	r.Metadata = c.metadata(r.Metadata)
 
 	r.PaymentMethods = first(r.PaymentMethods, maxMethods)
@@ -245,6 +247,11 @@ func (c *check) number(field string, n json.Number) {
 // word is what a machine reads, or nothing.
 func (c *check) word(field, word string, most int) {
 	c.that(field, !isLonger(word, most) && utf8.ValidString(word) && !strings.ContainsFunc(word, isControl))
+}
+
+// lines are what a machine reads of a text in ASCII, or nothing.
+func (c *check) lines(field, text string, most int) {
+	c.that(field, len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }))
 }
 
 // url is the address of a page, or nothing. Browsers read a backslash as a

@@ -19,6 +19,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/proof"
 	"chequer/internal/rates"
 	"chequer/internal/server"
 	"chequer/internal/signature"
@@ -53,7 +54,7 @@ func openTimed(t *testing.T) *timed {
 	})
 	merchants := merchant.NewService(s.store, s.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
 	s.api = server.New(server.Config{
-		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net,
+		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net, Proofs: s.proofs(),
 		BaseURL: "http://shop.example", MaxAmount: "1000000", Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
 	})
 	m, err := merchants.First(t.Context(), "Shop")
@@ -69,6 +70,13 @@ func openTimed(t *testing.T) *timed {
 	s.watcher = s.watch("first")
 	s.look()
 	return s
+}
+
+// proofs is the keys that statements are signed with.
+func (s *timed) proofs() *proof.Keyring {
+	keys := proof.NewKeyring(s.store, s.clock.Now)
+	s.must(keys.Ensure(s.t.Context()))
+	return keys
 }
 
 // watch is another process's look at the network.

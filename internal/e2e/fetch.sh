@@ -13,6 +13,7 @@
 #   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
 #   axe-core    what is wrong with pages for people who cannot see or point well (internal/e2e)
 #   lighthouse  what a browser's maker finds wrong with pages; NIGHTLY=on only   (internal/e2e)
+#   pdftotext   receipts as another program reads them                           (internal/receipt, web)
 set -uo pipefail
 
 packages() { # by apt-get, as root
@@ -24,6 +25,7 @@ packages() { # by apt-get, as root
 	command -v python3 >/dev/null || missing+=(python3)
 	command -v node >/dev/null || missing+=(nodejs)
 	command -v openssl >/dev/null || missing+=(openssl)
+	command -v pdftotext >/dev/null || missing+=(poppler-utils)
 	[ ${#missing[@]} -eq 0 ] && return
 
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then

@@ -238,12 +238,12 @@ func TestReceipt(t *testing.T) {
 	b.picture(screen{name: "paper"}, "receipt")
 	r := merchant.invoice(id)
 	text := b.visible("body")
-	for _, want := range []string{"Demo shop", "Order 1042", "Two prints", "€56.50", "0.00065379 BTC", "1 BTC = €86,420.00", r.PaidTx, "UTC", "Test"} {
+	for _, want := range []string{"Demo shop", "Order 1042", "Two prints", "not a VAT invoice", "€56.50", "0.00065379 BTC", "1 BTC = €86,420.00", r.PaidTx, "UTC", "Test"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not on the receipt: %s", want, text)
 		}
 	}
-	for _, not := range []string{"Test tools", "Return to", "Check for", "cookies"} {
+	for _, not := range []string{"Test tools", "Return to", "Check for", "cookies", "Receipt as PDF"} {
 		if strings.Contains(text, not) {
 			t.Errorf("%q is on the receipt", not)
 		}

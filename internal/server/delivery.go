@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,19 +13,15 @@ import (
 
 // listDeliveries is GET endpoints/{id}/deliveries, newest first.
 func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) error {
-	before, err := count(c, "before", math.MaxInt64, math.MaxInt64)
+	var state merchant.DeliveryState
+	before, limit := int64(math.MaxInt64), feedPage
+	err := query(c.Request().URL.RawQuery, map[string]parameter{
+		"state": word(&state, merchant.DeliveryStates...), "before": within(&before, 0, math.MaxInt64), "limit": within(&limit, 0, mostEvents),
+	})
 	if err != nil {
 		return err
 	}
-	limit, err := count(c, "limit", feedPage, mostEvents)
-	if err != nil {
-		return err
-	}
-	state := merchant.DeliveryState(c.QueryParam("state"))
-	if state != "" && !slices.Contains(merchant.DeliveryStates, state) {
-		return invalid("state", "must be pending, delivered or failed")
-	}
-	list, err := s.endpoints.Deliveries(c.Request().Context(), e, state, before, int(limit))
+	list, err := s.endpoints.Deliveries(c.Request().Context(), e, state, before, limit)
 	if err != nil {
 		return err
 	}
@@ -34,7 +29,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	for _, d := range list {
 		page.Deliveries = append(page.Deliveries, delivery(d))
 	}
-	if limit > 0 && len(list) == int(limit) {
+	if limit > 0 && len(list) == limit {
 		page.Before = list[len(list)-1].Position
 	}
 	return writeJSON(c, http.StatusOK, page)

@@ -135,7 +135,8 @@ func TestEndpoint_lives_by_the_API(t *testing.T) {
 			`"created_at":"2026-11-27T12:00:32.782Z","next_try_at":"2026-11-27T12:00:32.782Z","status":0,"fault":""}],"before":0}`},
 		{"GET", one + "/deliveries?limit=1", "", 200, `"before":1}`},
 		{"GET", one + "/deliveries?state=failed", "", 200, `{"deliveries":[],"before":0}`},
-		{"GET", one + "/deliveries?state=lost", "", 400, "state must be pending, delivered or failed"},
+		{"GET", one + "/deliveries?state=lost", "", 400, "state must be one of pending, delivered, failed"},
+		{"GET", one + "/deliveries?status=failed", "", 400, `Parameter \"status\" is unknown`},
 		{"GET", one + "/deliveries?before=1", "", 200, `{"deliveries":[],"before":0}`},
 		{"GET", one + "/deliveries/evt_00000000000000000000000000000006", "", 200, `"fault":"","log":[]}`},
 		{"GET", one + "/deliveries/evt_nothing", "", 404, "There is no such event for this endpoint"},
@@ -285,6 +286,7 @@ func TestEvents_are_read_on_from_a_position(t *testing.T) {
 	}
 	for target, want := range map[string]string{
 		"/api/v2/events?after=x": "after must be a whole number from 0 to ", "/api/v2/events?after=-1": "after must be", "/api/v2/events?limit=501": "limit must be a whole number from 0 to 500",
+		"/api/v2/events?After=3": `Parameter \"After\" is unknown`, "/api/v2/events?after=3&after=1": "after is given twice", "/api/v2/events?after=": "after must be",
 	} {
 		if status, body := c.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: got %d %s", target, status, body)

@@ -37,19 +37,21 @@ const (
 
 // readEvents is GET events, and the waiting for the next one.
 func (s *server) readEvents(c echo.Context, k call) error {
-	after, err := s.after(c, k)
+	after, limit := int64(0), feedPage
+	err := query(c.Request().URL.RawQuery, map[string]parameter{"after": position(&after), "limit": within(&limit, 0, mostEvents)})
 	if err != nil {
 		return err
 	}
-	limit, err := count(c, "limit", feedPage, mostEvents)
-	if err != nil {
-		return err
+	if after == end {
+		if after, err = s.feed.FeedPosition(c.Request().Context(), k.key.MerchantID); err != nil {
+			return err
+		}
 	}
 	wait := preferredWait(c.Request().Header.Values("Prefer"))
 	if wait > 0 {
 		c.Response().Header().Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
 	}
-	events, err := s.eventsAfter(c.Request().Context(), k, after, int(limit), wait)
+	events, err := s.eventsAfter(c.Request().Context(), k, after, limit, wait)
 	if err != nil {
 		return err
 	}
@@ -64,12 +66,19 @@ func (s *server) readEvents(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, page)
 }
 
-// after is the position to read from: a number, or where the feed ends now.
-func (s *server) after(c echo.Context, k call) (int64, error) {
-	if c.QueryParam("after") == "now" {
-		return s.feed.FeedPosition(c.Request().Context(), k.key.MerchantID)
+// end stands for the position where the feed ends now.
+const end = -1
+
+// position takes a position to read from: a number, or "now" for the end.
+func position(into *int64) parameter {
+	number := within(into, 0, math.MaxInt64)
+	return func(value string) error {
+		if value == "now" {
+			*into = end
+			return nil
+		}
+		return number(value)
 	}
-	return count(c, "after", 0, math.MaxInt64)
 }
 
 // eventsAfter reads the feed, and waits for a time while there is nothing.
@@ -92,17 +101,4 @@ func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// count is a whole number in the query, at least 0 and at most some number.
-func count(c echo.Context, name string, absent, most int64) (int64, error) {
-	text := c.QueryParam(name)
-	if text == "" {
-		return absent, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 || n > most {
-		return 0, invalid(name, "must be a whole number from 0 to "+strconv.FormatInt(most, 10))
-	}
-	return n, nil
 }

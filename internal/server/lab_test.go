@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,7 @@ import (
 	"chequer/internal/invoice/invoicetest"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/proof"
 	"chequer/internal/rates"
 	"chequer/internal/server"
 	"chequer/internal/signature"
@@ -69,7 +72,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	})
 	l.simnet.watch(l)
 	l.config = server.Config{
-		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet,
+		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", MaxAmount: "1000000", Now: now, Log: log,
 	}
 	l.begin()
@@ -302,4 +305,16 @@ func read(t testing.TB, r *http.Response) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// proofKeys is one signing key, that of RFC 8032, 7.1, TEST 1.
+type proofKeys struct{ proof.Storage }
+
+func (proofKeys) ProofKeys(context.Context) ([]proof.Key, error) {
+	seed, err := hex.DecodeString("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+	if err != nil {
+		return nil, err
+	}
+	private := ed25519.NewKeyFromSeed(seed)
+	return []proof.Key{{Number: 1, Public: proof.NewPublicKey(private.Public().(ed25519.PublicKey)), Private: private, CreatedAt: noon}}, nil
 }

@@ -99,13 +99,13 @@ func plainText(into *string, most int) parameter {
 }
 
 // within takes a whole number.
-func within(into *int, least, most int) parameter {
+func within[T int | int64](into *T, least, most T) parameter {
 	return func(value string) error {
-		n, err := strconv.Atoi(value)
-		if err != nil || n < least || n > most {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < int64(least) || n > int64(most) {
 			return fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
-		*into = n
+		*into = T(n)
 		return nil
 	}
 }

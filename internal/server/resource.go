@@ -64,6 +64,10 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 			}
 		}
 	}
+	var err error
+	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
+		return err
+	}
 	s.tag(c, inv, inv.Version)
 	c.Response().Header().Set("ETag", tagOf(inv, behind))
 	return writeJSON(c, http.StatusOK, r)

@@ -63,6 +63,7 @@ type Config struct {
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
+	Proofs    Proofs
 	// BaseURL is the public address, which may hold a path; links start with it.
 	BaseURL string
 	// BasePath is what the paths of requests start with.
@@ -92,6 +93,7 @@ type server struct {
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
+	proofs    Proofs
 	baseURL   string
 	fiats     []money.Currency
 	maximum   string
@@ -109,7 +111,7 @@ type server struct {
 // does: a redirect turns a POST into a GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
@@ -146,6 +148,7 @@ func (s *server) routes(g *echo.Group) {
 	g.POST(api.PathInvoices+"/:id/accept", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.accept))
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
 	g.Match(reading, api.PathEvents, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.readEvents))
+	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
 	s.endpointRoutes(g, reading)
 	s.linkRoutes(g, reading)
 }
@@ -212,7 +215,7 @@ func common(next echo.HandlerFunc) echo.HandlerFunc {
 // other is the pages'.
 func Owns(path, basePath string) bool {
 	path, below := strings.CutPrefix(slashes.ReplaceAllString(path, "/"), basePath)
-	return below && (isBelow(path, "/api") || isBelow(path, "/v2"))
+	return below && (isBelow(path, "/api") || isBelow(path, "/v2") || path == api.PathProofKey)
 }
 
 func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }

@@ -370,6 +370,26 @@ func TestForgetEvents(t *testing.T) {
 	})
 }
 
+func TestForgetEvents_forgets_test_deliveries_without_any_event(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		e := newEndpoint("e")
+		addEndpoints(t, s, e)
+		for i := range 3 {
+			if err := s.AddTestDelivery(t.Context(), e, fmt.Sprint("evt_", i), []byte("{}"), noon.Add(time.Duration(i)*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		claims, _ := claim(t, s, "e", noon.Add(time.Hour), 1)
+		save(t, s, claims[0], noon, 200, done)
+		if n, err := s.ForgetEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
+			t.Errorf("got %d, error %v, want 2", n, err)
+		}
+		if left := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, left) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
+			t.Errorf("got deliveries %q, want evt_2 and no tries", left)
+		}
+	})
+}
+
 func TestEvents_are_those_of_a_mode(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("live", "shop"))

@@ -120,14 +120,21 @@ func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int)
 }
 
 // oldEvents tells how many of a merchant's oldest events, at most limit, are from
-// before a time, and the position of the last of them.
+// before a time, and the position of the last of them. Those that tried an endpoint
+// are in no feed.
 func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.Time, limit int) (last int64, n int, err error) {
 	type place struct{ position, createdAt int64 }
 	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]place, error) {
 		return list(ctx, q, func(row scanner) (p place, err error) {
 			err = row.Scan(&p.position, &p.createdAt)
 			return p, err
-		}, "SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2", merchantID, limit)
+		}, `
+			SELECT position, created_at FROM (SELECT position, created_at FROM events WHERE merchant_id = $1 ORDER BY position LIMIT $2) e
+			UNION ALL
+			SELECT position, created_at FROM (
+				SELECT position, created_at FROM deliveries
+				WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND body IS NOT NULL ORDER BY position LIMIT $2) d
+			ORDER BY position LIMIT $2`, merchantID, limit)
 	})
 	if err != nil {
 		return 0, 0, err

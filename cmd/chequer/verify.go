@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/proof"
+)
+
+// maxKeys is how much of a file of keys is read.
+const maxKeys = 64 << 10
+
+// verification is what a statement was found to say.
+type verification struct {
+	Good    bool     `json:"good"`
+	Server  string   `json:"server"`
+	Invoice string   `json:"invoice"`
+	Mode    string   `json:"mode"`
+	Quote   int      `json:"quote"`
+	From    string   `json:"from"`
+	Until   string   `json:"until"`
+	Amount  string   `json:"amount"`
+	Pay     []string `json:"pay"`
+	Key     string   `json:"key"`
+	// Found are the ways of paying that the address or payment link is.
+	Found []string `json:"found"`
+}
+
+// verify needs no settings, no database and no network.
+func (s *shell) verify() *cobra.Command {
+	var keys []string
+	var shown, invoice, at string
+	c := &cobra.Command{
+		Use:   "verify FILE|-",
+		Short: "Check the signed statement of an invoice's addresses",
+		Long: `Check the signed statement of an invoice's addresses, as /invoice/ID/proof.txt has it, against a key that you
+have from elsewhere. With --address it is checked, too, that the address which a wallet, a phone or a page shows, or
+the payment link that a QR code holds, is one that the statement names. No server is asked.`,
+		Example: `  chequer verify proof.txt --key ed25519:11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo
+  chequer verify proof.txt --key shop.keys --address "bitcoin:bc1q…?amount=0.00065379"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			trusted, err := readKeys(keys)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			if at != "" {
+				if now, err = time.Parse(time.RFC3339, at); err != nil {
+					return fmt.Errorf("--at %q is no time such as 2026-11-27T12:00:00Z", at)
+				}
+			}
+			text, err := readInput(c.InOrStdin(), args[0], proof.MaxSize)
+			if err != nil {
+				return err
+			}
+			found, err := verifyText(text, trusted, shown, invoice, now)
+			if err != nil {
+				return err
+			}
+			return s.print(c, found, found.tell)
+		},
+	}
+	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file with such keys; may be repeated")
+	c.Flags().StringVar(&shown, "address", "", "an address or payment link that must be one of the statement")
+	c.Flags().StringVar(&invoice, "invoice", "", "the invoice that it must be about: its identifier, or the address of its page")
+	c.Flags().StringVar(&at, "at", "", "judge as of this time (default now)")
+	return c
+}
+
+// readKeys reads the keys that are trusted: each is one, or a file of them.
+func readKeys(keys []string) ([]proof.Trusted, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("give the key that you trust with --key: anybody can sign a statement with a key of their own")
+	}
+	var trusted []proof.Trusted
+	for _, k := range keys {
+		if one, err := proof.ParsePublicKey(k); err == nil {
+			trusted = append(trusted, proof.Trusted{Public: one})
+			continue
+		}
+		text, err := readInput(nil, k, maxKeys)
+		if err != nil {
+			return nil, fmt.Errorf("--key %s is %w, nor a file: %w", k, proof.ErrKey, err)
+		}
+		of, err := proof.ParseKeys(text)
+		if err != nil {
+			return nil, fmt.Errorf("--key %s: %w", k, err)
+		}
+		trusted = append(trusted, of...)
+	}
+	return trusted, nil
+}
+
+// readInput reads a file, or what comes in where its name is -, up to one byte more
+// than is wanted: what is longer shows by it.
+func readInput(in io.Reader, name string, most int64) (string, error) {
+	if name != "-" || in == nil {
+		f, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return string(text), nil
+}
+
+// verifyText checks a statement, that it holds now, and what was shown and which
+// invoice is meant, if that is told.
+func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
+	signed, err := proof.Parse(text)
+	if err != nil {
+		return v, fmt.Errorf("do not believe it: %w", err)
+	}
+	said, err := signed.Verify(trusted)
+	if errors.Is(err, proof.ErrStranger) {
+		return v, fmt.Errorf("do not believe it: %w: %s", err, signed.Key())
+	}
+	if err != nil {
+		return v, fmt.Errorf("do not believe it: %w", err)
+	}
+	if err := said.Holds(now); err != nil {
+		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, stamp(said.Until))
+	}
+	page, _, _ := strings.Cut(invoice, "?")
+	if invoice != "" && invoice != said.Invoice && page != said.Server+"/invoice/"+said.Invoice {
+		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s %s", said.Server, said.Invoice, said.Amount, said.Currency)
+	}
+	v = verification{
+		Good: true, Server: said.Server, Invoice: said.Invoice, Mode: said.Mode, Quote: said.Quote, From: stamp(said.From), Until: stamp(said.Until),
+		Amount: said.Amount + " " + said.Currency, Pay: ways(said.Methods), Key: string(signed.Key()), Found: []string{},
+	}
+	if shown == "" {
+		return v, nil
+	}
+	what, err := proof.ParseShown(shown)
+	if err != nil {
+		return v, fmt.Errorf("do not pay: --address: %w", err)
+	}
+	found, err := said.Find(what)
+	if err != nil {
+		return v, fmt.Errorf("do not pay: the statement is genuine, but --address is something else: %w", err)
+	}
+	v.Found = ways(found)
+	return v, nil
+}
+
+func ways(methods []proof.Method) []string {
+	texts := make([]string, len(methods))
+	for i, m := range methods {
+		texts[i] = m.String()
+	}
+	return texts
+}
+
+// tell says it in words.
+func (v verification) tell(w io.Writer) {
+	fmt.Fprintf(w, "Good: signed by the key that you trust.\n\nserver   %s\ninvoice  %s\namount   %s\nuntil    %s\n", v.Server, v.Invoice, v.Amount, v.Until)
+	for _, way := range v.Pay {
+		fmt.Fprintln(w, "pay     ", way)
+	}
+	if v.Mode == "test" {
+		fmt.Fprintln(w, "\nThis is a test invoice: no real money is to be sent.")
+	}
+	if len(v.Found) > 0 {
+		fmt.Fprintf(w, "\nThe address that you were shown is in it:\n  %s\n", strings.Join(v.Found, "\n  "))
+	}
+}

@@ -1,0 +1,168 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// TestProofOfAddress is a shopper who has the shop's key from elsewhere: every code
+// and address that the browser shows is in the signed statement, and one that was
+// swapped on the way is not. After that it is the receipt.
+func TestProofOfAddress(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	folder := t.TempDir()
+	keys := filepath.Join(folder, "shop.keys")
+	save(t, p.url+api.PathProofKey, keys)
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			b := open(t, s)
+			page := b.order(p.url, "56,50")
+			statement := filepath.Join(folder, s.name+".txt")
+			b.click("#proof summary")
+			b.pictureOf("#proof", s, "proof")
+			b.noSidewaysScroll()
+			save(t, b.attribute("#proof a", "href"), statement, p.url)
+			if key := b.text("#proof code"); !strings.Contains(string(contents(t, keys)), key+" since ") {
+				t.Errorf("the page names the key %s", key)
+			}
+			ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
+			if len(ids) < 6 {
+				t.Fatalf("%d payment methods on the page", len(ids))
+			}
+			for i, a := range ids {
+				address := b.attribute(fmt.Sprintf("#%s-address", a["id"]), "data-copy")
+				if out, err := verify(t, statement, keys, address); err != nil || !strings.Contains(out, "The address that you were shown is in it") {
+					t.Errorf("%s: %v\n%s", address, err, out)
+				}
+				swapped := address[:len(address)-1] + map[bool]string{true: "q", false: "p"}[strings.HasSuffix(address, "p")]
+				if out, err := verify(t, statement, keys, swapped); err == nil || !strings.Contains(out, "do not pay") {
+					t.Errorf("%s, which is swapped: %v\n%s", swapped, err, out)
+				}
+				if i > 1 {
+					continue // codes of two are read
+				}
+				b.click(fmt.Sprintf(`label[for=%q]`, a["id"]))
+				code := b.decode(fmt.Sprintf(`section:has(#%s-address) .qr svg`, a["id"]))
+				if out, err := verify(t, statement, keys, code); err != nil {
+					t.Errorf("code %s: %v\n%s", code, err, out)
+				}
+				if out, err := verify(t, statement, keys, strings.Replace(code, "amount=0", "amount=9", 1)); err == nil {
+					t.Errorf("another amount is taken:\n%s", out)
+				}
+			}
+
+			id := idOf(page)
+			merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
+			b.awaits("#st", "Paid. Thank you.", b.lookAgain(s, page))
+			b.pictureOf("#pdf", s, "paid_pdf")
+			b.noSidewaysScroll()
+			receipt := filepath.Join(folder, s.name+".pdf")
+			save(t, b.attribute("#pdf", "href"), receipt, p.url)
+			if !bytes.HasPrefix(contents(t, receipt), []byte("%PDF-")) {
+				t.Errorf("the receipt is %.40q", contents(t, receipt))
+			}
+			if shots := os.Getenv("E2E_SHOTS"); shots != "" {
+				b.check(os.WriteFile(filepath.Join(shots, s.name+".receipt.pdf"), contents(t, receipt), 0o644))
+			}
+			b.quiet()
+		})
+	}
+}
+
+// verify runs the command without any setting.
+func verify(t *testing.T, statement, keys, shown string) (out string, err error) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), binary(t), "verify", statement, "--key", keys, "--address", shown)
+	c.Env = []string{}
+	said, err := c.CombinedOutput()
+	return string(said), err
+}
+
+// save keeps what an address answers in a file; a path is one below the server.
+func save(t *testing.T, address, file string, server ...string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Join(server, "")+address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s answered %d: %v", address, response.StatusCode, err)
+	}
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func contents(t *testing.T, file string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// TestReadmeChecksProofs has what the README shows, which is another program, judge
+// a statement, true and changed.
+func TestReadmeChecksProofs(t *testing.T) {
+	t.Parallel()
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("not installed: openssl")
+	}
+	_, after, _ := strings.Cut(string(contents(t, "../../README.md")), "## Proof of address")
+	_, after, _ = strings.Cut(after, "```\nKEY=…")
+	_, script, _ := strings.Cut(after, "\n")
+	script, _, found := strings.Cut(script, "```")
+	if !found {
+		t.Fatal("the README shows no check")
+	}
+	p := start(t, settings(t), app.Options{Demo: true})
+	id, err := newShop(t, p.url, p.key).client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	statement := filepath.Join(folder, "proof.txt")
+	save(t, p.url+"/invoice/"+id+"/proof.txt", statement)
+	text := string(contents(t, statement))
+	_, key, _ := strings.Cut(text, "\nkey: ed25519:")
+	key, _, _ = strings.Cut(key, "\n")
+	judge := func(text string) error {
+		if err := os.WriteFile(statement, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), "sh", "-ec", script)
+		c.Dir, c.Env = folder, []string{"KEY=" + key, "PATH=" + os.Getenv("PATH")}
+		out, err := c.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	if err := judge(text); err != nil {
+		t.Errorf("%s refuses what is genuine: %v\n%s", openssl, err, text)
+	}
+	if err := judge(strings.Replace(text, "BTC on", "LTC on", 1)); err == nil {
+		t.Errorf("%s accepts what was changed", openssl)
+	}
+}

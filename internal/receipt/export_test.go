@@ -1,0 +1,16 @@
+package receipt
+
+import "unicode"
+
+// Covered lists the characters that a document shows as they are.
+func Covered() []rune {
+	var all []rune
+	for _, r := range covered.R16 {
+		for c := r.Lo; c <= r.Hi; c++ {
+			if !unicode.IsSpace(rune(c)) && rune(c) != replacement && c != '\u00ad' {
+				all = append(all, rune(c))
+			}
+		}
+	}
+	return all
+}

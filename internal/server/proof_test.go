@@ -1,0 +1,130 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/proof"
+)
+
+// verified is what an invoice's proof says, by the key that the server tells.
+func (l *lab) verified(t *testing.T, r api.Resource) proof.Statement {
+	t.Helper()
+	answer := l.send(message{method: "GET", target: "/.well-known/chequer-proof-key"})
+	list := read(t, answer)
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Fatalf("the key: %d %s", answer.StatusCode, list)
+	}
+	trusted, err := proof.ParseKeys(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := proof.Parse(r.Proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := signed.Verify(trusted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+func TestProof_says_what_the_newest_price_asks_for(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	first := l.resource(t, id)
+	said := l.verified(t, first)
+	if diff := cmp.Diff(stated(t, first), said); diff != "" {
+		t.Errorf("(-resource +proof):\n%s", diff)
+	}
+	now = now.Add(time.Minute)
+	second := l.resource(t, id)
+	if second.Proof != first.Proof {
+		t.Error("the same price was signed otherwise")
+	}
+	if answer := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "page", own: true, body: `{}`}); answer.StatusCode != http.StatusOK {
+		t.Fatalf("requote: %d %s", answer.StatusCode, read(t, answer))
+	}
+	newest := l.resource(t, id)
+	said = l.verified(t, newest)
+	if diff := cmp.Diff(stated(t, newest), said); diff != "" || said.Quote != 2 || !said.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
+		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", said.Quote, said.Until, diff)
+	}
+	if err := said.Holds(said.Until.Add(time.Second)); !errors.Is(err, proof.ErrEnded) {
+		t.Errorf("later: %v", err)
+	}
+}
+
+// After a part has come it is the rest that the page asks for; once all has come it
+// is the whole price again, since nothing is asked for any more.
+func TestProof_says_the_rest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	whole := l.verified(t, l.resource(t, id))
+	part := l.act(t, id, `{"action":"under"}`)
+	said := l.verified(t, l.resource(t, id))
+	if diff := cmp.Diff(stated(t, part), said); diff != "" || said.Amount == whole.Amount || said.Methods[0].Amount == whole.Methods[0].Amount {
+		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", said.Amount, said.Methods[0], diff)
+	}
+	l.act(t, id, `{"action":"exact"}`)
+	l.act(t, id, `{"action":"confirm"}`)
+	if diff := cmp.Diff(whole, l.verified(t, l.resource(t, id))); diff != "" {
+		t.Errorf("once it is paid (-first +now):\n%s", diff)
+	}
+}
+
+// stated is what a resource tells, as a statement.
+func stated(t *testing.T, r api.Resource) proof.Statement {
+	t.Helper()
+	q := r.Quotes[len(r.Quotes)-1]
+	from, err := time.Parse(time.RFC3339, q.From)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until, err := time.Parse(time.RFC3339, r.ExpiredAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := proof.Statement{
+		Server: "https://pay.example/shop", Invoice: r.ForeignID, Mode: r.Mode, Quote: q.Number, From: from, Until: until, Amount: r.DueAmount, Currency: r.ClientCurrency,
+	}
+	for _, m := range r.PaymentMethods {
+		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount, ChainID: m.ChainID, Contract: m.Contract}
+		if m.ChainID != "" {
+			way.Decimals = m.Decimals
+		}
+		s.Methods = append(s.Methods, way)
+	}
+	return s
+}
+
+// A server that was asked to end an invoice does not say any more that its addresses
+// are right, and lists do not carry the texts.
+func TestProof_is_none_where_nothing_is_to_be_sent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	var list api.InvoiceList
+	decode(t, read(t, l.send(message{method: "GET", target: "/api/v2/invoices", key: "read", own: true})), &list)
+	if len(list.Invoices) != 1 || list.Invoices[0].Proof != "" {
+		t.Errorf("%d invoices in the list, the first with %q", len(list.Invoices), list.Invoices[0].Proof)
+	}
+	if l.resource(t, id).Proof == "" {
+		t.Error("an invoice that waits has none")
+	}
+	if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.resource(t, id).Proof; got != "" {
+		t.Errorf("after it was declined: %s", got)
+	}
+}

@@ -1,0 +1,40 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/proof"
+	"chequer/views"
+)
+
+// proof is GET invoice/{id}/proof.txt: the signed statement as the service gives it.
+func (h *Handler) proof(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	if snapshot.Resource.Proof == "" {
+		return echo.ErrNotFound
+	}
+	c.Response().Header().Set("Content-Disposition", `inline; filename="proof-`+views.Reference(id)+`.txt"`)
+	return c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(snapshot.Resource.Proof))
+}
+
+// proofOf is where the statement of an invoice is, and the key that it names. It is
+// shown beside addresses only, and says nothing of whether the signature is right:
+// a page that was tampered with would say so, too.
+func proofOf(r api.Resource, self string) views.Proof {
+	signed, err := proof.Parse(r.Proof)
+	if err != nil {
+		return views.Proof{}
+	}
+	return views.Proof{URL: self + "/proof.txt", Key: string(signed.Key())}
+}

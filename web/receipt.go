@@ -1,0 +1,83 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/receipt"
+	"chequer/views"
+)
+
+// receipt is GET invoice/{id}/receipt.pdf: what the page of a paid invoice says, as
+// a document. There is none before, as it would be none of a payment.
+func (h *Handler) receipt(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return fmt.Errorf("read invoice: %w", err)
+	}
+	page := h.paymentPage(snapshot, "", false)
+	if page.PDF.URL == "" {
+		return h.noReceipt(c, page)
+	}
+	paidAt, err := time.Parse(time.RFC3339, snapshot.Resource.PaidAt)
+	if err != nil { // a service that does not tell
+		paidAt = time.Unix(0, 0)
+	}
+	document, err := receipt.Write(receiptOf(page, paidAt))
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="receipt-`+views.Reference(id)+`.pdf"`)
+	return c.Blob(http.StatusOK, "application/pdf", document)
+}
+
+// noReceipt leads back to the page, which says how the invoice stands.
+func (h *Handler) noReceipt(c echo.Context, p views.Payment) error {
+	page := h.page("There is no receipt yet")
+	page.Shop = p.Shop
+	return render(c, http.StatusNotFound, views.ErrorPage(views.Error{
+		Page: page, Heading: "There is no receipt yet",
+		Text:   "A receipt is made when the payment is confirmed. The page of the payment says how far it is.",
+		Action: views.Link{Text: "Back to the payment", URL: p.Self},
+	}))
+}
+
+// receiptOf is the page of a paid invoice as a document: the same words and facts,
+// without what one can only do on a page.
+func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
+	r := receipt.Receipt{
+		Title: p.Title, Lang: views.Language, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: p.Due.Line}, Heading: p.Heading, Footing: p.Footing,
+		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: "Total", Value: p.Summary.Total}}},
+		Replaced: "Letters that this document cannot show stand as \ufffd in it. The page of the payment shows them.",
+		At:       at,
+	}
+	if p.Summary.Words != "" {
+		r.Summary.Rows = append(r.Summary.Rows, receipt.Fact{Label: "In words", Value: p.Summary.Words})
+	}
+	for _, f := range p.Facts {
+		r.Facts = append(r.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
+	}
+	if p.Refund.Saved != "" {
+		r.Facts = append(r.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
+	}
+	for _, n := range p.Notes {
+		if n.Kind == "ok" { // what to do on the page
+			continue
+		}
+		note := receipt.Note{Strong: n.Strong, Text: n.Text}
+		if n.Until.Text != "" {
+			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.Rest}, " ")
+		}
+		r.Notes = append(r.Notes, note)
+	}
+	return r
+}
