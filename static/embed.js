@@ -2,7 +2,7 @@
 // this script, on phones, and where the frame is refused they are plain links.
 (function () {
 "use strict";
-var d = document, origin = new URL(d.currentScript.src).origin, dialog, frame, link, ready;
+var d = document, self = d.currentScript, origin = new URL(self.src).origin, dialog, frame, link, ready;
 
 function emit(type, detail) { link.dispatchEvent(new CustomEvent("pay:" + type, {bubbles: true, detail: detail})); }
 function add(to, name, css) {
@@ -18,7 +18,7 @@ function open(a) {
   frame = add(dialog, "iframe", "display:block;width:100%;height:100%;border:0;border-radius:16px;background:Canvas;box-shadow:0 0 0 100vmax rgb(10 14 30/.5)");
   var close = add(dialog, "button", "position:absolute;top:0;left:100%;margin-left:8px;width:44px;height:44px;border:0;border-radius:22px;background:Canvas;color:CanvasText;font:24px/1 sans-serif;cursor:pointer");
   close.textContent = "\u00d7";
-  close.setAttribute("aria-label", "Close");
+  close.setAttribute("aria-label", self.dataset.close || "Close");
   close.onclick = function () { dialog.close(); };
   frame.title = a.textContent;
   dialog.setAttribute("aria-label", a.textContent);

@@ -15,7 +15,7 @@ function status() {
   var live = d.getElementById("live");
   if (!live || live.dataset.status === told) return;
   told = live.dataset.status;
-  post({type: "status", id: live.dataset.self.split("/").pop(), status: told});
+  post({type: "status", id: live.dataset.self.split("?")[0].split("/").pop(), status: told});
 }
 
 d.addEventListener("swap", status);

@@ -34,7 +34,7 @@ function tick() {
 
 // Times of day are the shopper's own.
 function local() {
-  var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short"};
+  var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
   all("time[datetime]:not(#clock)", function (t) { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
 }
 

@@ -1,39 +1,6 @@
 package views
 
-import (
-	"strings"
-	"time"
-
-	"github.com/bojanz/currency"
-)
-
-// Language is what the pages are written in, as the html element says it. It is
-// the one with the day before the month and the sign before the euros.
-const Language = "en-IE"
-
-// Fiat is an amount as people write it: "€56.50". What is no amount of a known
-// currency is shown as it came.
-func Fiat(amount, code string) string {
-	parsed, err := currency.NewAmount(amount, code)
-	if err != nil {
-		return strings.TrimSpace(amount + " " + code)
-	}
-	formatter := currency.NewFormatter(currency.NewLocale("en"))
-	// All decimals of a rate are shown, as it was used. More than ten would be
-	// beyond what the formatter can hold.
-	_, fraction, _ := strings.Cut(amount, ".")
-	formatter.MaxDigits = uint8(min(max(len(fraction), 3), 10))
-	return formatter.Format(parsed)
-}
-
-// FiatSign is the sign that stands before an amount: "€", "$", or the code.
-func FiatSign(code string) string {
-	sign, ok := currency.GetSymbol(code, currency.NewLocale("en"))
-	if !ok {
-		return code
-	}
-	return sign
-}
+import "strings"
 
 // Group is a part of a long number or address. Groups are set apart by margins,
 // never by spaces, so that what a hand selects is what a wallet takes.
@@ -43,14 +10,14 @@ type Group struct {
 }
 
 // AmountGroups parts the decimals of a coin as people read satoshis: two, then
-// threes. Short amounts stay whole.
+// threes. Short amounts stay whole. The decimal mark may be a comma.
 func AmountGroups(amount string) []Group {
-	whole, fraction, _ := strings.Cut(amount, ".")
-	if len(fraction) <= 4 {
+	mark := strings.IndexAny(amount, ".,")
+	if mark < 0 || len(amount)-mark-1 <= 4 {
 		return []Group{{Text: amount}}
 	}
-	groups := []Group{{Text: whole + "." + fraction[:2], Tight: true}}
-	for rest := fraction[2:]; rest != ""; {
+	groups := []Group{{Text: amount[:mark+3], Tight: true}}
+	for rest := amount[mark+3:]; rest != ""; {
 		n := min(3, len(rest))
 		groups = append(groups, Group{Text: rest[:n], Tight: true})
 		rest = rest[n:]
@@ -78,43 +45,8 @@ func Reference(id string) string {
 	return id[:4] + "-" + id[4:8]
 }
 
-// Moment is a time for people and for programs.
+// Moment is a time for programs and for people.
 type Moment struct {
 	Machine string
 	Text    string
-}
-
-// NewMoment shows a time of the wire; the zero Moment when it is none.
-func NewMoment(wire string) Moment {
-	t, err := time.Parse(time.RFC3339, wire)
-	if err != nil {
-		return Moment{}
-	}
-	return Moment{Machine: wire, Text: t.UTC().Format("2 Jan 2006, 15:04 MST")}
-}
-
-// TimeOfDay is a time of the wire without the day when that is today's.
-func TimeOfDay(wire string, now time.Time) string {
-	t, err := time.Parse(time.RFC3339, wire)
-	if err != nil {
-		return ""
-	}
-	layout := "2 Jan, 15:04 MST"
-	if t.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly) {
-		layout = "15:04 MST"
-	}
-	return t.UTC().Format(layout)
-}
-
-// Span is a duration in the largest unit that tells enough: "21 minutes".
-func Span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "less than a minute"
-	case d < 2*time.Hour:
-		return count(int(d/time.Minute), "minute")
-	case d < 48*time.Hour:
-		return count(int(d/time.Hour), "hour")
-	}
-	return count(int(d/(24*time.Hour)), "day")
 }

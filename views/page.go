@@ -2,8 +2,13 @@
 // that they take, and how money and time are written for people.
 package views
 
+import "chequer/internal/locale"
+
 // Page is what every page needs.
 type Page struct {
+	*locale.Language
+	Speak string // address of this page in a language, without its code; empty when there is no choice
+
 	Title   string
 	Shop    string // the name on the page
 	Style   string // addresses of its assets

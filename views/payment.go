@@ -30,7 +30,7 @@ type Payment struct {
 	Pulse   bool // with a dot that says that somebody watches
 	Seal    bool
 	Clock   Clock
-	Depth   string // "1 of 2"
+	Depth   string // "1 of 2 confirmations"
 	Steps   []Step
 	Meter   Meter
 	Lead    string
@@ -42,10 +42,11 @@ type Payment struct {
 	PDF     Link   // the receipt as a document
 	Return  Link   // back to the shop
 	Leave   bool   // goes there by itself
-	Again   Link   // a new try
-	Hold    Hold   // a new price for the same
-	Check   Link   // without a script: look again
-	Auto    Link   // without a script: look again by itself
+	Leaving Around
+	Again   Link // a new try
+	Hold    Hold // a new price for the same
+	Check   Link // without a script: look again
+	Auto    Link // without a script: look again by itself
 	Help    []string
 
 	Proof    Proof
@@ -55,10 +56,16 @@ type Payment struct {
 	Simulate Simulate
 }
 
+// Around is the text around something that is no text.
+type Around struct {
+	Before, After string
+}
+
 // Due is the amount at the head of the page.
 type Due struct {
 	Label  string // "Amount due"
 	Amount string // "€56.50"
+	Coins  string // below it: what came
 	Line   string // below it, when it is the same for every method
 	Long   bool   // coins: more digits than a price has
 }
@@ -122,7 +129,7 @@ type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
 	Strong string
 	Text   string
-	Until  Moment // a time within the text, followed by Rest
+	Until  Moment // a time after the text, followed by Rest
 	Rest   string
 }
 
@@ -132,13 +139,16 @@ type Fact struct {
 	Value   string
 	Machine string // of a time
 	Code    bool   // to be read letter by letter
-	Long    bool   // a line of its own
+	Amount  bool
+	Long    bool // a line of its own
 }
 
 // Method is one way of paying. All of an invoice's stand in its page.
 type Method struct {
 	ID      string // "m1"
 	Code    string // "EURC-BASE"
+	Name    string // "EURC on Base"
+	PayWith string // "Pay with EURC on Base"
 	Label   string // "EURC"
 	Network string // beneath it, where it matters: "Base"
 	Symbol  string
@@ -233,14 +243,6 @@ func (p Payment) switched() bool { return len(p.Methods) > 1 }
 // asks tells whether a browser wallet can be asked for some method.
 func (p Payment) asks() bool {
 	return slices.ContainsFunc(p.Methods, func(m Method) bool { return m.Request.Units != "" })
-}
-
-// name is a method's, told apart from others of its kind: "USDC on Base".
-func (m Method) name() string {
-	if m.Network == "" {
-		return m.Label
-	}
-	return m.Label + " on " + m.Network
 }
 
 // class shows an element only while the method is chosen; a single one always.

@@ -12,7 +12,7 @@ type Form struct {
 	Action string // where it is sent
 	Token  string // the same on every try of one form
 	Amount string // as it was typed
-	Unit   string // "euros"
+	Label  string // "Amount in euros"
 	Sign   string // "€"
 	Error  string // what is wrong with the amount
 	Fault  string // why nothing could be made, when the amount is not at fault

@@ -77,10 +77,3 @@ func spelled(n int, unit string) string {
 	}
 	return Number(n) + " " + unit + "s"
 }
-
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return strconv.Itoa(n) + " " + unit + "s"
-}

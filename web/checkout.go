@@ -18,24 +18,25 @@ import (
 type linkRefusal struct {
 	status int
 	words  fault
+	detail string // what the service says to who made the link
 }
 
 // Error implements error.
-func (r *linkRefusal) Error() string { return r.words.heading }
+func (r *linkRefusal) Error() string { return "link refused: " + r.words.heading }
 
 // changedLink is for who comes by a link that is not as the shop made it.
-var changedLink = fault{"This link was changed", "It is not as the shop made it, so nothing was ordered. Open the link from where you got it, or go back to the shop and start again."}
+var changedLink = &linkRefusal{status: http.StatusForbidden, words: fault{"link.changed.heading", "link.changed.text"}}
 
 // linkRefusals are by the service's code.
 var linkRefusals = map[string]*linkRefusal{
-	api.CodeLinkNotFound:  {http.StatusNotFound, fault{"There is no such link", "Check that you have the whole link. The shop may have ended it: ask there for another."}},
-	api.CodeLinkExpired:   {http.StatusGone, fault{"This link has expired", "Nothing was ordered. Go back to the shop and start again."}},
-	api.CodeLinkChanged:   {http.StatusForbidden, changedLink},
-	api.CodeLinkUnknown:   {http.StatusBadRequest, fault{changedLink.heading, "Something was added to it, so nothing was ordered. Open the link from where you got it, or go back to the shop and start again."}},
-	api.CodeLinkRepeated:  {http.StatusBadRequest, fault{changedLink.heading, "It says something twice, so nothing was ordered. Open the link from where you got it, or go back to the shop and start again."}},
-	api.CodeLinkMissing:   {http.StatusBadRequest, fault{"This link is not whole", "Check that you have all of it. If you came from a shop, go back there and start again."}},
-	api.CodeLinkMalformed: {http.StatusBadRequest, changedLink},
-	api.CodeLinkKey:       {http.StatusForbidden, fault{"The shop may not make this link", "Its key has not the right to. Nothing was ordered; tell the shop."}},
+	api.CodeLinkNotFound:  {status: http.StatusNotFound, words: fault{"link.gone.heading", "link.gone.text"}},
+	api.CodeLinkExpired:   {status: http.StatusGone, words: fault{"link.lapsed.heading", "link.lapsed.text"}},
+	api.CodeLinkChanged:   changedLink,
+	api.CodeLinkUnknown:   {status: http.StatusBadRequest, words: fault{"link.changed.heading", "link.changed.added"}},
+	api.CodeLinkRepeated:  {status: http.StatusBadRequest, words: fault{"link.changed.heading", "link.changed.twice"}},
+	api.CodeLinkMissing:   {status: http.StatusBadRequest, words: fault{"link.cut.heading", "link.cut.text"}},
+	api.CodeLinkMalformed: {status: http.StatusBadRequest, words: changedLink.words},
+	api.CodeLinkKey:       {status: http.StatusForbidden, words: fault{"link.barred.heading", "link.barred.text"}},
 }
 
 // refusedLink makes words of the service's refusal of a link. What only its maker
@@ -49,7 +50,7 @@ func refusedLink(err error) error {
 		return known
 	}
 	if refused.Status == http.StatusBadRequest {
-		return &linkRefusal{http.StatusBadRequest, fault{"The shop made this link wrongly", "Nothing was ordered. Tell the shop: " + refused.Message + "."}}
+		return &linkRefusal{status: http.StatusBadRequest, words: fault{"link.wrong.heading", "link.wrong.text"}, detail: refused.Message}
 	}
 	return err
 }
@@ -59,7 +60,7 @@ func linkOf(c echo.Context) api.OfferRequest {
 	if slug := c.Param("slug"); slug != "" {
 		return api.OfferRequest{Slug: slug}
 	}
-	return api.OfferRequest{Query: c.QueryString()}
+	return api.OfferRequest{Query: unspoken(c.QueryString())}
 }
 
 // checkout shows what a link asks for, or the invoice that its order has. It makes
@@ -70,16 +71,17 @@ func (h *Handler) checkout(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	reader := h.reader(c, offer.Language)
 	if offer.ForeignID != "" {
-		return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+offer.ForeignID))
+		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+offer.ForeignID)))
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.CheckoutPage(h.checkoutPage(c, offer, "", rand.Text())))
+	return render(c, http.StatusOK, views.CheckoutPage(h.checkoutPage(c, reader, offer, "", rand.Text())))
 }
 
 // backToLink is for who looks at the address that a link's form is sent to.
 func (h *Handler) backToLink(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.path("/pay"+linkEnd(c)))
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/pay"+linkEnd(c))))
 }
 
 // offer is what the link of a request asks for.
@@ -102,51 +104,53 @@ func (h *Handler) pay(c echo.Context) error {
 	if !tokenForm.MatchString(token) {
 		token = rand.Text()
 	}
-	page, link, key := h.checkoutPage(c, offer, typed, token), linkOf(c), token
+	reader := h.reader(c, offer.Language)
+	page, link, key := h.checkoutPage(c, reader, offer, typed, token), linkOf(c), token
 	if offer.Amount == "" {
 		var problem string
-		if link.Amount, problem = readAmount(typed); problem != "" {
-			return h.refuseLink(c, page, http.StatusUnprocessableEntity, problem)
+		if link.Amount, problem = readAmount(reader, typed); problem != "" {
+			return h.refuseLink(c, reader, page, http.StatusUnprocessableEntity, problem)
 		}
 		key += "-" + link.Amount
 	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, link, key) })
 	if refused, ok := errors.AsType[*client.Error](err); ok && linkRefusals[refused.Code] == nil {
-		return h.refuseLink(c, page, refusedStatus(refused.Status), refused.Message)
+		return h.refuseLink(c, reader, page, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
 	}
 	if err != nil {
 		return refusedLink(err)
 	}
-	return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id))
+	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
 }
 
 // refuseLink shows the page of a link again with what is wrong: at the field where
 // there is one.
-func (h *Handler) refuseLink(c echo.Context, page views.Checkout, status int, problem string) error {
-	h.blame(c, &page.Form, status, problem)
+func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout, status int, problem string) error {
+	h.blame(c, reader, &page.Form, status, problem)
 	if page.Price != "" && page.Error != "" {
-		page.Error, page.Fault = "", "The shop cannot be paid this amount: "+problem+"."
+		page.Error, page.Fault = "", reader.Text("amount.unpayable", "Detail", problem)
 	}
-	page.Title = "Error: " + page.Title
+	page.Title = reader.Text("error.title", "Title", page.Title)
 	return render(c, status, views.CheckoutPage(page))
 }
 
-func (h *Handler) checkoutPage(c echo.Context, offer api.Offer, typed, token string) views.Checkout {
+func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, typed, token string) views.Checkout {
 	page := views.Checkout{
-		Page: h.page("Pay " + h.shopName(offer.MerchantName)), Description: offer.Description, Order: offer.OrderID,
-		Form: newForm(offer.FiatCurrency, typed, token),
+		Page: h.page(reader, reader.Text("pay.title", "Shop", h.shopName(reader, offer.MerchantName))), Description: offer.Description, Order: offer.OrderID,
+		Form: newForm(reader, offer.FiatCurrency, typed, token),
 	}
-	page.Shop, page.Action = h.shopName(offer.MerchantName), h.path("/order/pay"+linkEnd(c))
+	page.Shop, page.Action = h.shopName(reader, offer.MerchantName), reader.keep(h.path("/order/pay"+linkEnd(c)))
+	h.choice(&page.Page, c.QueryString())
 	h.framed(&page.Page)
 	if offer.Amount != "" {
-		page.Price = views.Fiat(offer.Amount, offer.FiatCurrency)
+		page.Price = reader.Fiat(offer.Amount, offer.FiatCurrency)
 	}
 	if offer.EarlierID != "" {
-		page.Earlier = h.path("/invoice/" + offer.EarlierID)
+		page.Earlier = reader.keep(h.path("/invoice/" + offer.EarlierID))
 	}
 	if offer.Mode == "test" {
-		page.Trial = "Test link. No real money moves."
+		page.Trial = reader.Text("test.link")
 	}
 	return page
 }
@@ -156,7 +160,7 @@ func linkEnd(c echo.Context) string {
 	if slug := c.Param("slug"); slug != "" {
 		return "/" + slug
 	}
-	if query := c.QueryString(); query != "" {
+	if query := unspoken(c.QueryString()); query != "" {
 		return "?" + query
 	}
 	return ""

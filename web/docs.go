@@ -32,7 +32,7 @@ func (h *Handler) docs(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := h.page(document.Title + " API")
+	page := h.page(english(), document.Title+" API")
 	page.Style = h.path(static.Path("docs.css"))
 	return render(c, http.StatusOK, views.DocsPage(views.Docs{
 		Page: page, Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),

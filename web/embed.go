@@ -22,7 +22,7 @@ var slugForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 func (h *Handler) embed(c echo.Context) error {
 	typed := strings.TrimSpace(c.QueryParam("link"))
 	page := views.Embed{
-		Page: h.page("Put a payment on your page"), Action: h.path("/embed"), Typed: typed,
+		Page: h.page(english(), "Put a payment on your page"), Action: h.path("/embed"), Typed: typed,
 		Example: h.config.BaseURL + "/pay/coffee", Origins: h.config.EmbedOrigins,
 	}
 	page.Scripts = []string{h.path(static.Path("builder.js"))}

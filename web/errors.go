@@ -19,21 +19,22 @@ var retryAfter = map[int]int{
 	http.StatusServiceUnavailable: 10,
 }
 
-// fault is an answer to a request that could not be served, in words.
+// fault is an answer to a request that could not be served, by the texts that say
+// it.
 type fault struct {
 	heading, text string
 }
 
 var faults = map[int]fault{
-	http.StatusForbidden:             {"This form came from another site", "Open the page itself and send the form from there."},
-	http.StatusNotFound:              {"This page does not exist", "Check that you have the whole link. If you came from a shop, go back there and start again."},
-	http.StatusMethodNotAllowed:      {"This page cannot do that", "Go back and use the buttons of the page."},
-	http.StatusRequestEntityTooLarge: {"That was too long", "Go back and send less."},
-	http.StatusConflict:              {"This does not fit any more", "Something changed in the meantime. Go back and look at the page again."},
-	http.StatusUnprocessableEntity:   {"This was not understood", "Go back and use the buttons of the page."},
-	http.StatusTooManyRequests:       {"Too many tries", "Nothing is wrong with your payment. Wait half a minute, then try again."},
-	http.StatusInternalServerError:   {"Something went wrong", "It is our fault. What you have paid is not lost. Try again in a minute."},
-	http.StatusServiceUnavailable:    {"Not available for a moment", "What you have paid is not lost. Try again in a minute."},
+	http.StatusForbidden:             {"fault.foreign", "fault.foreign.text"},
+	http.StatusNotFound:              {"fault.missing", "fault.missing.text"},
+	http.StatusMethodNotAllowed:      {"fault.method", "fault.method.text"},
+	http.StatusRequestEntityTooLarge: {"fault.long", "fault.long.text"},
+	http.StatusConflict:              {"fault.changed", "fault.changed.text"},
+	http.StatusUnprocessableEntity:   {"fault.unclear", "fault.unclear.text"},
+	http.StatusTooManyRequests:       {"fault.many", "fault.many.text"},
+	http.StatusInternalServerError:   {"fault.broken", "fault.broken.text"},
+	http.StatusServiceUnavailable:    {"fault.away", "fault.away.text"},
 }
 
 // fail is the one place that turns errors into answers. What went wrong inside
@@ -58,12 +59,18 @@ func (h *Handler) fail(err error, c echo.Context) {
 	if seconds := retryAfter[status]; seconds > 0 {
 		header.Set("Retry-After", strconv.Itoa(seconds))
 	}
+	var detail string
 	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
-		words = refusal.words
+		words, detail = refusal.words, refusal.detail
 	}
-	page := views.Error{Page: h.page(words.heading), Heading: words.heading, Text: words.text, Action: h.wayOut(c, status)}
-	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && refused.Message != "" && status != http.StatusNotFound {
-		page.Text = refused.Message
+	reader := h.reader(c, "")
+	heading := reader.Text(words.heading)
+	page := views.Error{
+		Page: h.page(reader, heading), Heading: heading, Text: reader.Text(words.text, "Detail", detail), Action: h.wayOut(c, reader, status),
+	}
+	h.choice(&page.Page, c.QueryString())
+	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
+		page.Text = reader.said(refused, page.Text)
 	}
 	if err := render(c, status, views.ErrorPage(page)); err != nil {
 		h.config.Logger.Error("error page failed", "error", err)
@@ -71,12 +78,12 @@ func (h *Handler) fail(err error, c echo.Context) {
 }
 
 // wayOut is where to go from an error page.
-func (h *Handler) wayOut(c echo.Context, status int) views.Link {
+func (h *Handler) wayOut(c echo.Context, r reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
-		return views.Link{Text: "Back to the payment", URL: h.path("/invoice/" + id)}
+		return views.Link{Text: r.Text("fault.payment"), URL: r.keep(h.path("/invoice/" + id))}
 	}
 	if h.config.Storefront {
-		return views.Link{Text: "Go to the start", URL: h.path("/")}
+		return views.Link{Text: r.Text("fault.start"), URL: r.keep(h.path("/"))}
 	}
 	return views.Link{}
 }

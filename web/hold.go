@@ -14,13 +14,13 @@ import (
 	"chequer/views"
 )
 
-// holdRefusals are why no new price was held, by the word that stands for it in
+// holdRefusals are the texts of why no new price was held, by the word that stands for it in
 // an address: the service's code where we know that, else refusedOther.
 var holdRefusals = map[string]string{
-	"no_rate":        "There is no price at the moment. Try again in a minute.",
-	"unavailable":    "There is no price at the moment. Try again in a minute.",
-	"too_little_due": "What is still due is less than the networks carry, so there is no new price for it.",
-	refusedOther:     "That does not fit any more. Something changed in the meantime.",
+	"no_rate":        "hold.unpriced",
+	"unavailable":    "hold.unpriced",
+	"too_little_due": "hold.little",
+	refusedOther:     "refused.changed",
 }
 
 // holdAgain asks for a new price, and leads back to the page. The form says which
@@ -51,7 +51,7 @@ func (h *Handler) holdAgain(c echo.Context) error {
 	if len(query) > 0 {
 		back += "?" + query.Encode()
 	}
-	return c.Redirect(http.StatusSeeOther, back)
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(back))
 }
 
 // hold is the form that asks for a new price; none where there is none to be had,
@@ -61,7 +61,7 @@ func hold(r api.Resource, s scene) views.Hold {
 		return views.Hold{}
 	}
 	return views.Hold{
-		Action: s.self + "/quote", Text: "Hold the price again", Method: s.method,
+		Action: s.keep(s.self + "/quote"), Text: s.Text("hold.button"), Method: s.method,
 		Quote: strconv.Itoa(r.Quotes[len(r.Quotes)-1].Number),
 	}
 }

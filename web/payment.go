@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,7 +17,7 @@ import (
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // reload is how often a page without a script looks again, when asked to.
-const reload = "20"
+const reload = 20 // seconds
 
 // payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page,
 // "?refused=" says why a simulation was not done, "?hold=" why no price was held.
@@ -29,38 +31,42 @@ func (h *Handler) payment(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	auto := c.QueryParam("auto") == "1"
-	page := h.paymentPage(snapshot, c.QueryParam("m"), auto)
-	page.Simulate.Refusal = refusals[c.QueryParam("refused")]
-	page.Refusal = holdRefusals[c.QueryParam("hold")]
+	reader := h.reader(c, snapshot.Resource.Language)
+	page := h.paymentPage(reader, snapshot, c.QueryParam("m"), auto)
+	h.choice(&page.Page, c.QueryString())
+	page.Simulate.Refusal = refusal(reader, refusals, c.QueryParam("refused"))
+	page.Refusal = refusal(reader, holdRefusals, c.QueryParam("hold"))
 	if auto && !page.Final && page.Refund.Action == "" {
-		c.Response().Header().Set("Refresh", reload)
+		c.Response().Header().Set("Refresh", strconv.Itoa(reload))
 	}
 	return render(c, http.StatusOK, views.PaymentPage(page))
 }
 
 // paymentPage is an invoice as its page shows it. The paths hold the base path.
-func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool) views.Payment {
+func (h *Handler) paymentPage(reader reader, snapshot client.Snapshot, method string, auto bool) views.Payment {
 	r := snapshot.Resource
 	r.OrderID, r.Description, r.MerchantName = undirected(r.OrderID), undirected(r.Description), undirected(r.MerchantName)
 	self := h.path("/invoice/" + r.ForeignID)
-	page := h.page("")
-	page.Shop = h.shopName(r.MerchantName)
+	page := h.page(reader, "")
+	page.Shop = h.shopName(reader, r.MerchantName)
+	h.choice(&page, "")
 	h.framed(&page)
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
 	if paysOnEVM(r) {
 		page.Script = h.path(static.Path("wallet.js"))
 	}
 	p := present(r, scene{
-		page: page, self: self, method: method, now: h.config.Now(),
-		shop: h.shopInSentence(r.MerchantName), demo: h.config.Demo,
+		reader: reader, page: page, self: self, method: method, now: h.config.Now(),
+		shop: h.shopInSentence(reader, r.MerchantName), demo: h.config.Demo,
 	})
 	p.Version, p.Status = version(snapshot), r.Status
-	p.Self, p.Stream = self, self+"/live?v="+p.Version
-	p.Check = views.Link{Text: "Check for my payment", URL: self + "?m="}
+	p.Self, p.Stream = reader.keep(self), reader.keep(self+"/live?v="+p.Version)
+	p.Check = views.Link{Text: reader.Text("payment.check"), URL: methodLink(reader.keep(self))}
+	byItself := methodLink(reader.keep(self + "?auto=1"))
 	if auto {
-		p.Check.URL = self + "?auto=1&m="
+		p.Check.URL = byItself
 	} else {
-		p.Auto = views.Link{Text: "Reload this page by itself every 20 seconds", URL: self + "?auto=1&m="}
+		p.Auto = views.Link{Text: reader.Count("payment.auto", reload), URL: byItself}
 	}
 	p.Leave = p.Leave && !h.config.StayOnPage
 	if len(p.Methods) > 0 {
@@ -69,12 +75,20 @@ func (h *Handler) paymentPage(snapshot client.Snapshot, method string, auto bool
 	return p
 }
 
-// shopInSentence is the shop's name where a sentence goes on.
-func (h *Handler) shopInSentence(merchant string) string {
-	if merchant == "" && h.config.ShopName == "" {
-		return "the shop"
+// methodLink is an address of the page to which a method is added.
+func methodLink(address string) string {
+	if strings.Contains(address, "?") {
+		return address + "&m="
 	}
-	return h.shopName(merchant)
+	return address + "?m="
+}
+
+// shopInSentence is the shop's name where a sentence goes on.
+func (h *Handler) shopInSentence(r reader, merchant string) string {
+	if merchant == "" && h.config.ShopName == "" {
+		return r.Text("shop.unnamed")
+	}
+	return h.shopName(r, merchant)
 }
 
 // version changes whenever the page would look different: with the invoice, and
@@ -94,6 +108,16 @@ func version(snapshot client.Snapshot) string {
 // tagForm is what is left out of a version, so that it fits an address and a
 // line of a stream.
 var tagForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
+// refusal is why something was not done, by the word that stands for it in an
+// address; nothing for a word of others.
+func refusal(r reader, known map[string]string, word string) string {
+	id, ok := known[word]
+	if !ok {
+		return ""
+	}
+	return r.Text(id)
+}
 
 func invoiceID(c echo.Context) (string, error) {
 	id := c.Param("id")

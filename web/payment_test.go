@@ -54,7 +54,7 @@ var states = []struct {
 		"seen", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.Payments = api.StatusPending, "0", []api.Payment{transfer("seen")}
 		},
-		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "One of two confirmations. You can close this page.", "1 of 2",
+		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "1 of 2 confirmations. You can close this page.", "1 of 2",
 	},
 	{
 		"paid", func(r *api.Resource) {

@@ -12,6 +12,7 @@ import (
 
 // scene is what a page is shown with, beside the invoice.
 type scene struct {
+	reader
 	page   views.Page
 	self   string // address of the page
 	shop   string // in a sentence
@@ -65,7 +66,7 @@ func stateOf(r api.Resource) state {
 // present is an invoice as its page shows it. Every fact is the resource's; a
 // service that tells less makes a page with fewer of them.
 func present(r api.Resource, s scene) views.Payment {
-	kind, price := stateOf(r), views.Fiat(r.ClientAmount, r.ClientCurrency)
+	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
 		Page:    s.page,
 		Kind:    string(kind),
@@ -73,10 +74,10 @@ func present(r api.Resource, s scene) views.Payment {
 		Turn:    turn(r),
 		Test:    banner(r, s),
 		Pulse:   !byHand(r),
-		Label:   label(r),
-		Due:     views.Due{Label: "Amount due", Amount: price},
+		Label:   label(r, s),
+		Due:     views.Due{Label: s.Text("due.amount"), Amount: price},
 		Back:    back(r, s),
-		Summary: summary(r, price),
+		Summary: summary(r, s, price),
 	}
 	switch kind {
 	case waiting:
@@ -123,62 +124,61 @@ func banner(r api.Resource, s scene) string {
 	case r.Mode != "test":
 		return ""
 	case r.RateSource == "demo" || s.demo:
-		return "Test – no real money, demo rates."
+		return s.Text("test.demo")
 	}
-	return "Test – no real money."
+	return s.Text("test.banner")
 }
 
 // label names the invoice: the shop's number for it first, if it has one.
-func label(r api.Resource) []string {
-	reference := "Ref. " + views.Reference(r.ForeignID)
+func label(r api.Resource, s scene) []string {
+	reference := s.Text("head.reference", "Reference", views.Reference(r.ForeignID))
 	if r.OrderID != "" {
-		return []string{"Order " + r.OrderID + " ·", reference}
+		return []string{s.Text("head.order", "Order", r.OrderID) + " ·", reference}
 	}
 	return []string{reference}
 }
 
-func summary(r api.Resource, price string) views.Summary {
-	heading := "Your payment"
+func summary(r api.Resource, s scene, price string) views.Summary {
+	heading := s.Text("summary.payment")
 	if r.OrderID != "" || r.Description != "" {
-		heading = "Your order"
+		heading = s.Text("summary.order")
 	}
-	return views.Summary{
-		Heading: heading,
-		Text:    r.Description,
-		Total:   price,
-		Words:   views.Words(r.ClientAmount, r.ClientCurrency),
+	shown := views.Summary{Heading: heading, Text: r.Description, Total: price}
+	if s.English() { // numbers in words are a grammar of their own in each language
+		shown.Words = views.Words(r.ClientAmount, r.ClientCurrency)
 	}
+	return shown
 }
 
 // back leads to where the shopper came from.
 func back(r api.Resource, s scene) views.Link {
 	if r.Status == api.StatusPaid {
-		return returnLink(r.URLSuccess, r.ForeignID, "Back to "+s.shop)
+		return returnLink(r.URLSuccess, r, s, s.Text("link.back", "Shop", s.shop))
 	}
-	if link := returnLink(r.URLFailure, r.ForeignID, "Back to "+s.shop); link.URL != "" {
+	if link := returnLink(r.URLFailure, r, s, s.Text("link.back", "Shop", s.shop)); link.URL != "" {
 		return link
 	}
-	return views.Link{Text: "Back to the start", URL: s.page.Home}
+	return views.Link{Text: s.Text("link.back.start"), URL: s.page.Home}
 }
 
 // again is a new try: where the shop wants it, else at our own form.
 func again(r api.Resource, s scene) views.Link {
-	if link := returnLink(r.URLFailure, r.ForeignID, "Start again"); link.URL != "" {
+	if link := returnLink(r.URLFailure, r, s, s.Text("link.again")); link.URL != "" {
 		return link
 	}
-	return views.Link{Text: "Start again", URL: s.page.Home}
+	return views.Link{Text: s.Text("link.again"), URL: s.page.Home}
 }
 
 // elsewhere leads back to the shop, beside something better to do here.
 func elsewhere(r api.Resource, s scene) views.Link {
-	link := returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
+	link := returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 	link.Quiet = true
 	return link
 }
 
 // returnLink is an address that the shop gave, with the invoice's id added; none
 // when it is not a web address. It proves nothing: the shop asks us.
-func returnLink(address, id, text string) views.Link {
+func returnLink(address string, r api.Resource, s scene, text string) views.Link {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return views.Link{}
@@ -186,8 +186,8 @@ func returnLink(address, id, text string) views.Link {
 	if u.RawQuery != "" {
 		u.RawQuery += "&"
 	}
-	u.RawQuery += "invoice=" + url.QueryEscape(id)
-	return views.Link{Text: text, URL: u.String(), Hint: "Opens " + u.Host}
+	u.RawQuery += "invoice=" + url.QueryEscape(r.ForeignID)
+	return views.Link{Text: text, URL: u.String(), Hint: s.Text("link.opens", "Host", u.Host)}
 }
 
 func has(r api.Resource, exception string) bool { return slices.Contains(r.Exceptions, exception) }
@@ -196,7 +196,7 @@ func has(r api.Resource, exception string) bool { return slices.Contains(r.Excep
 func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
 
 func title(words string, s scene) string {
-	if s.shop == "the shop" {
+	if s.shop == s.Text("shop.unnamed") {
 		return words
 	}
 	return words + " – " + s.shop

@@ -36,14 +36,22 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 	}
 	v := views.Method{
 		Code: m.CryptoCurrency, Label: methodLabel(m), Network: methodNetwork(r, m), Symbol: symbol(m),
-		Line:        amount + " " + unit(r, m.CryptoCurrency) + price(r, m),
+		Line:        s.Decimal(amount) + " " + unit(r, s, m.CryptoCurrency),
 		Notes:       methodNotes(m, s, rest),
-		AmountLabel: "Amount", Amount: amount, AmountGroups: views.AmountGroups(amount), Unit: symbol(m),
-		AddressLabel: addressLabel(m), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
+		AmountLabel: s.Text("method.amount"), Amount: amount, AmountGroups: views.AmountGroups(s.Decimal(amount)), Unit: symbol(m),
+		AddressLabel: addressLabel(m, s, rest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
 		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount),
 	}
+	if one := price(r, m, s); one != "" {
+		v.Line += " · " + one
+	}
+	v.Name = v.Label
+	if v.Network != "" {
+		v.Name = s.Text("unit.network", "Unit", v.Label, "Network", v.Network)
+	}
+	v.PayWith = s.Text("method.pay", "Method", v.Name)
 	if rest {
-		v.AmountLabel, v.AddressLabel = "Amount still due", v.AddressLabel+", unchanged"
+		v.AmountLabel = s.Text("method.amount.rest")
 	}
 	drawCodes(&v, m, s, rest)
 	return v
@@ -53,27 +61,27 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 // first: wallets exist that send to the first address of a link, which there is
 // the contract's.
 func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
-	asked := "pay " + v.Amount + " " + v.Unit + " to " + s.shop
+	number := s.Decimal(v.Amount)
+	amount := number + " " + v.Unit
+	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop), Code: qr(m.PaymentCode)}
 	if rest {
-		asked = "pay the remaining " + v.Amount + " " + v.Unit + " to " + s.shop
+		withAmount.Title = s.Text("qr.pay.rest", "Amount", amount, "Shop", s.shop)
 	}
-	withAmount := views.Picture{Title: "QR code: " + asked + ". The same amount and address are written next to it."}
-	withAmount.Code = qr(m.PaymentCode)
-	bare := views.Picture{Title: "QR code: the address only. Enter " + v.Amount + " " + v.Unit + " in your wallet yourself."}
+	bare := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
 	switch {
 	case m.AddressCode != "":
 		bare.Code = qr(m.AddressCode)
-		v.QR, v.Caption = bare, "Address only · enter "+v.Amount+" yourself"
+		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
 		v.Second, v.SecondTo = withAmount, views.WalletURL(m.PaymentURI)
 	case m.PaymentCode != "":
-		v.QR, v.Caption = withAmount, "Scan with your "+v.Label+" wallet"
+		v.QR, v.Caption = withAmount, s.Text("qr.pay.caption", "Coin", v.Label)
 		v.Wallet = views.WalletURL(m.PaymentURI)
 		if rest {
-			v.Caption = "New code, for the rest"
+			v.Caption = s.Text("qr.rest.caption")
 		}
 	default:
 		bare.Code = qr(m.Address)
-		v.QR, v.Caption = bare, "Address only · enter "+v.Amount+" yourself"
+		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
 	}
 }
 
@@ -95,26 +103,23 @@ func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 	var notes []views.Note
 	if m.ChainID != "" {
 		notes = append(notes, views.Note{
-			Kind: "warn", Strong: "Network: " + m.NetworkName + " only.",
-			Text: symbol(m) + " sent on any other network does not count.",
+			Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName),
+			Text: s.Text("note.network.text", "Unit", symbol(m)),
 		})
 	}
 	if !m.Watched && m.Network != "" {
 		notes = append(notes, views.Note{
-			Strong: "Checked by hand.",
-			Text:   sentence(s.shop) + " looks for this payment by hand, so this page will not show by itself that it has arrived.",
+			Strong: s.Text("note.hand"), Text: s.opening("note.hand.text", "Shop", s.shop),
 		})
 	}
 	if m.Behind {
 		notes = append(notes, views.Note{
-			Strong: "This may take longer than usual.",
-			Text:   "We are still reading what is new on the " + m.NetworkName + " network. A payment is not lost: it shows here once we have read on.",
+			Strong: s.Text("note.behind"), Text: s.Text("note.behind.text", "Network", m.NetworkName),
 		})
 	}
 	if rest && m.SmallestAmount != "" && m.DueAmount == m.SmallestAmount {
 		notes = append(notes, views.Note{
-			Strong: "The network carries no less than " + m.SmallestAmount + " " + symbol(m) + ".",
-			Text:   "What that is above the rest counts as overpaid.",
+			Strong: s.Text("note.smallest", "Amount", s.Decimal(m.SmallestAmount)+" "+symbol(m)), Text: s.Text("note.smallest.text"),
 		})
 	}
 	return notes
@@ -142,11 +147,18 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 	return ""
 }
 
-func addressLabel(m api.PaymentMethod) string {
-	if m.ChainID != "" {
-		return "Address on " + m.NetworkName
+// addressLabel tells what kind of address it is, and of the rest that it is the same
+// one.
+func addressLabel(m api.PaymentMethod, s scene, rest bool) string {
+	switch {
+	case m.ChainID != "" && rest:
+		return s.Text("method.address.network.rest", "Network", m.NetworkName)
+	case m.ChainID != "":
+		return s.Text("method.address.network", "Network", m.NetworkName)
+	case rest:
+		return s.Text("method.address.coin.rest", "Coin", methodLabel(m))
 	}
-	return methodLabel(m) + " address"
+	return s.Text("method.address.coin", "Coin", methodLabel(m))
 }
 
 func symbol(m api.PaymentMethod) string {
@@ -157,32 +169,32 @@ func symbol(m api.PaymentMethod) string {
 }
 
 // unit is a currency after an amount: "BTC", "USDC on Base".
-func unit(r api.Resource, code string) string {
+func unit(r api.Resource, s scene, code string) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency != code {
 			continue
 		}
 		if network := methodNetwork(r, m); network != "" {
-			return symbol(m) + " on " + network
+			return s.Text("unit.network", "Unit", symbol(m), "Network", network)
 		}
 		return symbol(m)
 	}
 	for _, t := range r.Payments { // not offered, so the network is the news
 		if t.CryptoCurrency == code && t.Symbol != "" && t.NetworkName != "" {
-			return t.Symbol + " on " + t.NetworkName
+			return s.Text("unit.network", "Unit", t.Symbol, "Network", t.NetworkName)
 		}
 	}
 	return code
 }
 
-// price is that of one coin, said after an amount of it. A service that speaks
+// price is that of one coin: "1 BTC = €86,420.00". A service that speaks
 // only the specification tells it in euro and dollars.
-func price(r api.Resource, m api.PaymentMethod) string {
+func price(r api.Resource, m api.PaymentMethod, s scene) string {
 	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if one == "" {
 		return ""
 	}
-	return " · 1 " + symbol(m) + " = " + views.Fiat(one, r.ClientCurrency)
+	return "1 " + symbol(m) + " = " + s.Fiat(one, r.ClientCurrency)
 }
 
 // byHand tells that the shop looks for the money itself: nothing that is offered

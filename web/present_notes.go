@@ -1,8 +1,6 @@
 package web
 
 import (
-	"cmp"
-
 	"chequer/internal/api"
 	"chequer/views"
 )
@@ -13,16 +11,16 @@ func showSetback(p *views.Payment, r api.Resource, s scene) {
 	kind := state(p.Kind)
 	switch {
 	case has(r, api.ExceptionReplaced) && kind == waiting:
-		p.Title = title("Payment dropped", s)
-		p.Say = "The network dropped the payment. Nothing was taken."
+		p.Title = title(s.Text("dropped.title"), s)
+		p.Say = s.Text("dropped.say")
 	case has(r, api.ExceptionReplaced) && kind == partial:
-		p.Say = "The network dropped a payment. " + p.Say
+		p.Say = joined(s.Text("dropped.say.part"), p.Say)
 	case has(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
-		p.Title = title("Another currency arrived", s)
-		p.Say = sentence(wrongNews(r)) + " arrived, which is not asked for here. Do not send it again. " + p.Say
+		p.Title = title(s.Text("wrong.title"), s)
+		p.Say = joined(wrongNews(r, s), s.Text("wrong.again"), p.Say)
 	case has(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
-		p.Title = title("Confirmation taken back", s)
-		p.Say = "The network took the confirmation back. We keep watching."
+		p.Title = title(s.Text("reorged.title"), s)
+		p.Say = s.Text("reorged.say")
 	}
 }
 
@@ -32,45 +30,37 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 	var notes []views.Note
 	unpaid := r.Status == api.StatusCreated || r.Status == api.StatusPending
 	if has(r, api.ExceptionReplaced) && unpaid && !isZero(r.DueAmount) {
-		look := " whether the payment is gone from there too"
+		look := s.Text("dropped.look")
 		if r.SecondsLeft > 0 {
-			look = ": if the payment is gone from there too, you can send it again"
+			look = s.Text("dropped.look.again")
 		}
-		notes = append(notes, views.Note{
-			Kind: "warn", Strong: "The network dropped that transaction. Nothing was taken.",
-			Text: "Look in your wallet" + look + ".",
-		})
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("dropped.note"), Text: look})
 	}
 	if has(r, api.ExceptionReorged) && unpaid {
-		notes = append(notes, views.Note{
-			Kind: "warn", Strong: "The network took a confirmation back.",
-			Text: "That happens, and mostly it confirms again by itself. Do not send anything again while your wallet shows the payment.",
-		})
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("reorged.note"), Text: s.Text("reorged.note.text")})
 	}
 	if has(r, api.ExceptionWrongAsset) {
 		notes = append(notes, views.Note{
-			Kind: "warn", Strong: sentence(wrongNews(r)) + " arrived, which is not asked for here.",
-			Text: "Do not send it again. It does not count by itself: " + s.shop + " decides whether it does or goes back to you. " +
-				"Ask there and give the reference " + views.Reference(r.ForeignID) + ".",
+			Kind: "warn", Strong: wrongNews(r, s),
+			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
 		})
 	}
 	if has(r, api.ExceptionDelayed) && unpaid {
-		notes = append(notes, views.Note{
-			Kind: "warn", Strong: "This takes longer than usual.",
-			Text: "We cannot see the network well at the moment. Nothing that you sent is lost.",
-		})
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("delayed.note"), Text: s.Text("delayed.note.text")})
 	}
 	if has(r, api.ExceptionLate) && r.Status != api.StatusExpired {
 		notes = append(notes, views.Note{
-			Kind: "warn", Strong: "A payment arrived late.",
-			Text: sentence(s.shop) + " decides whether it counts or goes back to you.",
+			Kind: "warn", Strong: s.Text("late.one"), Text: s.opening("late.decides", "Shop", s.shop),
 		})
 	}
 	return notes
 }
 
-// wrongNews is what arrived and is not asked for: "3 USDC on Base". A service
-// that tells of no payments does not say.
-func wrongNews(r api.Resource) string {
-	return cmp.Or(received(r, wrong), "another currency")
+// wrongNews says what arrived and is not asked for. A service that tells of no
+// payments does not say.
+func wrongNews(r api.Resource, s scene) string {
+	if what := received(r, s, wrong); what != "" {
+		return s.Text("wrong.arrived", "Amount", what)
+	}
+	return s.Text("wrong.arrived.unknown")
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ func coin(code string) money.Currency { return money.Currency{Code: code, Decima
 
 // received is the sum of some payments, by currency: "0.0005 BTC + 12 EURC on
 // Base".
-func received(r api.Resource, which func(api.Payment) bool) string {
+func received(r api.Resource, s scene, which func(api.Payment) bool) string {
 	var order []string
 	sums := map[string]money.Amount{}
 	for _, t := range r.Payments {
@@ -40,7 +41,7 @@ func received(r api.Resource, which func(api.Payment) bool) string {
 	}
 	parts := make([]string, len(order))
 	for i, code := range order {
-		parts[i] = sums[code].String() + " " + unit(r, code)
+		parts[i] = s.Decimal(sums[code].String()) + " " + unit(r, s, code)
 	}
 	return strings.Join(parts, " + ")
 }
@@ -112,41 +113,41 @@ func arrived(r api.Resource) string {
 }
 
 // payments is what came, row by row, and the reference to it.
-func payments(r api.Resource, which func(api.Payment) bool) []views.Fact {
+func payments(r api.Resource, s scene, which func(api.Payment) bool) []views.Fact {
 	var facts []views.Fact
 	for _, t := range r.Payments {
 		if !which(t) {
 			continue
 		}
-		at := views.NewMoment(t.FirstSeenAt)
-		facts = append(facts, views.Fact{Label: "Received", Value: t.Amount + " " + unit(r, t.CryptoCurrency)})
+		at := moment(t.FirstSeenAt, s)
+		facts = append(facts, views.Fact{Label: s.Text("fact.received"), Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true})
 		if lateOnes(t) {
 			facts = append(facts,
-				views.Fact{Label: "Arrived", Value: at.Text, Machine: at.Machine},
-				views.Fact{Label: "State", Value: depth(t)})
+				views.Fact{Label: s.Text("fact.arrived"), Value: at.Text, Machine: at.Machine},
+				views.Fact{Label: s.Text("fact.state"), Value: depth(t, s)})
 		} else {
-			facts = append(facts, views.Fact{Label: "Seen", Value: at.Text, Machine: at.Machine})
+			facts = append(facts, views.Fact{Label: s.Text("fact.seen"), Value: at.Text, Machine: at.Machine})
 		}
-		facts = append(facts, transaction(t.Tx))
+		facts = append(facts, transaction(t.Tx, s))
 	}
-	facts = append(facts, views.Fact{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true})
+	facts = append(facts, views.Fact{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true})
 	return told(facts)
 }
 
-func transaction(tx string) views.Fact {
-	return views.Fact{Label: "Transaction", Value: tx, Code: true, Long: true}
+func transaction(tx string, s scene) views.Fact {
+	return views.Fact{Label: s.Text("fact.transaction"), Value: tx, Code: true, Long: true}
 }
 
 // depth is how far a payment has come; empty when the service does not tell how
 // far it should.
-func depth(t api.Payment) string {
+func depth(t api.Payment, s scene) string {
 	switch {
 	case t.Required == 0:
 		return ""
 	case t.Confirmations >= t.Required:
-		return "Confirmed"
+		return s.Text("step.confirmed")
 	}
-	return "Seen"
+	return s.Text("step.seen")
 }
 
 // told leaves out what the service did not tell.
@@ -171,13 +172,18 @@ func slowest(r api.Resource) (api.Payment, bool) {
 	return found, found.Required > 0
 }
 
-// spokenDepth is a depth as it is read out.
-func spokenDepth(t api.Payment) string {
-	noun := " confirmations."
-	if t.Required == 1 {
-		noun = " confirmation."
+// moment is a time of the wire as a page shows it; the zero Moment when it is none.
+func moment(wire string, s scene) views.Moment {
+	text := s.Moment(wire)
+	if text == "" {
+		return views.Moment{}
 	}
-	return sentence(views.Number(t.Confirmations)) + " of " + views.Number(t.Required) + noun
+	return views.Moment{Machine: wire, Text: text}
+}
+
+// joined is whole sentences, one after another.
+func joined(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
 // sentence begins one.

@@ -3,7 +3,6 @@ package web
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"chequer/internal/api"
@@ -11,18 +10,19 @@ import (
 )
 
 func showPaid(p *views.Payment, r api.Resource, s scene) {
-	p.Title = title("Paid", s)
-	p.Say = "Paid. " + subject(r) + " is confirmed."
-	p.Due.Label, p.Due.Line = "Paid", received(r, counted)
-	p.Heading, p.Seal = "Paid. Thank you.", true
-	p.Lead = s.shop + " has your payment. This page is your receipt: keep its address, or print it."
-	p.Facts = receiptFacts(r)
-	p.Footing = "This is the receipt of a payment, not a VAT invoice."
-	p.PDF = views.Link{Text: "Receipt as PDF", URL: s.self + "/receipt.pdf"}
-	p.Return = returnLink(r.URLSuccess, r.ForeignID, "Return to "+s.shop)
+	p.Title = title(s.Text("paid.title"), s)
+	p.Say = joined(s.Text("paid.say"), confirmedSubject(r, s))
+	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
+	p.Heading, p.Seal = s.Text("paid.heading"), true
+	p.Lead = s.opening("paid.lead", "Shop", s.shop)
+	p.Facts = receiptFacts(r, s)
+	p.Footing = s.Text("paid.footing")
+	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.keep(s.self + "/receipt.pdf")}
+	p.Return = returnLink(r.URLSuccess, r, s, s.Text("link.return", "Shop", s.shop))
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
+	p.Leaving.Before, p.Leaving.After = s.Around("paid.leaving", "Seconds", "Shop", s.page.Shop)
 	if p.Return.URL == "" && s.page.Home != "" {
-		p.Return = views.Link{Text: "Back to " + s.shop, URL: s.page.Home}
+		p.Return = views.Link{Text: s.Text("link.back", "Shop", s.shop), URL: s.page.Home}
 	}
 	p.Final = !slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" })
 	if p.Kind == string(overpaid) {
@@ -30,33 +30,41 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
+// confirmedSubject says of what is paid that it is confirmed.
+func confirmedSubject(r api.Resource, s scene) string {
+	if r.OrderID != "" {
+		return s.Text("paid.order", "Order", r.OrderID)
+	}
+	return s.Text("paid.payment")
+}
+
 // receiptFacts is what a paid page says of the payment, or of each if there were
 // several.
-func receiptFacts(r api.Resource) []views.Fact {
-	confirmed := views.NewMoment(r.PaidAt)
+func receiptFacts(r api.Resource, s scene) []views.Fact {
+	confirmed := moment(r.PaidAt, s)
 	facts := []views.Fact{
-		{Label: "Reference", Value: views.Reference(r.ForeignID), Code: true},
-		{Label: "Received", Value: received(r, counted)},
-		{Label: "Confirmed", Value: confirmed.Text, Machine: confirmed.Machine},
+		{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true},
+		{Label: s.Text("fact.received"), Value: received(r, s, counted), Amount: true},
+		{Label: s.Text("fact.confirmed"), Value: confirmed.Text, Machine: confirmed.Machine},
 	}
 	var parts []views.Fact
 	for _, t := range r.Payments {
 		if counted(t) {
-			number := strconv.Itoa(len(parts)/2 + 1)
-			parts = append(parts, views.Fact{Label: "Payment " + number, Value: t.Amount + " " + unit(r, t.CryptoCurrency)}, transaction(t.Tx))
+			number := s.Text("fact.payment", "Number", strconv.Itoa(len(parts)/2+1))
+			parts = append(parts, views.Fact{Label: number, Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true}, transaction(t.Tx, s))
 		}
 	}
 	if len(parts) <= 2 {
-		parts = []views.Fact{{Label: "Rate", Value: paidRate(r)}, transaction(r.PaidTx)}
+		parts = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transaction(r.PaidTx, s)}
 	}
 	return told(append(facts, parts...))
 }
 
 // paidRate is what one coin counted as, where there was one price only.
-func paidRate(r api.Resource) string {
+func paidRate(r api.Resource, s scene) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency == r.PaidCurrency && len(r.Quotes) == 1 {
-			return strings.TrimPrefix(price(r, m), " · ")
+			return price(r, m, s)
 		}
 	}
 	return ""
@@ -64,127 +72,147 @@ func paidRate(r api.Resource) string {
 
 // showExtra is what a paid page says when more came than was asked.
 func showExtra(p *views.Payment, r api.Resource, s scene) {
-	extra := views.Fiat(r.OverpaidAmount, r.ClientCurrency)
-	p.Title = title("Paid, with "+extra+" extra", s)
-	p.Due.Amount = views.Fiat(sent(r), r.ClientCurrency)
-	p.Say = "Paid. You sent " + extra + " more than needed and can ask for it back."
-	p.Heading = "Paid. You sent a little extra."
-	p.Lead = subject(r) + " is confirmed. " + extra + " is above the price and belongs to you."
-	p.Facts = append(p.Facts, views.Fact{Label: "Extra", Value: extra})
-	ask := "Ask " + s.shop + " for it and give the reference " + views.Reference(r.ForeignID) + "."
+	extra := s.Fiat(r.OverpaidAmount, r.ClientCurrency)
+	p.Title = title(s.Text("extra.title", "Amount", extra), s)
+	p.Due.Amount = s.Fiat(sent(r), r.ClientCurrency)
+	p.Say = s.Text("extra.say", "Amount", extra)
+	p.Heading = s.Text("extra.heading")
+	p.Lead = joined(confirmedSubject(r, s), s.Text("extra.lead", "Amount", extra))
+	p.Facts = append(p.Facts, views.Fact{Label: s.Text("fact.extra"), Value: extra, Amount: true})
+	reference := views.Reference(r.ForeignID)
+	ask := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)
 	switch {
-	case len(currencies(r)) > 0 && r.RefundAddress == "":
-		ask = "Tell " + s.shop + " below where to send it, now or at any time on this page."
+	case len(currencies(r, s)) > 0 && r.RefundAddress == "":
+		ask = s.Text("extra.tell", "Shop", s.shop)
 	case r.RefundAddress != "":
-		ask = sentence(s.shop) + " knows the address below. If nothing comes, ask and give the reference " + views.Reference(r.ForeignID) + "."
+		ask = s.opening("extra.told", "Shop", s.shop, "Reference", reference)
 	}
-	p.Notes = []views.Note{{Kind: "ok", Strong: "Get " + extra + " back.", Text: ask}}
+	p.Notes = []views.Note{{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: ask}}
 }
 
 func showExpired(p *views.Payment, r api.Resource, s scene) {
-	p.Title = title("Price expired", s)
+	p.Title = title(s.Text("expired.title"), s)
 	p.Due.Line = heldUntil(r, s)
-	p.Heading = "The held price has run out"
+	p.Heading = s.Text("ended.heading")
 	if byHand(r) && isZero(r.PaidAmount) {
 		showByHand(p, r, s)
 		return
 	}
 	p.Again, p.Hold = again(r, s), hold(r, s)
-	start := offer(p.Again.URL, " You can start again with a new price.")
-	if p.Hold.Action != "" {
+	start := ""
+	switch {
+	case p.Hold.Action != "":
 		p.Again = elsewhere(r, s)
-		start = " " + subject(r) + " is still here: hold the price again to pay it."
+		start = heldSubject(r, s)
+	case p.Again.URL != "":
+		start = s.Text("expired.again")
 	}
-	p.Lead = "No payment was seen in time." + start
-	p.Say = "The held price has expired. No payment was seen." + start
+	p.Lead = joined(s.Text("expired.lead"), start)
+	p.Say = joined(s.Text("expired.say"), start)
 	if !isZero(r.PaidAmount) {
-		some := views.Fiat(r.PaidAmount, r.ClientCurrency)
-		p.Heading = "Only part of it arrived in time"
-		p.Lead = some + " arrived before the price ran out, " + views.Fiat(r.DueAmount, r.ClientCurrency) + " is missing. The money is with " + s.shop + ", who decides what happens with it."
-		p.Say = "The held price has expired. Only " + some + " arrived in time."
-		p.Facts = payments(r, counted)
+		some := s.Fiat(r.PaidAmount, r.ClientCurrency)
+		p.Heading = s.Text("expired.part.heading")
+		p.Lead = s.Text("expired.part.lead", "Amount", some, "Missing", s.Fiat(r.DueAmount, r.ClientCurrency), "Shop", s.shop)
+		p.Say = s.Text("expired.part.say", "Amount", some)
+		p.Facts = payments(r, s, counted)
 	}
-	p.Notes = []views.Note{sentAlready(r)}
+	p.Notes = []views.Note{sentAlready(r, s)}
+}
+
+// heldSubject says that what was to be paid can be, once the price is held again.
+func heldSubject(r api.Resource, s scene) string {
+	if r.OrderID != "" {
+		return s.Text("expired.hold.order", "Order", r.OrderID)
+	}
+	return s.Text("expired.hold.payment")
 }
 
 // sentAlready is for those who pay late without knowing it.
-func sentAlready(r api.Resource) views.Note {
-	note := views.Note{
-		Strong: "Already sent it? Do not send it again.",
-		Text:   "Keep the reference " + views.Reference(r.ForeignID) + ".",
-	}
-	if until := views.NewMoment(r.WatchedUntil); until.Text != "" && !byHand(r) {
-		note.Text, note.Until = note.Text+" We look for your payment until", until
-		note.Rest = "and match it to this page."
+func sentAlready(r api.Resource, s scene) views.Note {
+	reference := views.Reference(r.ForeignID)
+	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
+	if until := moment(r.WatchedUntil, s); until.Text != "" && !byHand(r) {
+		note.Until = until
+		note.Text, note.Rest = s.Around("expired.watched", "Until", "Reference", reference)
 	}
 	return note
 }
 
 func showLate(p *views.Payment, r api.Resource, s scene) {
-	p.Title = title("Payment arrived late", s)
-	p.Say = "Your payment arrived after the price expired. " + sentence(s.shop) + " is checking it."
-	p.Due = lateDue(r, p.Due)
-	p.Heading = "Your payment arrived late"
-	p.Lead = "It came in " + lateness(r) + "after the price had run out. The money is safe with " + s.shop + "."
+	p.Title = title(s.Text("late.title"), s)
+	p.Say = s.Text("late.say", "Shop", s.shop)
+	p.Due = lateDue(r, s, p.Due)
+	p.Heading = s.Text("late.heading")
+	p.Lead = joined(lateness(r, s), s.Text("late.safe", "Shop", s.shop))
 	p.Notes = []views.Note{{
-		Kind: "warn", Strong: sentence(s.shop) + " decides",
-		Text: "whether it counts or goes back to you. You need not send anything more.",
+		Kind: "warn", Strong: s.opening("late.decides", "Shop", s.shop), Text: s.Text("late.nothing"),
 	}}
-	p.Facts = payments(r, lateOnes)
-	p.Return = returnLink(r.URLFailure, r.ForeignID, "Return to "+s.shop)
+	p.Facts = payments(r, s, lateOnes)
+	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
 
 // lateDue is what came late: its worth where that is known, else the coins. Late
 // money does not count, so the service mostly puts no worth to it; what covers
 // the whole price is worth that.
-func lateDue(r api.Resource, asked views.Due) views.Due {
-	coins := received(r, lateOnes)
+func lateDue(r api.Resource, s scene, asked views.Due) views.Due {
+	coins, label := received(r, s, lateOnes), s.Text("due.late")
 	if value := worth(r, lateOnes); value != "" {
-		return views.Due{Label: "Received late", Amount: views.Fiat(value, r.ClientCurrency), Line: coins}
+		return views.Due{Label: label, Amount: s.Fiat(value, r.ClientCurrency), Coins: coins}
 	}
 	if lateCovers(r) {
-		return views.Due{Label: "Received late", Amount: asked.Amount, Line: coins}
+		return views.Due{Label: label, Amount: asked.Amount, Coins: coins}
 	}
 	if coins == "" {
 		return asked // the service does not tell what came
 	}
-	return views.Due{Label: "Received late", Amount: coins, Long: true}
+	return views.Due{Label: label, Amount: coins, Long: true}
 }
 
 func showDeclined(p *views.Payment, r api.Resource, s scene) {
-	p.Title = title("Cancelled", s)
-	p.Say = sentence(s.shop) + " cancelled this payment. Do not send anything."
-	p.Due.Label = "Cancelled"
-	p.Heading = "This payment was cancelled"
-	p.Lead = sentence(s.shop) + " cancelled it. Please do not send anything to its addresses."
-	p.Facts = payments(r, func(api.Payment) bool { return true })
+	p.Title = title(s.Text("declined.title"), s)
+	p.Say = s.opening("declined.say", "Shop", s.shop)
+	p.Due.Label = s.Text("declined.title")
+	p.Heading = s.Text("declined.heading")
+	p.Lead = s.opening("declined.lead", "Shop", s.shop)
+	p.Facts = payments(r, s, func(api.Payment) bool { return true })
 	if !isZero(r.PaidAmount) || len(p.Facts) > 1 {
-		p.Notes = []views.Note{{Strong: "Already sent it?", Text: "Ask " + s.shop + " and give the reference " + views.Reference(r.ForeignID) + "."}}
+		p.Notes = []views.Note{{
+			Strong: s.Text("declined.sent"), Text: s.Text("declined.ask", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
+		}}
 	}
 	p.Again = again(r, s)
 	p.Final = true
 }
 
-// lateness is how long after the held price the first late money came, with a
-// space after it; empty when the times were not told.
-func lateness(r api.Resource) string {
+// lateness says how long after the held price the first late money came, in the
+// largest unit that tells enough.
+func lateness(r api.Resource, s scene) string {
+	late, told := lateBy(r)
+	switch {
+	case !told:
+		return s.Text("late.lead")
+	case late < time.Minute:
+		return s.Text("late.lead.moment")
+	case late < 2*time.Hour:
+		return s.Count("late.lead.minutes", int(late/time.Minute))
+	case late < 48*time.Hour:
+		return s.Count("late.lead.hours", int(late/time.Hour))
+	}
+	return s.Count("late.lead.days", int(late/(24*time.Hour)))
+}
+
+// lateBy is how long after the held price the first late money came, where the
+// times are told.
+func lateBy(r api.Resource) (late time.Duration, told bool) {
 	end, err := time.Parse(time.RFC3339, r.ExpiredAt)
 	if err != nil {
-		return ""
+		return 0, false
 	}
 	for _, t := range r.Payments {
 		at, err := time.Parse(time.RFC3339, t.FirstSeenAt)
 		if err == nil && t.State == "late" && at.After(end) {
-			return views.Span(at.Sub(end)) + " "
+			return at.Sub(end), true
 		}
 	}
-	return ""
-}
-
-// subject is what a paid page confirms.
-func subject(r api.Resource) string {
-	if r.OrderID != "" {
-		return "Your order " + r.OrderID
-	}
-	return "Your payment"
+	return 0, false
 }

@@ -8,12 +8,12 @@ import (
 	"chequer/views"
 )
 
-// arrivals are the simulations that always can be done.
+// arrivals are the simulations that always can be done, with the ids of their texts.
 var arrivals = []views.Simulation{
-	{Value: api.SimulateExact, Text: "Exact amount"},
-	{Value: api.SimulateUnder, Text: "Too little"},
-	{Value: api.SimulateOver, Text: "Too much"},
-	{Value: api.SimulateLate, Text: "Too late"},
+	{Value: api.SimulateExact, Text: "simulate.exact"},
+	{Value: api.SimulateUnder, Text: "simulate.under"},
+	{Value: api.SimulateOver, Text: "simulate.over"},
+	{Value: api.SimulateLate, Text: "simulate.late"},
 }
 
 // sequels are those that change a payment, and what that must be like.
@@ -21,24 +21,24 @@ var sequels = []struct {
 	views.Simulation
 	fits func(api.Payment) bool
 }{
-	{views.Simulation{Value: api.SimulateConfirm, Text: "Confirm"}, func(t api.Payment) bool { return t.Confirmations < t.Required }},
-	{views.Simulation{Value: api.SimulateReplace, Text: "Double spend"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
-	{views.Simulation{Value: api.SimulateReorganise, Text: "Reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
+	{views.Simulation{Value: api.SimulateConfirm, Text: "simulate.confirm"}, func(t api.Payment) bool { return t.Confirmations < t.Required }},
+	{views.Simulation{Value: api.SimulateReplace, Text: "simulate.replace"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
+	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
 }
 
 // leaps are how far a button moves the invoice's own clock, and spans what its
 // value stands for.
 var (
-	leaps = []views.Simulation{{Value: "hour", Text: "One hour passes"}, {Value: "day", Text: "One day passes"}}
+	leaps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
 	spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
 )
 
-// refusals are why a simulation was not done, by the word that stands for it in
+// refusals are the texts of why a simulation was not done, by the word that stands for it in
 // an address. It is the service's code where we know that, else refusedOther.
 var refusals = map[string]string{
-	"nothing_to_do": "There is no payment that this could be done to.",
-	"clock_too_far": "The clock of this invoice is a year ahead already.",
-	refusedOther:    "That does not fit any more. Something changed in the meantime.",
+	"nothing_to_do": "simulate.nothing",
+	"clock_too_far": "simulate.far",
+	refusedOther:    "refused.changed",
 }
 
 const refusedOther = "changed"
@@ -47,8 +47,8 @@ const refusedOther = "changed"
 // page has no choice of methods they act on the one last paid by.
 func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 	tools := views.Simulate{
-		Action: s.self + "/simulate",
-		Groups: []views.Simulations{{Heading: "A payment arrives", Actions: arrivals}},
+		Action: s.keep(s.self + "/simulate"),
+		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: spoken(s, arrivals)}},
 	}
 	var then []views.Simulation
 	for _, sequel := range sequels {
@@ -57,9 +57,9 @@ func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 		}
 	}
 	if len(then) > 0 {
-		tools.Groups = append(tools.Groups, views.Simulations{Heading: "Then", Actions: then})
+		tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.then"), Actions: spoken(s, then)})
 	}
-	tools.Groups = append(tools.Groups, views.Simulations{Heading: "This invoice's clock", Actions: leaps})
+	tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.clock"), Actions: spoken(s, leaps)})
 	switch {
 	case len(p.Methods) > 1:
 	case len(r.Payments) > 0:
@@ -70,6 +70,15 @@ func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 		tools.Method = r.PaymentMethods[0].CryptoCurrency
 	}
 	return tools
+}
+
+// spoken is simulations with their texts in place of their ids.
+func spoken(s scene, list []views.Simulation) []views.Simulation {
+	said := make([]views.Simulation, len(list))
+	for i, one := range list {
+		said[i] = views.Simulation{Value: one.Value, Text: s.Text(one.Text)}
+	}
+	return said
 }
 
 // onNetwork tells whether a payment is anywhere any more.

@@ -28,13 +28,13 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 	}
 	r := views.Request{
 		ChainID: m.ChainID, Network: m.NetworkName, Contract: m.Contract, Address: m.Address, Units: due.Minor().String(),
-		Sent: "This page changes when the network shows it.",
+		Sent: s.Text("wallet.watched"),
 	}
 	switch {
 	case m.Network == madeUp:
-		r.Sent = "This page does not change: a test invoice is paid by the test tools."
+		r.Sent = s.Text("wallet.test")
 	case !m.Watched:
-		r.Sent = sentence(s.shop) + " looks for it by hand."
+		r.Sent = s.opening("wallet.hand", "Shop", s.shop)
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,9 +24,13 @@ func (h *Handler) receipt(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
-	page := h.paymentPage(snapshot, "", false)
+	reader := h.reader(c, snapshot.Resource.Language)
+	page := h.paymentPage(reader, snapshot, "", false)
 	if page.PDF.URL == "" {
-		return h.noReceipt(c, page)
+		return h.noReceipt(c, reader, page)
+	}
+	if reader.RightToLeft { // the document has no such letters
+		page = h.paymentPage(english(), snapshot, "", false)
 	}
 	paidAt, err := time.Parse(time.RFC3339, snapshot.Resource.PaidAt)
 	if err != nil { // a service that does not tell
@@ -40,13 +45,12 @@ func (h *Handler) receipt(c echo.Context) error {
 }
 
 // noReceipt leads back to the page, which says how the invoice stands.
-func (h *Handler) noReceipt(c echo.Context, p views.Payment) error {
-	page := h.page("There is no receipt yet")
+func (h *Handler) noReceipt(c echo.Context, r reader, p views.Payment) error {
+	page := h.page(r, r.Text("receipt.none"))
 	page.Shop = p.Shop
 	return render(c, http.StatusNotFound, views.ErrorPage(views.Error{
-		Page: page, Heading: "There is no receipt yet",
-		Text:   "A receipt is made when the payment is confirmed. The page of the payment says how far it is.",
-		Action: views.Link{Text: "Back to the payment", URL: p.Self},
+		Page: page, Heading: r.Text("receipt.none"), Text: r.Text("receipt.none.text"),
+		Action: views.Link{Text: r.Text("fault.payment"), URL: p.Self},
 	}))
 }
 
@@ -54,14 +58,14 @@ func (h *Handler) noReceipt(c echo.Context, p views.Payment) error {
 // without what one can only do on a page.
 func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
 	r := receipt.Receipt{
-		Title: p.Title, Lang: views.Language, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
-		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: p.Due.Line}, Heading: p.Heading, Footing: p.Footing,
-		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: "Total", Value: p.Summary.Total}}},
-		Replaced: "Letters that this document cannot show stand as \ufffd in it. The page of the payment shows them.",
+		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.Line)}, Heading: p.Heading, Footing: p.Footing,
+		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
+		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
 		At:       at,
 	}
 	if p.Summary.Words != "" {
-		r.Summary.Rows = append(r.Summary.Rows, receipt.Fact{Label: "In words", Value: p.Summary.Words})
+		r.Summary.Rows = append(r.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
 	}
 	for _, f := range p.Facts {
 		r.Facts = append(r.Facts, receipt.Fact{Label: f.Label, Value: f.Value})

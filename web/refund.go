@@ -30,7 +30,7 @@ func (h *Handler) refund(c echo.Context) error {
 	refused, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
-		return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id)+"#refund")
+		return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/invoice/"+id)+"#refund"))
 	case !ok || refused.Status != http.StatusBadRequest && refused.Status != http.StatusConflict:
 		return fmt.Errorf("set refund address: %w", err)
 	}
@@ -38,8 +38,9 @@ func (h *Handler) refund(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
-	page := h.paymentPage(snapshot, "", false)
-	refuseRefund(&page, refused, request)
+	reader := h.reader(c, snapshot.Resource.Language)
+	page := h.paymentPage(reader, snapshot, "", false)
+	refuseRefund(&page, reader, refused, request)
 	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
 }
 
@@ -49,20 +50,43 @@ func (h *Handler) backToInvoice(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id))
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/invoice/"+id)))
 }
 
 // errNoAddress is a form without an address.
-var errNoAddress = &client.Error{Status: http.StatusBadRequest, Message: "Enter an address."}
+var errNoAddress = &client.Error{Status: http.StatusBadRequest, Code: "no_address"}
+
+// refundRefusals are the texts of why an address was not saved, by code; else
+// refund.refused.
+var refundRefusals = map[string]string{
+	errNoAddress.Code:    "refund.none",
+	"private_key":        "refund.private",
+	"refund_address_set": "refund.set",
+	"wrong_state":        "refused.changed",
+	"nothing_received":   "refused.changed",
+}
+
+// whyRefused says why an address was not saved. The service says what is wrong with
+// one more exactly than we can, in English.
+func whyRefused(r reader, refused *client.Error) string {
+	if rest, about := strings.CutPrefix(refused.Message, "address is "); about && r.English() {
+		return r.Text("refund.this", "Detail", strings.TrimSuffix(rest, "."))
+	}
+	id, known := refundRefusals[refused.Code]
+	if !known {
+		id = "refund.refused"
+	}
+	if known && refused.Message == "" || !r.English() {
+		return r.Text(id)
+	}
+	return sentence(strings.TrimSuffix(refused.Message, ".")) + "."
+}
 
 // refuseRefund shows a form again that was refused. A private key is not shown to
 // anybody who looks over the shoulder.
-func refuseRefund(p *views.Payment, refused *client.Error, r api.RefundRequest) {
-	words := sentence(strings.TrimSuffix(refused.Message, ".")) + "."
-	if rest, about := strings.CutPrefix(refused.Message, "address is "); about {
-		words = "This is " + strings.TrimSuffix(rest, ".") + "."
-	}
-	p.Title = "Error: " + p.Title
+func refuseRefund(p *views.Payment, reader reader, refused *client.Error, r api.RefundRequest) {
+	words := whyRefused(reader, refused)
+	p.Title = reader.Text("error.title", "Title", p.Title)
 	if p.Refund.Action == "" { // there is nothing to be asked any more
 		p.Refusal = words
 		return
@@ -79,27 +103,27 @@ func refuseRefund(p *views.Payment, refused *client.Error, r api.RefundRequest) 
 // showRefund asks where money should go back to when there is too much of it, too
 // little or too late, or shows what the shopper said.
 func showRefund(p *views.Payment, r api.Resource, s scene) {
-	came := currencies(r)
+	came := currencies(r, s)
 	if len(came) == 0 || !asksRefund(r) {
 		return
 	}
 	if r.RefundAddress != "" {
 		p.Refund = views.Refund{
-			Saved: r.RefundAddress, SavedParts: views.AddressGroups(r.RefundAddress), Label: "Refund address for " + unit(r, r.RefundCurrency),
-			Hint: "Saved. Only " + s.shop + " can change it.",
+			Saved: r.RefundAddress, SavedParts: views.AddressGroups(r.RefundAddress), Label: s.Text("refund.saved", "Unit", unit(r, s, r.RefundCurrency)),
+			Hint: s.Text("refund.saved.hint", "Shop", s.shop),
 		}
 		return
 	}
 	p.Refund = views.Refund{
-		Action: s.self + "/refund", Heading: "If it is sent back to you, where to?", Label: "Your address", Currencies: came,
-		Hint: "An address of your own wallet. You can give it once; after that only " + s.shop + " can change it.",
+		Action: s.keep(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: came,
+		Hint: s.Text("refund.hint", "Shop", s.shop),
 	}
 	p.Leave = false // nobody is taken away while writing
 	if has(r, api.ExceptionOverpaid) {
-		p.Refund.Heading = "Where should the extra go?"
+		p.Refund.Heading = s.Text("refund.extra")
 	}
 	if len(came) == 1 {
-		p.Refund.Label = refundLabel(r, came[0].Code)
+		p.Refund.Label = refundLabel(r, s, came[0].Code)
 	}
 }
 
@@ -115,12 +139,12 @@ func asksRefund(r api.Resource) bool {
 }
 
 // currencies are the currencies that money came in by, each once.
-func currencies(r api.Resource) []views.Currency {
+func currencies(r api.Resource, s scene) []views.Currency {
 	var list []views.Currency
 	for _, t := range r.Payments {
 		there := t.State != "dust" && onNetwork(t)
 		if there && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
-			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, t.CryptoCurrency)})
+			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
 		}
 	}
 	if len(list) > 0 {
@@ -130,15 +154,15 @@ func currencies(r api.Resource) []views.Currency {
 }
 
 // refundLabel says what kind of address is asked for.
-func refundLabel(r api.Resource, code string) string {
+func refundLabel(r api.Resource, s scene, code string) string {
 	for _, m := range r.PaymentMethods {
 		switch {
 		case m.CryptoCurrency != code:
 		case m.ChainID != "":
-			return "Your address on " + m.NetworkName
+			return s.Text("refund.address.network", "Network", m.NetworkName)
 		default:
-			return "Your " + methodLabel(m) + " address"
+			return s.Text("refund.address.coin", "Coin", methodLabel(m))
 		}
 	}
-	return "Your " + code + " address"
+	return s.Text("refund.address.coin", "Coin", code)
 }

@@ -24,19 +24,21 @@ func render(c echo.Context, status int, page templ.Component) error {
 	if err := page.Render(c.Request().Context(), b); err != nil {
 		return fmt.Errorf("render page: %w", err)
 	}
+	c.Response().Header().Add("Vary", "Accept-Language")
 	return c.HTMLBlob(status, b.Bytes())
 }
 
 // page is the frame of a page without a script.
-func (h *Handler) page(title string) views.Page {
+func (h *Handler) page(r reader, title string) views.Page {
 	page := views.Page{
-		Title: title,
-		Shop:  h.shopName(""),
-		Style: h.path(static.Path("store.css")),
-		Icon:  h.path(static.Path("icon.svg")),
+		Language: r.Language,
+		Title:    title,
+		Shop:     h.shopName(r, ""),
+		Style:    h.path(static.Path("store.css")),
+		Icon:     h.path(static.Path("icon.svg")),
 	}
 	if h.config.Storefront {
-		page.Home = h.path("/")
+		page.Home = r.keep(h.path("/"))
 	}
 	return page
 }
@@ -45,11 +47,11 @@ func (h *Handler) page(title string) views.Page {
 func (h *Handler) path(path string) string { return h.config.BasePath + path }
 
 // shopName is what is written on a page.
-func (h *Handler) shopName(merchant string) string {
+func (h *Handler) shopName(r reader, merchant string) string {
 	for _, name := range []string{merchant, h.config.ShopName} {
 		if name != "" {
 			return name
 		}
 	}
-	return "Checkout"
+	return r.Text("shop.none")
 }

@@ -43,7 +43,7 @@ func (h *Handler) simulate(c echo.Context) error {
 	if len(query) > 0 {
 		back += "?" + query.Encode()
 	}
-	return c.Redirect(http.StatusSeeOther, back)
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(back))
 }
 
 // refusalOf is the word for a refusal that the page can say; empty for any other

@@ -23,31 +23,35 @@ var (
 	tokenForm  = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
 )
 
-// orderFaults is why no invoice could be made, in words.
+// orderFaults are the texts of why no invoice could be made.
 var orderFaults = map[int]string{
-	http.StatusConflict:           "The first try is still under way. Wait a moment, then press the button again.",
-	http.StatusTooManyRequests:    "Too many tries at once. Wait half a minute, then press the button again.",
-	http.StatusServiceUnavailable: "There are no prices at the moment, and nothing was ordered. Try again in a minute.",
+	http.StatusConflict:           "order.running",
+	http.StatusTooManyRequests:    "order.many",
+	http.StatusServiceUnavailable: "order.unpriced",
 }
 
-// unitNames are what an amount is an amount of, in the label of the field.
-var unitNames = map[string]string{"EUR": "euros", "USD": "US dollars"}
+// amountLabels are the texts of the field's label, by currency; else
+// form.amount.other.
+var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amount.dollar"}
 
 // storefront shows the form. It may be kept by the browser, unlike a payment
 // page: going back then finds the same token, and sending it again the same
 // invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.StorefrontPage(h.form("", rand.Text())))
+	return render(c, http.StatusOK, views.StorefrontPage(h.form(c, h.reader(c, ""), "", rand.Text())))
 }
 
 // backToForm is for who looks at the address that the form is sent to.
 func (h *Handler) backToForm(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.path("/"))
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/")))
 }
 
 func (h *Handler) about(c echo.Context) error {
-	return render(c, http.StatusOK, views.AboutPage(views.About{Page: h.page(h.shopName(""))}))
+	reader := h.reader(c, "")
+	page := views.About{Page: h.page(reader, h.shopName(reader, ""))}
+	h.choice(&page.Page, c.QueryString())
+	return render(c, http.StatusOK, views.AboutPage(page))
 }
 
 // order makes an invoice of the amount and leads to its page.
@@ -56,33 +60,34 @@ func (h *Handler) order(c echo.Context) error {
 	if !tokenForm.MatchString(token) {
 		token = rand.Text()
 	}
-	form := h.form(typed, token)
-	amount, problem := readAmount(typed)
+	reader := h.reader(c, "")
+	form := h.form(c, reader, typed, token)
+	amount, problem := readAmount(reader, typed)
 	if problem != "" {
-		return h.refuse(c, form, http.StatusUnprocessableEntity, problem)
+		return h.refuse(c, reader, form, http.StatusUnprocessableEntity, problem)
 	}
 	id, err := h.create(c.Request().Context(), amount, token)
 	if refused, ok := errors.AsType[*client.Error](err); ok {
-		return h.refuse(c, form, refusedStatus(refused.Status), refused.Message)
+		return h.refuse(c, reader, form, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
 	}
 	if err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, h.path("/invoice/"+id))
+	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
 }
 
 // readAmount is the amount that was typed, with a dot, or what is wrong with
 // it. A thousands mark is refused: read the wrong way it makes another price.
-func readAmount(typed string) (amount, problem string) {
+func readAmount(r reader, typed string) (amount, problem string) {
 	if typed == "" {
-		return "", "Enter an amount, like 12.50"
+		return "", r.Text("amount.none", "Amount", r.Decimal("12.50"))
 	}
 	if !amountForm.MatchString(typed) {
-		return "", "Enter the amount in figures, like 12.50 or 12,50, without a mark for thousands"
+		return "", r.Text("amount.figures", "Amount", "12.50", "Other", "12,50")
 	}
 	amount = strings.Replace(typed, ",", ".", 1)
 	if strings.Trim(amount, "0.") == "" {
-		return "", "Enter an amount above zero"
+		return "", r.Text("amount.zero")
 	}
 	whole, fraction, _ := strings.Cut(amount, ".")
 	amount = strings.TrimLeft(whole, "0")
@@ -119,18 +124,20 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 
 // refuse shows the form again with what is wrong: at the field when the amount
 // is, else above it.
-func (h *Handler) refuse(c echo.Context, form views.Storefront, status int, problem string) error {
-	form.Title = "Error: " + form.Title
-	h.blame(c, &form.Form, status, problem)
+func (h *Handler) refuse(c echo.Context, reader reader, form views.Storefront, status int, problem string) error {
+	form.Title = reader.Text("error.title", "Title", form.Title)
+	h.blame(c, reader, &form.Form, status, problem)
 	return render(c, status, views.StorefrontPage(form))
 }
 
 // blame writes into a form what is wrong.
-func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem string) {
+func (h *Handler) blame(c echo.Context, reader reader, form *views.Form, status int, problem string) {
 	if status == http.StatusUnprocessableEntity {
 		form.Error = problem
-	} else if form.Fault = orderFaults[status]; form.Fault == "" {
-		form.Fault = "It is our fault, and nothing was ordered. Try again in a minute."
+	} else if id, known := orderFaults[status]; known {
+		form.Fault = reader.Text(id)
+	} else {
+		form.Fault = reader.Text("order.broken")
 	}
 	if seconds := retryAfter[status]; seconds > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -140,19 +147,21 @@ func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem st
 	}
 }
 
-func (h *Handler) form(amount, token string) views.Storefront {
-	form := newForm(h.config.Currency, amount, token)
-	form.Action = h.path("/order")
-	return views.Storefront{Page: h.page("Pay " + h.shopName("")), Form: form, Demo: h.config.Demo}
+func (h *Handler) form(c echo.Context, r reader, amount, token string) views.Storefront {
+	form := newForm(r, h.config.Currency, amount, token)
+	form.Action = r.keep(h.path("/order"))
+	page := h.page(r, r.Text("pay.title", "Shop", h.shopName(r, "")))
+	h.choice(&page, c.QueryString())
+	return views.Storefront{Page: page, Form: form, Demo: h.config.Demo}
 }
 
 // newForm is a form for an amount in a currency, as it was typed.
-func newForm(currency, amount, token string) views.Form {
-	unit := unitNames[currency]
-	if unit == "" {
-		unit = currency
+func newForm(r reader, currency, amount, token string) views.Form {
+	label := r.Text("form.amount.other", "Currency", currency)
+	if id, known := amountLabels[currency]; known {
+		label = r.Text(id)
 	}
-	return views.Form{Token: token, Amount: amount, Unit: unit, Sign: views.FiatSign(currency)}
+	return views.Form{Token: token, Amount: amount, Label: label, Sign: r.FiatSign(currency)}
 }
 
 // pause waits, or returns the context's error when it ends first.

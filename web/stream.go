@@ -45,8 +45,8 @@ func (h *Handler) live(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
-	s := newStream(c)
-	if s.shown == version(snapshot) && h.paymentPage(snapshot, "", false).Final {
+	s := newStream(c, h.reader(c, snapshot.Resource.Language))
+	if s.shown == version(snapshot) && h.paymentPage(s.reader, snapshot, "", false).Final {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot)
 	if version(snapshot) == s.shown {
 		return false, s.write(": still here\n\n")
 	}
-	page := h.paymentPage(snapshot, "", false)
+	page := h.paymentPage(s.reader, snapshot, "", false)
 	return page.Final, s.show(ctx, page)
 }
 
@@ -128,11 +128,12 @@ type stream struct {
 	response *echo.Response
 	control  *http.ResponseController
 	shown    string // the version on the screen
+	reader   reader
 }
 
 // newStream knows what the browser shows: from the address that its page gave
 // it, or after a break from the last event.
-func newStream(c echo.Context) *stream {
+func newStream(c echo.Context, r reader) *stream {
 	shown := c.Request().Header.Get("Last-Event-ID")
 	if shown == "" {
 		shown = c.QueryParam("v")
@@ -141,7 +142,7 @@ func newStream(c echo.Context) *stream {
 	lighten(header, "text/event-stream")
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
-	return &stream{response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
+	return &stream{reader: r, response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
 }
 
 // show sends the live part of a page.

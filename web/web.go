@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/locale"
 )
 
 // Client is what the pages ask of the service. It is safe for concurrent use;
@@ -63,6 +64,9 @@ type Config struct {
 	// when empty.
 	EmbedOrigins []string
 
+	// Languages are those that the pages speak; all that there are when nil.
+	Languages *locale.Languages
+
 	// PostsPerMinute is how often one address may send the storefront's form, and
 	// those of payment pages, with a burst of twice that; 10 when 0, no limit when
 	// negative.
@@ -90,7 +94,7 @@ func New(config Config) *Handler {
 	h.streams = newStreams(h.config.MaxStreams, h.config.MaxStreamsPerInvoice)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), h.compressed(), middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recovered(), h.compressed(), h.languages, middleware.BodyLimit(maxForm), h.sameOrigin())
 	h.routes()
 	return h
 }
@@ -160,6 +164,9 @@ func withDefaults(c Config) Config {
 	}
 	if c.Currency == "" {
 		c.Currency = "EUR"
+	}
+	if c.Languages == nil {
+		c.Languages = locale.All()
 	}
 	if c.PostsPerMinute == 0 {
 		c.PostsPerMinute = 10

@@ -28,6 +28,8 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_SHOP_NAME", orElse(cfg.ShopName, "Shop"), "name of the shop that shoppers see"},
 				{"CHEQUER_TRUST_PROXY", cfg.TrustProxy, "networks of proxies whose X-Forwarded-For is believed"},
 				{"CHEQUER_EMBED_ORIGINS", cfg.Embed, "origins whose pages may show payments in a frame, such as https://shop.example; none by default"},
+				{"CHEQUER_LANGUAGE", cfg.Language, "language of the pages for who asks for none of those offered, such as de"},
+				{"CHEQUER_LANGUAGES", orElse(cfg.Offered, "all"), "languages that the pages offer, such as de,en,fr; all by default"},
 				{"CHEQUER_STOREFRONT", cfg.Storefront.String(), "open-amount form at the root: on or off"},
 				{"CHEQUER_RATES", orElse(cfg.Rates, "live"), "live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"},
 				{"CHEQUER_FIAT", cfg.Fiat, "currencies beside EUR and USD that invoices may be in, such as CHF,GBP"},

@@ -21,6 +21,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
+	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/server"
 	"chequer/internal/watcher"
@@ -200,10 +201,14 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 	if err != nil {
 		return nil, err
 	}
+	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	if err != nil {
+		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
+	}
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
 		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
-		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(),
+		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(), Languages: languages,
 	})
 	a.onShutdown = pages.Close // open streams would hold a shutdown up
 	return pages, nil

@@ -43,6 +43,8 @@ type Config struct {
 	Metrics     string `env:"METRICS"`
 	Callback    string `env:"CALLBACK_ALLOW"`
 	Embed       string `env:"EMBED_ORIGINS"`
+	Language    string `env:"LANGUAGE" envDefault:"en"`
+	Offered     string `env:"LANGUAGES"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
 	Litecoin    Chain  `envPrefix:"LITECOIN_"`
 
@@ -290,6 +292,10 @@ func (c Config) CallbackAllow() []netip.Prefix {
 
 // EmbedOrigins are those whose pages may show payments in a frame.
 func (c Config) EmbedOrigins() []string { return parts(c.Embed) }
+
+// Languages are the codes of the languages that the pages offer, all when there are
+// none.
+func (c Config) Languages() []string { return parts(c.Offered) }
 
 // Fiats are the codes of the currencies beside euro and dollar, as they are given.
 func (c Config) Fiats() []string { return parts(c.Fiat) }

@@ -167,6 +167,8 @@ func (c *crawler) keeps(where, link string) bool {
 	case err != nil:
 		c.t.Errorf("%s links to %q: %v", where, link, err)
 		return false
+	case strings.HasPrefix(link, "?") && strings.HasSuffix(link, "lang="): // the choice of a language, for this page
+		return false
 	case strings.HasPrefix(link, "#"), slices.Contains([]string{"bitcoin", "litecoin", "ethereum"}, u.Scheme):
 		return false
 	case u.Scheme != "" || u.Host != "" || !strings.HasPrefix(link, c.path("/")):

@@ -1,0 +1,229 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/locale"
+	"chequer/web"
+)
+
+// narrow is the smallest screen that pages are for.
+var narrow = screen{name: "320", width: 320, height: 700}
+
+// stretched is English as long as the longest language might be, with accents: half
+// as much again, its words put together as Finnish does.
+func stretched(text string) string {
+	filled := regexp.MustCompile(`\{\{\.\w+\}\}`)
+	accented := strings.NewReplacer("a", "ä", "e", "é", "i", "ï", "o", "ö", "u", "û", "A", "Ä", "E", "É", "O", "Ö")
+	var out strings.Builder
+	at := 0
+	for _, span := range filled.FindAllStringIndex(text, -1) {
+		out.WriteString(accented.Replace(text[at:span[0]]) + text[span[0]:span[1]])
+		at = span[1]
+	}
+	out.WriteString(accented.Replace(text[at:]))
+	for words, n := strings.Fields(filled.ReplaceAllString(text, "")), 0; n < len(text)/2 && len(words) > 0; {
+		word := strings.Trim(words[n%len(words)], ".,:;") + "säätiö"
+		out.WriteString(" " + word)
+		n += len(word)
+	}
+	return out.String()
+}
+
+// pseudo is the languages with one more, "fi" of nobody, that is stretched.
+func pseudo(t *testing.T) *locale.Languages {
+	t.Helper()
+	english, err := os.ReadFile("../locale/catalogue/en.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages map[string]any
+	if err := json.Unmarshal(english, &messages); err != nil {
+		t.Fatal(err)
+	}
+	for id, message := range messages {
+		switch m := message.(type) {
+		case string:
+			if !strings.HasPrefix(id, "date.") && !strings.HasPrefix(id, "month.") {
+				messages[id] = stretched(m)
+			}
+		case map[string]any:
+			for form, text := range m {
+				m[form] = stretched(text.(string))
+			}
+		}
+	}
+	long, err := json.Marshal(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	languages, err := locale.Load(fstest.MapFS{"en.json": {Data: english}, "fi.json": {Data: long}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return languages
+}
+
+// speaking is a stage whose pages speak some languages.
+func speaking(t *testing.T, languages *locale.Languages) *stage {
+	t.Helper()
+	s := newStage(t)
+	pages := web.New(web.Config{
+		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Languages: languages, Storefront: true, ShopName: "Atelier Nord",
+	})
+	server := httptest.NewServer(pages)
+	t.Cleanup(func() { pages.Close(); server.Close() })
+	s.address = server.URL + "/invoice/" + s.shown.ForeignID
+	return s
+}
+
+// scenes are states of an invoice that have most to say.
+var scenes = []struct {
+	name   string
+	change func(*api.Resource)
+}{
+	{"waiting", func(r *api.Resource) { r.Mode = "test" }},
+	{"partly", partly},
+	{"seen", func(r *api.Resource) {
+		r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", nil, []api.Payment{sentEther("seen")}
+	}},
+	{"overpaid", func(r *api.Resource) {
+		r.Status, r.DueAmount, r.OverpaidAmount, r.Exceptions = api.StatusPaid, "0", "6.91", []string{api.ExceptionOverpaid}
+		r.PaidAt, r.Payments, r.URLSuccess = r.ExpiredAt, []api.Payment{sentEther("confirmed")}, "https://shop.example/thanks"
+	}},
+	{"late", func(r *api.Resource) {
+		r.Status, r.DueAmount, r.SecondsLeft, r.Exceptions = api.StatusExpired, "56.5", -900, []string{api.ExceptionLate}
+		r.Payments = []api.Payment{sentEther("late")}
+	}},
+}
+
+func sentEther(state string) api.Payment {
+	return api.Payment{
+		ID: "e", CryptoCurrency: "ETH", Symbol: "ETH", NetworkName: "Ethereum", Amount: "0.021319950190558639", FiatAmount: "56.5", State: state,
+		Confirmations: 1, Required: 12, Tx: "0x4f8e2c1d0b9a887766554433221100ffeeddccbbaa99887766554433b21cb21c", FirstSeenAt: "2026-11-27T12:35:40.000Z",
+	}
+}
+
+// TestLanguagesFitSmallScreens looks at every scene in every language that there is,
+// and in one that is longer than all, 320 pixels wide.
+func TestLanguagesFitSmallScreens(t *testing.T) {
+	all := map[string]*stage{}
+	for _, l := range locale.All().List() {
+		all[l.Code] = speaking(t, locale.All())
+	}
+	all["fi (stretched)"] = speaking(t, pseudo(t))
+	b := open(t, narrow)
+	for name, s := range all {
+		code, _, _ := strings.Cut(name, " ")
+		for _, scene := range scenes {
+			s.change(scene.change)
+			b.visit(s.address + "?lang=" + code)
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := b.attribute("html", "lang"); got != code && !strings.HasPrefix(got, code+"-") {
+				t.Errorf("the page is in %q, want %s", got, code)
+			}
+			get(b, chromedp.Evaluate[any](`document.querySelectorAll("details").forEach(d => { d.open = true }), 0`))
+			b.picture(narrow, "language_"+code+"_"+scene.name)
+			b.noSidewaysScroll()
+		}
+		b.visit(strings.Split(s.address, "/invoice/")[0] + "/?lang=" + code)
+		b.noSidewaysScroll()
+	}
+	b.visit(all["de"].address + "?lang=")
+	b.picture(narrow, "languages")
+	b.noSidewaysScroll()
+	b.visit(all["de"].address + "?m=EURC-BASE&lang=de")
+	b.click("#language")
+	b.do(chromedp.WaitVisible(chromedp.CSS(".tongues")))
+	b.click(".tongues [lang=ar]")
+	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+	if got, want := get(b, chromedp.Location()), all["de"].address+"?m=EURC-BASE&lang=ar"; got != want {
+		t.Errorf("the choice leads to %s, want %s", got, want)
+	}
+	b.quiet()
+}
+
+// TestRightToLeft looks at a page in Arabic of a shop whose name is Hebrew and English:
+// what a wallet must be told reads from left to right, and is copied as it is.
+func TestRightToLeft(t *testing.T) {
+	s := speaking(t, locale.All())
+	s.change(func(r *api.Resource) {
+		partly(r)
+		r.MerchantName, r.Description, r.OrderID = "חנות Atelier 3", "שתי הדפסות A4", "42-א"
+	})
+	for _, screen := range screens[:2] {
+		t.Run(screen.name, func(t *testing.T) { readsRightToLeft(t, s, screen) })
+	}
+}
+
+func readsRightToLeft(t *testing.T, s *stage, screen screen) {
+	t.Helper()
+	b := open(t, screen)
+	b.visit(s.address + "?lang=ar&m=EURC-BASE")
+	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+	b.picture(screen, "language_ar_hebrew")
+	if got := b.attribute("html", "dir"); got != "rtl" {
+		t.Errorf("the page runs %q", got)
+	}
+	for _, selector := range []string{".due .v bdi", ".due .c bdi", "section.m2 code.num", "section.m2 code.addr", "section.m2 .contract code", "#clock", ".tot bdi"} {
+		if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("`+selector+`")).direction`)); got != "ltr" {
+			t.Errorf("%s runs %q", selector, got)
+		}
+	}
+	// The first letter of each stands left of its last.
+	const order = `(selector) => {
+		const walker = document.createTreeWalker(document.querySelector(selector), NodeFilter.SHOW_TEXT), nodes = [];
+		while (walker.nextNode()) if (walker.currentNode.data.trim()) nodes.push(walker.currentNode);
+		const left = (node, at) => { const r = document.createRange(); r.setStart(node, at); r.setEnd(node, at + 1); return r.getBoundingClientRect().left; };
+		const first = nodes[0], last = nodes[nodes.length - 1], end = last.data.trimEnd().length - 1;
+		return left(first, first.data.search(/\S/)) < left(last, end);
+	}`
+	for _, selector := range []string{".due .v bdi", "section.m2 dd bdi", "#clock"} {
+		if !get(b, chromedp.Evaluate[bool](`(`+order+`)("`+selector+`")`)) {
+			t.Errorf("%s is turned around: %q", selector, b.text(selector))
+		}
+	}
+	const copied = `[...document.querySelectorAll("[data-copy]")].map(e => e.dataset.copy)
+		.concat([...document.querySelectorAll("code, .due bdi, #clock")].map(e => e.textContent))`
+	for _, text := range get(b, chromedp.Evaluate[[]string](copied)) {
+		for _, r := range text {
+			if r >= '\u200e' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u061c' {
+				t.Errorf("%U would be copied with %q", r, text)
+			}
+		}
+	}
+	if got, want := b.attribute("#m2-amount", "data-copy"), "13.289882"; got != want {
+		t.Errorf("the amount is copied as %q, want %q", got, want)
+	}
+	b.noSidewaysScroll()
+	b.quiet()
+}
+
+// TestWeightInEveryLanguage holds a page of two methods that a browser wallet can pay
+// to its budget, in letters that take two bytes too.
+func TestWeightInEveryLanguage(t *testing.T) {
+	for _, l := range locale.All().List() {
+		s := speaking(t, locale.All()) // of an origin of its own, so nothing is kept from before
+		b := open(t, screens[0])
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
+		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+		const received = `performance.getEntries().filter(e => !e.name.endsWith(".svg")).reduce((sum, e) => sum + (e.transferSize || 0), 0)`
+		got := get(b, chromedp.Evaluate[int](received))
+		t.Logf("%s: %d bytes", l.Code, got)
+		if got > 15<<10 {
+			t.Errorf("the page weighs %d bytes in %s, want at most 15 KiB", got, l.Name)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package locale_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/locale"
+)
+
+// forms are the plural forms that each language has, as the CLDR names them: one
+// catalogue has exactly these. See README.md beside the catalogues.
+var forms = map[string]string{
+	"en": "one other", "de": "one other", "et": "one other", "fi": "one other", "nl": "one other", "sv": "one other",
+	"bg": "one other", "el": "one other", "hu": "one other", "da": "one other",
+	"es": "many one other", "fr": "many one other", "it": "many one other", "pt": "many one other",
+	"lv": "one other zero", "ro": "few one other", "hr": "few one other", "sl": "few one other two",
+	"cs": "few many one other", "sk": "few many one other", "pl": "few many one other", "lt": "few many one other",
+	"mt": "few many one other two", "ga": "few many one other two",
+	"ar": "few many one other two zero",
+}
+
+// catalogue is a file as it is written: a text, or a text by plural form.
+type catalogue map[string]any
+
+func catalogues(t *testing.T) map[string]catalogue {
+	t.Helper()
+	folder := os.DirFS("catalogue")
+	paths, err := fs.Glob(folder, "*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]catalogue{}
+	for _, path := range paths {
+		body, err := fs.ReadFile(folder, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c catalogue
+		if err := json.Unmarshal(body, &c); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if lines := regexp.MustCompile(`(?m)^  "`).FindAllString(string(body), -1); len(lines) != len(c) {
+			t.Errorf("%s: %d keys on %d lines: one is there twice, or not on a line of its own", path, len(c), len(lines))
+		}
+		all[strings.TrimSuffix(path, ".json")] = c
+	}
+	return all
+}
+
+// texts are those of a message, by plural form: "other" of one without.
+func texts(message any) map[string]string {
+	if text, ok := message.(string); ok {
+		return map[string]string{"other": text}
+	}
+	list := map[string]string{}
+	for form, text := range message.(map[string]any) {
+		list[form], _ = text.(string)
+	}
+	return list
+}
+
+var placeholder = regexp.MustCompile(`\{\{\.([A-Za-z]+)\}\}`)
+
+// placeholders are what is filled into a text, each once.
+func placeholders(text string) []string {
+	found := map[string]bool{}
+	for _, match := range placeholder.FindAllStringSubmatch(text, -1) {
+		found[match[1]] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// Every language says everything that English does, with the same things filled
+// in, in the plural forms that it has, and nothing else.
+func TestCatalogues(t *testing.T) {
+	t.Parallel()
+	all := catalogues(t)
+	english := all["en"]
+	for code, c := range all {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			if forms[code] == "" {
+				t.Fatalf("nobody says which plural forms %s has: add it here and to the README", code)
+			}
+			keys := func(c catalogue) []string { return slices.Sorted(maps.Keys(c)) }
+			if diff := cmp.Diff(keys(english), keys(c)); diff != "" {
+				t.Fatalf("keys (-en +%s):\n%s", code, diff)
+			}
+			for key, message := range c {
+				checkMessage(t, code, key, english[key], message)
+			}
+		})
+	}
+}
+
+func checkMessage(t *testing.T, code, key string, english, message any) {
+	t.Helper()
+	_, single := message.(string)
+	if _, want := english.(string); single != want {
+		t.Errorf("%s: plural forms: %t, in English %t", key, !single, !want)
+		return
+	}
+	said := texts(message)
+	if got := strings.Join(slices.Sorted(maps.Keys(said)), " "); !single && got != forms[code] {
+		t.Errorf("%s: forms %q, want %q", key, got, forms[code])
+	}
+	want := placeholders(texts(english)["other"])
+	for form, text := range said {
+		got := placeholders(text)
+		// "One day" and "two days" may say the number in a word.
+		if exact := form == "zero" || form == "one" || form == "two"; exact && slices.Contains(want, "Count") && !slices.Contains(got, "Count") {
+			got = slices.Sorted(slices.Values(append(got, "Count")))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, %s: filled in (-want +got):\n%s", key, form, diff)
+		}
+		if strings.Count(text, "{") != 2*len(placeholder.FindAllString(text, -1)) || strings.Count(text, "}") != strings.Count(text, "{") {
+			t.Errorf("%s, %s: a brace too many in %q", key, form, text)
+		}
+		if strings.TrimSpace(text) != text || text == "" {
+			t.Errorf("%s, %s: %q begins or ends with space, or is empty", key, form, text)
+		}
+		for _, r := range text {
+			if unicode.IsControl(r) || r == '\u061c' || r >= '\u200e' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+				t.Errorf("%s, %s: %U in %q", key, form, r, text)
+			}
+		}
+	}
+}
+
+// Every message can be said of every number, and says it.
+func TestEveryMessageIsSaid(t *testing.T) {
+	t.Parallel()
+	for code, c := range catalogues(t) {
+		l, ok := locale.All().Find(code)
+		if !ok || l.Code != code {
+			t.Fatalf("there is no %s", code)
+		}
+		for key, message := range c {
+			said := texts(message)
+			var pairs []string
+			for _, name := range placeholders(said["other"]) {
+				if name != "Count" {
+					pairs = append(pairs, name, "<"+name+">")
+				}
+			}
+			if _, single := message.(string); single {
+				checkSaid(t, code, key, l.Text(key, pairs...), pairs)
+				continue
+			}
+			for _, n := range []int{0, 1, 2, 3, 5, 11, 21, 100, 1_000_000} {
+				got := l.Count(key, n, pairs...)
+				checkSaid(t, code, key, got, pairs)
+				if n > 2 && !strings.Contains(got, strconv.Itoa(n)) {
+					t.Errorf("%s: %s of %d says no number: %q", code, key, n, got)
+				}
+			}
+		}
+	}
+}
+
+func checkSaid(t *testing.T, code, key, got string, pairs []string) {
+	t.Helper()
+	if got == "" || strings.Contains(got, "{{") || strings.Contains(got, "<no value>") {
+		t.Errorf("%s: %s says %q", code, key, got)
+	}
+	for i := 1; i < len(pairs); i += 2 {
+		if !strings.Contains(got, pairs[i]) {
+			t.Errorf("%s: %s leaves out %s: %q", code, key, pairs[i], got)
+		}
+	}
+}

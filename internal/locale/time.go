@@ -1,0 +1,44 @@
+package locale
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nicksnyder/go-i18n/v2/i18n"
+)
+
+// months are the names of months within a date, from January.
+var months = [...]string{
+	"month.1", "month.2", "month.3", "month.4", "month.5", "month.6",
+	"month.7", "month.8", "month.9", "month.10", "month.11", "month.12",
+}
+
+// Moment is a time of the wire with its day and zone: "27 Nov 2026, 15:42 UTC";
+// empty when it is none.
+func (l *Language) Moment(wire string) string {
+	t, err := time.Parse(time.RFC3339, wire)
+	if err != nil {
+		return ""
+	}
+	return l.date("date.moment", t.UTC())
+}
+
+// TimeOfDay is a time of the wire with its zone, without the day when that is
+// today's.
+func (l *Language) TimeOfDay(wire string, now time.Time) string {
+	t, err := time.Parse(time.RFC3339, wire)
+	if err != nil {
+		return ""
+	}
+	if t.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly) {
+		return l.date("date.time", t.UTC())
+	}
+	return l.date("date.day", t.UTC())
+}
+
+func (l *Language) date(id string, t time.Time) string {
+	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: map[string]string{
+		"Day": fmt.Sprint(t.Day()), "Month": l.fixed[months[t.Month()-1]], "Year": fmt.Sprint(t.Year()),
+		"Hour": t.Format("15"), "Minute": t.Format("04"), "Zone": t.Format("MST"),
+	}})
+}

@@ -1,0 +1,128 @@
+package locale_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// speakers are the folders whose sources say what is in the catalogues.
+var speakers = []string{"../../web", "../../views", "."}
+
+// speaking are the methods that take the id of a message, and what they fill in
+// themselves: for Around the name is the second argument.
+var speaking = map[string][]string{"Text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
+
+var fileName = regexp.MustCompile(`\.(js|css|templ|go)$`)
+
+// Every message is said somewhere, whatever is said is a message, and it is filled
+// in with what it asks for.
+func TestMessagesAreUsed(t *testing.T) {
+	t.Parallel()
+	english := catalogues(t)["en"]
+	families := map[string]bool{}
+	for key := range english {
+		family, _, _ := strings.Cut(key, ".")
+		families[family] = true
+	}
+	used := map[string]bool{"language.name": true} // read as a whole
+	for _, file := range sources(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				checkCall(t, english, call)
+			}
+			if text, ok := literal(n); ok {
+				family, rest, dotted := strings.Cut(text, ".")
+				if _, known := english[text]; known {
+					used[text] = true
+				} else if dotted && rest != "" && families[family] && !fileName.MatchString(text) && !strings.ContainsAny(text, " /\n") {
+					t.Errorf("%q looks like a message, and is none", text)
+				}
+			}
+			return true
+		})
+	}
+	for key := range english {
+		if !used[key] {
+			t.Errorf("%s is said nowhere", key)
+		}
+	}
+}
+
+// checkCall looks at a message that is said with its id in place.
+func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
+	t.Helper()
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	given, speaks := speaking[selector.Sel.Name]
+	id, ok := literal(call.Args[0])
+	if !speaks || !ok {
+		return
+	}
+	message, known := english[id]
+	if !known {
+		t.Errorf("%s is said, and is no message", id)
+		return
+	}
+	if _, single := message.(string); single == (selector.Sel.Name == "Count") {
+		t.Errorf("%s is said by %s, with plural forms: %t", id, selector.Sel.Name, !single)
+	}
+	given = slices.Clone(given)
+	pairs := call.Args[1:]
+	if selector.Sel.Name == "Around" {
+		name, _ := literal(pairs[0])
+		given, pairs = append(given, name), pairs[1:]
+	}
+	if selector.Sel.Name == "Count" {
+		pairs = pairs[1:]
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name, _ := literal(pairs[i])
+		given = append(given, name)
+	}
+	if want := placeholders(texts(message)["other"]); !slices.Equal(slices.Sorted(slices.Values(given)), want) {
+		t.Errorf("%s is filled in with %q, and asks for %q", id, given, want)
+	}
+}
+
+func literal(n ast.Node) (string, bool) {
+	lit, ok := n.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(lit.Value)
+	return text, err == nil
+}
+
+// sources are the parsed files of the speakers without their tests. Templates are
+// read as what is generated of them.
+func sources(t *testing.T) []*ast.File {
+	t.Helper()
+	var files []*ast.File
+	for _, folder := range speakers {
+		paths, err := fs.Glob(os.DirFS(folder), "*.go")
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no sources in %s: %v", folder, err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), folder+"/"+path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+	}
+	return files
+}

@@ -1,0 +1,303 @@
+package web_test
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/internal/locale"
+	"chequer/web"
+)
+
+// asked is a page as a browser of a language asks for it.
+func asked(t *testing.T, h http.Handler, target, accepts string) *goquery.Document {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+	r.Header.Set("Accept-Language", accepts)
+	response := do(h, r)
+	if !strings.Contains(strings.Join(response.Header.Values("Vary"), ","), "Accept-Language") {
+		t.Errorf("%s: caches are not told that the page differs by language", target)
+	}
+	return document(t, response)
+}
+
+func TestLanguageOfAPage(t *testing.T) {
+	t.Parallel()
+	named := func(language string) api.Resource {
+		r := invoice("of-" + language)
+		r.Language = language
+		return r
+	}
+	h := pages(t, newService(invoice("abc"), named("de-AT"), named("en"), named("tlh")), nil)
+	for _, tt := range []struct{ name, target, accepts, want string }{
+		{"nothing said", "/invoice/abc", "", "en-IE"},
+		{"the browser's", "/invoice/abc", "de-CH,en;q=0.8", "de"},
+		{"the invoice's before the browser's", "/invoice/of-de-AT", "en", "de"},
+		{"the invoice's English too", "/invoice/of-en", "de", "en-IE"},
+		{"an invoice's that we do not speak is none", "/invoice/of-tlh", "de", "de"},
+		{"the address before all", "/invoice/of-de-AT?lang=en", "de", "en-IE"},
+		{"an address that we do not speak is none", "/invoice/of-de-AT?lang=tlh", "en", "de"},
+		{"nor one that is no language", "/invoice/abc?lang=%22%3E%3Cb%3E", "de", "de"},
+		{"the storefront", "/", "de", "de"},
+		{"an error", "/nosuch", "de", "de"},
+		{"a link", "/pay/coffee", "de", "de"},
+		{"developers read English", "/embed", "de", "en-IE"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			html := asked(t, h, tt.target, tt.accepts).Find("html")
+			if got := html.AttrOr("lang", "") + " " + html.AttrOr("dir", ""); got != tt.want+" ltr" {
+				t.Errorf("%s for %q is in %s, want %s", tt.target, tt.accepts, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestChoiceOfLanguages(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(invoice("abc")), nil)
+	doc := asked(t, h, "/invoice/abc?lang=", "de")
+	var names []string
+	for _, l := range locale.All().List() {
+		names = append(names, l.Name)
+	}
+	got := doc.Find(".tongues a").Map(func(_ int, a *goquery.Selection) string { return a.Text() })
+	if diff := cmp.Diff(names, got); diff != "" {
+		t.Errorf("languages (-want +got):\n%s", diff)
+	}
+	if got := text(doc.Find("h1")) + " " + text(doc.Find(".tongues [aria-current]")); got != "Sprache wählen Deutsch" {
+		t.Errorf("the choice says %q", got)
+	}
+	if got := post(t, h, "/order?lang=", url.Values{"amount": {"5"}}, nil).Header.Get("Location"); got != "/invoice/made1" {
+		t.Errorf("a form without a language leads to %q", got)
+	}
+}
+
+// The standard language is that of the shop, and only what it offers is spoken.
+func TestLanguagesOffered(t *testing.T) {
+	t.Parallel()
+	german, err := locale.All().Offer("de", "de")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := pages(t, newService(invoice("abc")), func(c *web.Config) { c.Languages = german })
+	for _, target := range []string{"/invoice/abc", "/invoice/abc?lang=en", "/"} {
+		doc := asked(t, h, target, "en")
+		if got := doc.Find("html").AttrOr("lang", ""); got != "de" {
+			t.Errorf("%s is in %s", target, got)
+		}
+		if n := doc.Find("#language").Length(); n != 0 {
+			t.Errorf("%s offers a choice of one", target)
+		}
+	}
+}
+
+// Whoever chose a language keeps it: in the stream, in forms and where they lead,
+// and in the links.
+func TestLanguageIsKept(t *testing.T) {
+	t.Parallel()
+	expired, late := invoice("expired"), invoice("late")
+	expired.Status, expired.URLFailure, expired.MayRequote, expired.Quotes = api.StatusExpired, "", true, []api.Quote{{Number: 1}}
+	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{transfer("late")}
+	test := invoice("abc")
+	test.Mode = "test"
+	s := newService(test, expired, late)
+	s.offer = api.Offer{FiatCurrency: "EUR", Mode: "live"}
+	h := pages(t, s, nil)
+	for _, tt := range []struct{ page, selector, attribute, want string }{
+		{"/invoice/abc?lang=de", "#live", "data-self", "/invoice/abc?lang=de"},
+		{"/invoice/abc?lang=de", "#simulate", "action", "/invoice/abc/simulate?lang=de"},
+		{"/invoice/abc?lang=de", ".m1 .act .only-nojs", "href", "/invoice/abc?lang=de&m=BTC"},
+		{"/invoice/abc?auto=1&lang=de", ".m1 .act .only-nojs", "href", "/invoice/abc?auto=1&lang=de&m=BTC"},
+		{"/invoice/expired?lang=de", "form.hold", "action", "/invoice/expired/quote?lang=de"},
+		{"/invoice/expired?lang=de", ".back", "href", "/?lang=de"},
+		{"/invoice/late?lang=de", "#refund", "action", "/invoice/late/refund?lang=de"},
+		{"/?lang=de", "form", "action", "/order?lang=de"},
+		{"/pay/coffee?lang=de", "form", "action", "/order/pay/coffee?lang=de"},
+		{"/pay?amount=1&sig=2&lang=de", "form", "action", "/order/pay?amount=1&sig=2&lang=de"},
+		{"/pay?amount=1&sig=2&lang=de", "#language", "href", "?amount=1&sig=2&lang="},
+		{"/invoice/abc?m=EURC-BASE", "#language", "href", "?m=EURC-BASE&lang="},
+		{"/invoice/abc?m=EURC-BASE&lang=", ".tongues a[lang=de]", "href", "?m=EURC-BASE&lang=de"},
+		{"/invoice/abc?lang=de", "#language", "href", "?lang="},
+		{"/nosuch?x=1&lang=", ".tongues a[lang=ar]", "href", "?x=1&lang=ar"},
+		{"/invoice/abc", "#live", "data-self", "/invoice/abc"},
+	} {
+		if got := asked(t, h, tt.page, "").Find(tt.selector).First().AttrOr(tt.attribute, "none"); got != tt.want {
+			t.Errorf("%s: %s of %s is %q, want %q", tt.page, tt.attribute, tt.selector, got, tt.want)
+		}
+	}
+	stream := asked(t, h, "/invoice/abc?lang=de", "").Find("#live").AttrOr("data-stream", "")
+	if !strings.HasPrefix(stream, "/invoice/abc/live?v=") || !strings.HasSuffix(stream, "&lang=de") {
+		t.Errorf("the stream is at %q", stream)
+	}
+	for _, tt := range []struct {
+		target string
+		form   url.Values
+		want   string
+	}{
+		{"/order?lang=de", url.Values{"amount": {"5"}}, "/invoice/made1?lang=de"},
+		{"/order/pay/coffee?lang=de", url.Values{"amount": {"5"}}, "/invoice/made1?lang=de"},
+		{"/invoice/abc/quote?lang=de", url.Values{"quote": {"1"}, "m": {"BTC"}}, "/invoice/abc?m=BTC&lang=de"},
+		{"/invoice/abc/quote?lang=de", url.Values{"quote": {"1"}}, "/invoice/abc?lang=de"},
+		{"/invoice/abc/refund?lang=de", url.Values{"currency": {"BTC"}, "address": {"bc1q"}}, "/invoice/abc?lang=de#refund"},
+		{"/invoice/abc/simulate?lang=de", url.Values{"action": {"exact"}}, "/invoice/abc?lang=de"},
+		{"/invoice/abc/simulate?lang=%0d%0atlh", url.Values{"action": {"exact"}}, "/invoice/abc"},
+	} {
+		if got := post(t, h, tt.target, tt.form, nil).Header.Get("Location"); got != tt.want {
+			t.Errorf("POST %s leads to %q, want %q", tt.target, got, tt.want)
+		}
+	}
+	for target, want := range map[string]string{
+		"/order?lang=de": "/?lang=de", "/order/pay/coffee?lang=de": "/pay/coffee?lang=de", "/invoice/abc/refund?lang=de": "/invoice/abc?lang=de",
+	} {
+		if got := get(t, h, target).Header.Get("Location"); got != want {
+			t.Errorf("GET %s leads to %q, want %q", target, got, want)
+		}
+	}
+}
+
+// A signed link is checked without the language that the shopper chose.
+func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.offer = api.Offer{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
+	h := pages(t, s, nil)
+	const signed = "amount=5&fiat_currency=EUR&language=de&key=k&sig=aa"
+	if got := asked(t, h, "/pay?"+signed+"&lang=en", "").Find("html").AttrOr("lang", ""); got != "en-IE" {
+		t.Errorf("chosen English, the page is in %s", got)
+	}
+	if got := asked(t, h, "/pay?"+signed, "en").Find("html").AttrOr("lang", ""); got != "de" {
+		t.Errorf("the link says German, the page is in %s", got)
+	}
+	want := []api.OfferRequest{{Query: signed}, {Query: signed}}
+	if diff := cmp.Diff(want, s.offered); diff != "" {
+		t.Errorf("asked of the service (-want +got):\n%s", diff)
+	}
+}
+
+// What the stream sends is in the page's language.
+func TestStreamSpeaksTheLanguage(t *testing.T) {
+	t.Parallel()
+	paid := invoice("abc")
+	paid.Status, paid.DueAmount = api.StatusDeclined, "0"
+	server := httptest.NewServer(pages(t, newService(paid), nil))
+	t.Cleanup(server.Close)
+	for target, accepts := range map[string]string{"/invoice/abc/live?v=1&lang=de": "en", "/invoice/abc/live?v=1": "de"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Language", accepts)
+		response, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		sent := ""
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			sent += lines.Text()
+		}
+		if !strings.Contains(sent, "Diese Zahlung wurde abgebrochen") || strings.Contains(sent, "cancelled") {
+			t.Errorf("%s for %s sends %q", target, accepts, sent)
+		}
+	}
+}
+
+// In German nothing is left in English, whatever the state; what the service says
+// in English is said in other words.
+func TestGermanPagesAreGerman(t *testing.T) {
+	t.Parallel()
+	english := []string{" the ", "payment", "Payment", "address", "amount", "price", "Price", "Copy", "wallet app", "shop "}
+	for _, tt := range states {
+		r := invoice("abc")
+		r.MerchantName, r.Description, r.URLSuccess, r.URLFailure, r.Mode = "Atelier Nord", "", "https://laden.example/", "https://laden.example/", "test"
+		tt.change(&r)
+		doc := asked(t, pages(t, newService(r), nil), "/invoice/abc", "de")
+		said := doc.Text()
+		doc.Find("[aria-label], [data-say], [data-said], [data-title], [data-held]").Each(func(_ int, e *goquery.Selection) {
+			for _, name := range []string{"aria-label", "data-say", "data-said", "data-title", "data-held"} {
+				said += " " + e.AttrOr(name, "")
+			}
+		})
+		for _, word := range english {
+			if i := strings.Index(said, word); i >= 0 {
+				t.Errorf("%s: %q in …%s…", tt.name, word, said[max(0, i-60):min(len(said), i+60)])
+			}
+		}
+	}
+}
+
+func TestServicesSentencesInGerman(t *testing.T) {
+	t.Parallel()
+	late := invoice("abc")
+	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{transfer("late")}
+	for _, tt := range []struct{ name, target, code, message, selector, want string }{
+		{"refund", "/invoice/abc/refund", "invalid_address", "address is for another network", "#refund-error", "Fehler: Das ist keine Adresse"},
+		{"private key", "/invoice/abc/refund", "private_key", "address is a private key", "#refund-error", "Fehler: Das ist ein privater Schlüssel"},
+		{"none", "/invoice/abc/refund", "", "", "#refund-error", "Fehler: Geben Sie eine Adresse ein."},
+		{"set", "/invoice/abc/refund", "refund_address_set", "A refund address is set already", "#refund-error", "Fehler: Eine Rückzahlungsadresse ist schon gespeichert"},
+		{"amount", "/order", "invalid_amount", "amount must be at least 1 EUR", "#amount-error", "Fehler: Dieser Betrag kann hier nicht bezahlt werden"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(late)
+			s.refusal = &client.Error{Status: 400, Code: tt.code, Message: tt.message}
+			s.refusals = []error{s.refusal}
+			form := url.Values{"currency": {"BTC"}, "address": {"xyz"}, "amount": {"1"}}
+			if tt.code == "" {
+				form.Del("address")
+			}
+			doc := document(t, post(t, pages(t, s, nil), tt.target+"?lang=de", form, nil))
+			if got := text(doc.Find(tt.selector)); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("said %q, want %q", got, tt.want)
+			}
+			if got := doc.Find("head title").Text(); !strings.HasPrefix(got, "Fehler: ") {
+				t.Errorf("title %q", got)
+			}
+		})
+	}
+}
+
+// What is copied is as a wallet takes it in every language.
+func TestAmountsInGerman(t *testing.T) {
+	t.Parallel()
+	doc := asked(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc", "de")
+	got := []string{
+		doc.Find(".due .v").Text(), text(doc.Find(".m1.c")), doc.Find(".m1 code.num").Text(), doc.Find("#m1-amount").AttrOr("data-copy", ""),
+		doc.Find(`section.m2 code.num`).Text(), doc.Find("#m2-amount").AttrOr("data-copy", ""),
+	}
+	want := []string{"56,50\u00a0€", "0,00065379 BTC · 1 BTC = 86.420,00 €", "0,00065379", "0.00065379", "56,5", "56.5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("amounts (-want +got):\n%s", diff)
+	}
+	if n := doc.Find(`.due .v bdi[dir=ltr], code.addr[dir=ltr], #clock[dir=ltr]`).Length(); n != 4 {
+		t.Errorf("%d islands from left to right, want 4", n)
+	}
+}
+
+// The document has the letters of every language, but those that run from right to
+// left: its readers get it in English.
+func TestReceiptInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(paidInvoice(func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} })), nil)
+	for _, l := range locale.All().List() {
+		got := documentText(t, get(t, h, "/invoice/abc/receipt.pdf?lang="+l.Code).Body)
+		want := l.Text("fact.transaction") + " " + l.Text("fact.reference") + " " + l.Text("summary.total") + " " + l.Text("paid.footing")
+		if l.RightToLeft {
+			want = "Transaction Reference Total"
+		}
+		for _, word := range strings.Fields(want) {
+			if !strings.Contains(got, word) || strings.Contains(got, "\ufffd") {
+				t.Errorf("%s: %q is not in %q, or letters are missing", l.Code, word, got)
+			}
+		}
+	}
+}
