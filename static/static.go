@@ -27,7 +27,11 @@ var bundles = map[string][]string{
 	"docs.css":  {"base.css", "store.css", "docs.css"},
 	"pay.js":    {"pay.js"},
 	"wallet.js": {"pay.js", "wallet.js"},
-	"icon.svg":  {"icon.svg"},
+
+	"payframed.js":    {"pay.js", "frame.js"},
+	"walletframed.js": {"pay.js", "wallet.js", "frame.js"},
+
+	"icon.svg": {"icon.svg"},
 
 	"embed.js":   {"embed.js"},
 	"frame.js":   {"frame.js"},

@@ -51,10 +51,14 @@ func (h *Handler) paymentPage(reader reader, snapshot client.Snapshot, method st
 	page.Shop = h.shopName(reader, r.MerchantName)
 	h.choice(&page, "")
 	h.framed(&page)
-	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
+	script := "pay"
 	if paysOnEVM(r) {
-		page.Script = h.path(static.Path("wallet.js"))
+		script = "wallet"
 	}
+	if page.Frame != "" { // one script is lighter than two
+		script, page.Frame = script+"framed", ""
+	}
+	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path(script+".js"))
 	p := present(r, scene{
 		reader: reader, page: page, self: self, method: method, now: h.config.Now(),
 		shop: h.shopInSentence(reader, r.MerchantName), demo: h.config.Demo,

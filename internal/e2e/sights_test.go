@@ -38,7 +38,16 @@ var sights = []sight{
 	{"not_found", ofForm, at("/nothing"), http.StatusNotFound},
 	{"invoice_not_found", ofForm, at("/invoice/nothing"), http.StatusNotFound},
 
+	{"languages", ofLink, at("/?lang="), 0},
+	{"storefront_arabic", ofForm, at("/?lang=ar"), 0},
+	{"link_german", ofLink, at("/pay/tip-jar?lang=de"), 0},
+
 	{"waiting", ofPayment, paying(nil), 0},
+	{"waiting_arabic", ofPayment, inTurn(paying(forOrder), withQuery("?lang=ar")), 0},
+	{"waiting_greek", ofPayment, inTurn(paying(only("BTC")), withQuery("?lang=el")), 0},
+	{"partial_german", ofPayment, inTurn(paying(forOrder, api.SimulateUnder), withQuery("?lang=de")), 0},
+	{"overpaid_hungarian", ofPayment, inTurn(paying(forOrder, api.SimulateOver, api.SimulateConfirm), withQuery("?lang=hu")), 0},
+	{"late_arabic", ofPayment, inTurn(paying(forOrder, api.SimulateLate), withQuery("?lang=ar")), 0},
 	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
 	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
 	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
