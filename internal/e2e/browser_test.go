@@ -188,7 +188,7 @@ func (b *tab) awaits(selector, words string, again func()) {
 			again()
 		}
 	}
-	b.t.Fatalf("%s says %q, not %q", selector, last, words)
+	b.t.Fatalf("at %s %s says %q, not %q", get(b, chromedp.Location()), selector, last, words)
 }
 
 // get runs an action that has a result.
