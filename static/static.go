@@ -11,6 +11,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -82,6 +83,16 @@ func load() (names, paths map[string]Asset) {
 	return names, paths
 }
 
+// Extend is an asset with something after it, under a hash of its own. Find does not
+// know it.
+func Extend(name, end string) Asset {
+	asset, ok := byName[name]
+	if !ok {
+		panic("static: no asset " + name)
+	}
+	return hashed(name, append(slices.Clone(asset.Body), end...))
+}
+
 func newAsset(name string, files []string) Asset {
 	var body []byte
 	for _, file := range files {
@@ -91,6 +102,11 @@ func newAsset(name string, files []string) Asset {
 		}
 		body = append(body, lean(part, path.Ext(file))...)
 	}
+	return hashed(name, body)
+}
+
+// hashed is an asset of a name and a content.
+func hashed(name string, body []byte) Asset {
 	extension := path.Ext(name)
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:6])

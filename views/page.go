@@ -14,6 +14,10 @@ type Page struct {
 	Style   string // addresses of its assets
 	Script  string // empty on pages without one
 	Icon    string
+	Logo    string // empty shows the shop's initial in its place
+	Line    string // what the shop says on every page
+	Support Link   // where shoppers ask
+	Terms   Link
 	Home    string   // where the storefront is; empty when there is none
 	Scripts []string // more of them, that improve a page
 	Frame   string   // script for who shows the page in a frame; empty when nobody may

@@ -49,7 +49,9 @@ func (h *Handler) backToForm(c echo.Context) error {
 
 func (h *Handler) about(c echo.Context) error {
 	reader := h.reader(c, "")
-	page := views.About{Page: h.page(reader, h.shopName(reader, ""))}
+	page := views.About{Page: h.page(reader, "")}
+	h.wearOwn(c.Request().Context(), reader, &page.Page, "store.css")
+	page.Title = page.Shop
 	h.choice(&page.Page, c.QueryString())
 	return render(c, http.StatusOK, views.AboutPage(page))
 }
@@ -150,7 +152,9 @@ func (h *Handler) blame(c echo.Context, reader reader, form *views.Form, status 
 func (h *Handler) form(c echo.Context, r reader, amount, token string) views.Storefront {
 	form := newForm(r, h.config.Currency, amount, token)
 	form.Action = r.keep(h.path("/order"))
-	page := h.page(r, r.Text("pay.title", "Shop", h.shopName(r, "")))
+	page := h.page(r, "")
+	h.wearOwn(c.Request().Context(), r, &page, "store.css")
+	page.Title = r.Text("pay.title", "Shop", page.Shop)
 	h.choice(&page, c.QueryString())
 	return views.Storefront{Page: page, Form: form, Demo: h.config.Demo}
 }

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/locale"
+	"chequer/internal/look"
 )
 
 // Client is what the pages ask of the service. It is safe for concurrent use;
@@ -32,6 +33,9 @@ type Client interface {
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
+	// Look reads how pages look: by a hash, or that of our own merchant when that is
+	// empty.
+	Look(ctx context.Context, hash string) (look.Look, error)
 }
 
 // Config is what the pages need. Client and Logger are compulsory.
@@ -57,7 +61,7 @@ type Config struct {
 	// Demo tells the shopper that rates are made up.
 	Demo bool
 	// StayOnPage keeps the shopper on the page of a paid invoice, until they
-	// press the button.
+	// press the button, whatever the merchant's look says.
 	StayOnPage bool
 
 	// EmbedOrigins are those whose pages may show payments in a frame; nobody's may
@@ -84,6 +88,7 @@ type Handler struct {
 	config  Config
 	echo    *echo.Echo
 	streams *streams
+	looks   wardrobe
 	close   sync.Once
 	closed  chan struct{}
 }
@@ -154,6 +159,7 @@ func (h *Handler) routes() {
 		pages.Match(read, "/openapi.json", h.openapiJSON)
 	}
 	pages.Match(read, "/static/*", h.asset)
+	pages.Match(read, "/look/:hash/:file", h.lookAsset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)
 }

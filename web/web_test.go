@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/look"
 	"chequer/web"
 )
 
@@ -37,6 +38,11 @@ type service struct {
 	offer     api.Offer
 	offered   []api.OfferRequest
 	paid      []api.OfferRequest
+	own       look.Look
+	looks     []look.Look
+	looked    int   // how often one was asked for
+	lookFails error // of looks
+	lookHangs bool
 	refusal   error // of simulations, requotes and refund addresses
 }
 
@@ -126,6 +132,28 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 	defer s.mu.Unlock()
 	s.simulated = append(s.simulated, request)
 	return s.refusal
+}
+
+func (s *service) Look(ctx context.Context, hash string) (look.Look, error) {
+	if s.lookHangs {
+		<-ctx.Done()
+		return look.Look{}, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looked++
+	if s.lookFails != nil {
+		return look.Look{}, s.lookFails
+	}
+	if hash == "" {
+		return s.own, nil
+	}
+	for _, l := range s.looks {
+		if l.Hash() == hash {
+			return l, nil
+		}
+	}
+	return look.Look{}, client.ErrNotFound
 }
 
 func (s *service) Requote(_ context.Context, _ string, request api.RequoteRequest) error {

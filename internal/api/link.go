@@ -30,6 +30,7 @@ type OfferRequest struct {
 // Offer is what a checkout link asks for.
 type Offer struct {
 	MerchantName string `json:"merchant_name"`
+	Look         string `json:"look"` // hash; empty for ours
 	Mode         string `json:"mode"`
 	Amount       string `json:"amount"` // empty lets the shopper say it
 	FiatCurrency string `json:"fiat_currency"`

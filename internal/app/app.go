@@ -125,7 +125,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	numbers := newMetrics(core, watched)
 	invoices := core.service(c, watched, sim, rates, o.Log)
 	service := server.New(server.Config{
-		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Feed: core.Storage,
+		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
 		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,

@@ -26,6 +26,7 @@ type Core struct {
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Looks     *merchant.Looks
 	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
@@ -64,6 +65,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
+		Looks:  merchant.NewLooks(store, clock),
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 	}, nil

@@ -58,6 +58,7 @@ func (c *Client) ofLink(ctx context.Context, path string, what api.OfferRequest,
 func checkOffer(o *api.Offer) error {
 	var c check
 	c.text(&o.MerchantName, maxMerchant)
+	o.Look = checkedLook(o.Look)
 	c.oneOf("mode", o.Mode, modes)
 	c.rate("amount", o.Amount) // none is fine
 	c.that("fiat_currency", o.FiatCurrency != "")

@@ -54,6 +54,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	}
 	made := 0
 	l.config.Feed = s
+	l.config.Looks = merchant.NewLooks(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },

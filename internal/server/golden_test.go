@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -285,6 +286,16 @@ var mistakes = []mistake{
 	{"feed from nowhere", func(l *lab) *http.Response {
 		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
 	}},
+	looked("look that is none", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true}),
+	looked("look by a test key beside a live wallet", ofLook("PUT", "admin", `{"name":"Nord"}`)),
+	looked("name of two lines", ofLook("PUT", "live", `{"name":"Atelier\nNord"}`)),
+	looked("colour that is none", ofLook("PUT", "live", `{"accent":"red"}`)),
+	looked("line that is too long", ofLook("PUT", "live", `{"line":"`+strings.Repeat("x", 141)+`"}`)),
+	looked("support that is none", ofLook("PUT", "live", `{"support":"javascript:alert(1)"}`)),
+	looked("terms over http", ofLook("PUT", "live", `{"terms":"http://shop.example"}`)),
+	looked("return that is neither", ofLook("PUT", "live", `{"auto_return":"on"}`)),
+	looked("logo that is no picture", ofLook("PUT", "live", `{"logo":"aGVsbG8="}`)),
+	looked("logo that could do something", ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><script/></svg>`))+`"}`)),
 	linked("slug that is none", `{"slug":"Free Coffee","fiat_currency":"EUR"}`),
 	linked("slug that is taken", `{"slug":"coffee","fiat_currency":"EUR"}`),
 	linked("link in another currency", `{"fiat_currency":"DOGE"}`),
@@ -446,6 +457,14 @@ func TestGolden_leaves_no_error_out(t *testing.T) {
 			}
 		}
 	}
+}
+
+// looked sends a call about a look.
+func looked(name string, m message) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.keepEndpoints()
+		return l.send(m)
+	}}
 }
 
 // linked makes a link beside the one for coffee.

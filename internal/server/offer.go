@@ -36,8 +36,12 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
+	style, err := s.lookOf(c.Request().Context(), o.merchantID)
+	if err != nil {
+		return err
+	}
 	answer := api.Offer{
-		MerchantName: m.Name, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
+		MerchantName: m.Name, Look: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlier,
 	}
 	if o.has != nil {

@@ -68,6 +68,13 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
 		return err
 	}
+	style, err := s.lookOf(c.Request().Context(), inv.MerchantID)
+	if err != nil {
+		return err
+	}
+	if style != "" {
+		c.Response().Header().Set(api.HeaderLook, style)
+	}
 	s.tag(c, inv, inv.Version)
 	c.Response().Header().Set("ETag", tagOf(inv, behind))
 	return writeJSON(c, http.StatusOK, r)

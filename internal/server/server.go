@@ -60,6 +60,7 @@ type Config struct {
 	Merchants Merchants
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Looks     *merchant.Looks // nil has all pages look like ours
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
@@ -90,6 +91,7 @@ type server struct {
 	merchants Merchants
 	endpoints *merchant.Endpoints
 	links     *merchant.Links
+	looks     *merchant.Looks
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
@@ -111,7 +113,7 @@ type server struct {
 // does: a redirect turns a POST into a GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, looks: c.Looks, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
@@ -151,6 +153,17 @@ func (s *server) routes(g *echo.Group) {
 	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
 	s.endpointRoutes(g, reading)
 	s.linkRoutes(g, reading)
+	s.lookRoutes(g, reading)
+}
+
+// lookRoutes are those of how pages look.
+func (s *server) lookRoutes(g *echo.Group, reading []string) {
+	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
+	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
+	g.Match(reading, api.PathLook, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin}}, s.readLook))
+	g.PUT(api.PathLook, s.signed(admin, s.setLook))
+	g.DELETE(api.PathLook, s.signed(admin, s.resetLook))
+	g.Match(reading, api.PathLooks+"/:hash", s.signed(page, s.lookByHash))
 }
 
 // linkRoutes are those of checkout links, and what the page of one asks.
