@@ -63,7 +63,7 @@ var sights = []sight{
 	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
 	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"partial", ofPayment, paying(forOrder, api.SimulateUnder), 0},
-	{"partial_held_again", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#hold"), press("#hold", "#st")), 0},
+	{"partial_held_again", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#hold"), leave("#hold")), 0},
 	{"paid", ofPayment, paying(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
 	{"paid_in_parts", ofPayment, paying(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
 	{"seen_while_open", weighed, pushed("Payment seen", api.SimulateExact), 0},
@@ -212,6 +212,21 @@ func press(selector, to string) func(*tab, *town) {
 		b.t.Helper()
 		b.click(selector)
 		b.do(chromedp.WaitVisible(chromedp.CSS(to)))
+		b.loaded()
+	}
+}
+
+// leave presses what leads to another page.
+func leave(selector string) func(*tab, *town) {
+	return func(b *tab, _ *town) {
+		b.t.Helper()
+		page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
+		before := get(b, page)
+		b.click(selector)
+		until(b.t, patience, "another page is loaded", func() bool {
+			now, err := chromedp.Run(b.ctx, page) // there may be no page at the moment
+			return err == nil && now != 0 && now != before
+		})
 		b.loaded()
 	}
 }
