@@ -25,6 +25,8 @@ var sources embed.FS
 var bundles = map[string][]string{
 	"pay.css":   {"base.css", "pay.css"},
 	"store.css": {"base.css", "store.css"},
+	"shop.css":  {"base.css", "store.css", "shop.css"},
+	"pos.css":   {"base.css", "store.css", "shop.css", "pos.css"},
 	"docs.css":  {"base.css", "store.css", "docs.css"},
 	"pay.js":    {"pay.js"},
 	"wallet.js": {"pay.js", "wallet.js"},
@@ -33,6 +35,9 @@ var bundles = map[string][]string{
 	"walletframed.js": {"pay.js", "wallet.js", "frame.js"},
 
 	"icon.svg": {"icon.svg"},
+
+	"counter.css": {"base.css", "pay.css", "counter.css"},
+	"pos.js":      {"pos.js"},
 
 	"embed.js":   {"embed.js"},
 	"frame.js":   {"frame.js"},

@@ -44,7 +44,7 @@ type dress struct {
 func newDress(l look.Look) *dress {
 	d := &dress{look: l, assets: map[string]static.Asset{}, sheets: map[string]string{}}
 	if end := l.Style(); end != "" {
-		for _, name := range []string{"pay.css", "store.css"} {
+		for _, name := range []string{"pay.css", "store.css", "shop.css", "pos.css", "counter.css"} {
 			asset := static.Extend(name, end)
 			d.sheets[name] = path.Base(asset.Path)
 			d.assets[d.sheets[name]] = asset

@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -26,6 +27,10 @@ type Client interface {
 	// by it.
 	ReadOffer(ctx context.Context, request api.OfferRequest) (api.Offer, error)
 	PayOffer(ctx context.Context, request api.OfferRequest, idempotencyKey string) (id string, err error)
+	// ReadProducts reads what the merchant sells, and OrderProduct makes an invoice of
+	// it.
+	ReadProducts(ctx context.Context, request api.ProductsRequest) (api.ProductOffers, error)
+	OrderProduct(ctx context.Context, order api.ProductOrder, idempotencyKey string) (id string, err error)
 	Invoice(ctx context.Context, id string) (client.Snapshot, error)
 	// WaitInvoice returns when the invoice's tag is no longer etag, or
 	// client.ErrNotModified after the wait.
@@ -140,6 +145,19 @@ func (h *Handler) routes() {
 		pages.POST("/pay"+link, h.pay, limited...)
 		pages.POST("/order/pay"+link, h.pay, limited...) // as /order is for the storefront
 		pages.Match(read, "/order/pay"+link, h.backToLink)
+	}
+	pages.Match(read, "/shop", h.shop)
+	pages.Match(read, "/shop/:slug", h.product)
+	pages.POST("/order/shop/:slug", h.orderProduct, limited...) // as /order is for the storefront
+	pages.Match(read, "/order/shop/:slug", h.backToProduct)
+	pages.Match(read, "/pos", h.whichTerminal)
+	pages.Match(read, "/pos/:secret", h.pos)
+	pages.POST("/order/pos/:secret", h.charge, limited...) // as /order is for the storefront
+	pages.Match(read, "/order/pos/:secret", h.backToPOS)
+	pages.Match(read, "/pos/:secret/:id", h.counter)
+	pages.Match(read, "/pos/:secret/app.webmanifest", h.install)
+	for _, size := range iconSizes {
+		pages.Match(read, fmt.Sprintf("/pos/icon-%d.png", size), h.appIcon(size))
 	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)

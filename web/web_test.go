@@ -38,6 +38,9 @@ type service struct {
 	offer     api.Offer
 	offered   []api.OfferRequest
 	paid      []api.OfferRequest
+	shop      api.ProductOffers
+	ordered   []api.ProductOrder
+	unshown   error // of the shop
 	own       look.Look
 	looks     []look.Look
 	looked    int   // how often one was asked for
@@ -86,6 +89,35 @@ func (s *service) PayOffer(_ context.Context, request api.OfferRequest, key stri
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paid, s.keys = append(s.paid, request), append(s.keys, key)
+	if len(s.refusals) > 0 {
+		err := s.refusals[0]
+		s.refusals = s.refusals[1:]
+		return "", err
+	}
+	return "made1", nil
+}
+
+func (s *service) ReadProducts(_ context.Context, request api.ProductsRequest) (api.ProductOffers, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	offers := s.shop
+	if request.Slug == "" || s.unshown != nil {
+		return offers, s.unshown
+	}
+	offers.Products = nil
+	for _, p := range s.shop.Products {
+		if p.Slug == request.Slug {
+			offers.Products = append(offers.Products, p)
+			return offers, nil
+		}
+	}
+	return offers, &client.Error{Status: 404, Code: api.CodeProductNotFound, Message: "There is no such product"}
+}
+
+func (s *service) OrderProduct(_ context.Context, order api.ProductOrder, key string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ordered, s.keys = append(s.ordered, order), append(s.keys, key)
 	if len(s.refusals) > 0 {
 		err := s.refusals[0]
 		s.refusals = s.refusals[1:]

@@ -14,6 +14,7 @@ const (
 	PathProofKey      = "/.well-known/chequer-proof-key"
 	PathEndpoints     = "/api/v2/endpoints"
 	PathLinks         = "/api/v2/links"
+	PathProducts      = "/api/v2/products"
 	PathLook          = "/api/v2/look"
 	PathLooks         = "/api/v2/looks"
 )

@@ -7,12 +7,13 @@
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
+#   geth        another one, for make nightly only: "fetch.sh nightly"            (internal/chain/ethereum/ethereumtest)
 #   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
 #   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
 #   axe-core    what is wrong with pages for people who cannot see or point well (internal/e2e)
-#   lighthouse  what a browser's maker finds wrong with pages; NIGHTLY=on only   (internal/e2e)
+#   lighthouse  what a browser's maker finds wrong with pages; nightly only      (internal/e2e)
 #   pdftotext   receipts as another program reads them                           (internal/receipt, web)
 set -uo pipefail
 
@@ -110,7 +111,6 @@ axe() {
 lighthouse() {
 	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/lighthouse
 	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/lighthouse
-	[ "${NIGHTLY:-}" = on ] || return 0
 	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
 
 	echo "installing for the nightly tests: lighthouse"
@@ -126,9 +126,31 @@ lighthouse() {
 	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: lighthouse (needs npm)"
 }
 
+# Built as a module of its own, too: go-ethereum is under the LGPL and no part of the program. A nightly run fails
+# without it.
+geth() {
+	local version=1.17.10 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin build
+	[[ "$("$cache/geth" version 2>/dev/null)" == *"Version: $version-stable"* ]] && return
+
+	echo "building for the nightly tests: geth $version (takes minutes once)"
+	build=$(mktemp -d)
+	(
+		set -e
+		cd "$build"
+		mkdir -p "$cache"
+		GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN=$build go install "github.com/ethereum/go-ethereum/cmd/geth@v$version"
+		mv geth "$cache/geth"
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be built, so the nightly run fails: geth $version"
+	rm -rf "$build"
+}
+
 packages
 btcd
 anvil
 axe
-lighthouse
+if [ "${1:-}" = nightly ]; then
+	geth
+	lighthouse
+fi
 exit 0

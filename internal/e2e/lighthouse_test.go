@@ -41,7 +41,7 @@ func TestLighthouse(t *testing.T) {
 	programtest.Need(t, "node")
 	cli := filepath.Join(filepath.Dir(filepath.Dir(programtest.Fetched("lighthouse"))), "lighthouse", "node_modules", "lighthouse", "cli", "index.js")
 	if _, err := os.Stat(cli); err != nil {
-		programtest.Missing(t, "lighthouse is not installed (NIGHTLY=on internal/e2e/fetch.sh): %v", err)
+		programtest.Missing(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
 	}
 	w := newTown(t)
 	s := w.shop()

@@ -121,6 +121,14 @@ func (s *stage) ReadOffer(context.Context, api.OfferRequest) (api.Offer, error) 
 	return api.Offer{}, client.ErrUnsupported
 }
 
+func (s *stage) ReadProducts(context.Context, api.ProductsRequest) (api.ProductOffers, error) {
+	return api.ProductOffers{}, client.ErrUnsupported
+}
+
+func (s *stage) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
+	return "", client.ErrUnsupported
+}
+
 func (s *stage) PayOffer(context.Context, api.OfferRequest, string) (string, error) {
 	return "", client.ErrUnsupported
 }
