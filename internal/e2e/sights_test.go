@@ -30,6 +30,12 @@ var sights = []sight{
 	{"link_open_refused", ofLink, inTurn(at("/pay/tip-jar"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
 	{"link_changed", ofForm, at("/pay?amount=1&fiat_currency=EUR&sig=0"), http.StatusBadRequest},
 	{"link_paid_too_little", ofLink, paidTooLittle, 0},
+	{"products", ofList, at("/shop"), 0},
+	{"product", ofForm, at("/shop/coffee"), 0},
+	{"product_refused", ofForm, inTurn(at("/shop/coffee"), enter("#quantity", "0"), press(".side button", "#quantity-error")), http.StatusUnprocessableEntity},
+	{"terminal", ofTerminal, atTill, 0},
+	{"terminal_refused", ofTerminal, inTurn(atTill, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"terminal_sale", ofCounter, inTurn(atTill, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
 	{"embed", ofBuilder, at("/embed"), 0},
 	{"embed_built", ofBuilder, at("/embed?link=tip-jar"), 0},
 	{"embed_built_listing_none", ofBuilder, onStage("/embed?link=tip-jar", nil), 0},
@@ -92,12 +98,15 @@ type budget struct {
 }
 
 var (
-	ofForm    = budget{kilobytes: 10, requests: 3}
-	ofLink    = budget{kilobytes: 10, requests: 4} // the fourth is for pages that frame it
-	ofPayment = budget{kilobytes: 15, each: 1.5, requests: 6}
-	ofBuilder = budget{kilobytes: 10, requests: 5}
-	ofDocs    = budget{kilobytes: 40, requests: 3}
-	weighed   = budget{} // on the way already, before the stream brought more
+	ofForm     = budget{kilobytes: 10, requests: 3}
+	ofList     = budget{kilobytes: 12, requests: 3}
+	ofCounter  = budget{kilobytes: 15, each: 1.5, requests: 7}
+	ofTerminal = budget{kilobytes: 12, requests: 5}
+	ofLink     = budget{kilobytes: 10, requests: 4} // the fourth is for pages that frame it
+	ofPayment  = budget{kilobytes: 15, each: 1.5, requests: 6}
+	ofBuilder  = budget{kilobytes: 10, requests: 5}
+	ofDocs     = budget{kilobytes: 40, requests: 3}
+	weighed    = budget{} // on the way already, before the stream brought more
 )
 
 // town is what all sights are in: a demo shop with links, whose payments may be
@@ -105,18 +114,21 @@ var (
 type town struct {
 	*program
 	t    *testing.T
+	till string // address of its terminal
 	page string // the one that was reached, without its query
 }
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
+	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
+	p := start(t, c, app.Options{Demo: true})
+	till, _ := p.terminal(t, c)
 	newShop(t, p.url, p.key).ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
-	return &town{program: p, t: t}
+	return &town{program: p, t: t, till: till}
 }
 
 // in is the town for one test.
-func (w *town) in(t *testing.T) *town { return &town{program: w.program, t: t} }
+func (w *town) in(t *testing.T) *town { return &town{program: w.program, t: t, till: w.till} }
 
 func (w *town) shop() shop { return newShop(w.t, w.url, w.key) }
 
@@ -134,6 +146,8 @@ func inTurn(all ...func(*tab, *town)) func(*tab, *town) {
 func at(path string) func(*tab, *town) {
 	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.url + path) }
 }
+
+func atTill(b *tab, w *town) { b.t.Helper(); b.visit(w.till) }
 
 // withQuery visits the page with a query.
 func withQuery(query string) func(*tab, *town) {
