@@ -6,7 +6,7 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, told = {}, leaving, chosen;
+var stream, poll, tries = 0, deadline = 0, told = {}, leaving, seconds, chosen;
 var same = {createHTML: function (html) { return html; }};
 var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
 
@@ -52,7 +52,7 @@ function swap(html, always) {
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
   all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
   all("#refund-address", function (old) { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
-  clearInterval(leaving);
+  still();
   live.replaceWith(next);
   live = next;
   choose();
@@ -62,21 +62,41 @@ function swap(html, always) {
   local();
   d.dispatchEvent(new Event("swap")); // for wallet.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
-  if (live.dataset.k !== kind) { tell(live.dataset.say); leave(); }
+  if (live.dataset.k !== kind) tell((live.dataset.say + " " + leave()).trim());
   if (live.dataset.final) stop(); else listen();
 }
 
-// Back to the shop after ten seconds that are seen, and can be stopped.
+// Back to the shop after ten seconds that are seen and told, and can be stopped.
+// They stand still while the button has the focus or the tab is hidden, and begin
+// anew with whatever the shopper does.
 function leave() {
-  var note = d.getElementById("auto"), to = d.getElementById("return"), s = 10;
-  if (!note || !to || parent !== window) return; // in a frame the page around it decides
+  var note = d.getElementById("auto"), to = d.getElementById("return");
+  if (!note || !to || parent !== window) return ""; // in a frame the page around it decides
   note.hidden = false;
+  count(10);
   leaving = setInterval(function () {
-    if (d.hidden) return;
-    note.querySelector("b").textContent = --s;
-    if (s < 1) { clearInterval(leaving); location.assign(to.href); }
+    if (d.hidden || note.contains(d.activeElement)) return;
+    count(seconds - 1);
+    if (seconds < 1) { still(); location.assign(to.href); }
   }, 1e3);
+  return note.dataset.say;
 }
+
+function count(s) { seconds = s; d.querySelector("#auto b").textContent = s; }
+function still() { clearInterval(leaving); leaving = 0; }
+
+function stay() {
+  var note = d.getElementById("auto");
+  if (!leaving) return;
+  still();
+  if (note.contains(d.activeElement)) live.focus({preventScroll: true});
+  note.hidden = true;
+  tell(note.dataset.stays);
+}
+
+["keydown", "pointerdown", "wheel", "touchmove"].forEach(function (sign) {
+  addEventListener(sign, function (e) { if (e.key === "Escape") stay(); else if (leaving) count(10); }, {passive: true});
+});
 
 function refresh() {
   return fetch(live.dataset.self, {cache: "no-store"}).then(function (r) { if (r.ok) return r.text().then(swap); }).catch(function () {});
@@ -109,7 +129,7 @@ d.addEventListener("visibilitychange", wake);
 addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
 
 d.addEventListener("click", function (e) {
-  if (e.target.closest("#stay")) { clearInterval(leaving); d.getElementById("auto").hidden = true; return; }
+  if (e.target.closest("#stay")) { stay(); return; }
   var button = e.target.closest("[data-copy]");
   if (!button) return;
   (navigator.clipboard ? navigator.clipboard.writeText(button.dataset.copy) : Promise.reject()).then(function () {

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,10 +22,15 @@ var sources embed.FS
 var bundles = map[string][]string{
 	"pay.css":   {"base.css", "pay.css"},
 	"store.css": {"base.css", "store.css"},
+	"shop.css":  {"base.css", "store.css", "shop.css"},
+	"pos.css":   {"base.css", "store.css", "shop.css", "pos.css"},
 	"docs.css":  {"base.css", "store.css", "docs.css"},
 	"pay.js":    {"pay.js"},
 	"wallet.js": {"pay.js", "wallet.js"},
 	"icon.svg":  {"icon.svg"},
+
+	"counter.css": {"base.css", "pay.css", "counter.css"},
+	"pos.js":      {"pos.js"},
 
 	"embed.js":   {"embed.js"},
 	"frame.js":   {"frame.js"},
@@ -74,6 +80,16 @@ func load() (names, paths map[string]Asset) {
 	return names, paths
 }
 
+// Extend is an asset with something after it, under a hash of its own. Find does not
+// know it.
+func Extend(name, end string) Asset {
+	asset, ok := byName[name]
+	if !ok {
+		panic("static: no asset " + name)
+	}
+	return hashed(name, append(slices.Clone(asset.Body), end...))
+}
+
 func newAsset(name string, files []string) Asset {
 	var body []byte
 	for _, file := range files {
@@ -83,6 +99,11 @@ func newAsset(name string, files []string) Asset {
 		}
 		body = append(body, lean(part, path.Ext(file))...)
 	}
+	return hashed(name, body)
+}
+
+// hashed is an asset of a name and a content.
+func hashed(name string, body []byte) Asset {
 	extension := path.Ext(name)
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:6])

@@ -43,6 +43,22 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A sheet with something after it has another address.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	base, _ := static.Find(static.Path("pay.css"))
+	a, b := static.Extend("pay.css", ":root{--accent:red}"), static.Extend("pay.css", ":root{--accent:blue}")
+	if a.Path == base.Path || a.Path == b.Path || !strings.HasSuffix(string(a.Body), ":root{--accent:red}") {
+		t.Errorf("%s, %s and %s", base.Path, a.Path, b.Path)
+	}
+	if !bytes.Equal(unzip(t, a.Gzip), a.Body) || !bytes.HasPrefix(a.Body, base.Body) || a.ContentType != base.ContentType {
+		t.Error("it is not the sheet with something after it")
+	}
+	if again, _ := static.Find(static.Path("pay.css")); !bytes.Equal(again.Body, base.Body) {
+		t.Error("the sheet itself has changed")
+	}
+}
+
 // The content policy allows no style or script from elsewhere, and a sheet that
 // loads another blocks the page for longer.
 func TestAssetsLoadNothing(t *testing.T) {

@@ -94,7 +94,13 @@ function parts(b) {
   return list;
 }
 
+// The way into a wallet's own browser is for who has none here, and leaves no frame.
+function apps() {
+  if (wallets.length || parent !== window) d.querySelectorAll(".app").forEach(a => { a.hidden = true; });
+}
+
 function draw() {
+  apps();
   if (!words() || !wallets.length) return;
   boxes().forEach(b => {
     var focus = b.contains(d.activeElement) && d.activeElement.id;
@@ -117,4 +123,5 @@ dispatchEvent(new Event("eip6963:requestProvider"));
 // The browsers within wallets may know only what was there before EIP-6963.
 setTimeout(() => { if (!wallets.length && window.ethereum) { wallets.push({provider: window.ethereum}); draw(); } }, 400);
 d.addEventListener("swap", draw);
+apps();
 })();

@@ -9,16 +9,22 @@ type Page struct {
 	*locale.Language
 	Speak string // address of this page in a language, without its code; empty when there is no choice
 
-	Title   string
-	Shop    string // the name on the page
-	Style   string // addresses of its assets
-	Script  string // empty on pages without one
-	Icon    string
-	Home    string   // where the storefront is; empty when there is none
-	Scripts []string // more of them, that improve a page
-	Frame   string   // script for who shows the page in a frame; empty when nobody may
-	Origins string   // who may, for that script
-	Trial   string   // says that no real money moves; empty when it does
+	Title    string
+	Shop     string // the name on the page
+	Style    string // addresses of its assets
+	Script   string // empty on pages without one
+	Icon     string
+	Logo     string // empty shows the shop's initial in its place
+	Line     string // what the shop says on every page
+	Support  Link   // where shoppers ask
+	Terms    Link
+	Home     string   // where the storefront is; empty when there is none
+	Scripts  []string // more of them, that improve a page
+	Frame    string   // script for who shows the page in a frame; empty when nobody may
+	Origins  string   // who may, for that script
+	Manifest string   // lets a phone keep the page beside its apps; empty when that has no use
+	Touch    string   // icon for that
+	Trial    string   // says that no real money moves; empty when it does
 }
 
 // Link is a way to another page.

@@ -44,6 +44,7 @@ type Payment struct {
 	Leave   bool   // goes there by itself
 	Leaving Around
 	Again   Link // a new try
+	Contact Link // where to ask, in a state that the shopper cannot mend
 	Hold    Hold // a new price for the same
 	Check   Link // without a script: look again
 	Auto    Link // without a script: look again by itself
@@ -159,6 +160,7 @@ type Method struct {
 	QR       Picture
 	Caption  string
 	Wallet   templ.SafeURL // opens a wallet; empty when no link is safe
+	App      string        // opens this page in a phone's wallet, which can send then; empty where none can
 	Second   Picture       // the code with the amount, which some wallets misread
 	SecondTo templ.SafeURL
 

@@ -4,7 +4,9 @@ package views
 type Storefront struct {
 	Page
 	Form
-	Demo bool
+	Demo     bool
+	Products Link // to what is sold; empty without any
+	Asked    []TextField
 }
 
 // Form is what an invoice is asked for by.
@@ -32,3 +34,6 @@ type Checkout struct {
 type About struct {
 	Page
 }
+
+// Faults are the fields with something wrong.
+func (s Storefront) Faults() []TextField { return faulty(s.Asked) }

@@ -136,8 +136,13 @@ func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout,
 }
 
 func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, typed, token string) views.Checkout {
+	frame := h.page(reader, "")
+	if style := h.wear(c.Request().Context(), reader, &frame, offer.Look, "store.css"); style.Name != "" {
+		offer.MerchantName = style.Name
+	}
+	frame.Title = reader.Text("pay.title", "Shop", h.shopName(reader, offer.MerchantName))
 	page := views.Checkout{
-		Page: h.page(reader, reader.Text("pay.title", "Shop", h.shopName(reader, offer.MerchantName))), Description: offer.Description, Order: offer.OrderID,
+		Page: frame, Description: offer.Description, Order: offer.OrderID,
 		Form: newForm(reader, offer.FiatCurrency, typed, token),
 	}
 	page.Shop, page.Action = h.shopName(reader, offer.MerchantName), reader.keep(h.path("/order/pay"+linkEnd(c)))

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -81,6 +82,9 @@ func (h *Handler) fail(err error, c echo.Context) {
 func (h *Handler) wayOut(c echo.Context, r reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
 		return views.Link{Text: r.Text("fault.payment"), URL: r.keep(h.path("/invoice/" + id))}
+	}
+	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") && h.sells(c.Request().Context()) {
+		return views.Link{Text: r.Text("sale.see"), URL: r.keep(h.path("/shop"))}
 	}
 	if h.config.Storefront {
 		return views.Link{Text: r.Text("fault.start"), URL: r.keep(h.path("/"))}

@@ -61,7 +61,7 @@ func (h *Handler) compressed() echo.MiddlewareFunc {
 		Level: level,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
-			return path == "/invoice/:id/live" || path == "/static/*" || path == "/embed.js"
+			return path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
 		},
 	})
 }

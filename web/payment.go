@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -32,7 +33,7 @@ func (h *Handler) payment(c echo.Context) error {
 	}
 	auto := c.QueryParam("auto") == "1"
 	reader := h.reader(c, snapshot.Resource.Language)
-	page := h.paymentPage(reader, snapshot, c.QueryParam("m"), auto)
+	page := h.paymentPage(c.Request().Context(), reader, snapshot, c.QueryParam("m"), auto)
 	h.choice(&page.Page, c.QueryString())
 	page.Simulate.Refusal = refusal(reader, refusals, c.QueryParam("refused"))
 	page.Refusal = refusal(reader, holdRefusals, c.QueryParam("hold"))
@@ -43,21 +44,26 @@ func (h *Handler) payment(c echo.Context) error {
 }
 
 // paymentPage is an invoice as its page shows it. The paths hold the base path.
-func (h *Handler) paymentPage(reader reader, snapshot client.Snapshot, method string, auto bool) views.Payment {
+func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot client.Snapshot, method string, auto bool) views.Payment {
 	r := snapshot.Resource
 	r.OrderID, r.Description, r.MerchantName = undirected(r.OrderID), undirected(r.Description), undirected(r.MerchantName)
 	self := h.path("/invoice/" + r.ForeignID)
 	page := h.page(reader, "")
-	page.Shop = h.shopName(reader, r.MerchantName)
 	h.choice(&page, "")
 	h.framed(&page)
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
 	if paysOnEVM(r) {
 		page.Script = h.path(static.Path("wallet.js"))
 	}
+	style := h.wear(ctx, reader, &page, snapshot.Look, "pay.css")
+	if style.Name != "" {
+		r.MerchantName = style.Name
+	}
+	page.Shop = h.shopName(reader, r.MerchantName)
 	p := present(r, scene{
 		reader: reader, page: page, self: self, method: method, now: h.config.Now(),
 		shop: h.shopInSentence(reader, r.MerchantName), demo: h.config.Demo,
+		help: style.Support, public: h.config.BaseURL + "/invoice/" + r.ForeignID,
 	})
 	p.Version, p.Status = version(snapshot), r.Status
 	p.Self, p.Stream = reader.keep(self), reader.keep(self+"/live?v="+p.Version)
@@ -68,7 +74,7 @@ func (h *Handler) paymentPage(reader reader, snapshot client.Snapshot, method st
 	} else {
 		p.Auto = views.Link{Text: reader.Count("payment.auto", reload), URL: byItself}
 	}
-	p.Leave = p.Leave && !h.config.StayOnPage
+	p.Leave = p.Leave && !h.config.StayOnPage && !style.Stay
 	if len(p.Methods) > 0 {
 		p.Proof = proofOf(r, self)
 	}

@@ -15,8 +15,10 @@ type scene struct {
 	reader
 	page   views.Page
 	self   string // address of the page
+	public string // the same, as others know it
 	shop   string // in a sentence
 	method string // the one to open
+	help   string // address where shoppers ask; empty where the shop told none
 	now    time.Time
 	demo   bool
 }
@@ -96,6 +98,9 @@ func present(r api.Resource, s scene) views.Payment {
 		showLate(&p, r, s)
 	case declined:
 		showDeclined(&p, r, s)
+	}
+	if s.help != "" && (kind == late || kind == declined || kind == overpaid) {
+		p.Contact = views.Link{Text: s.Text("link.contact", "Shop", s.shop), URL: s.help}
 	}
 	showRefund(&p, r, s)
 	showSetback(&p, r, s)

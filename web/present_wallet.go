@@ -1,8 +1,10 @@
 package web
 
 import (
+	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"chequer/internal/api"
 	"chequer/internal/money"
@@ -37,6 +39,18 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 		r.Sent = s.opening("wallet.hand", "Shop", s.shop)
 	}
 	return r
+}
+
+// walletApp opens this page in the browser within MetaMask on a phone, where the
+// wallet is asked as on a desk. The address goes behind the link as it is, without
+// its scheme. See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp
+// inside the in-app browser". None for what it could not send or not reach.
+func walletApp(m api.PaymentMethod, s scene, amount string) string {
+	place, secure := strings.CutPrefix(s.public, "https://")
+	if !secure || m.Network == madeUp || walletRequest(m, s, amount).Units == "" {
+		return ""
+	}
+	return "https://link.metamask.io/dapp/" + place + "?m=" + url.QueryEscape(m.CryptoCurrency)
 }
 
 // turn changes whenever something is to be sent anew: when another amount is due,

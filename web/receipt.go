@@ -25,12 +25,12 @@ func (h *Handler) receipt(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	reader := h.reader(c, snapshot.Resource.Language)
-	page := h.paymentPage(reader, snapshot, "", false)
+	page := h.paymentPage(c.Request().Context(), reader, snapshot, "", false)
 	if page.PDF.URL == "" {
 		return h.noReceipt(c, reader, page)
 	}
 	if reader.RightToLeft { // the document has no such letters
-		page = h.paymentPage(english(), snapshot, "", false)
+		page = h.paymentPage(c.Request().Context(), english(), snapshot, "", false)
 	}
 	paidAt, err := time.Parse(time.RFC3339, snapshot.Resource.PaidAt)
 	if err != nil { // a service that does not tell
@@ -59,7 +59,7 @@ func (h *Handler) noReceipt(c echo.Context, r reader, p views.Payment) error {
 func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
 	r := receipt.Receipt{
 		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
-		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.Line)}, Heading: p.Heading, Footing: p.Footing,
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.Line)}, Heading: p.Heading, Footing: p.Footing, Says: []string{p.Line, p.Support.Text},
 		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
 		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
 		At:       at,

@@ -39,7 +39,7 @@ func (h *Handler) refund(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	reader := h.reader(c, snapshot.Resource.Language)
-	page := h.paymentPage(reader, snapshot, "", false)
+	page := h.paymentPage(ctx, reader, snapshot, "", false)
 	refuseRefund(&page, reader, refused, request)
 	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
 }

@@ -3,13 +3,17 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -39,7 +43,7 @@ var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amo
 // invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.StorefrontPage(h.form(c, h.reader(c, ""), "", rand.Text())))
+	return render(c, http.StatusOK, views.StorefrontPage(h.form(c, h.reader(c, ""), "", rand.Text()).Storefront))
 }
 
 // backToForm is for who looks at the address that the form is sent to.
@@ -47,9 +51,15 @@ func (h *Handler) backToForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/")))
 }
 
+// about is where a shop's products are, or says what this is.
 func (h *Handler) about(c echo.Context) error {
 	reader := h.reader(c, "")
-	page := views.About{Page: h.page(reader, h.shopName(reader, ""))}
+	if h.sells(c.Request().Context()) {
+		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/shop")))
+	}
+	page := views.About{Page: h.page(reader, "")}
+	h.wearOwn(c.Request().Context(), reader, &page.Page, "store.css")
+	page.Title = page.Shop
 	h.choice(&page.Page, c.QueryString())
 	return render(c, http.StatusOK, views.AboutPage(page))
 }
@@ -66,7 +76,13 @@ func (h *Handler) order(c echo.Context) error {
 	if problem != "" {
 		return h.refuse(c, reader, form, http.StatusUnprocessableEntity, problem)
 	}
-	id, err := h.create(c.Request().Context(), amount, token)
+	if len(form.Faults()) > 0 {
+		form.Title = reader.Text("error.title", "Title", form.Title)
+		return render(c, http.StatusUnprocessableEntity, views.StorefrontPage(form.Storefront))
+	}
+	request := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency}
+	form.tell(&request)
+	id, err := h.create(c.Request().Context(), request, token)
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		return h.refuse(c, reader, form, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
 	}
@@ -100,11 +116,32 @@ func readAmount(r reader, typed string) (amount, problem string) {
 	return amount, ""
 }
 
-// create asks for the invoice. The amount is part of the key: going back and
+// tell writes into a request what the shopper wrote. Here anybody can name any order,
+// so it is no order_id: shops believe those.
+func (f storefrontForm) tell(r *api.InvoiceRequest) {
+	for _, field := range f.Asked {
+		if field.Value == "" {
+			continue
+		}
+		if r.Metadata == nil {
+			r.Metadata = map[string]string{}
+		}
+		r.Metadata[field.Name] = field.Value
+		if field.Name == api.MetadataOrderReference {
+			r.Description = field.Value
+		}
+	}
+}
+
+// create asks for the invoice. All that was typed is part of the key: going back and
 // changing it makes another invoice, sending it twice does not.
-func (h *Handler) create(ctx context.Context, amount, token string) (string, error) {
-	request := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency}
-	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, request, token+"-"+amount) })
+func (h *Handler) create(ctx context.Context, r api.InvoiceRequest, token string) (string, error) {
+	key := token + "-" + r.Amount.String()
+	if len(r.Metadata) > 0 {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q", r.Metadata)) // sorted by name
+		key += "-" + hex.EncodeToString(sum[:16])
+	}
+	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, r, key) })
 }
 
 // unlessRunning makes an invoice. While the first of two clicks is under way the
@@ -124,10 +161,10 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 
 // refuse shows the form again with what is wrong: at the field when the amount
 // is, else above it.
-func (h *Handler) refuse(c echo.Context, reader reader, form views.Storefront, status int, problem string) error {
+func (h *Handler) refuse(c echo.Context, reader reader, form storefrontForm, status int, problem string) error {
 	form.Title = reader.Text("error.title", "Title", form.Title)
 	h.blame(c, reader, &form.Form, status, problem)
-	return render(c, status, views.StorefrontPage(form))
+	return render(c, status, views.StorefrontPage(form.Storefront))
 }
 
 // blame writes into a form what is wrong.
@@ -147,12 +184,37 @@ func (h *Handler) blame(c echo.Context, reader reader, form *views.Form, status 
 	}
 }
 
-func (h *Handler) form(c echo.Context, r reader, amount, token string) views.Storefront {
+// storefrontForm is the form for an open amount, with what was typed.
+type storefrontForm struct{ views.Storefront }
+
+func (h *Handler) form(c echo.Context, r reader, amount, token string) storefrontForm {
 	form := newForm(r, h.config.Currency, amount, token)
 	form.Action = r.keep(h.path("/order"))
-	page := h.page(r, r.Text("pay.title", "Shop", h.shopName(r, "")))
-	h.choice(&page, c.QueryString())
-	return views.Storefront{Page: page, Form: form, Demo: h.config.Demo}
+	page := views.Storefront{Page: h.page(r, ""), Form: form, Demo: h.config.Demo}
+	h.wearOwn(c.Request().Context(), r, &page.Page, "store.css")
+	page.Title = r.Text("pay.title", "Shop", page.Shop)
+	h.choice(&page.Page, c.QueryString())
+	offers, err := h.config.Client.ReadProducts(c.Request().Context(), api.ProductsRequest{})
+	if err == nil && len(offers.Products) > 0 {
+		page.Products = views.Link{Text: r.Text("sale.see"), URL: r.keep(h.path("/shop"))}
+	}
+	if errors.Is(err, client.ErrUnsupported) { // such a service takes no words of ours
+		return storefrontForm{page}
+	}
+	reference, note := tidy(c.FormValue(api.MetadataOrderReference), false), tidy(c.FormValue(api.MetadataNote), true)
+	page.Asked = []views.TextField{
+		{Name: api.MetadataOrderReference, Label: r.Text("sale.reference.optional"), Value: reference, Error: r.tooLong(reference, "sale.reference.long", api.MaxShopperOrderID)},
+		{Name: api.MetadataNote, Label: r.Text("sale.note.optional"), Value: note, Lines: true, Error: r.tooLong(note, "sale.note.long", api.MaxShopperNote)},
+	}
+	return storefrontForm{page}
+}
+
+// tooLong is a text for words of more than so many characters; empty for others.
+func (r reader) tooLong(words, id string, most int) string {
+	if utf8.RuneCountInString(words) <= most {
+		return ""
+	}
+	return r.Text(id, "Number", strconv.Itoa(most))
 }
 
 // newForm is a form for an amount in a currency, as it was typed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -164,5 +165,48 @@ func TestOrdersOfOneAddressAreLimited(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{303, 303, 429}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	h := pages(t, s, nil)
+	form := url.Values{"amount": {"12.50"}, "token": {token}, "order_reference": {" 10\u202e42\x00 "}, "note": {"For\r\nthe bench"}}
+	for range 2 {
+		post(t, h, "/order", form, nil)
+	}
+	form.Set("note", "For the table")
+	post(t, h, "/order", form, nil)
+	// Whoever types an order has no right to it: it is no order_id.
+	want := api.InvoiceRequest{
+		Amount: "12.50", FiatCurrency: "EUR", Description: "1042", Metadata: map[string]string{"order_reference": "1042", "note": "For\nthe bench"},
+	}
+	if diff := cmp.Diff(s.created[0], want); diff != "" {
+		t.Errorf("request (-got +want):\n%s", diff)
+	}
+	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] {
+		t.Errorf("the keys are %q", s.keys)
+	}
+	form.Set("order_reference", strings.Repeat("é", 65))
+	response := post(t, h, "/order", form, nil)
+	doc := document(t, response)
+	if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(`.err a[href="#order_reference"]`).Length() != 1 || doc.Find("details[open] #note").Text() != "For the table" || len(s.created) != 3 {
+		t.Errorf("a long reference answers %d: %s", response.StatusCode, doc.Find("main").Text())
+	}
+}
+
+// A service that knows only the specification takes no words of ours.
+func TestStorefrontAsksNothingForAPlainService(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.unshown = client.ErrUnsupported
+	h := pages(t, s, nil)
+	if doc := document(t, get(t, h, "/")); doc.Find("#note").Length() != 0 {
+		t.Error("it asks for a note")
+	}
+	post(t, h, "/order", url.Values{"amount": {"5"}, "token": {token}, "note": {"x"}, "order_reference": {"y"}}, nil)
+	if diff := cmp.Diff(s.created, []api.InvoiceRequest{{Amount: "5", FiatCurrency: "EUR"}}); diff != "" {
+		t.Errorf("request (-got +want):\n%s", diff)
 	}
 }

@@ -46,7 +46,7 @@ func (h *Handler) live(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	s := newStream(c, h.reader(c, snapshot.Resource.Language))
-	if s.shown == version(snapshot) && h.paymentPage(s.reader, snapshot, "", false).Final {
+	if s.shown == version(snapshot) && h.paymentPage(ctx, s.reader, snapshot, "", false).Final {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot)
 	if version(snapshot) == s.shown {
 		return false, s.write(": still here\n\n")
 	}
-	page := h.paymentPage(s.reader, snapshot, "", false)
+	page := h.paymentPage(ctx, s.reader, snapshot, "", false)
 	return page.Final, s.show(ctx, page)
 }
 

@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/locale"
+	"chequer/internal/look"
 )
 
 // Client is what the pages ask of the service. It is safe for concurrent use;
@@ -25,6 +27,10 @@ type Client interface {
 	// by it.
 	ReadOffer(ctx context.Context, request api.OfferRequest) (api.Offer, error)
 	PayOffer(ctx context.Context, request api.OfferRequest, idempotencyKey string) (id string, err error)
+	// ReadProducts reads what the merchant sells, and OrderProduct makes an invoice of
+	// it.
+	ReadProducts(ctx context.Context, request api.ProductsRequest) (api.ProductOffers, error)
+	OrderProduct(ctx context.Context, order api.ProductOrder, idempotencyKey string) (id string, err error)
 	Invoice(ctx context.Context, id string) (client.Snapshot, error)
 	// WaitInvoice returns when the invoice's tag is no longer etag, or
 	// client.ErrNotModified after the wait.
@@ -32,6 +38,9 @@ type Client interface {
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
+	// Look reads how pages look: by a hash, or that of our own merchant when that is
+	// empty.
+	Look(ctx context.Context, hash string) (look.Look, error)
 }
 
 // Config is what the pages need. Client and Logger are compulsory.
@@ -57,7 +66,7 @@ type Config struct {
 	// Demo tells the shopper that rates are made up.
 	Demo bool
 	// StayOnPage keeps the shopper on the page of a paid invoice, until they
-	// press the button.
+	// press the button, whatever the merchant's look says.
 	StayOnPage bool
 
 	// EmbedOrigins are those whose pages may show payments in a frame; nobody's may
@@ -84,6 +93,7 @@ type Handler struct {
 	config  Config
 	echo    *echo.Echo
 	streams *streams
+	looks   wardrobe
 	close   sync.Once
 	closed  chan struct{}
 }
@@ -136,6 +146,19 @@ func (h *Handler) routes() {
 		pages.POST("/order/pay"+link, h.pay, limited...) // as /order is for the storefront
 		pages.Match(read, "/order/pay"+link, h.backToLink)
 	}
+	pages.Match(read, "/shop", h.shop)
+	pages.Match(read, "/shop/:slug", h.product)
+	pages.POST("/order/shop/:slug", h.orderProduct, limited...) // as /order is for the storefront
+	pages.Match(read, "/order/shop/:slug", h.backToProduct)
+	pages.Match(read, "/pos", h.whichTerminal)
+	pages.Match(read, "/pos/:secret", h.pos)
+	pages.POST("/order/pos/:secret", h.charge, limited...) // as /order is for the storefront
+	pages.Match(read, "/order/pos/:secret", h.backToPOS)
+	pages.Match(read, "/pos/:secret/:id", h.counter)
+	pages.Match(read, "/pos/:secret/app.webmanifest", h.install)
+	for _, size := range iconSizes {
+		pages.Match(read, fmt.Sprintf("/pos/icon-%d.png", size), h.appIcon(size))
+	}
 	pages.Match(read, "/invoice/:id", h.payment)
 	pages.GET("/invoice/:id/live", h.live)
 	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
@@ -154,6 +177,7 @@ func (h *Handler) routes() {
 		pages.Match(read, "/openapi.json", h.openapiJSON)
 	}
 	pages.Match(read, "/static/*", h.asset)
+	pages.Match(read, "/look/:hash/:file", h.lookAsset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)
 }

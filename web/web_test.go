@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/look"
 	"chequer/web"
 )
 
@@ -37,6 +38,14 @@ type service struct {
 	offer     api.Offer
 	offered   []api.OfferRequest
 	paid      []api.OfferRequest
+	shop      api.ProductOffers
+	ordered   []api.ProductOrder
+	unshown   error // of the shop
+	own       look.Look
+	looks     []look.Look
+	looked    int   // how often one was asked for
+	lookFails error // of looks
+	lookHangs bool
 	refusal   error // of simulations, requotes and refund addresses
 }
 
@@ -88,6 +97,35 @@ func (s *service) PayOffer(_ context.Context, request api.OfferRequest, key stri
 	return "made1", nil
 }
 
+func (s *service) ReadProducts(_ context.Context, request api.ProductsRequest) (api.ProductOffers, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	offers := s.shop
+	if request.Slug == "" || s.unshown != nil {
+		return offers, s.unshown
+	}
+	offers.Products = nil
+	for _, p := range s.shop.Products {
+		if p.Slug == request.Slug {
+			offers.Products = append(offers.Products, p)
+			return offers, nil
+		}
+	}
+	return offers, &client.Error{Status: 404, Code: api.CodeProductNotFound, Message: "There is no such product"}
+}
+
+func (s *service) OrderProduct(_ context.Context, order api.ProductOrder, key string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ordered, s.keys = append(s.ordered, order), append(s.keys, key)
+	if len(s.refusals) > 0 {
+		err := s.refusals[0]
+		s.refusals = s.refusals[1:]
+		return "", err
+	}
+	return "made1", nil
+}
+
 func (s *service) Invoice(_ context.Context, id string) (client.Snapshot, error) {
 	snapshot, _, err := s.look(id)
 	return snapshot, err
@@ -126,6 +164,28 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 	defer s.mu.Unlock()
 	s.simulated = append(s.simulated, request)
 	return s.refusal
+}
+
+func (s *service) Look(ctx context.Context, hash string) (look.Look, error) {
+	if s.lookHangs {
+		<-ctx.Done()
+		return look.Look{}, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looked++
+	if s.lookFails != nil {
+		return look.Look{}, s.lookFails
+	}
+	if hash == "" {
+		return s.own, nil
+	}
+	for _, l := range s.looks {
+		if l.Hash() == hash {
+			return l, nil
+		}
+	}
+	return look.Look{}, client.ErrNotFound
 }
 
 func (s *service) Requote(_ context.Context, _ string, request api.RequoteRequest) error {

@@ -22,7 +22,9 @@ type Event struct {
 	DueAmount      string    `json:"due_amount"`
 	OverpaidAmount string    `json:"overpaid_amount"`
 	DisableConvert bool      `json:"disable_convert"`
-	Payments       []Payment `json:"payments"`
+	Payments       []Payment `json:"payments"` // 100 at most
+	// MorePayments is how many there are beside, none of which matters more.
+	MorePayments int `json:"more_payments"`
 }
 
 // EventPage is what GET /api/v2/events answers: events as they are sent, in the

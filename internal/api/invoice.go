@@ -14,6 +14,9 @@ const (
 	PathProofKey      = "/.well-known/chequer-proof-key"
 	PathEndpoints     = "/api/v2/endpoints"
 	PathLinks         = "/api/v2/links"
+	PathProducts      = "/api/v2/products"
+	PathLook          = "/api/v2/look"
+	PathLooks         = "/api/v2/looks"
 )
 
 // Headers of requests and answers.
@@ -29,6 +32,9 @@ const (
 	HeaderPaidAt         = "X-Invoice-Paid-At"
 	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
 	HeaderPaidTx         = "X-Invoice-Paid-Tx"
+	// HeaderLook is the hash of the look of the invoice's merchant, which is in force
+	// now; absent for ours. It is no fact of the invoice, and changes without it.
+	HeaderLook = "X-Invoice-Look"
 )
 
 // TimeLayout is ISO 8601 in UTC with exactly three fractional digits.

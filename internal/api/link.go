@@ -20,16 +20,21 @@ type LinkList struct {
 }
 
 // OfferRequest names a checkout link for a page: one that a merchant made, by its
-// slug, or one that he signed, by the query of its address.
+// slug, or one that he signed, by the query of its address. A terminal is one, too:
+// whoever stands at it says the amount, and what it is for.
 type OfferRequest struct {
-	Slug   string `json:"slug,omitempty"`
-	Query  string `json:"query,omitempty"`
-	Amount string `json:"amount,omitempty"` // to pay, where the link lets the shopper say it
+	Slug     string `json:"slug,omitempty"`
+	Query    string `json:"query,omitempty"`
+	Terminal string `json:"terminal,omitempty"` // its secret
+	Amount   string `json:"amount,omitempty"`   // to pay, where the link lets the shopper say it
+	OrderID  string `json:"order_id,omitempty"` // at a terminal alone, as is the note
+	Note     string `json:"note,omitempty"`
 }
 
 // Offer is what a checkout link asks for.
 type Offer struct {
 	MerchantName string `json:"merchant_name"`
+	Look         string `json:"look"` // hash; empty for ours
 	Mode         string `json:"mode"`
 	Amount       string `json:"amount"` // empty lets the shopper say it
 	FiatCurrency string `json:"fiat_currency"`

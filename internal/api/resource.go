@@ -28,8 +28,10 @@ type Resource struct {
 	// moves without a new version. Zero or less once it has ended.
 	SecondsLeft int64 `json:"seconds_left"`
 
-	PaymentMethods []PaymentMethod   `json:"payment_methods"`
-	Payments       []Payment         `json:"payments"`
+	PaymentMethods []PaymentMethod `json:"payment_methods"`
+	Payments       []Payment       `json:"payments"`
+	// MorePayments is how many there are beside Payments, none of which matters more.
+	MorePayments   int               `json:"more_payments"`
 	Quotes         []Quote           `json:"quotes"`
 	RateSource     string            `json:"rate_source"` // "fixed", "demo"
 	MerchantName   string            `json:"merchant_name"`

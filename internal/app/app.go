@@ -96,6 +96,9 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		if a.demoKey, err = core.ensureDemoKey(ctx, shop); err != nil {
 			return err
 		}
+		if err := core.ensureDemoProducts(ctx, shop); err != nil {
+			return err
+		}
 	}
 	fiats, err := fiats(c)
 	if err != nil {
@@ -125,10 +128,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	numbers := newMetrics(core, watched)
 	invoices := core.service(c, watched, sim, rates, o.Log)
 	service := server.New(server.Config{
-		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Feed: core.Storage,
+		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		MaxUnpaid: c.UnpaidInvoices(), Unpaid: core.Storage, OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, true, shop.Name, client.Config{

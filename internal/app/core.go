@@ -26,6 +26,9 @@ type Core struct {
 	Merchants *merchant.Service
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Products  *merchant.Products
+	Terminals *merchant.Terminals
+	Looks     *merchant.Looks
 	Proofs    *proof.Keyring
 	Now       func() time.Time
 }
@@ -64,6 +67,13 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
 		}),
+		Products: merchant.NewProducts(merchant.ProductsConfig{
+			Storage: store, Check: server.CheckProduct, Price: server.ProductPrice(more, c.MaxAmount), Now: clock,
+		}),
+		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
+			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
+		}),
+		Looks:  merchant.NewLooks(store, clock),
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 	}, nil

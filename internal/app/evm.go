@@ -36,6 +36,7 @@ func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]liv
 	for _, params := range ethereum.Networks {
 		how, list := c.EVM.RPC(string(params.ID))
 		setting := config.RPCSetting(string(params.ID))
+		params.Claimed = claimed(params, tokens[params.ID])
 		params.Assets = slices.Concat(params.Assets, tokens[params.ID])
 		if how == config.RPCOff {
 			if offered := params.ID == ethereum.Mainnet.ID || params.ID == ethereum.Base.ID; offered && !c.EVM.Trial() {
@@ -73,19 +74,56 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		return live{}, err
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
+	scanner.Doubted = func(d ethereum.Doubt) {
+		log.Error("token is not offered", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+	}
 	if len(scanner.Assets()) == 0 {
 		return live{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + remedies("this setting"))
 	}
 	return live{
-		Network: endpoints{scanner, q}, probe: q.Probe,
-		details: func() []Finding { return findingsOf(q, config.RPCSetting(string(params.ID))) },
+		Network: endpoints{scanner, q},
+		probe: func(ctx context.Context) error {
+			err := q.Probe(ctx)
+			if err == nil {
+				_ = scanner.CheckTokens(ctx) // what could not be asked is in doubt
+			}
+			return err
+		},
+		details: func() []Finding {
+			return append(findingsOf(q, config.RPCSetting(string(params.ID))), doubtsOf(scanner)...)
+		},
 	}, nil
 }
 
+// claimed are those of a network's tokens that a setting describes, by their codes.
+func claimed(params ethereum.Params, tokens []chain.Asset) []string {
+	var codes []string
+	for _, a := range tokens {
+		if !slices.ContainsFunc(params.More, func(listed chain.Asset) bool { return listed.Code == a.Code }) {
+			codes = append(codes, a.Code)
+		}
+	}
+	return codes
+}
+
+// doubtsOf say which tokens are not offered.
+func doubtsOf(s *ethereum.Scanner) []Finding {
+	var found []Finding
+	for _, d := range s.Doubts() {
+		f := Finding{Level: LevelWarn, About: "token " + d.Asset, Says: d.Says}
+		if d.Wrong {
+			f.Level = LevelFail
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
 // pollFor is how often a network is asked for its newest block: often enough for
-// its blocks, and no burden for endpoints that cost nothing.
+// its blocks, and no burden for endpoints that cost nothing. The watcher looks every
+// second: a little less than whole seconds, so that no look comes too early by a hair.
 func pollFor(blockTime time.Duration) time.Duration {
-	return min(max(blockTime/2, time.Second), 4*time.Second)
+	return min(max(blockTime/2, time.Second), 4*time.Second) - 200*time.Millisecond
 }
 
 // findingsOf say how the endpoints fare that were probed.

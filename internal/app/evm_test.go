@@ -1,9 +1,13 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -93,6 +97,76 @@ func TestEVMNetworks_refuses(t *testing.T) {
 			}
 			if _, err := app.EVMNetworks(c); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// baseNode is a node of Base whose contracts all say that they have some decimals.
+func baseNode(t *testing.T, decimals int) (url string) {
+	t.Helper()
+	block := map[string]any{
+		"number": "0x10", "hash": "0x" + strings.Repeat("1", 64), "parentHash": "0x" + strings.Repeat("2", 64), "timestamp": fmt.Sprintf("0x%x", time.Now().Unix()),
+	}
+	results := map[string]any{"eth_chainId": "0x2105", "eth_getBlockByNumber": block, "eth_call": fmt.Sprintf("0x%064x", decimals)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		type call struct {
+			ID     int    `json:"id"`
+			Method string `json:"method,omitempty"`
+			Result any    `json:"result"`
+		}
+		var raw json.RawMessage
+		var calls []call
+		var one call
+		_ = json.NewDecoder(r.Body).Decode(&raw)
+		if json.Unmarshal(raw, &calls) != nil {
+			_ = json.Unmarshal(raw, &one)
+			one.Result = results[one.Method]
+			_ = json.NewEncoder(w).Encode(one)
+			return
+		}
+		for i, c := range calls {
+			calls[i].Result = results[c.Method]
+		}
+		_ = json.NewEncoder(w).Encode(calls)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestExamineEVM_says_which_tokens_are_not_what_settings_say(t *testing.T) {
+	t.Parallel()
+	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
+	const setting = "CHEQUER_EVM_TOKENS=base:EURE:" + contract + ":6:EURC"
+	for name, test := range map[string]struct {
+		decimals int
+		want     []app.Finding
+	}{
+		"as the setting says": {6, nil},
+		"other decimals": {18, []app.Finding{
+			{Level: app.LevelFail, About: "token EURC-BASE", Says: "is neither offered nor looked for: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
+			{Level: app.LevelFail, About: "token USDC-BASE", Says: "is neither offered nor looked for: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},
+			{Level: app.LevelFail, About: "token EURE", Says: "is neither offered nor looked for: its contract " + contract + " has 18 decimals, not 6"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := config.Load([]string{setting, "CHEQUER_BASE_RPC=trusted:" + baseNode(t, test.decimals)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := app.ExamineEVM(t.Context(), c, "base")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []app.Finding
+			for _, f := range all {
+				if strings.HasPrefix(f.About, "token") {
+					got = append(got, f)
+				}
+			}
+			if diff := cmp.Diff(got, test.want); diff != "" {
+				t.Errorf("findings (-got +want):\n%s", diff)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -15,4 +16,18 @@ var ExamineFiats = examineFiats
 func EVMNetworks(c config.Config) ([]chain.Network, error) {
 	all, err := evmNetworks(c, time.Now, slog.New(slog.DiscardHandler))
 	return networksOf(all), err
+}
+
+// ExamineEVM is what the doctor says of the parts of an EVM network.
+func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Finding, error) {
+	all, err := evmNetworks(c, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range all {
+		if l.ID() == network {
+			return probeDetails(ctx, l)
+		}
+	}
+	return nil, nil
 }

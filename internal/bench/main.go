@@ -18,6 +18,7 @@ func main() {
 	postgres := flag.String("postgres", os.Getenv("BENCH_POSTGRES"), "address of an empty PostgreSQL database to measure too")
 	only := flag.Bool("watching", false, "measure only what it costs to look for payments")
 	told := flag.Bool("callbacks", false, "measure only callbacks and the feed")
+	page := flag.Bool("arriving", false, "measure only how long a payment takes from its block to the page")
 	short := flag.Bool("short", false, "fill the feed with a tenth of its million events")
 	flag.Parse()
 	feed := feedEvents
@@ -26,7 +27,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, plan{span: *span, postgres: *postgres, watching: !*told, serving: !*only && !*told, telling: !*only, feed: feed}); err != nil {
+	if err := run(ctx, plan{
+		span: *span, postgres: *postgres, watching: !*told && !*page, serving: !*only && !*told && !*page, telling: !*only && !*page,
+		arriving: !*only && !*told, feed: feed,
+	}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -37,6 +41,7 @@ type plan struct {
 	span                       time.Duration
 	postgres                   string
 	watching, serving, telling bool
+	arriving                   bool
 	feed                       int // events in it
 }
 
@@ -53,12 +58,20 @@ func run(ctx context.Context, plan plan) error {
 		}
 		fmt.Println()
 	}
-	if !plan.serving && !plan.telling {
+	if !plan.serving && !plan.telling && !plan.arriving {
 		return nil
 	}
 	binary, err := build(ctx, folder)
 	if err != nil {
 		return err
+	}
+	if plan.arriving {
+		if err := arriving(ctx, binary, folder+"/arriving"); err != nil {
+			return fmt.Errorf("from block to page: %w", err)
+		}
+	}
+	if !plan.serving && !plan.telling {
+		return nil
 	}
 	engines := []struct{ name, url string }{{"SQLite", ""}}
 	if plan.postgres != "" {

@@ -40,6 +40,7 @@ type program struct {
 	command  *exec.Cmd
 	started  time.Duration
 	headers  map[string]string
+	secret   string       // of its key
 	last     atomic.Value // id of an invoice
 }
 
@@ -53,8 +54,8 @@ func build(ctx context.Context, folder string) (string, error) {
 	return path, nil
 }
 
-// serve prepares a shop and starts the server.
-func serve(ctx context.Context, binary, folder, database string) (*program, error) {
+// serve prepares a shop and starts the server, with more settings where they are given.
+func serve(ctx context.Context, binary, folder, database string, more ...string) (*program, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -67,6 +68,7 @@ func serve(ctx context.Context, binary, folder, database string) (*program, erro
 	p := &program{folder: folder, postgres: database, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off", "CHEQUER_RATE_LIMIT=off", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8",
 		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08")}
+	p.environ = append(p.environ, more...)
 	if database != "" {
 		p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+database)
 	}
@@ -83,6 +85,7 @@ func serve(ctx context.Context, binary, folder, database string) (*program, erro
 	if err := json.Unmarshal(out, &key); err != nil {
 		return nil, err
 	}
+	p.secret = key.Secret
 	p.headers = map[string]string{api.HeaderKey: key.Key, api.HeaderSignature: signature.Sign(key.Secret, []byte(body))}
 	return p, p.start(ctx, binary)
 }

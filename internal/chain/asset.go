@@ -33,7 +33,10 @@ type Asset struct {
 	Contract string
 	// Volatile assets are held for an hour at most.
 	Volatile bool
-	Policy   Policy
+	// Doubted assets are not offered: it is not known, or not so, that the contract
+	// scales amounts as Currency does.
+	Doubted bool
+	Policy  Policy
 }
 
 // Policy is how a network's transfers are believed. It is frozen with an

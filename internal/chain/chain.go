@@ -108,10 +108,13 @@ type Watched interface {
 // destinations, on networks where the network's own coin is seen by balances alone.
 type Accounts interface {
 	Watched
-	// Accounts lists the destinations whose balance is looked at.
+	// Accounts lists the destinations whose balance is looked at, and those of the
+	// others that something is recorded of.
 	Accounts() iter.Seq[Account]
-	// Read is the last block at which their balances were read, zero before there is
-	// one.
+	// Strays lists all others, the newest first: there the coin comes by mistake only.
+	Strays() iter.Seq[string]
+	// Read is the last block at which the balances were read that are looked at, zero
+	// before there is one.
 	Read() Block
 }
 
@@ -124,6 +127,8 @@ type Account struct {
 	Known bool
 	// Recorded are the rises that are on the network, lowest first.
 	Recorded []Transfer
+	// Stray tells that the coin is not expected there.
+	Stray bool
 }
 
 // Coverage is how much of the unconfirmed money a snapshot covers.
@@ -209,7 +214,10 @@ func RiseID(chainID uint64, account string, highest *big.Int) string {
 }
 
 // IsRise tells whether t is the rise of a balance.
-func (t Transfer) IsRise() bool { return strings.HasPrefix(t.ID, rise) }
+func (t Transfer) IsRise() bool { return IsRise(t.ID) }
+
+// IsRise tells whether an ID is that of the rise of a balance.
+func IsRise(id string) bool { return strings.HasPrefix(id, rise) }
 
 // Highest is the height of the balance that a rise went up to.
 func (t Transfer) Highest() *big.Int {

@@ -32,8 +32,8 @@ func (c *Client) PayOffer(ctx context.Context, r api.OfferRequest, idempotencyKe
 	return made.ForeignID, wrap("pay by link", err)
 }
 
-// ofLink makes a call about a checkout link.
-func (c *Client) ofLink(ctx context.Context, path string, what api.OfferRequest, idempotencyKey string, into any) error {
+// ofLink makes a call about a checkout link, or a product.
+func (c *Client) ofLink(ctx context.Context, path string, what any, idempotencyKey string, into any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
 		return err
@@ -58,6 +58,7 @@ func (c *Client) ofLink(ctx context.Context, path string, what api.OfferRequest,
 func checkOffer(o *api.Offer) error {
 	var c check
 	c.text(&o.MerchantName, maxMerchant)
+	o.Look = checkedLook(o.Look)
 	c.oneOf("mode", o.Mode, modes)
 	c.rate("amount", o.Amount) // none is fine
 	c.that("fiat_currency", o.FiatCurrency != "")

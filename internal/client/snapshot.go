@@ -6,4 +6,5 @@ import "chequer/internal/api"
 type Snapshot struct {
 	Resource api.Resource
 	ETag     string
+	Look     string // hash of its merchant's look; empty for ours
 }

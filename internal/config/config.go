@@ -35,6 +35,7 @@ type Config struct {
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
+	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000"`
 	OwnScheme   Switch `env:"REQUIRE_NONCE"`
 	MasterKey   string `env:"MASTER_KEY"`
 	Passphrase  string `env:"PASSPHRASE"`
@@ -227,6 +228,9 @@ func (c Config) check() []error {
 	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,5})$`).MatchString(c.RateLimit) {
 		fault("RATE_LIMIT", "%q is neither off nor a number of requests a second like 20", c.RateLimit)
 	}
+	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,6})$`).MatchString(c.MaxUnpaid) {
+		fault("MAX_UNPAID", "%q is neither off nor a number of invoices like 1000", c.MaxUnpaid)
+	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
 			fault("MASTER_KEY", "want 64 hexadecimal digits")
@@ -262,6 +266,16 @@ var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
 // RequestsPerSecond is how often one key may call; 0 = without a limit.
 func (c Config) RequestsPerSecond() int {
 	n, err := strconv.Atoi(c.RateLimit)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// UnpaidInvoices is how many the storefront, products and links may leave unpaid; 0 =
+// any number.
+func (c Config) UnpaidInvoices() int {
+	n, err := strconv.Atoi(c.MaxUnpaid)
 	if err != nil {
 		return 0
 	}

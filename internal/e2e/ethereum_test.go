@@ -173,6 +173,27 @@ func TestRealTokens(t *testing.T) {
 			t.Errorf("the invoice is %s", got)
 		}
 	})
+	t.Run("sent_in_ether_there", func(t *testing.T) {
+		id, due := s.euros()
+		tx := s.ethereum.TransactWith(t, big.NewInt(5e15), due.Script, "")
+		s.ethereum.Mine(t, tx)
+		until(t, 2*patience, "the mistake is told", func() bool { // it is looked for it once a minute
+			return slices.Contains(s.invoice(id).Exceptions, api.ExceptionWrongAsset)
+		})
+		got := s.invoice(id)
+		if p := got.Payments; got.Status != api.StatusCreated || len(p) != 1 || p[0].Symbol != "ETH" || p[0].NetworkName != "Ethereum" || p[0].Amount != "0.005" || p[0].Tx != tx {
+			t.Errorf("%s, payments %+v", got.Status, p)
+		}
+		response, err := http.Get(s.url + "/invoice/" + id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		page, err := io.ReadAll(response.Body)
+		if want := "0.005 ETH on Ethereum arrived, which is not asked for here. Do not send it again."; err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("%v, the page does not say %q:\n%s", err, want, page)
+		}
+	})
 	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
 		id, due := s.euros()
 		s.kill()

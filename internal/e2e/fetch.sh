@@ -7,6 +7,7 @@
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
+#   geth        another one, for make nightly only: "fetch.sh nightly"            (internal/chain/ethereum/ethereumtest)
 #   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
@@ -83,7 +84,27 @@ anvil() {
 	rm -rf "$source"
 }
 
+# Built as a module of its own, too: go-ethereum is under the LGPL and no part of the program. A nightly run fails
+# without it.
+geth() {
+	local version=1.17.10 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin build
+	[[ "$("$cache/geth" version 2>/dev/null)" == *"Version: $version-stable"* ]] && return
+
+	echo "building for the nightly tests: geth $version (takes minutes once)"
+	build=$(mktemp -d)
+	(
+		set -e
+		cd "$build"
+		mkdir -p "$cache"
+		GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN=$build go install "github.com/ethereum/go-ethereum/cmd/geth@v$version"
+		mv geth "$cache/geth"
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be built, so the nightly run fails: geth $version"
+	rm -rf "$build"
+}
+
 packages
 btcd
 anvil
+[ "${1:-}" = nightly ] && geth
 exit 0

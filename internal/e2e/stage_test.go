@@ -16,6 +16,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/look"
 	"chequer/web"
 )
 
@@ -29,7 +30,7 @@ type stage struct {
 	changed chan struct{}
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, change ...func(*web.Config)) *stage {
 	t.Helper()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	link := "ethereum:" + euro + "@8453/transfer?address=" + to + "&uint256=56500000"
@@ -51,7 +52,11 @@ func newStage(t *testing.T) *stage {
 			},
 		},
 	}}
-	pages := web.New(web.Config{Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	config := web.Config{Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	for _, c := range change {
+		c(&config)
+	}
+	pages := web.New(config)
 	server := httptest.NewServer(pages)
 	t.Cleanup(func() { pages.Close(); server.Close() })
 	s.address = server.URL + "/invoice/" + s.shown.ForeignID
@@ -116,12 +121,24 @@ func (s *stage) ReadOffer(context.Context, api.OfferRequest) (api.Offer, error) 
 	return api.Offer{}, client.ErrUnsupported
 }
 
+func (s *stage) ReadProducts(context.Context, api.ProductsRequest) (api.ProductOffers, error) {
+	return api.ProductOffers{}, client.ErrUnsupported
+}
+
+func (s *stage) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
+	return "", client.ErrUnsupported
+}
+
 func (s *stage) PayOffer(context.Context, api.OfferRequest, string) (string, error) {
 	return "", client.ErrUnsupported
 }
 
 func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
 	return client.ErrNotFound
+}
+
+func (s *stage) Look(context.Context, string) (look.Look, error) {
+	return look.Look{}, client.ErrUnsupported
 }
 
 func (s *stage) Requote(context.Context, string, api.RequoteRequest) error { return client.ErrNotFound }

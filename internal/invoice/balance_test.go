@@ -141,6 +141,43 @@ func TestBalances(t *testing.T) {
 	}
 }
 
+// Ether that comes to an invoice of euros is a mistake, unless a merchant brings it to
+// gather them.
+func TestBalances_that_are_not_asked_for(t *testing.T) {
+	t.Parallel()
+	gas := map[chain.ID]money.Amount{"base": money.MustParse("0.002", money.ETH)}
+	for name, test := range map[string]struct {
+		gas       map[chain.ID]money.Amount
+		transfers []chain.Transfer
+		want      outcome
+		state     invoice.PaymentState // of the ether
+	}{
+		"a shopper sends ether":                        {gas, []chain.Transfer{rise("0", "0.04", 101, time.Minute)}, outcome{invoice.Expired, "[wrong_asset]", "0", "100", "0"}, invoice.PaymentWrongAsset},
+		"a shopper sends little of it":                 {gas, []chain.Transfer{rise("0", "0.001", 101, time.Minute)}, outcome{invoice.Expired, "[wrong_asset]", "0", "100", "0"}, invoice.PaymentWrongAsset},
+		"and then what is asked for":                   {gas, []chain.Transfer{rise("0", "0.001", 101, time.Minute), euros("a", "100", 102, 2*time.Minute)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
+		"a merchant brings gas":                        {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.002", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
+		"more than that is none":                       {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.0021", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
+		"on a network without an allowance none is":    {map[chain.ID]money.Amount{}, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.001", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
+		"an invoice of before that knows no allowance": {nil, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.03", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
+		"what was there before is none":                {gas, []chain.Transfer{rise("0", "0.04", 100, -time.Minute)}, outcome{invoice.Expired, "", "0", "100", "0"}, invoice.PaymentWrongAsset},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, until.Add(time.Second))
+			inv.Terms.Rules.Gas = test.gas
+			onBase(inv, 1000, test.transfers...)
+			if diff := cmp.Diff(test.want, stands(inv)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, p := range inv.Payments() {
+				if p.IsRise() && p.State != test.state {
+					t.Errorf("the ether is %s, want %s", p.State, test.state)
+				}
+			}
+		})
+	}
+}
+
 // A chain that takes blocks back may bring the same money in other steps: what is
 // recorded of the same height then says how much it is now.
 func TestBalances_that_rise_again_in_other_steps(t *testing.T) {

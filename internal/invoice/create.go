@@ -138,6 +138,7 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
 	inv.Elsewhere = s.elsewhere(r, offers, indexes)
+	inv.Terms.Rules.Gas = s.gas(r.Mode)
 	s.coverAll(inv, progress)
 	inv.Standing = inv.Judge()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
@@ -168,6 +169,19 @@ func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]
 	return found
 }
 
+// gas are the networks' allowances for what is brought to gather tokens.
+func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
+	allowed := map[chain.ID]money.Amount{}
+	for _, network := range s.networks[mode] {
+		for _, a := range network.Assets() {
+			if a.Policy.Balance && !a.Policy.Gas.IsZero() {
+				allowed[network.ID()] = a.Policy.Gas
+			}
+		}
+	}
+	return allowed
+}
+
 // offers are the methods that can be priced now and carry the amount.
 func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offer, error) {
 	var found []offer
@@ -187,6 +201,9 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 				continue
 			}
 			watched = true
+			if asset.Doubted {
+				continue
+			}
 			if len(r.PaymentMethods) > 0 && !slices.Contains(r.PaymentMethods, asset.Code) {
 				continue
 			}

@@ -2,6 +2,7 @@ package invoice_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -23,6 +24,15 @@ type evm struct {
 	*ethereum.Network
 	now       func() time.Time
 	transfers []chain.Transfer
+	doubted   string // code of a token that is not what it should be
+}
+
+func (e *evm) Assets() []chain.Asset {
+	assets := e.Network.Assets()
+	for i := range assets {
+		assets[i].Doubted = assets[i].Code == e.doubted
+	}
+	return assets
 }
 
 func (e *evm) Scan(_ context.Context, _ chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
@@ -78,6 +88,15 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
 	must(err)
+	base.doubted = "EURC-BASE"
+	_, err = service.Create(t.Context(), invoice.CreateRequest{
+		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: []string{"EURC-BASE"},
+		Wallets: []invoice.Wallet{{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}},
+		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
+	})
+	if !errors.Is(err, invoice.ErrNoMethod) {
+		t.Errorf("a token in doubt is offered: %v", err)
+	}
 	now = now.Add(time.Minute)
 	euros := ethereum.Mainnet.Assets[2]
 	mainnet.transfers = []chain.Transfer{{

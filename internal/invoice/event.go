@@ -97,7 +97,7 @@ func (inv *Invoice) nothing() map[string]bool {
 	ids := map[string]bool{}
 	for _, e := range inv.ledger().entries {
 		_, offered := inv.Method(e.transfer.Network, e.transfer.Asset)
-		ids[e.transfer.ID] = e.ignored && offered
+		ids[e.transfer.ID] = e.ignored && (offered || e.gas)
 	}
 	return ids
 }

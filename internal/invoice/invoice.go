@@ -90,6 +90,10 @@ type Rules struct {
 	ConfirmWindow time.Duration // after expiry, for the first confirmation
 	RequoteWindow time.Duration // after the first expiry, for the shopper
 	LatePercent   int64         // least market value of late money; 0 = any
+	// Gas is how much of a network's own coin may come unexpected once the price is
+	// covered, and change nothing; see chain.Policy. Nil in invoices of before it was
+	// looked for: there any amount may.
+	Gas map[chain.ID]money.Amount
 }
 
 // DefaultRules are those of a merchant who set nothing.

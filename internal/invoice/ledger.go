@@ -19,6 +19,7 @@ type entry struct {
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
 	old      bool     // older than the invoice, by itself or by what it replaced
+	gas      bool     // what a merchant brought to gather the rest
 }
 
 // ledger is every transfer of an invoice, counted.
@@ -44,7 +45,6 @@ func (inv *Invoice) ledger() ledger {
 		switch {
 		case !known:
 			e.ignored = true
-			l.wrongAsset = l.wrongAsset || (t.Presence == Present && !t.Old)
 		case t.Old || t.Amount.Cmp(method.Asset.Dust) < 0 || t.Amount.IsZero():
 			e.ignored = true
 		case e.replaced:
@@ -64,6 +64,8 @@ func (inv *Invoice) ledger() ledger {
 	for _, e := range l.entries {
 		l.late = l.late || e.late
 		l.reorged = l.reorged || e.reorged
+		_, known := inv.Method(e.transfer.Network, e.transfer.Asset)
+		l.wrongAsset = l.wrongAsset || !known && !e.gas && e.transfer.Presence == Present && !e.transfer.Old
 		if e.value.Sign() > 0 && !(l.accepted && slices.Contains(inv.Accepted, e.transfer.ID)) {
 			method, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
 			counting++
@@ -91,15 +93,23 @@ func (inv *Invoice) passOverGas(l *ledger) {
 	least := new(big.Rat).Sub(minor(inv.Terms.Price), minor(inv.Terms.Rules.Tolerance))
 	before := new(big.Rat)
 	for _, e := range order {
-		m, known := inv.Method(e.transfer.Network, e.transfer.Asset)
-		gas := m.Asset.Policy.Gas
-		if known && !gas.IsZero() && e.transfer.Amount.Cmp(gas) <= 0 && before.Cmp(least) >= 0 &&
-			!slices.Contains(inv.Accepted, e.transfer.ID) {
-			e.ignored, e.late, e.reorged, e.value = true, false, false, new(big.Rat)
+		if before.Cmp(least) >= 0 && inv.maybeGas(e.transfer) && !slices.Contains(inv.Accepted, e.transfer.ID) {
+			e.ignored, e.gas, e.late, e.reorged, e.value = true, true, false, false, new(big.Rat)
 			continue
 		}
 		before.Add(before, e.value)
 	}
+}
+
+// maybeGas tells whether a transfer is no more of a network's own coin than a merchant
+// may bring to it.
+func (inv *Invoice) maybeGas(t Transfer) bool {
+	if m, known := inv.Method(t.Network, t.Asset); known {
+		gas := m.Asset.Policy.Gas
+		return !gas.IsZero() && t.Amount.Cmp(gas) <= 0
+	}
+	gas, allowed := inv.Terms.Rules.Gas[t.Network]
+	return t.IsRise() && (inv.Terms.Rules.Gas == nil || allowed && t.Amount.Cmp(gas) <= 0)
 }
 
 // count values a present transfer of a known method, portion by portion.

@@ -24,6 +24,8 @@ type Observation struct {
 	// Market values an amount now, in the invoice's currency: nil without a rate.
 	// It may be nil itself.
 	Market func(asset string, amount money.Amount) *money.Amount
+	// Forks are the blocks that left the network's chain lately.
+	Forks []Fork
 }
 
 // Observe records what a scan found. It changes the facts only; Judge says what
@@ -160,10 +162,17 @@ func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Blo
 }
 
 // moveBirth lets the fork point take the place of a birth block that left the
-// chain.
+// chain, or the block below the covered range where nobody knows that point.
 func (inv *Invoice) moveBirth(o Observation) {
 	for i, m := range inv.Methods {
-		if m.Asset.Network != o.Network || m.Birth.IsZero() || m.Birth.Height <= o.Snapshot.From.Height {
+		if m.Asset.Network != o.Network || m.Birth.IsZero() {
+			continue
+		}
+		if at, known := forkBelow(m.Birth, o.Forks); known {
+			inv.Methods[i].Birth, inv.Methods[i].Forked = at, true
+			continue
+		}
+		if m.Birth.Height <= o.Snapshot.From.Height {
 			continue
 		}
 		hash, covered := o.Snapshot.Blocks[m.Birth.Height]

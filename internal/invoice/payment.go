@@ -58,11 +58,53 @@ func (inv *Invoice) Payments() []Payment {
 	return list
 }
 
+// MaxTold is how many payments of an invoice are told: enough for everybody who pays
+// in parts, while an event stays below 64 KiB when somebody sends thousands of crumbs.
+const MaxTold = 100
+
+// Told are the payments that are told, in the order in which they were first seen, and
+// how many more there are. Those that count come before others, and then large ones
+// before small ones.
+func (inv *Invoice) Told() (list []Payment, more int) {
+	list = inv.Payments()
+	if len(list) <= MaxTold {
+		return list, 0
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := list[i], list[j]
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Value.Cmp(a.Value), b.Amount.Rat().Cmp(a.Amount.Rat()))
+	})
+	order = order[:MaxTold]
+	slices.Sort(order)
+	told := make([]Payment, MaxTold)
+	for n, i := range order {
+		told[n] = list[i]
+	}
+	return told, len(list) - MaxTold
+}
+
+// rank is lower for what matters more.
+func (s PaymentState) rank() int {
+	switch s {
+	case PaymentSeen, PaymentConfirmed:
+		return 0
+	case PaymentLate, PaymentReplaced, PaymentReorged:
+		return 1
+	case PaymentWrongAsset:
+		return 2
+	}
+	return 3
+}
+
 func (inv *Invoice) paymentState(e entry, accepted bool) PaymentState {
 	declined := !accepted && !inv.DeclinedAt.IsZero() && e.transfer.FirstSeen.After(inv.DeclinedAt)
 	_, known := inv.Method(e.transfer.Network, e.transfer.Asset)
 	switch {
-	case !known:
+	case !known && !e.gas:
 		return PaymentWrongAsset
 	case e.old:
 		return PaymentOld

@@ -22,6 +22,10 @@ type Progress struct {
 	// loaded then.
 	Read   chain.Block
 	Loaded map[string]int64
+	// Recent are the newest blocks known, the lowest first, and Forks the blocks that
+	// left the chain lately.
+	Recent []chain.Cursor
+	Forks  []Fork
 }
 
 // Gap is a time when unconfirmed money was not watched.
@@ -33,7 +37,8 @@ const keptGaps = 64
 
 // After is how far the network is scanned once a snapshot is recorded.
 func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
-	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence, Read: p.Read, Loaded: p.Loaded}
+	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence, Read: p.Read, Loaded: p.Loaded, Recent: p.Recent, Forks: p.Forks}
+	next.follow(s)
 	if s.Behind {
 		if next.Tip.Height < p.Tip.Height {
 			next.Tip = p.Tip

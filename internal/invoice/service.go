@@ -338,7 +338,7 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 	for id, o := range facts {
 		group.Go(func() error {
 			_, err := s.updateAt(ctx, id, lease, progress, func(inv *Invoice) error {
-				o.Market = s.market(inv)
+				o.Market, o.Forks = s.market(inv), reached.Forks
 				inv.Observe(o)
 				return nil
 			})

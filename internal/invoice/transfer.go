@@ -55,6 +55,9 @@ type Transfer struct {
 	Market *money.Amount
 }
 
+// IsRise tells whether t is the rise of a balance.
+func (t Transfer) IsRise() bool { return chain.IsRise(t.ID) }
+
 // Confirmed tells whether t is as deep as its policy asks.
 func (t Transfer) Confirmed() bool {
 	return t.Presence == Present && t.Block != nil && t.Required > 0 && t.Confirmations >= t.Required

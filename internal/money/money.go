@@ -97,6 +97,14 @@ func (a Amount) Add(b Amount) Amount {
 	return Amount{value: a.value.Add(b.value), currency: a.currency}
 }
 
+// Times is so many of a. A negative number is a bug of ours and panics.
+func (a Amount) Times(n int) Amount {
+	if n < 0 {
+		panic("money: a negative number of amounts of " + a.currency.Code)
+	}
+	return Amount{value: a.value.Mul(decimal.NewFromInt(int64(n))), currency: a.currency}
+}
+
 // Sub is a − b, or zero when b is larger: an amount is never negative.
 func (a Amount) Sub(b Amount) Amount {
 	a.mustMatch(b)

@@ -24,7 +24,8 @@ type Receipt struct {
 	Facts   []Fact
 	Notes   []Note
 	Summary Summary
-	Footing string // what the document is, and is not
+	Footing string   // what the document is, and is not
+	Says    []string // what the shop says, a line each
 	// Replaced is said when characters had to be left out.
 	Replaced string
 	// At is when it was paid. The document says that it was made then, so that it
@@ -134,6 +135,9 @@ func (s *sheet) body(r Receipt) {
 	s.Ln(3)
 	s.rows(r.Summary.Rows)
 	s.Ln(9)
+	for _, line := range r.Says {
+		s.say("", 9, ink, line)
+	}
 	s.say("", 9, grey, r.Footing)
 	if s.replaced {
 		s.say("", 9, grey, r.Replaced)

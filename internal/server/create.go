@@ -35,7 +35,7 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if request.IdempotencyKey != "" { // a test never answers for real money
 		request.IdempotencyKey = string(request.Mode) + ":" + request.IdempotencyKey
 	}
-	inv, err := s.create(c.Request().Context(), k, request, p)
+	inv, err := s.create(c.Request().Context(), k, request, p, k.key.Builtin) // that of our storefront
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,22 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 
 // create makes an invoice once per idempotency key. What was answered once is
 // answered again before anything else is asked: an honest repetition has the
-// same nonce, rates may be gone, and settings may be others.
-func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked) (*invoice.Invoice, error) {
+// same nonce, rates may be gone, and settings may be others. Anybody is somebody whom
+// nobody vouches for.
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked, anybody bool) (*invoice.Invoice, error) {
+	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
+		if anybody {
+			if err := s.open(ctx, r); err != nil {
+				return err
+			}
+		}
+		return s.setPrice(p, &r.Terms)
+	})
+}
+
+// createOnce is create for a request that is completed only when there is no invoice
+// of its key yet.
+func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	var err error
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
@@ -64,7 +78,7 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 			return inv, err
 		}
 	}
-	if err := s.setPrice(p, &r.Terms); err != nil {
+	if err := complete(&r); err != nil {
 		return nil, err
 	}
 	if err := s.addMerchant(ctx, &r); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,12 +55,20 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	}
 	made := 0
 	l.config.Feed = s
+	l.config.Looks = merchant.NewLooks(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
 		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
+		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+	})
+	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
+		Storage: s, Check: server.CheckProduct, Price: server.ProductPrice(nil, l.config.MaxAmount), Now: l.now,
+	})
+	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
+		Storage: s, Check: server.CheckTerminal(nil, l.config.MaxAmount), Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.begin()
@@ -221,7 +230,8 @@ func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
 	}
 }
 
-// Anybody can send an invoice many small amounts, and each event tells of all.
+// Anybody can send an invoice many small amounts: an event tells of some, and many of
+// them come in parts.
 func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
@@ -232,9 +242,10 @@ func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 			Amount: money.FromCents(1, eurc), FirstSeen: noon, Presence: invoice.Present,
 		})
 	}
-	c.happenTo("a", invoice.Test, many, invoice.EventPaymentSeen, invoice.EventPaymentSeen, invoice.EventPending)
+	const events = 40
+	c.happenTo("a", invoice.Test, many, slices.Repeat([]invoice.EventType{invoice.EventPaymentSeen}, events)...)
 	pages := 0
-	for after, seen := int64(0), 0; seen < 3; pages++ {
+	for after, seen := int64(0), 0; seen < events; pages++ {
 		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d", after), "")
 		var page api.EventPage
 		if err := json.Unmarshal([]byte(body), &page); status != 200 || err != nil || len(page.Events) == 0 {
@@ -242,6 +253,12 @@ func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 		}
 		if len(body) > 1<<20 {
 			t.Errorf("an answer of %d bytes", len(body))
+		}
+		for _, raw := range page.Events {
+			var event api.Event
+			if err := json.Unmarshal(raw, &event); err != nil || len(event.Payments) != 100 || event.MorePayments != 1_400 || len(raw) > 64<<10 {
+				t.Fatalf("an event of %d bytes with %d payments and %d more, %v", len(raw), len(event.Payments), event.MorePayments, err)
+			}
 		}
 		seen, after = seen+len(page.Events), page.Next
 	}

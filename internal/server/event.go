@@ -20,12 +20,13 @@ var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 // the same bytes.
 func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	t, stands := inv.Terms, inv.Standing
+	told, more := inv.Told()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: timestamp(e.CreatedAt), Mode: string(inv.Mode),
 		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
-		DisableConvert: t.DisableConvert, Payments: payments(inv),
+		DisableConvert: t.DisableConvert, Payments: payments(inv, told), MorePayments: more,
 	}
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID

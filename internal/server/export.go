@@ -115,7 +115,7 @@ type csvSheet struct{ to *csv.Writer }
 var csvColumns = []string{
 	"created_at", "foreign_id", "mode", "order_id", "description", "status", "exceptions",
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
-	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address",
+	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address", "note",
 }
 
 func newCSVSheet(to io.Writer) *csvSheet {
@@ -136,6 +136,7 @@ func (s *csvSheet) write(r api.Resource) error {
 		r.CreatedAt, r.ForeignID, r.Mode, r.OrderID, r.Description, r.Status, strings.Join(r.Exceptions, " "),
 		r.ClientAmount, r.ClientCurrency, r.PaidAmount, r.DueAmount, r.OverpaidAmount,
 		r.PaidAt, r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
+		r.Metadata[api.MetadataNote],
 	}
 	for i, cell := range row {
 		row[i] = inert(cell)

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -285,6 +286,16 @@ var mistakes = []mistake{
 	{"feed from nowhere", func(l *lab) *http.Response {
 		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
 	}},
+	looked("look that is none", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true}),
+	looked("look by a test key beside a live wallet", ofLook("PUT", "admin", `{"name":"Nord"}`)),
+	looked("name of two lines", ofLook("PUT", "live", `{"name":"Atelier\nNord"}`)),
+	looked("colour that is none", ofLook("PUT", "live", `{"accent":"red"}`)),
+	looked("line that is too long", ofLook("PUT", "live", `{"line":"`+strings.Repeat("x", 141)+`"}`)),
+	looked("support that is none", ofLook("PUT", "live", `{"support":"javascript:alert(1)"}`)),
+	looked("terms over http", ofLook("PUT", "live", `{"terms":"http://shop.example"}`)),
+	looked("return that is neither", ofLook("PUT", "live", `{"auto_return":"on"}`)),
+	looked("logo that is no picture", ofLook("PUT", "live", `{"logo":"aGVsbG8="}`)),
+	looked("logo that could do something", ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><script/></svg>`))+`"}`)),
 	linked("slug that is none", `{"slug":"Free Coffee","fiat_currency":"EUR"}`),
 	linked("slug that is taken", `{"slug":"coffee","fiat_currency":"EUR"}`),
 	linked("link in another currency", `{"fiat_currency":"DOGE"}`),
@@ -293,6 +304,33 @@ var mistakes = []mistake{
 		l.keepEndpoints()
 		return l.send(message{method: "DELETE", target: "/api/v2/links/coffee", key: "all", own: true})
 	}},
+	selling("product that is there already", "POST", "", `{"slug":"coffee","name":"Coffee","price":1,"fiat_currency":"EUR"}`),
+	selling("product without a name", "POST", "", `{"slug":"tea","name":" ","price":1,"fiat_currency":"EUR"}`),
+	selling("product with a name that turns around", "PATCH", "/coffee", `{"name":"\u202eeeffoC"}`),
+	selling("product for nothing", "PATCH", "/coffee", `{"price":"0.00"}`),
+	selling("product for a part of a cent", "PATCH", "/coffee", `{"price":"0.005"}`),
+	selling("product in another currency", "PATCH", "/coffee", `{"fiat_currency":"DOGE"}`),
+	selling("product with a highest quantity below zero", "PATCH", "/coffee", `{"max_quantity":-1}`),
+	selling("product that asks perhaps", "PATCH", "/coffee", `{"ask_order_id":"perhaps"}`),
+	selling("product that asks for a note perhaps", "PATCH", "/coffee", `{"ask_note":true}`),
+	selling("product that is half active", "PATCH", "/coffee", `{"active":"half"}`),
+	selling("unknown product", "DELETE", "/tea", ""),
+	selling("one product too many", "POST", "", `{"slug":"tea","name":"Tea","price":1,"fiat_currency":"EUR"}`),
+	selling("order of an unknown product", "POST", "/order", `{"slug":"tea","quantity":1,"amount":"1","fiat_currency":"EUR"}`),
+	selling("order of nothing", "POST", "/order", `{"slug":"coffee","quantity":0,"amount":"3.50","fiat_currency":"EUR"}`),
+	selling("order of more than may be", "POST", "/order", `{"slug":"coffee","quantity":21,"amount":"73.50","fiat_currency":"EUR"}`),
+	selling("order with a note that nobody asked for", "POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.50","fiat_currency":"EUR","note":"Hello"}`),
+	selling("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
+	{"order when many are unpaid", func(l *lab) *http.Response {
+		l.keepEndpoints()
+		l.config.MaxUnpaid, l.config.Unpaid = 1, unpaid{l}
+		l.begin()
+		l.send(create(message{key: "all"}))
+		l.send(products("all", "POST", "", coffee))
+		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+	}},
+	sent("sale at an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
+	sent("sale at a terminal that is no text", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":1}`}),
 	sent("link that is neither", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{}`}),
 	sent("signed link that is no query", about("read", query("all")+"&a=%zz")),
 	sent("signed link with more", about("read", query("all")+"&utm_source=mail")),
@@ -448,6 +486,14 @@ func TestGolden_leaves_no_error_out(t *testing.T) {
 	}
 }
 
+// looked sends a call about a look.
+func looked(name string, m message) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		l.keepEndpoints()
+		return l.send(m)
+	}}
+}
+
 // linked makes a link beside the one for coffee.
 func linked(name, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
@@ -455,6 +501,24 @@ func linked(name, body string) mistake {
 		m := message{method: "POST", target: "/api/v2/links", key: "all", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`}
 		l.send(m)
 		m.body = body
+		return l.send(m)
+	}}
+}
+
+// selling does something where coffee is sold, and as many other products as may be
+// when one more is made.
+func selling(name, method, below, body string) mistake {
+	return mistake{name, func(l *lab) *http.Response {
+		s := l.keepEndpoints()
+		m := message{method: "POST", target: "/api/v2/products", key: "all", own: true, body: coffee}
+		l.send(m)
+		for i := 1; strings.Contains(name, "too many") && i < merchant.MaxProducts; i++ {
+			p := merchant.Product{Slug: fmt.Sprint("p", i), MerchantID: "shop", Mode: merchant.Test, Price: money.FromCents(1, money.EUR)}
+			if err := s.CreateProduct(l.t.Context(), p); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+		m.method, m.target, m.body, m.header = method, m.target+below, body, http.Header{api.HeaderIdempotencyKey: {"token"}}
 		return l.send(m)
 	}}
 }

@@ -23,6 +23,7 @@ type offer struct {
 	order      invoice.Order
 	expires    time.Time        // of the link; zero never
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
+	anybody    bool             // may have an invoice of it
 	earlier    string           // one that ended, although money came
 }
 
@@ -36,8 +37,12 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
+	style, err := s.lookOf(c.Request().Context(), o.merchantID)
+	if err != nil {
+		return err
+	}
 	answer := api.Offer{
-		MerchantName: m.Name, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
+		MerchantName: m.Name, Look: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlier,
 	}
 	if o.has != nil {
@@ -77,7 +82,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		}
 		r.IdempotencyKey = string(o.mode) + "-link:" + o.source + ":" + token
 	}
-	inv, err := s.create(c.Request().Context(), k, r, o.price)
+	inv, err := s.create(c.Request().Context(), k, r, o.price, o.anybody)
 	if err != nil {
 		return err
 	}
@@ -92,15 +97,28 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	}
 	var r api.OfferRequest
 	err = decode(k.body, map[string]field{
-		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "amount": {set: amount(&chosen)},
+		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
+		"amount": {set: amount(&chosen)}, "order_id": {set: line(&r.OrderID, api.MaxShopperOrderID)}, "note": {set: paragraph(&r.Note, api.MaxShopperNote)},
 	})
 	if err != nil {
 		return o, "", err
 	}
 	ctx := c.Request().Context()
+	given := 0
+	for _, way := range []string{r.Slug, r.Query, r.Terminal} {
+		if way != "" {
+			given++
+		}
+	}
 	switch {
-	case (r.Slug == "") == (r.Query == ""):
-		return o, "", badRequest("invalid_link", "Either slug or query is required")
+	case given != 1:
+		return o, "", badRequest("invalid_link", "Either slug, query or terminal is required")
+	case r.Terminal == "" && r.OrderID != "":
+		return o, "", invalid("order_id", "is for a terminal only")
+	case r.Terminal == "" && r.Note != "":
+		return o, "", invalid("note", "is for a terminal only")
+	case r.Terminal != "":
+		o, err = s.terminalOffer(ctx, r)
 	case r.Slug != "":
 		o, err = s.slugOffer(ctx, r.Slug)
 	default:
@@ -119,7 +137,7 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 		return offer{}, errNoLink
 	}
 	return offer{
-		source: "slug " + l.Slug, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},

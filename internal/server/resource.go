@@ -21,6 +21,7 @@ import (
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
 	t, stands := inv.Terms, inv.Standing
+	told, more := inv.Told()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
 		Status: string(stands.Status), Exceptions: exceptions(inv),
@@ -30,12 +31,12 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv), Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv, told), MorePayments: more, Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
 		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: inv.MayRequote(invoice.Shopper, now),
 	}
-	for i, p := range inv.Payments() {
+	for i, p := range told {
 		if a, known := invoices.Asset(p.Network, p.Asset); known {
 			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
 		}
@@ -67,6 +68,13 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	var err error
 	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
 		return err
+	}
+	style, err := s.lookOf(c.Request().Context(), inv.MerchantID)
+	if err != nil {
+		return err
+	}
+	if style != "" {
+		c.Response().Header().Set(api.HeaderLook, style)
 	}
 	s.tag(c, inv, inv.Version)
 	c.Response().Header().Set("ETag", tagOf(inv, behind))
@@ -124,9 +132,9 @@ func paymentMethod(inv *invoice.Invoice, m invoice.Method, p invoice.Price) api.
 	return method
 }
 
-func payments(inv *invoice.Invoice) []api.Payment {
+func payments(inv *invoice.Invoice, told []invoice.Payment) []api.Payment {
 	list := []api.Payment{}
-	for _, p := range inv.Payments() {
+	for _, p := range told {
 		address, required := destination(inv, p.Transfer)
 		if p.Required > 0 {
 			required = p.Required

@@ -60,6 +60,9 @@ type Config struct {
 	Merchants Merchants
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
+	Products  *merchant.Products
+	Terminals *merchant.Terminals
+	Looks     *merchant.Looks // nil has all pages look like ours
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
@@ -68,6 +71,11 @@ type Config struct {
 	BaseURL string
 	// BasePath is what the paths of requests start with.
 	BasePath string
+	// MaxUnpaid is how many invoices of a merchant, that nothing was seen for, the last
+	// quarter of an hour may have when somebody whom nobody vouches for wants one more;
+	// 0 any number. Unpaid counts them.
+	MaxUnpaid int
+	Unpaid    Unpaid
 	// Fiats are the currencies that an invoice may be in beside euro and dollar.
 	Fiats []money.Currency
 	// MaxAmount is the largest price, in whole units of any currency.
@@ -90,6 +98,9 @@ type server struct {
 	merchants Merchants
 	endpoints *merchant.Endpoints
 	links     *merchant.Links
+	products  *merchant.Products
+	terminals *merchant.Terminals
+	looks     *merchant.Looks
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
@@ -104,6 +115,8 @@ type server struct {
 	addresses *buckets
 	stopping  <-chan struct{}
 	ownScheme bool
+	unpaid    Unpaid
+	maxUnpaid int
 }
 
 // New makes the handler of every API path below the base path. It must not stand
@@ -111,7 +124,8 @@ type server struct {
 // does: a redirect turns a POST into a GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, looks: c.Looks, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
+		products: c.Products, terminals: c.Terminals, unpaid: c.Unpaid, maxUnpaid: c.MaxUnpaid,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
@@ -151,6 +165,18 @@ func (s *server) routes(g *echo.Group) {
 	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
 	s.endpointRoutes(g, reading)
 	s.linkRoutes(g, reading)
+	s.productRoutes(g, reading)
+	s.lookRoutes(g, reading)
+}
+
+// lookRoutes are those of how pages look.
+func (s *server) lookRoutes(g *echo.Group, reading []string) {
+	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
+	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
+	g.Match(reading, api.PathLook, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin}}, s.readLook))
+	g.PUT(api.PathLook, s.signed(admin, s.setLook))
+	g.DELETE(api.PathLook, s.signed(admin, s.resetLook))
+	g.Match(reading, api.PathLooks+"/:hash", s.signed(page, s.lookByHash))
 }
 
 // linkRoutes are those of checkout links, and what the page of one asks.
@@ -163,6 +189,19 @@ func (s *server) linkRoutes(g *echo.Group, reading []string) {
 	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, s.removeLink))
 	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
 	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
+}
+
+// productRoutes are those of products, and what the pages of /shop ask.
+func (s *server) productRoutes(g *echo.Group, reading []string) {
+	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
+	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
+	g.POST(api.PathProducts, s.signed(admin, s.createProduct))
+	g.Match(reading, api.PathProducts, s.signed(admin, s.listProducts))
+	g.Match(reading, api.PathProducts+"/:slug", s.signed(admin, s.showProduct))
+	g.PATCH(api.PathProducts+"/:slug", s.signed(admin, s.changeProduct))
+	g.DELETE(api.PathProducts+"/:slug", s.signed(admin, s.removeProduct))
+	g.POST(api.PathProducts+"/read", s.signed(page, s.readProducts))
+	g.POST(api.PathProducts+"/order", s.signed(page, s.orderProduct))
 }
 
 // endpointRoutes are those of endpoints, which only who may do everything changes.

@@ -56,10 +56,9 @@ func (s *Storage) Rises(ctx context.Context, network chain.ID, scanned time.Time
 		}, `
 			SELECT t.id, t.tx, t.asset, t.script, t.amount, t.currency, t.decimals, t.presence, t.old, t.unsure,
 				t.block_height, t.block_hash, t.block_time
-			FROM accounts a
-			JOIN destinations d ON d.network = a.network AND d.script = a.script
-			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = a.network AND t.script = a.script
-			WHERE a.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
+			FROM destinations d
+			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
+			WHERE d.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
 	})
 	if err != nil {
 		return fmt.Errorf("rises on %s: %w", network, err)
@@ -85,20 +84,41 @@ func readRise(row scanner) (r watcher.Rise, err error) {
 	return r, nil
 }
 
-// balancesRow is when balances were read last.
+// balancesRow is what is known of a network's blocks: when balances were read last,
+// the newest of them, and those that left the chain.
 type balancesRow struct {
 	Height int64            `json:"height"`
 	Hash   string           `json:"hash"`
 	Time   int64            `json:"time"` // seconds
 	Loaded map[string]int64 `json:"loaded"`
+	Recent []blockRow       `json:"recent,omitempty"`
+	Forks  [][2]blockRow    `json:"forks,omitempty"` // left, at
 }
 
-// balancesText is "" where none were read.
+// blockRow is a block.
+type blockRow struct {
+	Height int64  `json:"h"`
+	Hash   string `json:"b"`
+}
+
+func (r blockRow) cursor() chain.Cursor { return chain.Cursor(r) }
+
+// balancesText is "" where there is nothing of it.
 func balancesText(p invoice.Progress) string {
-	if p.Read.Hash == "" {
+	r := balancesRow{Height: p.Read.Height, Hash: p.Read.Hash, Loaded: p.Loaded}
+	if p.Read.Hash != "" {
+		r.Time = p.Read.Time.Unix()
+	}
+	for _, b := range p.Recent {
+		r.Recent = append(r.Recent, blockRow(b))
+	}
+	for _, f := range p.Forks {
+		r.Forks = append(r.Forks, [2]blockRow{blockRow(f.Left), blockRow(f.At)})
+	}
+	if r.Hash == "" && len(r.Recent) == 0 {
 		return ""
 	}
-	return jsonText(balancesRow{p.Read.Height, p.Read.Hash, p.Read.Time.Unix(), p.Loaded})
+	return jsonText(r)
 }
 
 func parseBalances(text string, p *invoice.Progress) error {
@@ -109,6 +129,14 @@ func parseBalances(text string, p *invoice.Progress) error {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return fmt.Errorf("balances: %w", err)
 	}
-	p.Read, p.Loaded = chain.Block{Height: r.Height, Hash: r.Hash, Time: time.Unix(r.Time, 0).UTC()}, r.Loaded
+	if r.Hash != "" {
+		p.Read, p.Loaded = chain.Block{Height: r.Height, Hash: r.Hash, Time: time.Unix(r.Time, 0).UTC()}, r.Loaded
+	}
+	for _, b := range r.Recent {
+		p.Recent = append(p.Recent, b.cursor())
+	}
+	for _, f := range r.Forks {
+		p.Forks = append(p.Forks, invoice.Fork{Left: f[0].cursor(), At: f[1].cursor()})
+	}
 	return nil
 }

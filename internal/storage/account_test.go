@@ -104,7 +104,7 @@ func TestOpenBalances_counts_who_would_wait_for_nobody(t *testing.T) {
 	})
 }
 
-func TestRises_are_those_of_watched_accounts(t *testing.T) {
+func TestRises_are_those_of_watched_destinations(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		rises := func(id, merchantID string, c invoice.Creation) {
 			t.Helper()
@@ -124,14 +124,16 @@ func TestRises_are_those_of_watched_accounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rises("a", "shop", creation("a", "shop"))
+		rises("a", "shop", creation("a", "shop")) // where it is not expected, too
 		rises("b", "shop", withAccount("b", "shop"))
-		want := []watcher.Rise{
-			{Transfer: chain.Transfer{
-				ID: "balance:1:shop/ETH/1:5", Asset: "ETH", Script: "shop/ETH/1", Amount: money.FromCents(5, money.ETH), Unsure: true,
-				Block: &chain.Block{Height: 8, Hash: "0x08", Time: noon},
-			}},
-			{Transfer: chain.Transfer{ID: "balance:1:shop/ETH/1:7", Asset: "ETH", Script: "shop/ETH/1", Amount: money.FromCents(5, money.ETH)}, Old: true},
+		var want []watcher.Rise
+		for _, script := range []string{"shop/ETH/0", "shop/ETH/1"} {
+			want = append(want,
+				watcher.Rise{Transfer: chain.Transfer{
+					ID: "balance:1:" + script + ":5", Asset: "ETH", Script: script, Amount: money.FromCents(5, money.ETH), Unsure: true,
+					Block: &chain.Block{Height: 8, Hash: "0x08", Time: noon},
+				}},
+				watcher.Rise{Transfer: chain.Transfer{ID: "balance:1:" + script + ":7", Asset: "ETH", Script: script, Amount: money.FromCents(5, money.ETH)}, Old: true})
 		}
 		for scanned, want := range map[time.Time][]watcher.Rise{noon: want, noon.Add(60 * 24 * time.Hour): nil} {
 			var got []watcher.Rise

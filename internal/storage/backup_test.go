@@ -86,6 +86,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.RevokeKey(ctx, newKey("k2").Key, noon))
 	must(s.CreateWallet(ctx, newWallet("w1", "BTC", "zpub", noon)))
 	must(s.CreateEndpoint(ctx, newEndpoint("e1")))
+	must(s.SetLook(ctx, "odd", oddLook, noon))
 	c := creation("first", "shop")
 	c.IdempotencyKey, c.BodyHash, c.EvidenceName, c.Evidence = "order-1", "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}

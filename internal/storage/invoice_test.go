@@ -26,6 +26,7 @@ func TestInvoice_reads_what_was_created(t *testing.T) {
 		want.Terms.OrderID, want.Terms.Description = "1042", "Zwei Brötchen \u202e und\u2028ein \"Kaffee\""
 		want.Terms.Metadata = map[string]string{"table": "7", "": "empty"}
 		want.Terms.Rules.Tolerance, want.Terms.Rules.LatePercent = money.FromCents(5, money.EUR), 0
+		want.Terms.Rules.Gas = map[chain.ID]money.Amount{"base": money.MustParse("0.0002", money.ETH)}
 		want.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon}, "ethereum": {BlindFrom: noon}}
 		c := creation("a", "shop")
 		c.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return want, nil }

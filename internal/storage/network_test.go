@@ -82,6 +82,8 @@ func TestProgress_is_what_was_saved(t *testing.T) {
 			Cursor: chain.Cursor{Height: 800_000, Hash: "00aa"}, Tip: chain.Cursor{Height: 800_024, Hash: "00bb"},
 			Scanned: noon, Gaps: []invoice.Gap{{Until: noon.Add(-time.Hour)}, {From: noon.Add(-time.Minute), Until: noon}}, Sequence: 7,
 			Read: chain.Block{Height: 800_024, Hash: "00bb", Time: noon}, Loaded: map[string]int64{"shop": 3},
+			Recent: []chain.Cursor{{Height: 7, Hash: "h7"}, {Height: 8, Hash: "h8"}},
+			Forks:  []invoice.Fork{{Left: chain.Cursor{Height: 8, Hash: "o8"}, At: chain.Cursor{Height: 7, Hash: "h7"}}},
 		}
 		if err := s.SaveProgress(t.Context(), invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 7}, want); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 )
@@ -30,6 +31,41 @@ type rulesRow struct {
 	ConfirmWindow int64  `json:"conf,omitempty"`
 	RequoteWindow int64  `json:"requote,omitempty"`
 	LatePercent   int64  `json:"late,omitempty"`
+	// Gas is by network; null where the rule was not known yet.
+	Gas map[string]gasRow `json:"gas"`
+}
+
+// gasRow is an amount of a network's own coin.
+type gasRow struct {
+	Amount   string `json:"amount"`
+	Currency string `json:"cur"`
+	Decimals int32  `json:"dec"`
+}
+
+func gasToRows(gas map[chain.ID]money.Amount) map[string]gasRow {
+	if gas == nil {
+		return nil
+	}
+	rows := map[string]gasRow{}
+	for network, a := range gas {
+		rows[string(network)] = gasRow{a.String(), a.Currency().Code, a.Currency().Decimals}
+	}
+	return rows
+}
+
+func parseGas(rows map[string]gasRow) (map[chain.ID]money.Amount, error) {
+	if rows == nil {
+		return nil, nil
+	}
+	gas := map[chain.ID]money.Amount{}
+	for network, r := range rows {
+		a, err := parseAmount(r.Amount, money.Currency{Code: r.Currency, Decimals: r.Decimals})
+		if err != nil {
+			return nil, fmt.Errorf("gas: %w", err)
+		}
+		gas[chain.ID(network)] = a
+	}
+	return gas, nil
 }
 
 func termsToText(t invoice.Terms) string {
@@ -43,6 +79,7 @@ func termsToText(t invoice.Terms) string {
 			ConfirmWindow: t.Rules.ConfirmWindow.Milliseconds(),
 			RequoteWindow: t.Rules.RequoteWindow.Milliseconds(),
 			LatePercent:   t.Rules.LatePercent,
+			Gas:           gasToRows(t.Rules.Gas),
 		},
 	})
 }
@@ -56,6 +93,10 @@ func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms,
 	if err != nil {
 		return invoice.Terms{}, fmt.Errorf("terms: tolerance: %w", err)
 	}
+	gas, err := parseGas(r.Rules.Gas)
+	if err != nil {
+		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
+	}
 	return invoice.Terms{
 		Price: price, Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired,
 		DisableConvert: r.DisableConvert, URLSuccess: r.URLSuccess, URLFailure: r.URLFailure,
@@ -66,6 +107,7 @@ func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms,
 			ConfirmWindow: time.Duration(r.Rules.ConfirmWindow) * time.Millisecond,
 			RequoteWindow: time.Duration(r.Rules.RequoteWindow) * time.Millisecond,
 			LatePercent:   r.Rules.LatePercent,
+			Gas:           gas,
 		},
 	}, nil
 }

@@ -17,6 +17,8 @@ type account struct {
 	// stale tells that a rise left the network which tells what was there at the birth.
 	stale bool
 	rises []chain.Transfer // that are on the network, lowest first
+	// stray tells that the network's own coin came there by mistake.
+	stray bool
 }
 
 var _ chain.Accounts = (*index)(nil)
@@ -26,11 +28,37 @@ func (x *index) Accounts() iter.Seq[chain.Account] {
 	return func(yield func(chain.Account) bool) {
 		for script, a := range x.accounts {
 			known := !a.stale && (a.known || len(a.rises) > 0)
-			if !yield(chain.Account{Script: script, Birth: a.Birth, Known: known, Recorded: a.rises}) {
+			if !yield(chain.Account{Script: script, Birth: a.Birth, Known: known, Recorded: a.rises, Stray: a.stray}) {
 				return
 			}
 		}
 	}
+}
+
+// Strays implements chain.Accounts.
+func (x *index) Strays() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range slices.Backward(x.entries) {
+			script, _ := e.split()
+			if x.accounts[script] == nil && !yield(script) {
+				return
+			}
+		}
+	}
+}
+
+// account is a destination's, made for one that the network's own coin came to
+// without being expected; nil for one that is not ours.
+func (x *index) account(script string) *account {
+	if a := x.accounts[script]; a != nil {
+		return a
+	}
+	if !x.Destination(script) {
+		return nil
+	}
+	a := &account{stray: true}
+	x.accounts[script] = a
+	return a
 }
 
 // Read implements chain.Accounts.
@@ -40,7 +68,11 @@ func (x *index) Read() chain.Block { return x.read }
 // loaded when all of them were read are known.
 func (x *index) forget(was invoice.Progress) {
 	x.read = was.Read
-	for _, a := range x.accounts {
+	for script, a := range x.accounts {
+		if a.stray {
+			delete(x.accounts, script)
+			continue
+		}
 		loaded, any := was.Loaded[x.merchants[a.merchant]]
 		a.known, a.stale, a.rises = any && a.Born <= loaded, false, nil
 	}
@@ -49,7 +81,7 @@ func (x *index) forget(was invoice.Progress) {
 // rise takes in a recorded rise. One that is older than the invoice, or may be, and
 // left the network tells nothing any more of what was there before.
 func (x *index) rise(r Rise) {
-	a := x.accounts[r.Script]
+	a := x.account(r.Script)
 	switch {
 	case a == nil:
 	case r.Block == nil:
@@ -72,7 +104,10 @@ func (a *account) add(t chain.Transfer) {
 func (x *index) recorded(s chain.Snapshot) {
 	shown := map[string]bool{}
 	for _, t := range s.Transfers {
-		if a := x.accounts[t.Script]; a != nil && t.IsRise() {
+		if !t.IsRise() {
+			continue
+		}
+		if a := x.account(t.Script); a != nil {
 			shown[t.ID] = true
 			a.add(t)
 		}
@@ -87,7 +122,7 @@ func (x *index) recorded(s chain.Snapshot) {
 			kept = append(kept, t)
 		}
 		a.rises = kept
-		if s.Read.Hash != "" {
+		if s.Read.Hash != "" && !a.stray {
 			a.known, a.stale = true, false
 		}
 	}

@@ -90,3 +90,37 @@ func TestIndex_follows_what_is_recorded_of_balances(t *testing.T) {
 		t.Error("what is recorded of a destination that is watched again is not loaded")
 	}
 }
+
+// The coin may come to destinations where it is not expected: what is recorded of it
+// there is told, and the others are listed, the newest first.
+func TestIndex_knows_where_the_coin_is_not_expected(t *testing.T) {
+	t.Parallel()
+	x := watcher.NewIndex(watcher.Index{})
+	x.Add(withAccount(0, 5))
+	for n := 1; n < 5; n++ {
+		x.Add(destination(n, 9))
+	}
+	strays := func(want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(slices.Collect(x.Strays()), want); diff != "" {
+			t.Errorf("strays (-got +want):\n%s", diff)
+		}
+	}
+	strays("script4", "script3", "script2", "script1")
+	x.Load(invoice.Progress{}, watcher.Rise{Transfer: rise(2, 9, 8)}, watcher.Rise{Transfer: rise(7, 9, 8)})
+	strays("script4", "script3", "script1")
+	s := chain.Snapshot{From: chain.Cursor{Height: 9}, Tip: chain.Block{Height: 20, Hash: "0x14"}, Transfers: []chain.Transfer{rise(3, 9, 14), rise(9, 9, 14)}}
+	s.Read = s.Tip
+	x.Settle(s, nil)
+	strays("script4", "script1")
+	wantAccounts(t, x, "script0 true", "script2 true 8", "script3 true 14")
+	for a := range x.Accounts() {
+		if a.Stray != (a.Script != "script0") {
+			t.Errorf("%s is a stray: %t", a.Script, a.Stray)
+		}
+	}
+	x.Load(invoice.Progress{}) // nothing is recorded any more
+	strays("script4", "script3", "script2", "script1")
+	x.Drop(noon.Add(10 * time.Hour))
+	strays()
+}

@@ -35,7 +35,8 @@ type balances struct {
 	at, started time.Time
 	block       chain.Block
 	// spent are accounts whose nonce was above zero at the birth of their invoice.
-	spent map[string]bool
+	spent  map[string]bool
+	astray astray
 }
 
 // account is a watched account while its balance is read.
@@ -48,6 +49,8 @@ type account struct {
 	// known: a person decides about rises up to its height.
 	forked  bool
 	balance *big.Int // now
+	// read is the block at which the balance was read last, and recorded.
+	read chain.Block
 	// from is the last block that is known to show no more than highest.
 	from Header
 }
@@ -55,7 +58,7 @@ type account struct {
 // add adds to a snapshot the rises that are recorded, and new ones as of its tip. The
 // cursor does not pass a block before balances were read at it or above.
 func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown int64, watched chain.Accounts) error {
-	accounts, err := b.recorded(ctx, s, watched)
+	accounts, strays, err := b.recorded(ctx, s, watched)
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	if len(accounts) > 0 {
 		b.hold(s, last)
 	}
-	return nil
+	return b.lookAstray(ctx, s, tip, strays, watched)
 }
 
 // hold keeps the cursor from passing the block at which balances were read last.
@@ -96,20 +99,19 @@ func (b *balances) hold(s *chain.Snapshot, read chain.Block) {
 	}
 }
 
-// recorded gives the accounts, and shows those of their recorded rises that are on
-// the chain above the cursor.
-func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chain.Accounts) ([]*account, error) {
-	var accounts []*account
+// recorded gives the accounts, those where the coin is not expected apart, and shows
+// those of their recorded rises that are on the chain above the cursor.
+func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chain.Accounts) (accounts, strays []*account, err error) {
 	for w := range watched.Accounts() {
 		address, err := keys.ParseEthereumAddress(w.Script)
 		if err != nil {
-			return nil, fmt.Errorf("account: %w", err)
+			return nil, nil, fmt.Errorf("account: %w", err)
 		}
 		a := &account{Account: w, address: address, highest: new(big.Int)}
 		for _, t := range w.Recorded {
 			on, err := b.view.onChain(ctx, t.Block.Cursor())
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if !on {
 				a.Known = a.Known && !t.Unsure && t.Block.Height > w.Birth.Height
@@ -120,7 +122,7 @@ func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chai
 			}
 			if t.Unsure && !a.unsure {
 				if a.unsure, err = b.sticks(ctx, a, t); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
 			if t.Block.Height > a.from.Height {
@@ -131,10 +133,16 @@ func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chai
 				s.Transfers = append(s.Transfers, t)
 			}
 		}
-		accounts = append(accounts, a)
+		if a.Stray {
+			strays = append(strays, a)
+		} else {
+			accounts = append(accounts, a)
+		}
 	}
-	slices.SortFunc(accounts, func(a, b *account) int { return strings.Compare(a.Script, b.Script) })
-	return accounts, nil
+	byScript := func(a, b *account) int { return strings.Compare(a.Script, b.Script) }
+	slices.SortFunc(accounts, byScript)
+	slices.SortFunc(strays, byScript)
+	return accounts, strays, nil
 }
 
 // read reads all balances at the tip and adds the rises.
@@ -142,18 +150,35 @@ func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last
 	if err := b.readAt(ctx, tip, accounts); err != nil {
 		return err
 	}
-	risen := slices.DeleteFunc(slices.Clone(accounts), func(a *account) bool { return a.balance.Cmp(a.highest) <= 0 })
-	var found []chain.Transfer
-	if len(risen) > 0 {
-		var err error
-		if found, err = b.rises(ctx, tip, last, risen); err != nil {
-			return fmt.Errorf("balances at block %d: %w", tip.Height, err)
+	var risen []*account
+	for _, a := range accounts {
+		if a.read = last; a.risen() {
+			risen = append(risen, a)
 		}
+	}
+	if err := b.show(ctx, s, tip, risen, maxReadings); err != nil {
+		return err
+	}
+	s.Read = tip.Block
+	return nil
+}
+
+// risen tells whether an account holds more than is recorded.
+func (a *account) risen() bool { return a.balance.Cmp(a.highest) > 0 }
+
+// show adds to a snapshot what came to accounts that hold more than is recorded.
+func (b *balances) show(ctx context.Context, s *chain.Snapshot, tip Header, risen []*account, readings int) error {
+	if len(risen) == 0 {
+		return nil
+	}
+	found, err := b.rises(ctx, tip, risen, readings)
+	if err != nil {
+		return fmt.Errorf("balances at block %d: %w", tip.Height, err)
 	}
 	for _, t := range found {
 		s.Blocks[t.Block.Height] = t.Block.Hash
 	}
-	s.Transfers, s.Read = append(s.Transfers, found...), tip.Block
+	s.Transfers = append(s.Transfers, found...)
 	return nil
 }
 
@@ -177,8 +202,9 @@ func addressesOf(accounts []*account) []keys.EthereumAddress {
 	return list
 }
 
-// rises are the transfers that accounts got which hold more than is recorded.
-func (b *balances) rises(ctx context.Context, tip Header, last chain.Block, risen []*account) ([]chain.Transfer, error) {
+// rises are the transfers that accounts got which hold more than is recorded. So many
+// blocks at most are looked into for when they came.
+func (b *balances) rises(ctx context.Context, tip Header, risen []*account, readings int) ([]chain.Transfer, error) {
 	nonces, err := b.source.Nonces(ctx, tip, addressesOf(risen))
 	if err != nil {
 		return nil, err
@@ -186,7 +212,7 @@ func (b *balances) rises(ctx context.Context, tip Header, last chain.Block, rise
 	var found []chain.Transfer
 	var searched []*account
 	for i, a := range risen {
-		if err := b.begin(ctx, a, last); err != nil {
+		if err := b.begin(ctx, a); err != nil {
 			return nil, err
 		}
 		if !a.Known {
@@ -201,7 +227,7 @@ func (b *balances) rises(ctx context.Context, tip Header, last chain.Block, rise
 			searched = append(searched, a)
 		}
 	}
-	search := search{balances: b, left: maxReadings}
+	search := search{balances: b, left: readings}
 	for len(searched) > 0 {
 		from := searched[0].from
 		alike := func(a *account) bool { return a.from.Height == from.Height }
@@ -219,16 +245,21 @@ func (b *balances) rises(ctx context.Context, tip Header, last chain.Block, rise
 }
 
 // begin finds the last block that showed no more of an account than is recorded.
-func (b *balances) begin(ctx context.Context, a *account, last chain.Block) error {
-	if a.Known && last.Height > a.from.Height {
-		on, err := b.view.onChain(ctx, last.Cursor())
+func (b *balances) begin(ctx context.Context, a *account) error {
+	if a.Known && a.read.Height > a.from.Height {
+		on, err := b.view.onChain(ctx, a.read.Cursor())
 		if err != nil {
 			return err
 		}
 		if on {
-			a.from = Header{Block: last}
+			a.from = Header{Block: a.read}
 		}
 	}
+	// No cursor waits for what comes by mistake: that may be older than the view.
+	if a.Stray && a.from.Hash != "" {
+		return nil
+	}
+	a.Known = a.Known && !a.Stray
 	if a.from.Height < b.view.base.Height {
 		a.from = b.view.base
 	}

@@ -18,6 +18,8 @@ type Params struct {
 	Assets []chain.Asset
 	// More are tokens that are offered only where a setting names them.
 	More []chain.Asset
+	// Claimed are the codes of assets that a setting describes, and no issuer's list.
+	Claimed []string
 	// Keys is the network whose keys are taken here.
 	Keys keys.Network
 	// ChainID tells the network from others. See EIP-155.

@@ -23,10 +23,15 @@ var (
 // ones first, then those whose coins are worth nothing.
 var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Avalanche, Sepolia, BaseSepolia}
 
-// The contracts are those that their issuers publish. USDC and EURC:
-// developers.circle.com/stablecoins, "USDC Contract Addresses" and "EURC Contract
-// Addresses". USDT: tether.to, "Supported protocols", which lists only these two of
-// our networks; what runs elsewhere under that name is a bridge's.
+// The contracts are those that their issuers publish: developers.circle.com/stablecoins,
+// "USDC Contract Addresses" and "EURC Contract Addresses"; tether.to, "Supported
+// protocols". Beside each stands where it was last compared, on 2026-11-28:
+//
+//	circle page  the issuer's list itself
+//	circle code  github.com/circlefin/circle-gateway-wallet, lib/wagmi/usdcAddresses.ts,
+//	             and for test networks circle-cctp-crosschain-transfer, src/lib/chains.ts
+//	others       lists of others only, which agree: the issuer's could not be read (of
+//	             tether.to the names of the networks, without addresses)
 //
 // The public endpoints are those of chainid.network, the list of
 // github.com/ethereum-lists/chains, that ask for no account: each of another
@@ -42,11 +47,11 @@ var Mainnet = Params{
 	Tags:      true,
 	Assets: []chain.Asset{
 		mainnet.asset("ETH", "ETH", "Ether", money.ETH, ""),
-		mainnet.asset("USDC", "USDC", "USD Coin", usdc, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
-		mainnet.asset("EURC", "EURC", "Euro Coin", eurc, "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c"),
+		mainnet.asset("USDC", "USDC", "USD Coin", usdc, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),  // circle code
+		mainnet.asset("EURC", "EURC", "Euro Coin", eurc, "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c"), // others: etherscan.io
 	},
 	More: []chain.Asset{
-		mainnet.asset("USDT", "USDT", "Tether USD", usdt, "0xdAC17F958D2ee523a2206206994597C13D831ec7"),
+		mainnet.asset("USDT", "USDT", "Tether USD", usdt, "0xdAC17F958D2ee523a2206206994597C13D831ec7"), // others: ava-labs/avalanche-bridge-resources
 	},
 	Public: []string{
 		"https://ethereum-rpc.publicnode.com",
@@ -64,8 +69,8 @@ var Base = Params{
 	BlockTime: 2 * time.Second,
 	Tags:      true,
 	Assets: []chain.Asset{
-		base.asset("EURC-BASE", "EURC", "Euro Coin", eurc, "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"),
-		base.asset("USDC-BASE", "USDC", "USD Coin", usdc, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+		base.asset("EURC-BASE", "EURC", "Euro Coin", eurc, "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"), // circle page
+		base.asset("USDC-BASE", "USDC", "USD Coin", usdc, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),  // circle code
 		base.asset("ETH-BASE", "ETH", "Ether", money.ETH, ""),
 	},
 	Public: []string{
@@ -84,7 +89,7 @@ var Arbitrum = Params{
 	BlockTime: time.Second / 4,
 	Tags:      true,
 	Assets: []chain.Asset{
-		arbitrum.asset("USDC-ARBITRUM", "USDC", "USD Coin", usdc, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"),
+		arbitrum.asset("USDC-ARBITRUM", "USDC", "USD Coin", usdc, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"), // circle code
 		arbitrum.asset("ETH-ARBITRUM", "ETH", "Ether", money.ETH, ""),
 	},
 	Public: []string{
@@ -103,7 +108,7 @@ var Optimism = Params{
 	BlockTime: 2 * time.Second,
 	Tags:      true,
 	Assets: []chain.Asset{
-		optimism.asset("USDC-OPTIMISM", "USDC", "USD Coin", usdc, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"),
+		optimism.asset("USDC-OPTIMISM", "USDC", "USD Coin", usdc, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"), // circle code
 		optimism.asset("ETH-OPTIMISM", "ETH", "Ether", money.ETH, ""),
 	},
 	Public: []string{
@@ -122,7 +127,7 @@ var Polygon = Params{
 	BlockTime: 2 * time.Second,
 	Tags:      true,
 	Assets: []chain.Asset{
-		polygon.asset("USDC-POLYGON", "USDC", "USD Coin", usdc, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"),
+		polygon.asset("USDC-POLYGON", "USDC", "USD Coin", usdc, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"), // circle code
 		polygon.asset("POL", "POL", "POL", pol, ""),
 	},
 	Public: []string{
@@ -159,12 +164,12 @@ var Avalanche = Params{
 	ChainID:   avalanche.chainID,
 	BlockTime: 2 * time.Second,
 	Assets: []chain.Asset{
-		avalanche.asset("EURC-AVALANCHE", "EURC", "Euro Coin", eurc, "0xC891EB4cbdEFf6e073e859e987815Ed1505c2ACD"),
-		avalanche.asset("USDC-AVALANCHE", "USDC", "USD Coin", usdc, "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E"),
+		avalanche.asset("EURC-AVALANCHE", "EURC", "Euro Coin", eurc, "0xC891EB4cbdEFf6e073e859e987815Ed1505c2ACD"), // circle page
+		avalanche.asset("USDC-AVALANCHE", "USDC", "USD Coin", usdc, "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E"),  // others: docs.gelato.cloud
 		avalanche.asset("AVAX", "AVAX", "Avalanche", avax, ""),
 	},
 	More: []chain.Asset{
-		avalanche.asset("USDT-AVALANCHE", "USDT", "Tether USD", usdt, "0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7"),
+		avalanche.asset("USDT-AVALANCHE", "USDT", "Tether USD", usdt, "0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7"), // others
 	},
 	Public: []string{
 		"https://api.avax.network/ext/bc/C/rpc",
@@ -177,8 +182,8 @@ var Avalanche = Params{
 // Sepolia is Ethereum's test network.
 var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
 	"ETH":  "",
-	"USDC": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
-	"EURC": "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4",
+	"USDC": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", // circle code
+	"EURC": "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4", // others
 },
 	"https://ethereum-sepolia-rpc.publicnode.com",
 	"https://sepolia.drpc.org",
@@ -187,8 +192,8 @@ var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
 
 // BaseSepolia is Base's test network.
 var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]string{
-	"EURC-BASE": "0x808456652fdb597867f38412077A9182bf77359F",
-	"USDC-BASE": "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+	"EURC-BASE": "0x808456652fdb597867f38412077A9182bf77359F", // others
+	"USDC-BASE": "0x036CbD53842c5426634e7929541eC2318f3dCF7e", // circle code
 	"ETH-BASE":  "",
 },
 	"https://sepolia.base.org",

@@ -28,6 +28,10 @@ type Scanner struct {
 	view     view
 	balances *balances // nil where the network's own coin is not offered
 	attempts chain.Attempts
+	doubts   *doubts
+	// Doubted is told when a contract makes it known that its token is not offered. It
+	// may be nil, and is set before the first scan.
+	Doubted func(Doubt)
 }
 
 var _ interface {
@@ -44,16 +48,23 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 			if !ok || !accounts.MayAsk() {
 				continue
 			}
-			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}}
+			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}, astray: newAstray()}
 		}
 		s.assets = append(s.assets, a)
 	}
 	s.view = newView(source, s.assets, network.params.BlockTime)
+	s.doubts = newDoubts(s.assets, network.params.Claimed)
 	return s
 }
 
-// Assets are those that are looked for.
-func (s *Scanner) Assets() []chain.Asset { return New(Params{Assets: s.assets}).Assets() }
+// Assets are those that are looked for, some of them in doubt.
+func (s *Scanner) Assets() []chain.Asset {
+	assets := New(Params{Assets: s.assets}).Assets()
+	for i := range assets {
+		_, assets[i].Doubted = s.doubts.doubt(assets[i].Code)
+	}
+	return assets
+}
 
 // Health implements chain.Reporter.
 func (s *Scanner) Health() chain.Health { return s.attempts.Health(s.source.Health()) }
@@ -71,6 +82,9 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if age := s.now().Sub(best.Time); age > stale {
 		return chain.Snapshot{}, fmt.Errorf("block %d, the newest, is %s old", best.Height, age.Round(time.Second))
 	}
+	if err := s.CheckTokens(ctx); err != nil && ctx.Err() != nil {
+		return chain.Snapshot{}, err
+	} // else it is asked again, and what is not known to be right is not offered
 	if err := s.view.begin(ctx, from, best); err != nil {
 		return chain.Snapshot{}, err
 	}

@@ -50,6 +50,14 @@ type BalanceSource interface {
 	Payments(ctx context.Context, at Header, to []keys.EthereumAddress) ([]Payment, error)
 }
 
+// TokenSource is a Source that tells what token contracts say of themselves.
+type TokenSource interface {
+	Source
+	// Decimals is how a contract scales its amounts, in the state after a block; told is
+	// false where the contract does not say, or is not there.
+	Decimals(ctx context.Context, at Header, contract keys.EthereumAddress) (decimals int, told bool, err error)
+}
+
 // ErrNoState means that the state of a block is not kept any more.
 var ErrNoState = errors.New("the state of the block is not kept any more")
 

@@ -21,7 +21,7 @@ import (
 // patience is how long a node may take to do something on a busy machine.
 const patience = time.Minute
 
-// Node is a running anvil. With a Network method beside it, it is a
+// Node is a running anvil or geth. With a Network method beside it, it is a
 // chaintest.Lab. Its methods fail the test themselves; they are for one goroutine.
 type Node struct {
 	// RPC is its URL, ChainID tells its network from others.
@@ -31,6 +31,7 @@ type Node struct {
 	// transfer does not arrive. Odd logs what looks like a transfer.
 	Token, FeeToken, Odd string
 
+	geth    *geth // nil for anvil
 	senders []string
 	next    int               // of senders
 	value   *big.Int          // wei of the next transaction
@@ -74,7 +75,7 @@ func Anvil(t *testing.T, chainID uint64) *Node {
 func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
 	t.Helper()
 	if err := n.call(result, method, params...); err != nil {
-		t.Fatalf("anvil: %s: %v", method, err)
+		t.Fatalf("%s: %v", method, err)
 	}
 }
 

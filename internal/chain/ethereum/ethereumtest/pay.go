@@ -88,7 +88,7 @@ func (n *Node) sign(t *testing.T, to, data string) (tx string) {
 	n.next++
 	var nonce string
 	n.Call(t, &nonce, "eth_getTransactionCount", from, "latest")
-	return n.signFrom(t, signed{from: from, nonce: nonce, price: 1_000_000_000, value: n.value}, to, data)
+	return n.signFrom(t, signed{from: from, nonce: nonce, price: 10_000_000_000, value: n.value}, to, data)
 }
 
 func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
@@ -103,7 +103,11 @@ func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
 	if to != "" {
 		fields["to"] = to
 	}
-	n.Call(t, &s.raw, "eth_signTransaction", fields)
+	if n.geth != nil {
+		s.raw = n.geth.signRaw(t, s, n.ChainID, to, data)
+	} else {
+		n.Call(t, &s.raw, "eth_signTransaction", fields)
+	}
 	raw, err := hex.DecodeString(strings.TrimPrefix(s.raw, "0x"))
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +163,7 @@ func (n *Node) Place(t *testing.T, address string) {
 	var code string
 	n.Call(t, &code, "eth_getCode", n.Token, "latest")
 	n.Call(t, nil, "anvil_setCode", address, code)
+	n.Call(t, nil, "anvil_setStorageAt", address, "0x1", "0x"+number(big.NewInt(6))) // decimals
 	n.Token = address
 }
 
@@ -207,6 +212,10 @@ func (n *Node) Mine(t *testing.T, txs ...string) {
 		}
 		n.Call(t, nil, "eth_sendRawTransaction", s.raw)
 	}
+	if n.geth != nil {
+		n.mineGeth(t, txs)
+		return
+	}
 	n.Call(t, nil, "evm_mine")
 }
 
@@ -221,8 +230,15 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 		n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
 		lowest = min(lowest, parse(t, receipt.BlockNumber))
 	}
-	n.Call(t, nil, "anvil_reorg", tip-lowest+1, []any{})
-	n.Call(t, nil, "anvil_dropAllTransactions")
+	if n.geth != nil {
+		n.Call(t, nil, "debug_setHead", fmt.Sprintf("0x%x", lowest-1))
+		for n.Height(t) < tip {
+			n.Mine(t)
+		}
+	} else {
+		n.Call(t, nil, "anvil_reorg", tip-lowest+1, []any{})
+		n.Call(t, nil, "anvil_dropAllTransactions")
+	}
 	n.Mine(t)
 }
 

@@ -33,7 +33,8 @@ func TestAnvil(t *testing.T) {
 // lab is a real node that is scanned through a quorum.
 type lab struct {
 	*ethereumtest.Node
-	net *ethereum.Scanner
+	net    *ethereum.Scanner
+	quorum *quorum.Quorum
 }
 
 func (l *lab) Network() chain.Scanner { return l.net }
@@ -48,7 +49,7 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "one"}, {URL: n.RPC, Operator: "two"}}
 	}
 	q, err := quorum.New(quorum.Config{
-		ChainID: chainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
+		ChainID: n.ChainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +57,8 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 	p := ethereum.Mainnet
 	eurc, usdc := p.Assets[2], p.Assets[1]
 	eurc.Contract, usdc.Contract = n.Token, n.FeeToken
-	p.ChainID, p.Assets = chainID, []chain.Asset{eurc, usdc, p.Assets[0]}
-	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now)}
+	p.ChainID, p.Assets = n.ChainID, []chain.Asset{eurc, usdc, p.Assets[0]}
+	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q}
 }
 
 func TestAnvil_shows_only_money_that_arrived(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -405,7 +406,13 @@ func TestBalances_are_offered_only_where_they_may_be_asked_for(t *testing.T) {
 // book watches so many accounts that nothing came to.
 type book struct {
 	chaintest.Watch
-	read chain.Block
+	read   chain.Block
+	strays []string
+}
+
+// Destination implements chain.Watched.
+func (b *book) Destination(script string) bool {
+	return b.Watch[script] || slices.Contains(b.strays, script)
 }
 
 func (b *book) Accounts() iter.Seq[chain.Account] {
@@ -419,6 +426,9 @@ func (b *book) Accounts() iter.Seq[chain.Account] {
 }
 
 func (b *book) Read() chain.Block { return b.read }
+
+// Strays implements chain.Accounts.
+func (b *book) Strays() iter.Seq[string] { return slices.Values(b.strays) }
 
 // Of many accounts the balances are read now and then only, and the network counts as
 // looked at as of then.

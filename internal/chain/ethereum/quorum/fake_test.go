@@ -138,9 +138,10 @@ type node struct {
 	fails     string // method that is answered with an error
 	redirects string
 	hangs     bool
-	repeats   bool   // tells every log twice, and twice that it was removed
-	keep      int    // blocks whose state is kept; 0 = all
-	adds      uint64 // to every balance
+	repeats   bool              // tells every log twice, and twice that it was removed
+	keep      int               // blocks whose state is kept; 0 = all
+	adds      uint64            // to every balance
+	decimals  map[string]string // what contracts say of themselves, by their address in small letters
 }
 
 // request is one call that a node was asked.
@@ -277,6 +278,16 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 		return n.transactions(blocks, c.Params[0].(string)), ""
 	case "eth_getBalance", "eth_getTransactionCount":
 		return n.state(blocks, c.Method, c.Params[0].(string), c.Params[1].(map[string]any)["blockHash"].(string))
+	}
+	if question, ok := c.Params[0].(map[string]any); ok && c.Method == "eth_call" && question["data"] == "0x313ce567" {
+		says, there := n.decimals[strings.ToLower(question["to"].(string))]
+		switch {
+		case !there:
+			return "0x", ""
+		case says == "reverts":
+			return nil, "execution reverted"
+		}
+		return says, ""
 	}
 	return nil, "the method does not exist"
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/merchant"
+)
+
+// pos is the group of commands about phones at a counter.
+func (s *shell) pos() *cobra.Command {
+	c := group("pos", "Let a phone at the counter make invoices")
+	c.AddCommand(s.posLink(), s.posList(), s.posRemove())
+	return c
+}
+
+// terminalRow is a terminal as it is shown.
+type terminalRow struct {
+	ID        string        `json:"id"`
+	Mode      merchant.Mode `json:"mode"`
+	Name      string        `json:"name"`
+	Currency  string        `json:"fiat_currency"`
+	CreatedAt string        `json:"created_at"`
+	URL       string        `json:"url,omitempty"` // when it is made
+}
+
+func newTerminalRow(t merchant.Terminal) terminalRow {
+	return terminalRow{ID: t.ID, Mode: t.Mode, Name: t.Name, Currency: t.Currency, CreatedAt: stamp(t.CreatedAt)}
+}
+
+func (s *shell) posLink() *cobra.Command {
+	t := merchant.Terminal{}
+	var test bool
+	c := &cobra.Command{
+		Use:     "link",
+		Short:   "Make a secret address that a phone at the counter sells by",
+		Long:    "Makes a secret address. Whoever opens it can make invoices of any amount for you, and nothing else.\nIt is shown once: open it on the phone, and put it on its home screen.",
+		Example: "  chequer pos link --name Bar",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			t.MerchantID, t.Mode = shop.ID, linkMode(test)
+			made, err := core.Terminals.Create(c.Context(), t)
+			if err != nil {
+				return err
+			}
+			row := newTerminalRow(made)
+			row.URL = cfg.BaseURL + "/pos/" + made.Secret
+			return s.print(c, row, func(w io.Writer) {
+				fmt.Fprintf(w, "link  %s\nid    %s\nmode  %s\nWhoever has this link makes invoices for you. It is not shown again; chequer pos remove %s ends it.\n", row.URL, row.ID, row.Mode, row.ID)
+			})
+		},
+	}
+	c.Flags().StringVar(&t.Name, "name", "", "where it stands, such as Bar; shoppers and your lists see it")
+	c.Flags().StringVar(&t.Currency, "currency", "EUR", "currency of its amounts")
+	c.Flags().BoolVar(&test, "test", false, "for test invoices, which cost nothing")
+	return c
+}
+
+func (s *shell) posList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the phones at counters",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			all, err := core.Terminals.List(c.Context(), shop.ID)
+			if err != nil {
+				return err
+			}
+			rows := make([]terminalRow, len(all))
+			for i, t := range all {
+				rows[i] = newTerminalRow(t)
+			}
+			return s.print(c, rows, func(w io.Writer) {
+				table(w, "ID\tMODE\tNAME\tCURRENCY\tCREATED", rows, func(r terminalRow) []any {
+					return []any{r.ID, r.Mode, r.Name, r.Currency, r.CreatedAt}
+				})
+			})
+		},
+	}
+}
+
+func (s *shell) posRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ID",
+		Short: "End an address; invoices that were made by it stay",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			_, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			if err := core.Terminals.Remove(c.Context(), shop.ID, args[0]); err != nil {
+				return fmt.Errorf("remove %s: %w", args[0], err)
+			}
+			return s.print(c, map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "removed", args[0]) })
+		},
+	}
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/config"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// product is the group of commands about what is sold at /shop.
+func (s *shell) product() *cobra.Command {
+	c := group("product", "Make, change, list and remove what is sold at /shop")
+	c.AddCommand(s.productAdd(), s.productChange(), s.productShow(), s.productList(), s.productRemove())
+	return c
+}
+
+// productRow is a product as it is shown.
+type productRow struct {
+	URL         string          `json:"url"`
+	Slug        string          `json:"slug"`
+	Mode        merchant.Mode   `json:"mode"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Price       string          `json:"price"`
+	Currency    string          `json:"fiat_currency"`
+	MaxQuantity int             `json:"max_quantity"`
+	AskOrderID  merchant.Asking `json:"ask_order_id"`
+	AskNote     merchant.Asking `json:"ask_note"`
+	Active      bool            `json:"active"`
+	CreatedAt   string          `json:"created_at"`
+}
+
+func newProductRow(cfg config.Config, p merchant.Product) productRow {
+	return productRow{
+		URL: cfg.BaseURL + "/shop/" + p.Slug, Slug: p.Slug, Mode: p.Mode, Name: p.Name, Description: p.Description,
+		Price: p.Price.String(), Currency: p.Price.Currency().Code, MaxQuantity: p.MaxQuantity,
+		AskOrderID: p.AskOrderID, AskNote: p.AskNote, Active: p.Active, CreatedAt: stamp(p.CreatedAt),
+	}
+}
+
+// most is the highest quantity, in words.
+func (r productRow) most() string {
+	if r.MaxQuantity == 0 {
+		return "any"
+	}
+	return strconv.Itoa(r.MaxQuantity)
+}
+
+// sold is whether it is, in words.
+func (r productRow) sold() string {
+	if r.Active {
+		return "yes"
+	}
+	return "no"
+}
+
+func (s *shell) printProduct(c *cobra.Command, row productRow) error {
+	return s.print(c, row, func(w io.Writer) {
+		table(w, "", [][2]string{
+			{"product", row.URL}, {"mode", string(row.Mode)}, {"name", row.Name}, {"description", row.Description},
+			{"price", row.Price + " " + row.Currency}, {"highest quantity", row.most()}, {"asks for order reference", string(row.AskOrderID)},
+			{"asks for note", string(row.AskNote)}, {"for sale", row.sold()},
+		}, func(r [2]string) []any { return []any{r[0], r[1]} })
+	})
+}
+
+// wish is a product as flags write it.
+type wish struct {
+	merchant.Product
+	price, currency     string
+	askOrderID, askNote string
+	test                bool
+}
+
+// flags are those that can be changed.
+func (p *wish) flags(c *cobra.Command) {
+	c.Flags().StringVar(&p.Name, "name", "", "what it is called")
+	c.Flags().StringVar(&p.Description, "description", "", "what it is, in a line")
+	c.Flags().StringVar(&p.price, "price", "", "price of one, such as 12.50")
+	c.Flags().StringVar(&p.currency, "currency", "EUR", "currency of the price")
+	c.Flags().IntVar(&p.MaxQuantity, "max-quantity", 0, "how many one order may have (default 0: as many as the server takes)")
+	c.Flags().StringVar(&p.askOrderID, "ask-order-id", "no", "whether the shopper is asked for an order reference: no, optional or required")
+	c.Flags().StringVar(&p.askNote, "ask-note", "no", "whether the shopper is asked for a note: no, optional or required")
+	c.Flags().BoolVar(&p.Active, "active", true, "whether it is shown and sold; --active=false hides it")
+	c.Flags().BoolVar(&p.test, "test", false, "a product of test invoices, which cost nothing")
+}
+
+func (s *shell) productAdd() *cobra.Command {
+	var p wish
+	c := &cobra.Command{
+		Use:     "add SLUG",
+		Short:   "Make a product; its page is at /shop/ and the slug",
+		Example: "  chequer product add coffee --name \"Filter coffee\" --price 3.50 --max-quantity 20",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			p.Slug, p.MerchantID, p.Mode = args[0], shop.ID, linkMode(p.test)
+			p.AskOrderID, p.AskNote = merchant.Asking(p.askOrderID), merchant.Asking(p.askNote)
+			if p.Price, err = core.Products.Price(p.price, p.currency); err != nil {
+				return err
+			}
+			made, err := core.Products.Create(c.Context(), p.Product)
+			switch {
+			case errors.Is(err, merchant.ErrExists):
+				return fmt.Errorf("there is a product %s already: chequer product change %s changes it", p.Slug, p.Slug)
+			case errors.Is(err, merchant.ErrTooMany):
+				return fmt.Errorf("there are %d products, as many as may be: chequer product remove ends one", merchant.MaxProducts)
+			case err != nil:
+				return err
+			}
+			return s.printProduct(c, newProductRow(cfg, made))
+		},
+	}
+	p.flags(c)
+	for _, name := range []string{"name", "price"} {
+		_ = c.MarkFlagRequired(name)
+	}
+	return c
+}
+
+func (s *shell) productChange() *cobra.Command {
+	var p wish
+	c := &cobra.Command{
+		Use:   "change SLUG",
+		Short: "Change what is named of a product; invoices that were made of it stay",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			changed, err := core.Products.Change(c.Context(), shop.ID, linkMode(p.test), args[0], func(old *merchant.Product) error {
+				return p.over(c, old, core.Products.Price)
+			})
+			if errors.Is(err, merchant.ErrNotFound) {
+				return fmt.Errorf("change %s product %s: %w", linkMode(p.test), args[0], err)
+			}
+			if err != nil {
+				return err
+			}
+			return s.printProduct(c, newProductRow(cfg, changed))
+		},
+	}
+	p.flags(c)
+	return c
+}
+
+func (s *shell) productShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show SLUG",
+		Short: "Show a product",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			p, err := core.Products.Product(c.Context(), shop.ID, args[0])
+			if err != nil {
+				return fmt.Errorf("show product %s: %w", args[0], err)
+			}
+			return s.printProduct(c, newProductRow(cfg, p))
+		},
+	}
+}
+
+func (s *shell) productList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the products",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			all, err := core.Products.Products(c.Context(), shop.ID)
+			if err != nil {
+				return err
+			}
+			rows := make([]productRow, len(all))
+			for i, p := range all {
+				rows[i] = newProductRow(cfg, p)
+			}
+			return s.print(c, rows, func(w io.Writer) {
+				table(w, "PRODUCT\tMODE\tNAME\tPRICE\tHIGHEST QUANTITY\tFOR SALE", rows, func(r productRow) []any {
+					return []any{r.URL, r.Mode, r.Name, r.Price + " " + r.Currency, r.most(), r.sold()}
+				})
+			})
+		},
+	}
+}
+
+func (s *shell) productRemove() *cobra.Command {
+	var test bool
+	c := &cobra.Command{
+		Use:   "remove SLUG",
+		Short: "End a product; invoices that were made of it stay",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			_, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			if err := core.Products.RemoveProduct(c.Context(), shop.ID, linkMode(test), args[0]); err != nil {
+				return fmt.Errorf("remove %s product %s: %w", linkMode(test), args[0], err)
+			}
+			return s.print(c, map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "removed", args[0]) })
+		},
+	}
+	c.Flags().BoolVar(&test, "test", false, "a product of test invoices")
+	return c
+}
+
+// over puts the flags that were given over a product.
+func (p *wish) over(c *cobra.Command, old *merchant.Product, read func(digits, code string) (money.Amount, error)) (err error) {
+	given := c.Flags().Changed
+	price, currency := old.Price.String(), old.Price.Currency().Code
+	for name, set := range map[string]func(){
+		"name":         func() { old.Name = p.Name },
+		"description":  func() { old.Description = p.Description },
+		"price":        func() { price = p.price },
+		"currency":     func() { currency = p.currency },
+		"max-quantity": func() { old.MaxQuantity = p.MaxQuantity },
+		"ask-order-id": func() { old.AskOrderID = merchant.Asking(p.askOrderID) },
+		"ask-note":     func() { old.AskNote = merchant.Asking(p.askNote) },
+		"active":       func() { old.Active = p.Active },
+	} {
+		if given(name) {
+			set()
+		}
+	}
+	old.Price, err = read(price, currency)
+	return err
+}

@@ -1,0 +1,72 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/keys"
+)
+
+var _ ethereum.TokenSource = (*Quorum)(nil)
+
+// silent is the answer of a contract that does not say how many decimals it has, or is
+// not there.
+const silent = "-"
+
+// Decimals implements ethereum.TokenSource. See EIP-20, "decimals". The question says
+// nothing about our addresses.
+func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (decimals int, told bool, err error) {
+	var mu sync.Mutex
+	votes := map[string]uint64{}
+	decided := func(uint64) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return q.elected(votes) != ""
+	}
+	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
+		says, err := e.decimals(ctx, at, contract)
+		if err != nil {
+			return false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		votes[says] |= e.voice
+		return true
+	})
+	says := q.elected(votes)
+	switch {
+	case says == "" && len(votes) > 1:
+		return 0, false, fmt.Errorf("the endpoints do not agree on the decimals of %s", contract)
+	case says == "":
+		return 0, false, q.tooFew(fmt.Sprintf("answer for the decimals of %s", contract))
+	case says == silent:
+		return 0, false, nil
+	}
+	if _, err := fmt.Sscanf(says, "%x", &decimals); err != nil || len(says) > 2 {
+		return 0, false, nil // no number of decimals, which is a uint8
+	}
+	return decimals, true, nil
+}
+
+// decimals asks a contract for its decimals.
+func (e *endpoint) decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (string, error) {
+	const method = "0x313ce567"
+	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": method}, blockOf(at)}})
+	if err != nil {
+		return "", err
+	}
+	a := answers[0]
+	switch {
+	case a.fault != nil && (isNoState(a.fault) || isNoBlock(a.fault)):
+		return "", a.fault
+	case a.fault != nil || string(a.result) == `"0x"`:
+		return silent, nil
+	}
+	says, err := numberOf(a.result)
+	if err != nil {
+		e.failed(err)
+	}
+	return says, err
+}

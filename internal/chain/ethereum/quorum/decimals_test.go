@@ -1,0 +1,144 @@
+package quorum_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// say makes a node's contract say how many decimals it has.
+func say(contract, says string) func(*node) {
+	return func(n *node) {
+		if n.decimals == nil {
+			n.decimals = map[string]string{}
+		}
+		n.decimals[strings.ToLower(contract)] = says
+	}
+}
+
+// six and eighteen are decimals as contracts say them.
+var six, eighteen = word("0x06"), word("0x12")
+
+// claimed is a token that a setting describes.
+func claimed(t *testing.T) ethereum.Params {
+	t.Helper()
+	contract, err := keys.ParseEthereumAddress("0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := params()
+	p.Assets = append(p.Assets[:len(p.Assets):len(p.Assets)], p.Token("EURE", contract, money.Currency{Code: "EURC", Decimals: 6}))
+	p.Claimed = []string{"EURE"}
+	return p
+}
+
+func TestDecimals_decide_what_is_offered(t *testing.T) {
+	t.Parallel()
+	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
+	for name, test := range map[string]struct {
+		nodes [3]func(*node)
+		want  string // codes; ! = doubted
+		says  string
+	}{
+		"the contract is as the setting says":         {[3]func(*node){say(contract, six), say(contract, six), say(contract, six)}, "USDC EURC EURE", ""},
+		"the contract has other decimals":             {[3]func(*node){say(contract, eighteen), say(contract, eighteen), say(contract, eighteen)}, "USDC EURC EURE!", "has 18 decimals, not 6"},
+		"the contract does not say":                   {[3]func(*node){say(contract, "reverts"), say(contract, "reverts"), say(contract, "reverts")}, "USDC EURC EURE!", "does not say how many decimals it has"},
+		"the contract is not there":                   {[3]func(*node){}, "USDC EURC EURE!", "or is not there"},
+		"the contract says what is no number of them": {[3]func(*node){say(contract, word("0x0100")), say(contract, word("0x0100")), say(contract, word("0x0100"))}, "USDC EURC EURE!", "does not say how many decimals it has"},
+		"one of three endpoints lies":                 {[3]func(*node){say(contract, eighteen), say(contract, six), say(contract, six)}, "USDC EURC EURE", ""},
+		"one of three endpoints does not serve calls": {[3]func(*node){func(n *node) { n.fails = "eth_call" }, say(contract, six), say(contract, six)}, "USDC EURC EURE", ""},
+		"the endpoints do not agree":                  {[3]func(*node){say(contract, six), say(contract, eighteen), say(contract, word("0x08"))}, "USDC EURC EURE!", "is not offered before its contract"},
+		"a listed token has other decimals":           {[3]func(*node){say(token.Contract, eighteen), say(token.Contract, eighteen), say(contract, six)}, "USDC EURC! EURE!", "has 18 decimals, not 6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(100)
+			var list []*node
+			for _, change := range test.nodes {
+				if change == nil {
+					change = func(*node) {}
+				}
+				list = append(list, newNode(t, w, change))
+			}
+			q := open(t, w, endpoints(list...)).quorum
+			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
+			var told []ethereum.Doubt
+			scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
+			if assets := scanner.Assets(); !assets[2].Doubted {
+				t.Error("a token of a setting is offered before its contract was asked")
+			}
+			if _, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{}); err != nil {
+				t.Fatal(err)
+			}
+			var codes []string
+			for _, a := range scanner.Assets() {
+				code := a.Code
+				if a.Doubted {
+					code += "!"
+				}
+				codes = append(codes, code)
+			}
+			if diff := cmp.Diff(strings.Join(codes, " "), test.want); diff != "" {
+				t.Errorf("assets (-got +want):\n%s", diff)
+			}
+			doubts := scanner.Doubts()
+			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Says, test.says) {
+				t.Errorf("doubts %+v, want %q", doubts, test.says)
+			}
+			for _, d := range told {
+				if !strings.Contains(d.Says, test.says) && d.Asset != "EURE" {
+					t.Errorf("told %+v", d)
+				}
+			}
+			if wrong := strings.Contains(test.says, "18"); wrong != (len(told) > 0 && told[0].Wrong) {
+				t.Errorf("told %+v", told)
+			}
+		})
+	}
+}
+
+// Money that would be read by a wrong scale is not shown, and everything else is.
+func TestDecimals_that_are_wrong_show_no_money(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	n := newNode(t, w)
+	q := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
+	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
+	eure := transfer{contract: "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430", to: ours, units: 7_000_000}
+	w.mine(eure, pays(ours, 5_000_000))
+	shown := func() (codes []string) {
+		t.Helper()
+		s, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{ours: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, transfer := range s.Transfers {
+			codes = append(codes, transfer.Asset)
+		}
+		return codes
+	}
+	if diff := cmp.Diff(shown(), []string{"EURE", "EURC"}); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+	// The contract is there from now on, and says something else: it was asked, and is
+	// asked no more before the program starts again.
+	n.change(say(eure.contract, eighteen))
+	w.pass(2 * time.Minute)
+	w.mine()
+	if asked := n.asked("eth_call"); len(asked) != 3 {
+		t.Errorf("contracts were asked %d times, want once each", len(asked))
+	}
+	scanner = ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
+	if diff := cmp.Diff(shown(), []string{"EURC"}); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}

@@ -1,0 +1,41 @@
+package quorum_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The block in which an invoice was made may leave the chain before anybody looked
+// again: what came before is not for the invoice all the same, and what comes is.
+func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
+	t.Parallel()
+	for name, restarts := range map[string]bool{"": false, "and the program is killed": true} {
+		for depth := 1; depth <= 3; depth++ {
+			t.Run(fmt.Sprint(depth, " deep ", name), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(100)
+				e := openEther(t, w, three(t, w)...)
+				_, next, err := e.key.Address(0)
+				e.must(err)
+				before := w.mine(pays(next, 40_000_000))
+				e.mine(5)
+				e.step()
+				inv, to := e.invoice("EURC")
+				if to != next && inv.Methods[0].Destination.Script != next {
+					t.Fatalf("the invoice is paid to %s, not %s", to, next)
+				}
+				w.reorganise(depth)
+				e.mine(depth + 1)
+				if restarts {
+					e.start()
+				}
+				old := fmt.Sprint("40 old in ", before.height, " by ", before.transfers[0].tx[:6])
+				e.want(inv, "created", old)
+				e.mine(2)
+				paid := w.mine(pays(next, 40_000_000))
+				e.mine(12)
+				e.want(inv, "paid", old, fmt.Sprint("40 confirmed in ", paid.height, " by ", paid.transfers[0].tx[:6]))
+			})
+		}
+	}
+}

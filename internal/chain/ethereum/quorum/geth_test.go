@@ -1,0 +1,64 @@
+package quorum_test
+
+import (
+	"fmt"
+	"math/big"
+	"testing"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum/ethereumtest"
+	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// TestGeth runs the suite with the node that most of Ethereum runs.
+func TestGeth(t *testing.T) {
+	chaintest.Run(t, func(t *testing.T) chaintest.Lab {
+		n := ethereumtest.Geth(t)
+		return newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+	})
+}
+
+// geth is stricter than anvil: it takes 1,000 values in a topic and 1,000 calls in a
+// request.
+func TestGeth_takes_all_that_is_asked(t *testing.T) {
+	n := ethereumtest.Geth(t)
+	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+	watch := &book{Watch: chaintest.Watch{}}
+	for i := range 1000 {
+		watch.Watch[fmt.Sprintf("0x%040x", 1000+i)] = true
+	}
+	for i := range 1500 {
+		watch.strays = append(watch.strays, fmt.Sprintf("0x%040x", 5000+i))
+	}
+	wei := big.NewInt(1_000_000_000_000_000)
+	script := fmt.Sprintf("0x%040x", 1999)
+	n.Mine(t, n.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("12.5", l.Asset().Currency)}), n.TransactWith(t, wei, script, ""))
+	s, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, transfer := range s.Transfers {
+		got[transfer.Asset] = transfer.Amount.String()
+	}
+	if len(s.Transfers) != 2 || got["EURC"] != "12.5" || got["ETH"] != "0.001" || s.Read.Hash != s.Tip.Hash {
+		t.Errorf("transfers %v, balances read at %+v", s.Transfers, s.Read)
+	}
+	if doubts := l.net.Doubts(); len(doubts) != 0 {
+		t.Errorf("tokens in doubt: %+v", doubts)
+	}
+	contract, err := keys.ParseEthereumAddress(n.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, err := l.quorum.Best(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if decimals, told, err := l.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !told || err != nil {
+		t.Errorf("decimals %d %t %v", decimals, told, err)
+	}
+}

@@ -1,0 +1,140 @@
+package ethereum
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// askAgain is how long a contract is left alone that could not be asked.
+const askAgain = time.Minute
+
+// Doubt is why a token is not offered.
+type Doubt struct {
+	Asset string // its code
+	// Wrong tells that its contract scales amounts in another way than we would: what
+	// comes there is not looked for either, as it would be read by a wrong scale.
+	Wrong bool
+	Says  string
+}
+
+// doubts are what is known of the scales of tokens. Safe for concurrent use.
+type doubts struct {
+	mu    sync.Mutex
+	by    map[string]Doubt // by the code of the asset
+	asked map[string]bool
+	at    time.Time // of the last try
+}
+
+// newDoubts begin with the tokens that a setting describes: nobody but their contracts
+// can say that it is right.
+func newDoubts(assets []chain.Asset, claimed []string) *doubts {
+	d := &doubts{by: map[string]Doubt{}, asked: map[string]bool{}}
+	for _, a := range assets {
+		if slices.Contains(claimed, a.Code) {
+			d.by[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered before its contract %s was asked whether it has %d decimals", a.Contract, a.Currency.Decimals)}
+		}
+	}
+	return d
+}
+
+// doubt tells why a token is not offered.
+func (d *doubts) doubt(code string) (Doubt, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doubt, doubted := d.by[code]
+	return doubt, doubted
+}
+
+// answer takes note of what a contract says: whether that is news.
+func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, news bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked[a.Code] = true
+	before, doubted := d.by[a.Code]
+	switch {
+	case !told && doubted:
+		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not say how many decimals it has, or is not there", a.Contract)}
+	case told && decimals != int(a.Currency.Decimals):
+		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("is neither offered nor looked for: its contract %s has %d decimals, not %d", a.Contract, decimals, a.Currency.Decimals)}
+	default:
+		delete(d.by, a.Code)
+		return Doubt{}, false
+	}
+	d.by[a.Code] = doubt
+	return doubt, doubt != before
+}
+
+// due are the tokens whose contracts are asked now.
+func (d *doubts) due(assets []chain.Asset, now time.Time) []chain.Asset {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if since := now.Sub(d.at); since >= 0 && since < askAgain {
+		return nil
+	}
+	due := slices.DeleteFunc(slices.Clone(assets), func(a chain.Asset) bool { return a.Contract == "" || d.asked[a.Code] })
+	if len(due) > 0 {
+		d.at = now
+	}
+	return due
+}
+
+// CheckTokens asks contracts how they scale their amounts, once each, and looks no
+// more for tokens that do it in another way than we would. An error leaves the rest to
+// another time.
+func (s *Scanner) CheckTokens(ctx context.Context) error {
+	source, ok := s.source.(TokenSource)
+	if !ok {
+		return nil
+	}
+	due := s.doubts.due(s.assets, s.now())
+	if len(due) == 0 {
+		return nil
+	}
+	best, err := source.Best(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range due {
+		contract, err := keys.ParseEthereumAddress(a.Contract)
+		if err != nil {
+			return fmt.Errorf("contract of %s: %w", a.Code, err)
+		}
+		decimals, told, err := source.Decimals(ctx, best.Header, contract)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.Code, err)
+		}
+		doubt, news := s.doubts.answer(a, decimals, told)
+		if news && s.Doubted != nil {
+			s.Doubted(doubt)
+		}
+		if doubt.Wrong {
+			s.view = newView(s.source, s.looked(), s.params.BlockTime)
+		}
+	}
+	return nil
+}
+
+// looked are the assets that are looked for.
+func (s *Scanner) looked() []chain.Asset {
+	return slices.DeleteFunc(slices.Clone(s.assets), func(a chain.Asset) bool {
+		doubt, _ := s.doubts.doubt(a.Code)
+		return doubt.Wrong
+	})
+}
+
+// Doubts are why tokens are not offered, from memory.
+func (s *Scanner) Doubts() []Doubt {
+	var list []Doubt
+	for _, a := range s.assets {
+		if doubt, doubted := s.doubts.doubt(a.Code); doubted {
+			list = append(list, doubt)
+		}
+	}
+	return list
+}

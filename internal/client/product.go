@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"slices"
+
+	"chequer/internal/api"
+)
+
+// maxProducts bounds a page of the shop; the longest description is this many
+// characters.
+const (
+	maxProducts    = 200
+	maxDescription = 1000
+)
+
+// askings are whether a shopper is asked for something.
+var askings = []string{api.AskNo, api.AskOptional, api.AskRequired}
+
+// ReadProducts reads what the shop of our key's merchant has, or one product of it. A
+// refusal is an *Error; ErrUnsupported when the service knows no products.
+func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.ProductOffers, error) {
+	var o api.ProductOffers
+	err := c.ofLink(ctx, api.PathProducts+"/read", r, "", &o)
+	if err == nil {
+		err = checkProducts(&o)
+	}
+	return o, wrap("read products", err)
+}
+
+// OrderProduct returns the invoice of an order. The same key gives the same invoice
+// again.
+func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
+	var made api.OfferMade
+	err = c.ofLink(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
+	if err == nil {
+		var fault check
+		fault.id("foreign_id", made.ForeignID)
+		err = fault.err()
+	}
+	return made.ForeignID, wrap("order product", err)
+}
+
+// checkProducts looks at what a shop has.
+func checkProducts(o *api.ProductOffers) error {
+	var c check
+	c.text(&o.MerchantName, maxMerchant)
+	o.Products = first(o.Products, maxProducts)
+	for i := range o.Products {
+		p := &o.Products[i]
+		c.that("slug", idForm.MatchString(p.Slug) && len(p.Slug) <= maxWord)
+		c.oneOf("mode", p.Mode, modes)
+		c.text(&p.Name, maxMerchant)
+		c.text(&p.Description, maxDescription)
+		c.amount("price", p.Price)
+		c.that("fiat_currency", p.FiatCurrency != "")
+		c.word("fiat_currency", p.FiatCurrency, maxWord)
+		c.that("max_quantity", p.MaxQuantity >= 1 && p.MaxQuantity <= api.MaxQuantity)
+		c.that("ask_order_id", slices.Contains(askings, p.AskOrderID))
+		c.that("ask_note", slices.Contains(askings, p.AskNote))
+	}
+	return c.err()
+}

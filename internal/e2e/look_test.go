@@ -1,0 +1,314 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/web"
+)
+
+// sun is a logo of pixels: a red sun over the sea.
+func sun(t *testing.T) []byte {
+	t.Helper()
+	p := image.NewNRGBA(image.Rect(0, 0, 320, 320))
+	for y := range 320 {
+		for x := range 320 {
+			c := color.NRGBA{R: 0x15, G: 0x20, B: 0x2e, A: 0xff}
+			if r := (x-160)*(x-160) + (y-170)*(y-170); r < 70*70 && y < 175 {
+				c = color.NRGBA{R: 0xe8, G: 0x57, B: 0x3a, A: 0xff}
+			}
+			if y >= 195 && y < 215 && x > 70 && x < 250 || y >= 235 && y < 255 && x > 100 && x < 220 {
+				c = color.NRGBA{R: 0xf4, G: 0xe7, B: 0xcd, A: 0xff}
+			}
+			p.SetNRGBA(x, y, c)
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const leaf = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" fill="#ffe600"/><path d="M8 24C8 12 14 8 24 8c0 10-4 16-16 16zM8 24l9-9" fill="none" stroke="#12151c" stroke-width="2.5"/></svg>`
+
+// dressed sets a demo shop's look by the API.
+func (p *program) dressed(t *testing.T, name, accent string, logo []byte) (l api.Look) {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{
+		"name": name, "accent": accent, "logo": base64.StdEncoding.EncodeToString(logo), "line": "Prints and paper from the far north since 1998",
+		"support": "help@shop.example", "terms": "https://shop.example/terms",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newShop(t, p.url, p.key).ask(p.url, p.key, http.MethodPut, api.PathLook, string(body), &l)
+	return l
+}
+
+// TestLook dresses a running shop and walks its pages, in both schemes.
+func TestLook(t *testing.T) {
+	for _, s := range []screen{
+		{name: "look_phone", width: 390, height: 844}, {name: "look_phone_dark", width: 390, height: 844, dark: true},
+		{name: "look_desk", width: 1280, height: 900}, {name: "look_desk_dark", width: 1280, height: 900, dark: true},
+		{name: "look_narrow_without_javascript", width: 320, height: 640, noJS: true},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			p := start(t, settings(t), app.Options{Demo: true})
+			b := open(t, s)
+			var slug api.Link
+			shop := newShop(t, p.url, p.key)
+			shop.ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &slug)
+			for _, l := range []struct {
+				shot, name, accent string
+				logo               []byte
+			}{{"", "Atelier Nord", "#e8573a", sun(t)}, {"-pale", "Gelbes Haus", "#ffe600", []byte(leaf)}} {
+				set := p.dressed(t, l.name, l.accent, l.logo)
+				fill := set.Colors[0].Fill
+				if s.dark {
+					fill = set.Colors[1].Fill
+				}
+				until(t, patience, "the look is in force", func() bool {
+					b.visit(p.url)
+					return strings.Contains(b.attribute(`link[rel=stylesheet]`, "href"), set.Hash)
+				})
+				b.wears(l.name, fill)
+				b.picture(s, "storefront"+l.shot)
+				b.visit(slug.URL)
+				b.wears(l.name, fill)
+				b.picture(s, "link"+l.shot)
+				b.click("form button.btn")
+				b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+				page := get(b, chromedp.Location())
+				b.wears(l.name, fill)
+				b.codes(t)
+				b.do(chromedp.Click(chromedp.CSS(`label[for="m1"]`)))
+				b.picture(s, "waiting"+l.shot)
+				b.shoot(s, "foot"+l.shot, `scrollTo({top: 1e5, behavior: "instant"})`)
+				again := b.lookAgain(s, page)
+				shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
+				if again != nil {
+					again()
+				}
+				b.awaits("#st", "Paid", again)
+				b.wears(l.name, "")
+				b.picture(s, "paid"+l.shot)
+				late := shop.order()
+				shop.simulate(late, api.SimulateLate)
+				b.visit(p.url + "/invoice/" + late)
+				b.awaits("#contact", "Contact "+l.name, nil)
+				b.picture(s, "late"+l.shot)
+			}
+			b.quiet()
+		})
+	}
+}
+
+// TestLookOnPaper prints a receipt: whose it is and where to ask stays on it.
+func TestLookOnPaper(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	p.dressed(t, "Atelier Nord", "#e8573a", sun(t))
+	shop, b := newShop(t, p.url, p.key), open(t, screens[1])
+	id := shop.order()
+	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
+	b.visit(p.url + "/invoice/" + id)
+	b.awaits("#st", "Paid", nil)
+	b.wears("Atelier Nord", "")
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
+	b.check(err)
+	b.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
+	b.picture(screen{name: "look_paper"}, "receipt")
+	text := b.visible("body")
+	for _, want := range []string{"Atelier Nord", "Contact: help@shop.example", "Prints and paper from the far north since 1998", "Test"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not on the receipt: %s", want, text)
+		}
+	}
+	if strings.Contains(text, "No cookies") || get(b, chromedp.Evaluate[int](`document.querySelector("img.mark").clientWidth`)) != 32 {
+		t.Errorf("the receipt has what is for the screen alone, or no logo: %s", text)
+	}
+}
+
+// wears fails unless the page has the shop's name and logo, which was loaded, its
+// words, and a button filled with a colour; none when that is empty.
+func (b *tab) wears(name, fill string) {
+	b.t.Helper()
+	until(b.t, patience, "the logo is loaded", func() bool { // without a script of the page's the browser still tells
+		return b.screen.noJS || get(b, chromedp.Evaluate[bool](`(e => !!e && e.complete && e.naturalWidth > 0)(document.querySelector("img.mark"))`))
+	})
+	until(b.t, patience, "the page is whole", func() bool { return get(b, chromedp.Evaluate[string](`document.readyState`)) == "complete" })
+	if got := b.text(".bar h1, .brand"); got != name {
+		b.t.Errorf("%s: the page is of %q, want %q", b.screen.name, got, name)
+	}
+	if foot := b.text("footer"); !strings.Contains(foot, "Contact: help@shop.example") || !strings.Contains(foot, "from the far north") {
+		b.t.Errorf("%s: the foot says %q", b.screen.name, foot)
+	}
+	b.noSidewaysScroll()
+	if fill == "" {
+		return
+	}
+	const filled = `(e => { const m = getComputedStyle(e).backgroundColor.match(/\d+/g); return "#" + m.map(c => (+c).toString(16).padStart(2, "0")).join("") })(document.querySelector(".btn:not(.alt)"))`
+	if got := get(b, chromedp.Evaluate[string](filled)); got != fill {
+		b.t.Errorf("%s: the button is filled with %s, want %s", b.screen.name, got, fill)
+	}
+}
+
+// TestReturn leads back to the shop from a paid page: told, by a countdown that can
+// be stopped with the keyboard and begins anew with what the shopper does.
+func TestReturn(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	shop, site := newShop(t, p.url, p.key), newMerchantSite(t)
+	pay := func(t *testing.T, s screen) *tab {
+		t.Helper()
+		b := open(t, s)
+		id, err := shop.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", URLSuccess: site.origin + "/"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.visit(p.url + "/invoice/" + id)
+		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+		shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		b.awaits("#st", "Paid", nil)
+		return b
+	}
+	shown := func(b *tab) bool { return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto").hidden`)) }
+	left := func(b *tab) string { return b.text("#auto b") }
+
+	t.Run("leaves", func(t *testing.T) {
+		b := pay(t, screen{name: "return", width: 390, height: 844})
+		if !shown(b) {
+			t.Fatal("no countdown is shown")
+		}
+		b.awaits("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
+		b.picture(b.screen, "counting")
+		until(t, patience, "the countdown is under nine", func() bool { return len(left(b)) == 1 && left(b) < "9" })
+		b.do(chromedp.KeyEvent("a"))
+		if got := left(b); got != "10" && got != "9" {
+			t.Errorf("after a key it is at %s", got)
+		}
+		until(t, patience, "the shop's page is there", func() bool {
+			return strings.HasPrefix(get(b, chromedp.Location()), site.origin+"/?invoice=")
+		})
+	})
+	for name, stop := range map[string]func(b *tab){
+		"stays_by_Escape": func(b *tab) { b.do(chromedp.KeyEvent(kb.Escape)) },
+		"stays_by_button": func(b *tab) {
+			get(b, chromedp.Evaluate[any](`document.getElementById("stay").focus()`))
+			b.do(chromedp.KeyEvent(kb.Enter))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := pay(t, screens[1])
+			before := get(b, chromedp.Location())
+			stop(b)
+			b.awaits("#say", "You stay on this page.", nil)
+			if shown(b) {
+				t.Error("the countdown is still shown")
+			}
+			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown
+			if got := get(b, chromedp.Location()); got != before {
+				t.Errorf("the page left for %s", got)
+			}
+			if b.attribute("#return", "href") == "" {
+				t.Error("there is no button")
+			}
+		})
+	}
+	t.Run("stays_by_setting", func(t *testing.T) {
+		shop.ask(p.url, p.key, http.MethodPut, api.PathLook, `{"auto_return":false}`, nil)
+		until(t, patience, "the look is in force", func() bool {
+			b := pay(t, screens[0])
+			return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto") && !!document.getElementById("return")`))
+		})
+	})
+	t.Run("is_not_asked_again_by_a_receipt", func(t *testing.T) {
+		shop.ask(p.url, p.key, http.MethodDelete, api.PathLook, "", nil)
+		b := pay(t, screens[0])
+		b.do(chromedp.KeyEvent(kb.Escape))
+		b.visit(get(b, chromedp.Location()))
+		b.awaits("#st", "Paid", nil)
+		if shown(b) {
+			t.Error("the countdown began again")
+		}
+	})
+}
+
+// TestOpenInMetaMask is for phones, where no wallet is in the browser.
+func TestOpenInMetaMask(t *testing.T) {
+	public := func(c *web.Config) { c.BaseURL = "https://pay.example" }
+	visible := func(b *tab) bool {
+		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.checkVisibility())(document.querySelector("#m2-app"))`))
+	}
+	phone, desk := screen{name: "metamask", width: 390, height: 844}, screens[1]
+	for _, tt := range []struct {
+		name    string
+		screen  screen
+		touch   bool
+		wallets []wallet
+		want    bool
+	}{
+		{"phone", phone, true, nil, true},
+		{"phone without a script", screen{name: "metamask_without_javascript", width: 390, height: 844, noJS: true}, true, nil, true},
+		{"phone's wallet", phone, true, []wallet{{Name: "MetaMask", Chain: "0x2105"}}, false},
+		{"phone's wallet of old", phone, true, []wallet{{Chain: "0x2105", Injected: true}}, false},
+		{"desk", desk, false, nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, s := open(t, tt.screen), newStage(t, public)
+			if tt.touch {
+				b.do(chromedp.EmulateViewport(tt.screen.width, tt.screen.height, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
+			}
+			if tt.wallets != nil {
+				b.wallets(tt.wallets...)
+			}
+			b.visit(s.url("EURC-BASE"))
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			until(t, patience, "the link is shown or hidden", func() bool { return visible(b) == tt.want })
+			if !tt.want {
+				return
+			}
+			want := "https://link.metamask.io/dapp/" + strings.TrimPrefix(published(s), "https://") + "?m=EURC-BASE"
+			if got := b.attribute("#m2-app", "href"); got != want {
+				t.Errorf("it leads to %s, want %s", got, want)
+			}
+			b.shoot(tt.screen, "token", `document.querySelector("#m2-app").scrollIntoView({block: "center", behavior: "instant"})`)
+			b.noSidewaysScroll()
+			b.quiet()
+		})
+	}
+}
+
+// A frame is of another page, which a wallet's browser would not show.
+func TestOpenInMetaMask_is_not_for_frames(t *testing.T) {
+	s := newStage(t, func(c *web.Config) {
+		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
+	})
+	b := open(t, screens[0])
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	address := s.url("EURC-BASE")
+	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of ours that may show frames
+	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`, address)))
+	until(t, patience, "the frame's link is hidden", func() bool {
+		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.hidden)((frames[0].document.querySelector(".app:has(#m2-app)")))`))
+	})
+}
+
+// published is the address of a stage's invoice as the world knows it.
+func published(s *stage) string { return "https://pay.example/invoice/" + s.shown.ForeignID }

@@ -1,0 +1,130 @@
+package e2e_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/merchant"
+)
+
+// terminal makes a terminal of a demo shop as the command does, beside the program
+// that runs, and returns its address and how to end it.
+func (p *program) terminal(t *testing.T, c config.Config) (url string, end func()) {
+	t.Helper()
+	core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { core.Close() })
+	shop, err := core.Shop(t.Context(), c, app.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := core.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop.ID, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.url + "/pos/" + made.Secret, func() {
+		if err := core.Terminals.Remove(t.Context(), shop.ID, made.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTerminal sells at a counter: an amount, a code that the shopper's phone reads,
+// an end that is seen from afar, and the next sale.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	for _, s := range looks() {
+		t.Run(s.name, func(t *testing.T) {
+			c := settings(t)
+			p := start(t, c, app.Options{Demo: true})
+			shop, b := newShop(t, p.url, p.key), open(t, s)
+			till, end := p.terminal(t, c)
+			const charge = "form .btn"
+
+			b.visit(till)
+			b.awaits("h1", "Demo shop", nil)
+			if s.noJS {
+				b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
+			} else {
+				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second dot is none
+				if got := b.value("#amount"); got != "12.50" {
+					t.Errorf("the keypad typed %q", got)
+				}
+			}
+			b.picture(s, "pos")
+			b.noSidewaysScroll()
+			b.do(chromedp.Click(chromedp.CSS("summary")), chromedp.SendKeys(chromedp.CSS("#order_id"), "Table 4"))
+			b.picture(s, "pos-more")
+			b.do(chromedp.DoubleClick(chromedp.CSS(charge)))
+			b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+			page := get(b, chromedp.Location())
+			if !strings.HasPrefix(page, till+"/") {
+				t.Fatalf("the form led to %s", page)
+			}
+			b.awaits(".due .v", "€12.50", nil)
+			if !s.noJS {
+				until(t, patience, "the screen is kept on", func() bool { return get(b, chromedp.Evaluate[string](`document.body.dataset.awake || ""`)) == "1" })
+			}
+			b.picture(s, "counter")
+			b.noSidewaysScroll()
+			code := b.decode("section:has(#m1-address) .qr svg")
+			if address := b.attribute("#m1-address", "data-copy"); !strings.Contains(strings.ToLower(code), strings.ToLower(address)) {
+				t.Errorf("the code says %q, which is not for %s", code, address)
+			}
+			b.do(chromedp.NavigateBack())
+			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
+			if got := b.value("#amount"); got != "" || invoices(t, c) != 1 {
+				t.Errorf("going back the amount is %q, and there are %d invoices", got, invoices(t, c))
+			}
+			b.visit(page)
+			b.do(chromedp.Reload())
+			b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+
+			id := idOf(page)
+			if inv := shop.invoice(id); inv.OrderID != "Table 4" || inv.Description != "Bar" || !strings.HasPrefix(inv.Metadata[api.MetadataTerminal], "pos_") {
+				t.Errorf("the merchant sees %q, %q, %v", inv.OrderID, inv.Description, inv.Metadata)
+			}
+			again := b.lookAgain(s, page)
+			shop.simulate(id, api.SimulateExact)
+			b.awaits("#st", "Payment seen", again)
+			b.picture(s, "counter-seen")
+			shop.simulate(id, api.SimulateConfirm)
+			b.awaits(".due .k", "Paid", again)
+			b.picture(s, "counter-paid")
+			b.noSidewaysScroll()
+			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); high < 80 {
+				t.Errorf("Paid is %g px high: too small to be read from afar", high)
+			}
+			if rang := get(b, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == s.noJS {
+				t.Errorf("it rang: %q", rang)
+			}
+			b.send(".next a")
+			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
+			if got := b.value("#amount"); got != "" {
+				t.Errorf("the next sale begins with %q", got)
+			}
+			b.quiet()
+
+			end() // the console tells of what is refused from here on
+			b.visit(till)
+			b.awaits("h1", "This terminal is not in use", nil)
+		})
+	}
+}
+
+// keys presses keys of the keypad.
+func (b *tab) keys(names ...string) {
+	b.t.Helper()
+	for _, name := range names {
+		b.click(fmt.Sprintf("#keys [data-key=%q]", name))
+	}
+}

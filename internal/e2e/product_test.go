@@ -1,0 +1,136 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+	"chequer/internal/locale"
+)
+
+// looks are the screens and a dark and a narrow phone.
+func looks() []screen {
+	return append(screens[:len(screens):len(screens)],
+		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
+}
+
+// TestShopperOrdersAProduct goes from the list to the payment page: what the button
+// says is what is charged, and one form is one invoice whatever is pressed.
+func TestShopperOrdersAProduct(t *testing.T) {
+	t.Parallel()
+	for _, s := range looks() {
+		t.Run(s.name, func(t *testing.T) {
+			c := settings(t)
+			p := start(t, c, app.Options{Demo: true})
+			shop, b := newShop(t, p.url, p.key), open(t, s)
+			const pay = ".side button"
+
+			b.visit(p.url + "/")
+			b.send(`a[href="/shop"]`)
+			b.awaits("main h1", "Products", nil)
+			b.picture(s, "shop")
+			b.noSidewaysScroll()
+			b.send(`h2 a[href="/shop/coffee"]`)
+			b.awaits(pay, "Order and pay €11.50", nil)
+			b.picture(s, "product")
+			b.noSidewaysScroll()
+
+			b.types("#quantity", "3")
+			b.do(chromedp.SendKeys(chromedp.CSS("#note"), "Ground, please"))
+			b.send("[name=update]")
+			b.awaits(pay, "Order and pay €34.50", nil)
+			if got := b.value("#note"); got != "Ground, please" {
+				t.Errorf("the note became %q", got)
+			}
+			b.picture(s, "product-total")
+			b.types("#quantity", "4") // and not updated
+			b.quiet()
+			b.send(pay) // the console tells of what is refused from here on
+			b.awaits(".err h2", "Check the new total", nil)
+			b.awaits(pay, "Order and pay €46.00", nil)
+			b.picture(s, "product-check")
+			b.types("#quantity", "0")
+			b.send(pay)
+			b.awaits("#quantity-error", "Enter at least 1", nil)
+			b.picture(s, "product-error")
+			b.noSidewaysScroll()
+			if got := invoices(t, c); got != 0 {
+				t.Errorf("looking made %d invoices", got)
+			}
+
+			b.visit(p.url + "/shop/coffee?quantity=2&note=Beans")
+			b.awaits(pay, "Order and pay €23.00", nil)
+			b.do(chromedp.DoubleClick(chromedp.CSS(pay)))
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			b.awaits(".due .v", "€23.00", nil)
+			page := get(b, chromedp.Location())
+			b.do(chromedp.Reload())
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			b.do(chromedp.NavigateBack())
+			b.awaits(pay, "Order and pay €23.00", nil)
+			b.send(pay)
+			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := get(b, chromedp.Location()); got != page || invoices(t, c) != 1 {
+				t.Errorf("the form led to %s, then to %s, with %d invoices", page, got, invoices(t, c))
+			}
+			inv := shop.invoice(idOf(page))
+			if inv.Description != "2 × Filter coffee" || inv.Metadata["product"] != "coffee" || inv.Metadata["quantity"] != "2" || inv.Metadata["note"] != "Beans" {
+				t.Errorf("the merchant sees %q, %v", inv.Description, inv.Metadata)
+			}
+			shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
+			b.visit(page)
+			b.awaits("#st", "Paid", nil)
+		})
+	}
+}
+
+// Two tabs are two orders, each with a form of its own. Who goes back in one finds the
+// form that the browser kept, which may be the other's: it leads to an invoice that is
+// there.
+func TestTwoTabsOrderTwoProducts(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	p := start(t, c, app.Options{Demo: true})
+	one, two := open(t, screens[0]), open(t, screens[1])
+	for _, b := range []*tab{one, two} {
+		b.visit(p.url + "/shop/repair?order_id=A-17")
+	}
+	var led []string
+	for _, b := range []*tab{one, two, one} {
+		b.awaits(".side button", "Order and pay €64.00", nil)
+		b.send(".side button")
+		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+		led = append(led, get(b, chromedp.Location()))
+		b.do(chromedp.NavigateBack())
+	}
+	if led[0] == led[1] || led[2] != led[0] && led[2] != led[1] || invoices(t, c) != 2 {
+		t.Errorf("the tabs led to %s, with %d invoices", strings.Join(led, ", "), invoices(t, c))
+	}
+}
+
+// The longest words fit on the smallest screen, whichever way lines run.
+func TestProductsInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	p := start(t, c, app.Options{Demo: true})
+	till, _ := p.terminal(t, c)
+	s := screen{name: "narrow", width: 320, height: 640}
+	b := open(t, s)
+	for _, language := range locale.All().List() {
+		for page, url := range map[string]string{
+			"shop": p.url + "/shop", "product": p.url + "/shop/repair", "error": p.url + "/shop/coffee", "pos": till, "form": p.url + "/",
+		} {
+			b.visit(url + "?lang=" + language.Code)
+			if page == "error" {
+				b.types("#quantity", "0")
+				b.send(".side button")
+				b.do(chromedp.WaitVisible(chromedp.CSS("#quantity-error")))
+			}
+			b.picture(s, page+"-"+language.Code)
+			b.noSidewaysScroll()
+		}
+	}
+}

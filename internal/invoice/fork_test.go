@@ -1,0 +1,116 @@
+package invoice_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// blocks is a made-up chain by height, shown from some height on.
+type blocks []string
+
+func (b blocks) shown(from int64) chain.Snapshot {
+	s := chain.Snapshot{
+		Started: noon, Blocks: map[int64]string{}, Unconfirmed: chain.None,
+		From: chain.Cursor{Height: from, Hash: b[from]}, Tip: chain.Block{Height: int64(len(b) - 1), Hash: b[len(b)-1]},
+	}
+	s.Next = s.From
+	for height := from; height < int64(len(b)); height++ {
+		s.Blocks[height] = b[height]
+	}
+	return s
+}
+
+func (b *blocks) mine(name string, count int) {
+	for range count {
+		*b = append(*b, fmt.Sprint(name, len(*b)))
+	}
+}
+
+// The rule over both families: what came at or below the fork is older than the
+// invoice, and what came above it is not.
+func TestTheForkPointTakesThePlaceOfTheBirthBlock(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		var b blocks
+		b.mine("a", 100)
+		progress := invoice.Progress{}.After(b.shown(60), 1)
+		inv := fresh(t, noon)
+		inv.Methods[0].Birth = progress.Tip
+		fork := progress.Tip
+		for n := range 1 + random.IntN(4) { // nobody tells the invoice
+			keep := len(b) - random.IntN(5)
+			if fork.Height >= int64(keep) {
+				fork = chain.Cursor{Height: int64(keep - 1), Hash: b[keep-1]}
+			}
+			b = b[:keep:keep]
+			b.mine(fmt.Sprint("f", n), 1+random.IntN(6))
+			s := b.shown(60)
+			s.Behind = random.IntN(5) == 0 && len(b) > 101
+			progress = progress.After(s, int64(n)+2)
+		}
+		before := in(pay("before", full/2, 0), fork.Height, -time.Minute)
+		after := in(pay("after", full/4, 0), fork.Height+1, time.Minute)
+		before.FirstSeen, after.FirstSeen = time.Time{}, time.Time{}
+		b.mine("g", 2)
+		s := b.shown(60)
+		s.Transfers = []chain.Transfer{before, after}
+		progress = progress.After(s, 10)
+		inv.Observe(invoice.Observation{
+			Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{before.ID: 1, after.ID: 1},
+		})
+		got := map[string]bool{}
+		for _, transfer := range inv.Transfers {
+			got[transfer.Tx] = transfer.Old
+		}
+		if diff := cmp.Diff(got, map[string]bool{"before": true, "after": false}); diff != "" {
+			t.Fatalf("seed %d, fork at %d, birth at %d: old (-got +want):\n%s", seed, fork.Height, inv.Methods[0].Birth.Height, diff)
+		}
+	}
+}
+
+// What is remembered of blocks is bounded, however often the chain goes another way.
+func TestForksThatAreRememberedAreBounded(t *testing.T) {
+	t.Parallel()
+	var b blocks
+	b.mine("a", 100)
+	progress := invoice.Progress{}.After(b.shown(60), 1)
+	for n := range 200 {
+		b = b[: len(b)-3 : len(b)-3]
+		b.mine(fmt.Sprint("f", n), 3)
+		progress = progress.After(b.shown(60), int64(n)+2)
+	}
+	if len(progress.Forks) != 64 || len(progress.Recent) != 32 {
+		t.Errorf("%d forks and %d blocks are remembered", len(progress.Forks), len(progress.Recent))
+	}
+	for i := range 200 {
+		b.mine("g", 1)
+		progress = progress.After(b.shown(60+int64(i)), int64(i)+300)
+	}
+	if len(progress.Forks) != 0 {
+		t.Errorf("%d forks are remembered long after", len(progress.Forks))
+	}
+	if last := progress.Recent[31]; last.Height != int64(len(b)-1) || last.Hash != b[last.Height] {
+		t.Errorf("the newest block is %+v", last)
+	}
+}
+
+// A chain that went another way below all that is remembered tells no fork point.
+func TestAForkDeeperThanIsRememberedIsNotKnown(t *testing.T) {
+	t.Parallel()
+	var b blocks
+	b.mine("a", 100)
+	progress := invoice.Progress{}.After(b.shown(40), 1)
+	b = b[:60:60]
+	b.mine("f", 50)
+	if progress = progress.After(b.shown(40), 2); len(progress.Forks) != 0 {
+		t.Errorf("forks %+v", progress.Forks)
+	}
+}

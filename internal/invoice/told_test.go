@@ -1,0 +1,86 @@
+package invoice_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Somebody sends crumbs by the thousand, or what is not asked for: what counts is told
+// all the same.
+func TestTold_is_what_matters(t *testing.T) {
+	t.Parallel()
+	crumbs := make([]chain.Transfer, 2_000)
+	for i := range crumbs {
+		crumbs[i] = euros(fmt.Sprintf("crumb%04d", i), "0.000001", 101, time.Minute)
+		if i%4 == 0 {
+			crumbs[i].Asset = "USDC" // not offered
+		}
+		if i%4 == 1 {
+			crumbs[i] = in(crumbs[i], 100, -time.Minute) // older than the invoice
+		}
+	}
+	pays := []chain.Transfer{euros("a", "60", 102, 2*time.Minute), euros("b", "40", 103, 3*time.Minute)}
+	wrong := euros("wrong", "5", 102, 2*time.Minute)
+	wrong.Asset = "USDC"
+	for name, test := range map[string]struct {
+		transfers []chain.Transfer
+		told      int
+		more      int
+		among     []string
+	}{
+		"nothing":                  {nil, 0, 0, nil},
+		"parts":                    {pays, 2, 0, []string{"a:1", "b:1"}},
+		"just as many as are told": {append(slices.Clone(crumbs[:98]), pays...), 100, 0, []string{"a:1", "b:1"}},
+		"one more than that":       {append(slices.Clone(crumbs[:99]), pays...), 100, 1, []string{"a:1", "b:1"}},
+		"crumbs by the thousand":   {append(slices.Clone(crumbs), pays...), 100, 1_902, []string{"a:1", "b:1"}},
+		"a mistake among crumbs that count for nothing": {append(slices.DeleteFunc(slices.Clone(crumbs), func(c chain.Transfer) bool {
+			return c.Asset != "USDC" && c.Block.Height > 100
+		}), wrong), 100, 901, []string{"wrong:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv := fresh(t, noon)
+			shuffled := slices.Clone(test.transfers)
+			rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			onBase(inv, 1000, shuffled...)
+			list, more := inv.Told()
+			if len(list) != test.told || more != test.more {
+				t.Errorf("%d payments and %d more, want %d and %d", len(list), more, test.told, test.more)
+			}
+			var ids []string
+			seen := map[string]bool{}
+			for i, p := range list {
+				ids, seen[p.ID] = append(ids, p.ID), true
+				if i > 0 && p.FirstSeen.Before(list[i-1].FirstSeen) {
+					t.Errorf("%s is told after %s, which was seen later", p.ID, list[i-1].ID)
+				}
+			}
+			for _, id := range test.among {
+				if !seen[id] {
+					t.Errorf("%s is not told", id)
+				}
+			}
+			again := fresh(t, noon)
+			onBase(again, 1000, test.transfers...)
+			var inOrder []string
+			told, _ := again.Told()
+			for _, p := range told {
+				inOrder = append(inOrder, p.ID)
+			}
+			if diff := cmp.Diff(inOrder, ids); diff != "" {
+				t.Errorf("facts in another order tell something else:\n%s", diff)
+			}
+			if full := inv.Payments(); len(full) != test.told+test.more || inv.Standing.Paid.Cmp(money.Zero(money.EUR)) < 0 {
+				t.Errorf("%d payments are kept", len(full))
+			}
+		})
+	}
+}

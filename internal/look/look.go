@@ -1,0 +1,131 @@
+// Package look is how a merchant's pages look: a name, a logo, a colour with enough
+// contrast, and words. What comes in is checked and made anew here, so that what
+// goes out is safe to show.
+package look
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what a look says, in characters.
+const (
+	maxName = 64
+	maxLine = 140
+	maxURL  = 2048
+)
+
+// Look is how a merchant's pages look. The zero Look is ours.
+type Look struct {
+	Name    string `json:"name"`    // of the shop; empty leaves that of the invoice
+	Accent  string `json:"accent"`  // "#2b3fd6"; empty is ours
+	Line    string `json:"line"`    // one line of text
+	Support string `json:"support"` // mailto: or https address
+	Terms   string `json:"terms"`   // https address
+	// Stay keeps the shopper on the page of a paid invoice, until they press the
+	// button.
+	Stay bool `json:"stay"`
+	Logo Logo `json:"logo"`
+}
+
+// IsZero tells whether nothing was chosen.
+func (l Look) IsZero() bool {
+	return l.Name == "" && l.Accent == "" && l.Line == "" && l.Support == "" && l.Terms == "" && !l.Stay && len(l.Logo.Body) == 0
+}
+
+// Hash names a look by its content; that of the zero Look is empty.
+func (l Look) Hash() string {
+	if l.IsZero() {
+		return ""
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic("look: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// FieldError is what is wrong with one field of a look.
+type FieldError struct {
+	Field string
+	Fault string // the end of a sentence that begins with the field's name
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
+
+// Tidy is a look as it is kept: a colour in full, a mail address as a link. The
+// error is a *FieldError.
+func Tidy(l Look) (Look, error) {
+	l.Name, l.Line = strings.TrimSpace(l.Name), strings.TrimSpace(l.Line)
+	for _, f := range []struct {
+		name string
+		tidy func() error
+	}{
+		{"name", func() error { return oneLine(l.Name, maxName) }},
+		{"line", func() error { return oneLine(l.Line, maxLine) }},
+		{"accent", func() (err error) { l.Accent, err = tidyColour(l.Accent); return err }},
+		{"support", func() (err error) { l.Support, err = tidySupport(l.Support); return err }},
+		{"terms", func() error { return webAddress(l.Terms) }},
+	} {
+		if err := f.tidy(); err != nil {
+			return Look{}, &FieldError{Field: f.name, Fault: err.Error()}
+		}
+	}
+	return l, nil
+}
+
+// oneLine is an error for a text that is too long for its place or not one line.
+// Characters that turn the text after them around are refused: an amount beside a
+// shop's name must read the same whatever that is. See Unicode Standard Annex #9,
+// "Directional Formatting Characters".
+func oneLine(text string, most int) error {
+	switch {
+	case !utf8.ValidString(text):
+		return errors.New("must be UTF-8")
+	case utf8.RuneCountInString(text) > most:
+		return fmt.Errorf("must have at most %d characters", most)
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+		return errors.New("must be one line without control characters")
+	case strings.ContainsFunc(text, func(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }):
+		return errors.New("must not have characters that change the direction of text")
+	}
+	return nil
+}
+
+// tidySupport is where shoppers ask: a mail address, with or without mailto:, or a
+// page.
+func tidySupport(text string) (string, error) {
+	if text == "" || strings.HasPrefix(text, "https://") {
+		return text, webAddress(text)
+	}
+	address := strings.TrimPrefix(text, "mailto:")
+	parsed, err := mail.ParseAddress(address)
+	if err != nil || parsed.Address != address || len(address) > 254 || strings.ContainsAny(address, "%?&#\"<> ") || !utf8.ValidString(address) {
+		return "", errors.New("must be a mail address such as mailto:help@shop.example, or an https address")
+	}
+	return "mailto:" + address, nil
+}
+
+// webAddress is an error for what is no https address of a page. Browsers read a
+// backslash as a slash.
+func webAddress(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(text) > maxURL || !utf8.ValidString(text) ||
+		strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return errors.New("must be an absolute https address")
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/look"
+	"chequer/internal/merchant"
+)
+
+var (
+	errNoLook   = &problem{status: http.StatusNotFound, code: "look_not_found", message: "There is no such look"}
+	errLiveLook = &problem{status: http.StatusForbidden, code: "live_key_required", message: "Once there is a live wallet, only a live key may change the look: live pages have it too"}
+)
+
+// lookHashPattern is what look.Look.Hash makes.
+var lookHashPattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
+
+// lookOf is the hash of the look that a merchant's pages have; empty for ours.
+func (s *server) lookOf(ctx context.Context, merchantID string) (string, error) {
+	if s.looks == nil {
+		return "", nil
+	}
+	return s.looks.Hash(ctx, merchantID)
+}
+
+// readLook is GET look: that of the key's merchant.
+func (s *server) readLook(c echo.Context, k call) error {
+	l, err := s.looks.Look(c.Request().Context(), k.key.MerchantID)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, EncodeLook(l))
+}
+
+// lookByHash is GET looks/{hash}, for pages: of any merchant, as invoices are.
+func (s *server) lookByHash(c echo.Context, _ call) error {
+	hash := c.Param("hash")
+	if !lookHashPattern.MatchString(hash) {
+		return errNoLook
+	}
+	l, err := s.looks.ByHash(c.Request().Context(), hash)
+	if errors.Is(err, merchant.ErrNotFound) {
+		return errNoLook
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, EncodeLook(l))
+}
+
+// setLook is PUT look: what is left out is as in ours.
+func (s *server) setLook(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	var l look.Look
+	var logo []byte
+	returns := true
+	err := decode(k.body, map[string]field{
+		"name": {set: text(&l.Name, 512)}, "accent": {set: text(&l.Accent, 64)}, "line": {set: text(&l.Line, 512)},
+		"support": {set: text(&l.Support, 2048)}, "terms": {set: text(&l.Terms, 2048)},
+		"auto_return": {set: yes(&returns)}, "logo": {set: base64Text(&logo)},
+	})
+	if err != nil {
+		return err
+	}
+	l.Stay = !returns
+	if err := s.mayChangeLook(c, k); err != nil {
+		return err
+	}
+	l, err = s.looks.Set(c.Request().Context(), k.key.MerchantID, l, logo)
+	if refused, ok := errors.AsType[*look.FieldError](err); ok {
+		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, EncodeLook(l))
+}
+
+// resetLook is DELETE look.
+func (s *server) resetLook(c echo.Context, k call) error {
+	if err := s.mayChangeLook(c, k); err != nil {
+		return err
+	}
+	if err := s.looks.Reset(c.Request().Context(), k.key.MerchantID); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// mayChangeLook uses up the nonce of a change, and refuses test keys once there are
+// shoppers who pay: whoever has such a key must not say where they find help.
+func (s *server) mayChangeLook(c echo.Context, k call) error {
+	ctx := c.Request().Context()
+	if k.key.Mode != merchant.Live {
+		live, err := s.merchants.Wallets(ctx, k.key.MerchantID, merchant.Live)
+		if err != nil {
+			return err
+		}
+		if len(live) > 0 {
+			return errLiveLook
+		}
+	}
+	return s.useNonce(ctx, k)
+}
+
+// base64Text takes bytes.
+func base64Text(into *[]byte) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if !ok {
+			return errors.New("must be a text")
+		}
+		bytes, err := base64.StdEncoding.DecodeString(t)
+		if err != nil {
+			return errors.New("must be base64, as in RFC 4648, section 4")
+		}
+		*into = bytes
+		return nil
+	}
+}
+
+// EncodeLook is a look as the API tells it.
+func EncodeLook(l look.Look) api.Look {
+	a := api.Look{
+		Hash: l.Hash(), Name: l.Name, Accent: l.Accent, Line: l.Line, Support: l.Support, Terms: l.Terms, AutoReturn: !l.Stay,
+		LogoType: l.Logo.Type, Logo: base64.StdEncoding.EncodeToString(l.Logo.Body), Colors: []api.LookColors{},
+	}
+	if l.Accent == "" {
+		return a
+	}
+	for _, p := range look.Palettes(l.Accent) {
+		accent, text := p.Contrast()
+		a.Colors = append(a.Colors, api.LookColors{
+			Scheme: p.Scheme, Fill: p.Accent, OnFill: p.OnAccent, Text: p.Ink, AccentContrast: accent, TextContrast: text,
+		})
+	}
+	return a
+}

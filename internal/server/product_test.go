@@ -1,0 +1,296 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// coffee is a product as a merchant makes it.
+const coffee = `{"slug":"coffee","name":"Coffee","description":"Filter, 250 g","price":3.50,"fiat_currency":"EUR","max_quantity":20}`
+
+// products is a call about products by a key of a merchant's.
+func products(key, method, below, body string) message {
+	return message{method: method, target: "/api/v2/products" + below, key: key, own: true, body: body}
+}
+
+// order presses the button of a product's page, whose form has a token.
+func (l *lab) order(token, body string) *http.Response {
+	m := products("all", "POST", "/order", body)
+	m.header = http.Header{api.HeaderIdempotencyKey: {token}}
+	return l.send(m)
+}
+
+// ordered is the invoice of an order that must be taken.
+func (l *lab) ordered(t *testing.T, token, body string) string {
+	t.Helper()
+	var made api.OfferMade
+	response := l.order(token, body)
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		t.Fatalf("order answers %d: %s", response.StatusCode, text)
+	}
+	return made.ForeignID
+}
+
+// Every answer about products, as it is.
+func TestGolden_products(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	var answers []string
+	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
+	say("made", products("all", "POST", "", coffee))
+	say("made for dollars, asking for both", products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
+	say("not for sale yet", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	say("listed", products("all", "GET", "", ""))
+	say("one", products("all", "GET", "/coffee", ""))
+	say("changed", products("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
+	say("shown by the shop", products("all", "POST", "/read", `{}`))
+	say("shown by its page", products("all", "POST", "/read", `{"slug":"repair"}`))
+	m := products("all", "POST", "/order", `{"slug":"repair","quantity":3,"amount":"192","fiat_currency":"USD","order_id":"A-17","note":"Front wheel\nonly"}`)
+	m.header = http.Header{api.HeaderIdempotencyKey: {"token"}}
+	say("ordered", m)
+	say("removed", products("all", "DELETE", "/coffee", ""))
+	golden(t, "products.json", "["+strings.Join(answers, ",")+"]")
+}
+
+// What is ordered stands in the invoice, for the merchant to read.
+func TestOrder_tells_the_merchant_what_was_ordered(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	l.send(products("all", "POST", "", `{"slug":"repair","name":"<b>Repair</b> & \"more\"","price":"0.10","fiat_currency":"EUR","ask_order_id":"optional","ask_note":"optional"}`))
+	id := l.ordered(t, "token", `{"slug":"repair","quantity":3,"amount":"0.30","fiat_currency":"EUR","order_id":"A-17","note":"Zwei Räder"}`)
+	var got api.Resource
+	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true})
+	if err := json.Unmarshal([]byte(read(t, response)), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.ClientAmount != "0.3" || got.OrderID != "A-17" || got.Description != `3 × <b>Repair</b> & "more"` {
+		t.Errorf("the invoice asks for %s, order %s, %s", got.ClientAmount, got.OrderID, got.Description)
+	}
+	want := map[string]string{"product": "repair", "quantity": "3", "unit_price": "0.1", "note": "Zwei Räder", "order_id_from": "shopper"}
+	if diff := cmp.Diff(got.Metadata, want); diff != "" {
+		t.Errorf("metadata (-got +want):\n%s", diff)
+	}
+}
+
+// One form makes one invoice, whatever becomes of the product afterwards; a shopper
+// is never charged what they were not shown.
+func TestOrder_is_made_once_and_at_the_price_that_was_shown(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	l.send(products("all", "POST", "", coffee))
+	order := `{"slug":"coffee","quantity":2,"amount":"7.00","fiat_currency":"EUR"}`
+	first := l.ordered(t, "a", order)
+	for what, change := range map[string]message{
+		"price":    products("all", "PATCH", "/coffee", `{"price":"3.51"}`),
+		"currency": products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"USD"}`),
+		"sale":     products("all", "PATCH", "/coffee", `{"active":false}`),
+	} {
+		l.send(change)
+		if again := l.ordered(t, "a", order); again != first {
+			t.Errorf("after its %s changed the same form makes another invoice", what)
+		}
+		want := map[string]string{"price": api.CodePriceChanged, "currency": api.CodePriceChanged, "sale": api.CodeProductNotFound}[what]
+		if got := l.order("new "+what, order).Header.Get(api.HeaderErrorCode); got != want {
+			t.Errorf("after its %s changed an older page's order is refused as %q, not %q", what, got, want)
+		}
+		l.send(products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
+	}
+	l.send(products("all", "DELETE", "/coffee", ""))
+	if again := l.ordered(t, "a", order); again != first {
+		t.Error("after the product was removed the same form makes another invoice")
+	}
+	if n := l.storage.Count(); n != 1 {
+		t.Errorf("%d invoices were made, not one", n)
+	}
+}
+
+func TestOrder_sent_by_many_at_once_makes_one_invoice(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	l.send(products("all", "POST", "", coffee))
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			response := l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+			if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
+				t.Errorf("answer %d", response.StatusCode)
+			}
+		})
+	}
+	group.Wait()
+	if n := l.storage.Count(); n != 1 {
+		t.Errorf("%d invoices were made, not one", n)
+	}
+}
+
+func TestOrder_refuses_what_is_wrong(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	l.send(products("all", "POST", "", coffee))
+	l.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
+	l.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
+	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
+	of := func(slug, quantity, amount string, more ...string) string {
+		return fmt.Sprintf(`{"slug":%q,"quantity":%s,"amount":%q,"fiat_currency":"EUR"%s}`, slug, quantity, amount, strings.Join(more, ""))
+	}
+	for body, want := range map[string]string{
+		of("coffee", "0", "0"): "invalid_quantity", of("coffee", "-1", "3.5"): "invalid_quantity", of("coffee", "1.5", "5.25"): "invalid_quantity",
+		of("coffee", "1e0", "3.5"): "invalid_quantity", of("coffee", `"1"`, "3.5"): "invalid_quantity", of("coffee", "1000000000", "3500000000"): "invalid_quantity",
+		of("coffee", "99999999999999999999", "1"): "invalid_quantity", of("coffee", "21", "73.50"): "invalid_quantity",
+		of("house", "3", "1200000"): "invalid_quantity", of("house", "2", "800001"): api.CodePriceChanged,
+		of("coffee", "1", "3.49"): api.CodePriceChanged, of("coffee", "1", "3.505"): api.CodePriceChanged, of("coffee", "1", "350000000000000"): api.CodePriceChanged,
+		of("tea", "1", "1"): api.CodeProductNotFound, of("../coffee", "1", "1"): api.CodeProductNotFound,
+		of("repair", "1", "64"):                                              "invalid_order_id",
+		of("repair", "1", "64", `,"order_id":"a\u202eb"`):                    "invalid_order_id",
+		of("repair", "1", "64", `,"order_id":"a\u0000b"`):                    "invalid_order_id",
+		of("repair", "1", "64", `,"order_id":"a","note":"a\u0007b"`):         "invalid_note",
+		of("repair", "1", "64", `,"order_id":"`+strings.Repeat("1", 65)+`"`): "invalid_order_id",
+		of("coffee", "1", "3.5", `,"order_id":"a"`):                          "invalid_order_id",
+		of("coffee", "1", "3.5", `,"price":"1"`):                             "unknown_field",
+	} {
+		response := l.order(fmt.Sprintf("%x", body)[:40], body)
+		if got := response.Header.Get(api.HeaderErrorCode); got != want {
+			t.Errorf("%s answers %d, %s, not %s", body, response.StatusCode, got, want)
+		}
+	}
+	if response := l.send(products("all", "POST", "/order", of("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
+		t.Errorf("without a token it answers %d", response.StatusCode)
+	}
+	if n := l.storage.Count(); n != 0 {
+		t.Errorf("%d invoices were made", n)
+	}
+	for body, mode := range map[string]string{of("house", "2", "800000"): "test", of("live", "1", "64"): "live"} {
+		if got := l.mode(t, l.ordered(t, "fine"+mode, body)); got != mode {
+			t.Errorf("%s makes a %s invoice", body, got)
+		}
+	}
+}
+
+// mode is that of an invoice.
+func (l *lab) mode(t *testing.T, id string) string {
+	t.Helper()
+	inv, err := l.invoices.Invoice(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(inv.Mode)
+}
+
+// Who may do what to products: a page reads and orders, only admin changes.
+func TestProducts_scopes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method, below, body string
+		status              map[string]int // by key
+	}{
+		{"POST", "", `{"slug":"tea","name":"Tea","price":"1","fiat_currency":"EUR"}`, map[string]int{"admin": 201, "page": 403, "create": 403, "read": 403}},
+		{"GET", "", "", map[string]int{"admin": 200, "page": 403, "create": 403}},
+		{"GET", "/coffee", "", map[string]int{"admin": 200, "other": 404, "liveread": 404, "page": 403}},
+		{"PATCH", "/coffee", `{"price":"1"}`, map[string]int{"admin": 200, "other": 404, "liveread": 404, "page": 403}},
+		{"DELETE", "/coffee", "", map[string]int{"admin": 204, "other": 404, "liveread": 404, "page": 403}},
+		{"POST", "/read", `{"slug":"coffee"}`, map[string]int{"all": 200, "live": 200, "page": 404, "create": 403, "admin": 403}},                           // page is another merchant's
+		{"POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // without a token
+	} {
+		for key, want := range tt.status {
+			l := newLab(t, nil)
+			l.keepEndpoints()
+			l.send(products("admin", "POST", "", coffee))
+			response := l.send(products(key, tt.method, tt.below, tt.body))
+			if response.StatusCode != want {
+				t.Errorf("%s products%s by %s answers %d, not %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
+			}
+		}
+	}
+}
+
+// The list of a shop has what can be bought there, and nothing else.
+func TestShop_lists_what_can_be_ordered(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	s := l.keepEndpoints()
+	l.send(products("all", "POST", "", coffee))
+	l.send(products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
+	l.send(products("other", "POST", "", `{"slug":"theirs","name":"Theirs","price":"2","fiat_currency":"EUR"}`))
+	dear := merchant.Product{Slug: "dear", MerchantID: "shop", Mode: merchant.Test, Name: "Dear", AskOrderID: "no", AskNote: "no", Active: true}
+	dear.Price = money.FromCents(500, jpy)
+	if err := s.CreateProduct(t.Context(), dear); err != nil { // in a currency that is not taken any more
+		t.Fatal(err)
+	}
+	var got api.ProductOffers
+	if err := json.Unmarshal([]byte(read(t, l.send(products("all", "POST", "/read", `{}`)))), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []api.ProductOffer{{
+		Slug: "coffee", Mode: "test", Name: "Coffee", Description: "Filter, 250 g", Price: "3.5", FiatCurrency: "EUR", MaxQuantity: 20,
+		AskOrderID: "no", AskNote: "no",
+	}}
+	if diff := cmp.Diff(got.Products, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+// A terminal sells whatever who stands there says, until it is ended.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	at, err := l.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sell := func(what, token string, more ...string) *http.Response {
+		m := message{method: "POST", target: "/api/v2/links/" + what, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(more, "") + `}`}
+		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
+		return l.send(m)
+	}
+	if got := read(t, sell("read", "a")); !strings.Contains(got, `"description":"Bar"`) || !strings.Contains(got, `"amount":""`) {
+		t.Errorf("read answers %s", got)
+	}
+	first := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`))
+	if again := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
+		t.Errorf("the same sale made %s, then %s", first, again)
+	}
+	var made api.OfferMade
+	if err := json.Unmarshal([]byte(first), &made); err != nil {
+		t.Fatal(err)
+	}
+	var inv api.Resource
+	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + made.ForeignID, key: "all", own: true})
+	if err := json.Unmarshal([]byte(read(t, response)), &inv); err != nil {
+		t.Fatal(err)
+	}
+	if inv.OrderID != "Table 4" || inv.Metadata["note"] != "Two beers" || inv.Metadata["terminal"] != at.ID || inv.ClientAmount != "7.5" || inv.Mode != "test" {
+		t.Errorf("the invoice is %+v", inv)
+	}
+	for body, want := range map[string]string{`,"slug":"coffee"`: "invalid_link", ``: "invalid_amount", `,"amount":"0"`: "invalid_amount", `,"amount":"1","note":"\u2066"`: "invalid_note"} {
+		if got := sell("pay", "b"+fmt.Sprint(len(body)), body).Header.Get(api.HeaderErrorCode); got != want {
+			t.Errorf("%s is refused as %q, not %q", body, got, want)
+		}
+	}
+	m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","note":"x"}`}
+	if got := l.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
+		t.Errorf("a note by a link is refused as %q", got)
+	}
+	if err := l.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := sell("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {
+		t.Errorf("after it was ended it is refused as %q", got)
+	}
+}

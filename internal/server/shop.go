@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// errPriceChanged is told instead of charging what nobody was shown.
+var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceChanged, message: "The total is another one by now"}
+
+// readProducts is POST products/read: what a page of the shop shows of the key's
+// merchant. One product is found in either mode, as a link is; only those of the
+// key's stand in the list.
+func (s *server) readProducts(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	var slug string
+	if err := decode(k.body, map[string]field{"slug": {set: text(&slug, 64)}}); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	m, err := s.merchants.Merchant(ctx, k.key.MerchantID)
+	if err != nil {
+		return err
+	}
+	answer := api.ProductOffers{MerchantName: m.Name, Products: []api.ProductOffer{}}
+	if slug != "" {
+		p, err := s.sold(ctx, k.key.MerchantID, slug)
+		if err != nil {
+			return err
+		}
+		answer.Products = append(answer.Products, s.productOffer(p))
+		return writeJSON(c, http.StatusOK, answer)
+	}
+	all, err := s.products.Products(ctx, k.key.MerchantID)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Mode == k.key.Mode && s.sells(p) {
+			answer.Products = append(answer.Products, s.productOffer(p))
+		}
+	}
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// sells tells whether a product can be ordered: the settings may have changed since
+// it was made.
+func (s *server) sells(p merchant.Product) bool {
+	_, err := asked{p.Price.String(), p.Price.Currency().Code}.price(s.fiats, s.maximum)
+	return p.Active && err == nil
+}
+
+// sold finds a product that can be ordered.
+func (s *server) sold(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
+	if !slugPattern.MatchString(slug) {
+		return merchant.Product{}, errNoProduct
+	}
+	p, err := s.products.Product(ctx, merchantID, slug)
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !s.sells(p) {
+		return p, errNoProduct
+	}
+	return p, err
+}
+
+func (s *server) productOffer(p merchant.Product) api.ProductOffer {
+	return api.ProductOffer{
+		Slug: p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description, Price: p.Price.String(),
+		FiatCurrency: p.Price.Currency().Code, MaxQuantity: s.most(p), AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote),
+	}
+}
+
+// orderProduct is POST products/order: an invoice of a product, one for each
+// idempotency key. The price is ours; the total that the shopper was shown only says
+// whether they know it.
+func (s *server) orderProduct(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	var o api.ProductOrder
+	err := decode(k.body, map[string]field{
+		"slug":          {required: true, set: text(&o.Slug, 64)},
+		"quantity":      {required: true, set: between(&o.Quantity, 1, api.MaxQuantity)},
+		"amount":        {required: true, set: amount(&o.Amount)},
+		"fiat_currency": {required: true, set: text(&o.FiatCurrency, 8)},
+		"order_id":      {set: line(&o.OrderID, api.MaxShopperOrderID)},
+		"note":          {set: paragraph(&o.Note, api.MaxShopperNote)},
+	})
+	if err != nil {
+		return err
+	}
+	token, err := idempotencyKey(c.Request())
+	if err != nil {
+		return err
+	}
+	if token == "" {
+		return badRequest("invalid_idempotency_key", "Idempotency-Key is required for an order of a product")
+	}
+	ctx := c.Request().Context()
+	r := invoice.CreateRequest{
+		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, IdempotencyKey: "product:" + o.Slug + ":" + token,
+	}
+	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
+		if err := s.sell(ctx, o, r); err != nil {
+			return err
+		}
+		return s.open(ctx, r)
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: inv.ID})
+}
+
+// sell completes the request for the invoice of an order.
+func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.CreateRequest) error {
+	p, err := s.sold(ctx, r.MerchantID, o.Slug)
+	if err != nil {
+		return err
+	}
+	if most := s.most(p); o.Quantity > most {
+		return invalid("quantity", wholeFault(1, most))
+	}
+	if err := answered("order_id", p.AskOrderID, o.OrderID); err != nil {
+		return err
+	}
+	if err := answered("note", p.AskNote, o.Note); err != nil {
+		return err
+	}
+	total := p.Price.Times(o.Quantity)
+	shown, err := asked{o.Amount, o.FiatCurrency}.price(s.fiats, s.maximum)
+	if err != nil || !shown.Equal(total) {
+		return errPriceChanged
+	}
+	r.Mode = invoice.Mode(p.Mode)
+	r.Terms.Description, r.Terms.OrderID = fmt.Sprintf("%d × %s", o.Quantity, p.Name), o.OrderID
+	r.Terms.Metadata = shopperWords(o.OrderID, o.Note, map[string]string{
+		api.MetadataProduct: p.Slug, api.MetadataQuantity: strconv.Itoa(o.Quantity), api.MetadataUnitPrice: p.Price.String(),
+	})
+	return s.setPrice(asked{total.String(), total.Currency().Code}, &r.Terms)
+}
+
+// answered looks at what a shopper answered to what they were asked.
+func answered(name string, asking merchant.Asking, answer string) error {
+	switch {
+	case asking == merchant.AskRequired && answer == "":
+		return invalid(name, "is required")
+	case asking == merchant.AskNo && answer != "":
+		return invalid(name, "is not asked for")
+	}
+	return nil
+}
+
+// shopperWords adds to an invoice's metadata what a shopper wrote. An order that they
+// name proves nothing, so that is said.
+func shopperWords(orderID, note string, metadata map[string]string) map[string]string {
+	if note != "" {
+		metadata[api.MetadataNote] = note
+	}
+	if orderID != "" {
+		metadata[api.MetadataOrderIDFrom] = api.OrderIDFromShopper
+	}
+	return metadata
+}

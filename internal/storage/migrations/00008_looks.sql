@@ -1,0 +1,20 @@
+-- +goose Up
+
+-- How a merchant's pages look. The newest one is in force; a few older ones stay,
+-- since pages that are open name them.
+CREATE TABLE looks (
+    merchant_id TEXT    NOT NULL REFERENCES merchants (id),
+    number      BIGINT  NOT NULL,
+    hash        TEXT    NOT NULL, -- of all that follows; empty for our own
+    name        TEXT    NOT NULL,
+    accent      TEXT    NOT NULL,
+    line        TEXT    NOT NULL,
+    support     TEXT    NOT NULL,
+    terms       TEXT    NOT NULL,
+    stay        BOOLEAN NOT NULL,
+    logo_type   TEXT    NOT NULL,
+    logo        TEXT    NOT NULL, -- base64
+    created_at  BIGINT  NOT NULL,
+    PRIMARY KEY (merchant_id, number)
+);
+CREATE INDEX looks_by_hash ON looks (hash);

@@ -1,0 +1,99 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// CreateProduct implements merchant.ProductStorage.
+func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		made, err := exec(ctx, q, `
+			INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
+			p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
+			string(p.AskOrderID), string(p.AskNote), p.Active, p.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write product: %w", err)
+		}
+		if made == 0 {
+			return merchant.ErrExists
+		}
+		return nil
+	})
+}
+
+// Product implements merchant.ProductStorage.
+func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
+	p, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Product, error) {
+		return readProduct(q.QueryRowContext(ctx, `
+			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at
+			FROM products WHERE merchant_id = $1 AND slug = $2`, merchantID, slug))
+	})
+	return p, merchantNotFound(err, "read product")
+}
+
+// Products implements merchant.ProductStorage.
+func (s *Storage) Products(ctx context.Context, merchantID string) ([]merchant.Product, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Product, error) {
+		return list(ctx, q, readProduct, `
+			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at
+			FROM products WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read products: %w", err)
+	}
+	return all, nil
+}
+
+// UpdateProduct implements merchant.ProductStorage.
+func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string, change func(*merchant.Product) error) (merchant.Product, error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Product, error) {
+		p, err := readProduct(q.QueryRowContext(ctx, `
+			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at
+			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.dialect.forUpdate, merchantID, slug, string(mode)))
+		if err := merchantNotFound(err, "read product"); err != nil {
+			return p, err
+		}
+		if err := change(&p); err != nil {
+			return p, err
+		}
+		_, err = exec(ctx, q, `
+			UPDATE products SET name = $3, description = $4, price = $5, fiat_currency = $6, max_quantity = $7, ask_order_id = $8, ask_note = $9, active = $10
+			WHERE merchant_id = $1 AND slug = $2`,
+			merchantID, slug, p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity, string(p.AskOrderID), string(p.AskNote), p.Active)
+		if err != nil {
+			return p, fmt.Errorf("write product: %w", err)
+		}
+		return p, nil
+	})
+}
+
+// RemoveProduct implements merchant.ProductStorage.
+func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		removed, err := exec(ctx, q, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
+		if err == nil && removed == 0 {
+			return merchant.ErrNotFound
+		}
+		return err
+	})
+}
+
+func readProduct(row scanner) (p merchant.Product, err error) {
+	var price, created int64
+	var code string
+	err = row.Scan(&p.MerchantID, &p.Slug, &p.Mode, &p.Name, &p.Description, &price, &code, &p.MaxQuantity, &p.AskOrderID, &p.AskNote, &p.Active, &created)
+	if err != nil {
+		return p, err
+	}
+	fiat, known := money.Fiat(code)
+	if !known {
+		return p, fmt.Errorf("product %s: its currency %q is unknown", p.Slug, code)
+	}
+	p.Price, p.CreatedAt = money.FromCents(price, fiat), utc(created)
+	return p, nil
+}

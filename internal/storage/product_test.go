@@ -1,0 +1,180 @@
+package storage_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/storage"
+)
+
+func TestProducts(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		tea := merchant.Product{
+			Slug: "tea", MerchantID: "shop", Mode: merchant.Test, Name: "Tee \"grün\" \u2028 茶", Price: money.FromCents(999_999_999_999_99, money.USD),
+			AskOrderID: merchant.AskRequired, AskNote: merchant.AskOptional, CreatedAt: noon,
+		}
+		coffee := merchant.Product{
+			Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Name: "Coffee", Description: "Filter", Price: money.FromCents(350, money.EUR),
+			MaxQuantity: 20, AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true, CreatedAt: noon.Add(time.Minute),
+		}
+		theirs := coffee
+		theirs.MerchantID = "bakery"
+		for _, p := range []merchant.Product{coffee, tea, theirs} { // a slug is a merchant's own
+			if err := s.CreateProduct(ctx, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.CreateProduct(ctx, coffee); !errors.Is(err, merchant.ErrExists) {
+			t.Errorf("a slug that is taken: got error %v, want %v", err, merchant.ErrExists)
+		}
+		if got, err := s.Product(ctx, "bakery", "coffee"); err != nil || !cmp.Equal(got, theirs) {
+			t.Errorf("error %v (-got +want):\n%s", err, cmp.Diff(got, theirs))
+		}
+		all, err := s.Products(ctx, "shop")
+		if diff := cmp.Diff(all, []merchant.Product{tea, coffee}); err != nil || diff != "" {
+			t.Errorf("error %v (-got +want):\n%s", err, diff)
+		}
+
+		refusal := errors.New("no")
+		if _, err := s.UpdateProduct(ctx, "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
+			p.Name = "Tea"
+			return refusal
+		}); !errors.Is(err, refusal) {
+			t.Errorf("a change that is refused: got error %v, want %v", err, refusal)
+		}
+		for name, change := range map[string]func() error{
+			"another's":       func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee") },
+			"of another mode": func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee") },
+			"that is none": func() error {
+				_, err := s.UpdateProduct(ctx, "shop", merchant.Test, "coffee", func(*merchant.Product) error { return nil })
+				return err
+			},
+		} {
+			if err := change(); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("one %s: got error %v, want %v", name, err, merchant.ErrNotFound)
+			}
+		}
+		want := coffee
+		want.Name, want.Price, want.Active, want.MaxQuantity, want.AskNote = "Kaffee", money.FromCents(1, money.USD), false, 0, merchant.AskRequired
+		got, err := s.UpdateProduct(ctx, "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
+			*p = want
+			return nil
+		})
+		if diff := cmp.Diff(got, want); err != nil || diff != "" {
+			t.Errorf("error %v (-got +want):\n%s", err, diff)
+		}
+		if got, err := s.Product(ctx, "shop", "coffee"); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("read again, error %v (-got +want):\n%s", err, cmp.Diff(got, want))
+		}
+
+		if err := s.RemoveProduct(ctx, "shop", merchant.Live, "coffee"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Product(ctx, "shop", "coffee"); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+	})
+}
+
+func TestProducts_lose_no_change_of_two_at_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		p := merchant.Product{Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Name: "Coffee", Price: money.FromCents(100, money.EUR), CreatedAt: noon}
+		if err := s.CreateProduct(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		other := open(t, url) // as a second process has it
+		var group sync.WaitGroup
+		for i := range 20 {
+			group.Go(func() {
+				in := []*storage.Storage{s, other}[i%2]
+				if _, err := in.UpdateProduct(t.Context(), "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
+					p.Price = p.Price.Add(money.FromCents(1, money.EUR))
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if got, err := s.Product(t.Context(), "shop", "coffee"); err != nil || got.Price.Cents() != 120 {
+			t.Errorf("got %v, error %v, want 120 cents", got.Price, err)
+		}
+	})
+}
+
+func TestTerminals(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		bar := merchant.Terminal{ID: "pos_1", MerchantID: "shop", Mode: merchant.Live, Name: "Bar", Currency: "EUR", CreatedAt: noon.Add(time.Minute)}
+		yard := merchant.Terminal{ID: "pos_2", MerchantID: "shop", Mode: merchant.Test, Currency: "USD", CreatedAt: noon}
+		for hash, one := range map[string]merchant.Terminal{"aa": bar, "bb": yard} {
+			if err := s.CreateTerminal(ctx, one, hash); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Terminal(ctx, "aa"); err != nil || got != bar {
+			t.Errorf("got %+v, %v, want %+v", got, err, bar)
+		}
+		if all, err := s.Terminals(ctx, "shop"); err != nil || !cmp.Equal(all, []merchant.Terminal{yard, bar}) {
+			t.Errorf("got %+v, error %v", all, err)
+		}
+		for _, whose := range [][2]string{{"bakery", "pos_1"}, {"shop", "pos_3"}} {
+			if err := s.RemoveTerminal(ctx, whose[0], whose[1]); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("remove %v: got error %v, want %v", whose, err, merchant.ErrNotFound)
+			}
+		}
+		if err := s.RemoveTerminal(ctx, "shop", "pos_1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Terminal(ctx, "aa"); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+	})
+}
+
+func TestUnpaidInvoices(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		made := map[string]time.Time{}
+		for _, id := range []string{"a", "b", "c"} {
+			made[id] = create(t, s, creation(id, "shop")).CreatedAt
+		}
+		if _, err := s.UpdateInvoice(ctx, "b", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Standing.Status = invoice.Pending
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		before := made["a"].Add(-time.Hour)
+		inv, err := s.Invoice(ctx, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode := merchant.Mode(inv.Mode)
+		for name, tt := range map[string]struct {
+			whose string
+			mode  merchant.Mode
+			since time.Time
+			most  int
+			want  int
+		}{
+			"all":            {"shop", mode, before, 10, 2},
+			"up to one":      {"shop", mode, before, 1, 1},
+			"since later":    {"shop", mode, made["c"].Add(time.Hour), 10, 0},
+			"another's":      {"bakery", mode, before, 10, 0},
+			"another mode's": {"shop", "other", before, 10, 0},
+		} {
+			if got, err := s.UnpaidInvoices(ctx, tt.whose, tt.mode, tt.since, tt.most); err != nil || got != tt.want {
+				t.Errorf("%s: got %d, error %v, want %d", name, got, err, tt.want)
+			}
+		}
+	})
+}

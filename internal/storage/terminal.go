@@ -1,0 +1,62 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/merchant"
+)
+
+// CreateTerminal implements merchant.TerminalStorage.
+func (s *Storage) CreateTerminal(ctx context.Context, t merchant.Terminal, hash string) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := exec(ctx, q, `
+			INSERT INTO terminals (secret_hash, id, merchant_id, mode, name, fiat_currency, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			hash, t.ID, t.MerchantID, string(t.Mode), t.Name, t.Currency, t.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write terminal: %w", err)
+		}
+		return nil
+	})
+}
+
+// Terminal implements merchant.TerminalStorage.
+func (s *Storage) Terminal(ctx context.Context, hash string) (merchant.Terminal, error) {
+	t, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Terminal, error) {
+		return readTerminal(q.QueryRowContext(ctx, `
+			SELECT id, merchant_id, mode, name, fiat_currency, created_at FROM terminals WHERE secret_hash = $1`, hash))
+	})
+	return t, merchantNotFound(err, "read terminal")
+}
+
+// Terminals implements merchant.TerminalStorage.
+func (s *Storage) Terminals(ctx context.Context, merchantID string) ([]merchant.Terminal, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Terminal, error) {
+		return list(ctx, q, readTerminal, `
+			SELECT id, merchant_id, mode, name, fiat_currency, created_at
+			FROM terminals WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read terminals: %w", err)
+	}
+	return all, nil
+}
+
+// RemoveTerminal implements merchant.TerminalStorage.
+func (s *Storage) RemoveTerminal(ctx context.Context, merchantID, id string) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		removed, err := exec(ctx, q, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
+		if err == nil && removed == 0 {
+			return merchant.ErrNotFound
+		}
+		return err
+	})
+}
+
+func readTerminal(row scanner) (t merchant.Terminal, err error) {
+	var created int64
+	err = row.Scan(&t.ID, &t.MerchantID, &t.Mode, &t.Name, &t.Currency, &created)
+	t.CreatedAt = utc(created)
+	return t, err
+}

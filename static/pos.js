@@ -1,0 +1,51 @@
+// Improves the pages of a terminal: a keypad, a screen that stays on, and a sound when
+// a sale is paid. Nothing is loaded from elsewhere.
+(function () {
+"use strict";
+var d = document, keys = d.getElementById("keys"), amount = d.getElementById("amount"), lock;
+
+// The keypad takes the place of the phone's own.
+if (keys && amount) {
+  keys.hidden = false;
+  amount.inputMode = "none";
+  addEventListener("pageshow", function (e) { if (e.persisted) location.reload(); }); // the next sale is another
+  keys.addEventListener("click", function (e) {
+    var button = e.target.closest("[data-key]"), typed = amount.value, key;
+    if (!button) return;
+    key = button.dataset.key;
+    if (key === "back") amount.value = typed.slice(0, -1);
+    else if (key !== "." || !/[.,]/.test(typed)) amount.value = (typed === "0" && key !== "." ? "" : typed) + (key === "." && !typed ? "0" : "") + key;
+  });
+}
+
+// A phone that sleeps shows no code.
+function awake() {
+  if (d.hidden || !navigator.wakeLock) return;
+  navigator.wakeLock.request("screen").then(function (held) { lock = held; d.body.dataset.awake = "1"; }, function () {});
+}
+d.addEventListener("visibilitychange", function () { if (!d.hidden && (!lock || lock.released)) awake(); });
+awake();
+
+// Two notes, once, when what was not paid is: where the browser lets pages sound.
+function ring() {
+  var Audio = window.AudioContext || window.webkitAudioContext, sound;
+  if (!Audio) return;
+  sound = new Audio();
+  if (sound.state !== "running") return;
+  [[880, 0], [1320, .14]].forEach(function (note) {
+    var tone = sound.createOscillator(), volume = sound.createGain(), at = sound.currentTime + note[1];
+    tone.frequency.value = note[0];
+    volume.gain.setValueAtTime(.3, at);
+    volume.gain.exponentialRampToValueAtTime(.001, at + .35);
+    tone.connect(volume).connect(sound.destination);
+    tone.start(at);
+    tone.stop(at + .4);
+  });
+}
+var live = d.getElementById("live"), status = live && live.dataset.status;
+d.addEventListener("swap", function () {
+  var now = d.getElementById("live").dataset.status;
+  if (now === "paid" && status !== "paid") { d.body.dataset.rang = "1"; ring(); }
+  status = now;
+});
+})();

@@ -1,0 +1,198 @@
+package web_test
+
+import (
+	"encoding/json"
+	"image/png"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+)
+
+// till is the address of a terminal.
+const till = "/pos/0123456789abcdefghijklmnopqrstuv"
+
+// terminal is a service with a terminal.
+func terminal(resources ...api.Resource) *service {
+	s := newService(resources...)
+	s.offer = api.Offer{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
+	return s
+}
+
+func TestTerminalPage(t *testing.T) {
+	t.Parallel()
+	s := terminal()
+	response := get(t, pages(t, s, nil), till)
+	if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "; manifest-src 'self'") || strings.Contains(got, "unsafe") {
+		t.Errorf("policy %s", got)
+	}
+	if got := response.Header.Get("Referrer-Policy"); got != "no-referrer" {
+		t.Errorf("referrer policy %s: the address is a secret", got)
+	}
+	doc := document(t, response)
+	if got := doc.Find("form").AttrOr("action", ""); response.StatusCode != 200 || got != "/order"+till {
+		t.Errorf("answer %d, the form is sent to %s", response.StatusCode, got)
+	}
+	// Without a script the keypad is not there, and the phone's own is.
+	if _, hidden := doc.Find("#keys").Attr("hidden"); !hidden || doc.Find("#keys button[type=button]").Length() != 12 || doc.Find("#amount").AttrOr("inputmode", "") != "decimal" {
+		t.Error("the keypad is there without its script")
+	}
+	if len(s.paid) > 0 {
+		t.Error("looking made an invoice")
+	}
+}
+
+func TestTerminalThatIsNone(t *testing.T) {
+	t.Parallel()
+	gone := terminal()
+	gone.refusal = &client.Error{Status: 404, Code: api.CodeTerminalNotFound}
+	plain := terminal()
+	plain.refusal = client.ErrUnsupported
+	for name, s := range map[string]*service{"ended": gone, "a service that knows none": plain} {
+		h := pages(t, s, nil)
+		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", till, till + "/made1", till + "/app.webmanifest"} {
+			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
+				t.Errorf("%s: %s answers %d", name, path, response.StatusCode)
+			}
+		}
+		if response := post(t, h, "/order"+till, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.paid) > 0 {
+			t.Errorf("%s: a sale answers %d", name, response.StatusCode)
+		}
+	}
+}
+
+func TestTerminalSells(t *testing.T) {
+	t.Parallel()
+	s := terminal()
+	h := pages(t, s, nil)
+	sale := url.Values{"token": {token}, "amount": {" 012,50 "}, "order_id": {"Table\u202e 4"}, "note": {"Two\r\nbeers\x00"}}
+	for range 2 {
+		if response := post(t, h, "/order"+till, sale, nil); response.Header.Get("Location") != till+"/made1" || response.StatusCode != http.StatusSeeOther {
+			t.Errorf("answer %d to %s", response.StatusCode, response.Header.Get("Location"))
+		}
+	}
+	sale.Set("amount", "13")
+	post(t, h, "/order"+till, sale, nil)
+	want := api.OfferRequest{Terminal: strings.TrimPrefix(till, "/pos/"), Amount: "12.50", OrderID: "Table 4", Note: "Two\nbeers"}
+	if diff := cmp.Diff(s.paid[0], want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] || !strings.HasPrefix(s.keys[0], token) {
+		t.Errorf("the keys are %q", s.keys)
+	}
+	if response := get(t, h, "/order"+till); response.Header.Get("Location") != till {
+		t.Errorf("who looks at the form's address is led to %q", response.Header.Get("Location"))
+	}
+}
+
+// Who finds the page of an earlier sale and charges the same again must not see that
+// one's money.
+func TestTerminalTakesNoEarlierSaleForAnother(t *testing.T) {
+	t.Parallel()
+	earlier := invoice("made1")
+	earlier.Status = api.StatusPaid
+	s := terminal(earlier)
+	response := post(t, pages(t, s, nil), "/order"+till, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
+	doc := document(t, response)
+	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
+		t.Errorf("answer %d: %s", response.StatusCode, doc.Find("main").Text())
+	}
+	if got := doc.Find("[name=token]").AttrOr("value", ""); got == token || len(got) < 16 {
+		t.Errorf("the token is %q", got)
+	}
+	if doc.Find("#amount").AttrOr("value", "") != "12.50" || doc.Find("#note").Text() != "Two beers" {
+		t.Error("what was typed is gone")
+	}
+}
+
+func TestTerminalRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		form   url.Values
+		err    error
+		status int
+		at     string
+	}{
+		"no amount":        {url.Values{}, nil, 422, `#amount-error:contains("Enter an amount")`},
+		"a word":           {url.Values{"amount": {"１２"}}, nil, 422, `#amount-error:contains("in figures")`},
+		"nothing":          {url.Values{"amount": {"0.00"}}, nil, 422, `#amount-error:contains("above zero")`},
+		"a long reference": {url.Values{"amount": {"5"}, "order_id": {strings.Repeat("1", 65)}}, nil, 422, `details[open] #order_id-error:contains("64")`},
+		"a long note":      {url.Values{"amount": {"5"}, "note": {strings.Repeat("1", 501)}}, nil, 422, `details[open] #note-error:contains("500")`},
+		"too little":       {url.Values{"amount": {"0.01"}}, &client.Error{Status: 400, Message: "amount must be at least 2 EUR"}, 422, `#amount-error:contains("at least 2 EUR")`},
+		"no rates":         {url.Values{"amount": {"5"}}, &client.Error{Status: 503}, 503, `.err p:contains("no prices")`},
+	} {
+		s := terminal()
+		if tt.err != nil {
+			s.refusals = []error{tt.err}
+		}
+		response := post(t, pages(t, s, nil), "/order"+till, tt.form, nil)
+		doc := document(t, response)
+		if response.StatusCode != tt.status || doc.Find(tt.at).Length() != 1 || !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") {
+			t.Errorf("%s: answer %d: %s", name, response.StatusCode, doc.Find("main").Text())
+		}
+		if got := doc.Find("#amount").AttrOr("value", "none"); got != tt.form.Get("amount") {
+			t.Errorf("%s: the amount became %q", name, got)
+		}
+	}
+}
+
+func TestCounterPage(t *testing.T) {
+	t.Parallel()
+	h := pages(t, terminal(invoice("abc")), nil)
+	doc := document(t, get(t, h, till+"/abc"))
+	if got := doc.Find(".next a").AttrOr("href", ""); got != till {
+		t.Errorf("the next sale is at %s", got)
+	}
+	if doc.Find("#live .qr svg").Length() == 0 || doc.Find("#live").AttrOr("data-self", "") != "/invoice/abc" || doc.Find("#back").Length() != 0 {
+		t.Error("it is not the payment page of its invoice")
+	}
+	if got := doc.Find("a.only-nojs").First().AttrOr("href", ""); !strings.HasPrefix(got, till+"/abc?m=") {
+		t.Errorf("without a script one looks again at %s", got)
+	}
+	for _, path := range []string{till + "/none", till + "/%00"} {
+		if response := get(t, h, path); response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, response.StatusCode)
+		}
+	}
+}
+
+// A phone keeps the terminal beside its apps.
+func TestTerminalIsInstalled(t *testing.T) {
+	t.Parallel()
+	h := pages(t, terminal(), nil)
+	doc := document(t, get(t, h, till))
+	response := get(t, h, doc.Find("link[rel=manifest]").AttrOr("href", ""))
+	var m struct {
+		Name     string `json:"name"`
+		StartURL string `json:"start_url"`
+		Display  string `json:"display"`
+		Icons    []struct{ Src, Sizes, Type string }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&m); err != nil {
+		t.Fatal(err)
+	}
+	if response.Header.Get("Content-Type") != "application/manifest+json" || m.Name != "Atelier Nord – Bar" || m.StartURL != till || m.Display != "standalone" {
+		t.Errorf("%s: %+v", response.Header.Get("Content-Type"), m)
+	}
+	for _, icon := range m.Icons {
+		response := get(t, h, icon.Src)
+		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != icon.Type {
+			t.Errorf("%s answers %d, %s", icon.Src, response.StatusCode, response.Header.Get("Content-Type"))
+		}
+		if icon.Type != "image/png" {
+			continue
+		}
+		picture, err := png.DecodeConfig(response.Body)
+		if err != nil || icon.Sizes != map[int]string{192: "192x192", 512: "512x512"}[picture.Width] {
+			t.Errorf("%s is %d wide, not %s; error %v", icon.Src, picture.Width, icon.Sizes, err)
+		}
+	}
+	if len(m.Icons) != 3 {
+		t.Errorf("%d icons", len(m.Icons))
+	}
+}

@@ -1,0 +1,468 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/internal/look"
+	"chequer/web"
+)
+
+// shopOf is a service that sells coffee for 3.50, twenty at most, and what else is
+// given.
+func shopOf(more ...api.ProductOffer) *service {
+	s := newService()
+	s.shop = api.ProductOffers{MerchantName: "Atelier Nord", Products: append([]api.ProductOffer{{
+		Slug: "coffee", Mode: "live", Name: "Coffee", Description: "Filter, 250 g", Price: "3.5", FiatCurrency: "EUR", MaxQuantity: 20,
+		AskOrderID: api.AskNo, AskNote: api.AskNo,
+	}}, more...)}
+	return s
+}
+
+// repair asks for everything.
+func repair() api.ProductOffer {
+	return api.ProductOffer{
+		Slug: "repair", Mode: "live", Name: "Repair", Price: "64", FiatCurrency: "EUR", MaxQuantity: 9999,
+		AskOrderID: api.AskRequired, AskNote: api.AskOptional,
+	}
+}
+
+// sent is the form of the coffee page for so many, at the total that it shows.
+func sent(quantity, amount string, more ...string) url.Values {
+	v := url.Values{"token": {token}, "quantity": {quantity}, "price": {"3.5"}, "amount": {amount}, "currency": {"EUR"}}
+	for i := 0; i < len(more); i += 2 {
+		v.Set(more[i], more[i+1])
+	}
+	return v
+}
+
+func TestShopListsProducts(t *testing.T) {
+	t.Parallel()
+	s := shopOf(api.ProductOffer{Slug: "x", Name: "<script>alert(1)</script> &\"\u202e", Price: "1000", FiatCurrency: "USD", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
+	h := pages(t, s, nil)
+	response := get(t, h, "/shop")
+	if got := response.Header.Get("Cache-Control"); response.StatusCode != http.StatusOK || got != "private, no-cache" {
+		t.Errorf("answer %d, %s", response.StatusCode, got)
+	}
+	doc := document(t, response)
+	if got := doc.Find("script").Length(); got != 0 {
+		t.Errorf("%d scripts", got)
+	}
+	var got []string
+	for _, card := range doc.Find(".card").EachIter() {
+		got = append(got, card.Find("h2 a").Text()+" | "+card.Find(".buy b").Text()+" | "+card.Find("a.add").AttrOr("href", ""))
+	}
+	want := []string{"Coffee | €3.50 | /shop/coffee", `<script>alert(1)</script> &" | $1,000.00 | /shop/x`}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+	if doc := document(t, get(t, h, "/")); doc.Find(`a[href="/shop"]`).Length() != 1 {
+		t.Error("the storefront has no way to the products")
+	}
+	if len(s.ordered) > 0 {
+		t.Error("looking ordered something")
+	}
+}
+
+func TestShopWithoutProducts(t *testing.T) {
+	t.Parallel()
+	plain := newService()
+	plain.unshown = client.ErrUnsupported
+	for name, s := range map[string]*service{"none": newService(), "a service that knows none": plain} {
+		h := pages(t, s, nil)
+		for _, path := range []string{"/shop", "/shop/coffee", "/shop/%00", "/shop/" + strings.Repeat("a", 300), "/shop/..%2f"} {
+			response := get(t, h, path)
+			if doc := document(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(doc.Find("h1").Text(), "for sale") {
+				t.Errorf("%s: %s answers %d, %s", name, path, response.StatusCode, doc.Find("h1").Text())
+			}
+		}
+		if doc := document(t, get(t, h, "/")); doc.Find(`a[href="/shop"]`).Length() != 0 {
+			t.Errorf("%s: the storefront leads to products", name)
+		}
+	}
+}
+
+func TestShopIsTheStartWhereThereIsNoOther(t *testing.T) {
+	t.Parallel()
+	h := pages(t, shopOf(), func(c *web.Config) { c.Storefront, c.BasePath = false, "/pay" })
+	if response := get(t, h, "/pay/"); response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/pay/shop" {
+		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+	}
+}
+
+func TestProductPageSaysWhatIsCharged(t *testing.T) {
+	t.Parallel()
+	h := pages(t, shopOf(repair()), nil)
+	for path, want := range map[string]string{
+		"/shop/coffee":              "1 × Coffee | Order and pay €3.50 | 3.5 EUR",
+		"/shop/coffee?quantity=3":   "3 × Coffee | Order and pay €10.50 | 10.5 EUR",
+		"/shop/coffee?quantity=20":  "20 × Coffee | Order and pay €70.00 | 70 EUR",
+		"/shop/coffee?quantity=21":  "1 × Coffee | Order and pay €3.50 | 3.5 EUR",
+		"/shop/coffee?quantity=1e9": "1 × Coffee | Order and pay €3.50 | 3.5 EUR",
+		"/shop/repair?quantity=9999&order_id=A-17&note=Front%0d%0awheel": "9999 × Repair | Order and pay €639,936.00 | 639936 EUR",
+	} {
+		doc := document(t, get(t, h, path))
+		got := doc.Find(".items bdi").First().Text() + " | " + doc.Find(".side button").Text() + " | " +
+			doc.Find("[name=amount]").AttrOr("value", "") + " " + doc.Find("[name=currency]").AttrOr("value", "")
+		if got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+		if doc.Find("script").Length() != 0 || doc.Find("form").AttrOr("method", "") != "post" {
+			t.Errorf("%s has a script, or a form that is no POST", path)
+		}
+	}
+	doc := document(t, get(t, h, "/shop/repair?order_id=A-17&note=Front%0d%0awheel"))
+	if doc.Find("#order_id").AttrOr("value", "") != "A-17" || doc.Find("#note").Text() != "Front\nwheel" {
+		t.Errorf("the address fills in %q and %q", doc.Find("#order_id").AttrOr("value", ""), doc.Find("#note").Text())
+	}
+	// The Enter key presses the first button of a form: it must not be the one that pays.
+	if got := doc.Find("form button").First().AttrOr("name", ""); got != "update" {
+		t.Errorf("the first button is %q", got)
+	}
+}
+
+func TestProductOrder(t *testing.T) {
+	t.Parallel()
+	s := shopOf(repair())
+	h := pages(t, s, nil)
+	response := post(t, h, "/order/shop/coffee", sent("3", "10.5"), nil)
+	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/invoice/made1" {
+		t.Errorf("answer %d to %q", response.StatusCode, got)
+	}
+	post(t, h, "/order/shop/repair", sent(" 02 ", "128", "price", "64", "order_id", " A\u202e-17\x00 ", "note", "Front\r\nwheel\x07\xff"), nil)
+	want := []api.ProductOrder{
+		{Slug: "coffee", Quantity: 3, Amount: "10.5", FiatCurrency: "EUR"},
+		{Slug: "repair", Quantity: 2, Amount: "128", FiatCurrency: "EUR", OrderID: "A-17", Note: "Front\nwheel"},
+	}
+	if diff := cmp.Diff(s.ordered, want); diff != "" {
+		t.Errorf("orders (-got +want):\n%s", diff)
+	}
+	if response := get(t, h, "/order/shop/coffee"); response.Header.Get("Location") != "/shop/coffee" {
+		t.Errorf("who looks at the form's address is led to %q", response.Header.Get("Location"))
+	}
+}
+
+// Sent twice it is one order; with anything changed it is another.
+func TestProductOrderSentTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	s := shopOf(repair())
+	h := pages(t, s, nil)
+	first := sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel")
+	for _, form := range []url.Values{
+		first, first, sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheels"), sent("1", "64", "price", "64", "order_id", "A-1", "note", "7Wheel"),
+		sent("2", "128", "price", "64", "order_id", "A-17", "note", "Wheel"), sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel", "token", token+"2"),
+	} {
+		if response := post(t, h, "/order/shop/repair", form, nil); response.StatusCode != http.StatusSeeOther {
+			t.Fatalf("answer %d", response.StatusCode)
+		}
+	}
+	seen := map[string]bool{}
+	for _, key := range s.keys {
+		seen[key] = true
+	}
+	if s.keys[0] != s.keys[1] || len(seen) != 5 {
+		t.Errorf("the keys are %q", s.keys)
+	}
+}
+
+func TestProductOrderWaitsForItsFirstClick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := shopOf()
+		s.refusals = []error{&client.Error{Status: 409, Code: "idempotency_running"}}
+		if response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil); response.StatusCode != http.StatusSeeOther {
+			t.Errorf("answer %d, want 303 after the first click is done", response.StatusCode)
+		}
+	})
+}
+
+// Update total answers with an address that has everything in it, so that going back
+// and reloading send nothing.
+func TestProductUpdate(t *testing.T) {
+	t.Parallel()
+	s := shopOf(repair())
+	h := pages(t, s, nil)
+	response := post(t, h, "/order/shop/repair", sent("3", "64", "update", "total", "order_id", "", "note", "Front\r\nwheel"), nil)
+	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/shop/repair?note=Front%0Awheel&quantity=3" {
+		t.Errorf("answer %d to %q", response.StatusCode, got)
+	}
+	if response := post(t, h, "/order/shop/coffee", sent("0", "3.5", "update", "total"), nil); response.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("of none it answers %d", response.StatusCode)
+	}
+	if len(s.ordered) > 0 {
+		t.Error("it ordered something")
+	}
+}
+
+// Nothing is charged that was not shown: by whatever way the total is another one,
+// the page says so and shows it.
+func TestProductOrderShowsANewTotalFirst(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		form    url.Values
+		refused bool // by the service: the price changes in between
+		heading string
+		button  string
+	}{
+		"the quantity was changed":    {form: sent("3", "3.5"), heading: "Check the new total", button: "Order and pay €10.50"},
+		"the price was changed":       {form: sent("1", "3.3", "price", "3.3"), heading: "The price has changed", button: "Order and pay €3.50"},
+		"the currency was changed":    {form: sent("1", "3.5", "currency", "USD"), heading: "The price has changed", button: "Order and pay €3.50"},
+		"the total was made up":       {form: sent("1", "0.01"), heading: "Check the new total", button: "Order and pay €3.50"},
+		"the form has no total":       {form: url.Values{"quantity": {"2"}, "token": {token}}, heading: "The price has changed", button: "Order and pay €7.00"},
+		"the price changes meanwhile": {form: sent("2", "7"), refused: true, heading: "The price has changed", button: "Order and pay €8.00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := shopOf()
+			h := pages(t, s, nil)
+			if tt.refused {
+				h = pages(t, s, func(c *web.Config) { c.Client = dearer{s} })
+			}
+			response := post(t, h, "/order/shop/coffee", tt.form, nil)
+			doc := document(t, response)
+			if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(".err[role=alert] h2").Text() != tt.heading || doc.Find(".side button").Text() != tt.button {
+				t.Errorf("answer %d, %q, %q", response.StatusCode, doc.Find(".err h2").Text(), doc.Find(".side button").Text())
+			}
+			if len(s.ordered) > 0 {
+				t.Errorf("ordered %+v", s.ordered)
+			}
+			if got := doc.Find("[name=token]").AttrOr("value", ""); got != token {
+				t.Errorf("the token became %q", got)
+			}
+			if got := doc.Find("#quantity").AttrOr("value", ""); got != tt.form.Get("quantity") {
+				t.Errorf("the quantity became %q", got)
+			}
+			// What the page shows now is taken.
+			again := tt.form
+			for _, name := range []string{"price", "amount", "currency"} {
+				again.Set(name, doc.Find("[name="+name+"]").AttrOr("value", ""))
+			}
+			if response := post(t, pages(t, s, nil), "/order/shop/coffee", again, nil); response.StatusCode != http.StatusSeeOther {
+				t.Errorf("agreed to, it answers %d", response.StatusCode)
+			}
+		})
+	}
+}
+
+// dearer raises the price while an order is on its way.
+type dearer struct{ *service }
+
+func (d dearer) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shop.Products[0].Price = "4"
+	return "", &client.Error{Status: 409, Code: api.CodePriceChanged}
+}
+
+func TestProductOrderRefusesQuantities(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"": "Enter how many you want", "0": "Enter at least 1", "000": "Enter at least 1", "-1": "Enter a whole number", "+1": "Enter a whole number",
+		"1.5": "Enter a whole number", "1,5": "Enter a whole number", "1e3": "Enter a whole number", "0x1": "Enter a whole number", "１": "Enter a whole number",
+		"٣": "Enter a whole number", "NaN": "Enter a whole number", "two": "Enter a whole number", `"><script>`: "Enter a whole number",
+		"21": "Enter at most 20", "9999": "Enter at most 20", "1000000000": "Enter at most 20", "99999999999999999999999": "Enter at most 20",
+	} {
+		s := shopOf()
+		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent(typed, "3.5"), nil)
+		doc := document(t, response)
+		if response.StatusCode != http.StatusUnprocessableEntity || len(s.ordered) > 0 {
+			t.Errorf("%q: answer %d, ordered %v", typed, response.StatusCode, s.ordered)
+		}
+		summary, at := doc.Find(`.err a[href="#quantity"]`).Text(), strings.TrimPrefix(doc.Find("#quantity-error").Text(), "Error: ")
+		if !strings.HasPrefix(summary, want) || at != summary {
+			t.Errorf("%q: the summary says %q, the field %q", typed, summary, at)
+		}
+		if got := doc.Find("#quantity").AttrOr("value", "none"); got != typed {
+			t.Errorf("the field holds %q, want what was typed: %q", got, typed)
+		}
+		if got := doc.Find("#quantity").AttrOr("aria-describedby", ""); got != "quantity-hint quantity-error" {
+			t.Errorf("the field is described by %q", got)
+		}
+		if !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") || doc.Find("script").Length() > 0 {
+			t.Errorf("%q: title %q, %d scripts", typed, doc.Find("head title").Text(), doc.Find("script").Length())
+		}
+	}
+}
+
+func TestProductOrderRefusesAnswers(t *testing.T) {
+	t.Parallel()
+	s := shopOf(repair())
+	h := pages(t, s, nil)
+	for want, form := range map[string]url.Values{
+		"order_id: Enter your order reference":                   sent("1", "64", "order_id", " \u202e\x00 ", "note", "kept"),
+		"order_id: Shorten the order reference to 64 characters": sent("1", "64", "order_id", strings.Repeat("é", 65), "note", "kept"),
+		"note: Shorten the note to 500 characters":               sent("1", "64", "order_id", "1", "note", strings.Repeat("茶", 501)),
+	} {
+		response := post(t, h, "/order/shop/repair", form, nil)
+		doc := document(t, response)
+		field, words, _ := strings.Cut(want, ": ")
+		if got := doc.Find(`.err a[href="#` + field + `"]`).Text(); response.StatusCode != http.StatusUnprocessableEntity || got != words {
+			t.Errorf("answer %d, %q, want %q", response.StatusCode, got, words)
+		}
+		if got := doc.Find("#note").Text(); got != form.Get("note") {
+			t.Errorf("%s: the note became %q", want, got)
+		}
+	}
+	both := document(t, post(t, h, "/order/shop/repair", sent("0", "64"), nil))
+	if got := both.Find(".err li").Length(); got != 2 {
+		t.Errorf("with two faults the summary has %d", got)
+	}
+	if len(s.ordered) > 0 {
+		t.Errorf("ordered %+v", s.ordered)
+	}
+}
+
+func TestProductOrderWhenTheServiceRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err    error
+		status int
+		says   string
+	}{
+		{&client.Error{Status: 400, Message: "amount must be at least 5 EUR"}, 422, "The shop cannot be paid this amount: amount must be at least 5 EUR."},
+		{&client.Error{Status: 503, Message: "secret detail"}, 503, "There are no prices at the moment"},
+		{&client.Error{Status: 429}, 429, "Wait half a minute"},
+		{&client.Error{Status: 403, Message: "secret"}, 500, "It is our fault"},
+		{&client.Error{Status: 404, Code: api.CodeProductNotFound}, 404, "This is not for sale"},
+	} {
+		s := shopOf()
+		s.refusals = []error{tt.err}
+		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil)
+		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.says) || strings.Contains(got, "secret") {
+			t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, got)
+		}
+	}
+}
+
+func TestProductOrdersOfOneAddressAreLimitedWithThoseOfTheStorefront(t *testing.T) {
+	t.Parallel()
+	h := pages(t, shopOf(), func(c *web.Config) { c.PostsPerMinute = 1 })
+	var got []int
+	for _, path := range []string{"/order", "/order/shop/coffee", "/order/shop/coffee"} {
+		got = append(got, post(t, h, path, sent("1", "3.5"), nil).StatusCode)
+	}
+	if diff := cmp.Diff([]int{303, 303, 429}, got); diff != "" {
+		t.Error(diff)
+	}
+	if response := post(t, h, "/order/shop/coffee", sent("1", "3.5"), map[string]string{"Sec-Fetch-Site": "cross-site"}); response.StatusCode != http.StatusForbidden {
+		t.Errorf("a form of another site is answered %d", response.StatusCode)
+	}
+}
+
+// A single one has no quantity to choose.
+func TestProductOfWhichThereIsOne(t *testing.T) {
+	t.Parallel()
+	s := shopOf(api.ProductOffer{Slug: "print", Mode: "test", Name: "Print", Price: "38", FiatCurrency: "EUR", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
+	h := pages(t, s, nil)
+	doc := document(t, get(t, h, "/shop/print"))
+	if doc.Find("#quantity").Length() != 0 || doc.Find("form button").Length() != 1 || doc.Find(".test").Length() != 1 {
+		t.Errorf("the page is %s", doc.Find("main").Text())
+	}
+	if response := post(t, h, "/order/shop/print", sent("2", "76", "price", "38"), nil); response.StatusCode != http.StatusNotFound || len(s.ordered) > 0 {
+		t.Errorf("two of one answer %d", response.StatusCode)
+	}
+}
+
+// The budget of UX b15, as it is sent: 12 KB for a list, 10 KB for a form.
+func TestShopIsLight(t *testing.T) {
+	t.Parallel()
+	s := shopOf()
+	for i := range 24 {
+		s.shop.Products = append(s.shop.Products, api.ProductOffer{
+			Slug: fmt.Sprint("product-", i), Name: fmt.Sprint("Product number ", i*7919), Description: fmt.Sprint("What it is, in a line of words ", i*104729),
+			Price: fmt.Sprint(i + 1), FiatCurrency: "EUR", MaxQuantity: 9, AskOrderID: api.AskOptional, AskNote: api.AskOptional,
+		})
+	}
+	h := pages(t, s, nil)
+	for path, most := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
+		if got := weight(t, h, path); got > most {
+			t.Errorf("%s weighs %d bytes with its assets, more than %d", path, got, most)
+		}
+	}
+}
+
+// weight is what a page and the assets that it names take, compressed.
+func weight(t *testing.T, h http.Handler, path string) (bytes int) {
+	t.Helper()
+	load := func(path string) []byte {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		body, err := io.ReadAll(do(h, r).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	bytes = len(load(path))
+	for _, asset := range document(t, get(t, h, path)).Find("link[href]").EachIter() {
+		bytes += len(load(asset.AttrOr("href", "")))
+	}
+	return bytes
+}
+
+// Who asks for a language is answered in it all the way.
+func TestShopInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	h := pages(t, shopOf(repair()), nil)
+	doc := document(t, get(t, h, "/shop/repair?lang=de&quantity=2"))
+	if got := doc.Find(".side button").Text(); got != "Zahlungspflichtig bestellen: 128,00\u00a0€" {
+		t.Errorf("the button says %q", got)
+	}
+	action := doc.Find("form").AttrOr("action", "")
+	for form, want := range map[string]string{
+		sent("3", "128", "update", "total", "note", "Rad").Encode():  "/shop/repair?note=Rad&quantity=3&lang=de",
+		sent("2", "128", "price", "64", "order_id", "A-17").Encode(): "/invoice/made1?lang=de",
+	} {
+		values, err := url.ParseQuery(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := post(t, h, action, values, nil).Header.Get("Location"); got != want {
+			t.Errorf("%s leads to %s, want %s", action, got, want)
+		}
+	}
+	refused := document(t, post(t, h, action, sent("0", "128"), nil))
+	if got := refused.Find(`.err a[href="#quantity"]`).Text(); got != "Geben Sie mindestens 1 ein" {
+		t.Errorf("refused it says %q", got)
+	}
+	arabic := document(t, get(t, h, "/shop?lang=ar"))
+	if got := arabic.Find("html").AttrOr("dir", ""); got != "rtl" || arabic.Find(`.buy bdi[dir=ltr]`).Length() != 2 {
+		t.Errorf("in Arabic lines run %s, with %d prices from left to right", got, arabic.Find(`.buy bdi[dir=ltr]`).Length())
+	}
+}
+
+// The shop and its terminals have the merchant's look.
+func TestShopWearsTheMerchantsLook(t *testing.T) {
+	t.Parallel()
+	l := nord(t)
+	r := invoice("abc")
+	s := shopOf()
+	s.set(r)
+	s.own, s.looks = l, []look.Look{l}
+	s.offer = api.Offer{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Look: l.Hash()}
+	shown := s.invoices["abc"]
+	shown.Look = l.Hash()
+	s.invoices["abc"] = shown
+	h := pages(t, s, nil)
+	for _, path := range []string{"/shop", "/shop/coffee", till, till + "/abc"} {
+		doc := document(t, get(t, h, path))
+		sheet := doc.Find("link[rel=stylesheet]").AttrOr("href", "")
+		if !strings.HasPrefix(sheet, "/look/"+l.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {
+			t.Errorf("the sheet of %s is %s", path, sheet)
+		}
+		if !strings.Contains(doc.Find("header").Text(), l.Name) {
+			t.Errorf("%s does not name the shop %s: %s", path, l.Name, doc.Find("header").Text())
+		}
+	}
+}
