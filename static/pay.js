@@ -6,7 +6,7 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, told = {}, leaving, seconds, chosen;
+var stream, poll, tries = 0, deadline = 0, told = {}, leaving, seconds, stays, chosen;
 var same = {createHTML: function (html) { return html; }};
 var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
 
@@ -49,7 +49,7 @@ function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
   if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
-  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k;
+  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, going = leaving;
   all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
   all("#refund-address", function (old) { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
   still();
@@ -63,6 +63,7 @@ function swap(html, always) {
   d.dispatchEvent(new Event("swap")); // for wallet.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
   if (live.dataset.k !== kind) tell((live.dataset.say + " " + leave()).trim());
+  else if (going) leave();
   if (live.dataset.final) stop(); else listen();
 }
 
@@ -71,7 +72,7 @@ function swap(html, always) {
 // anew with whatever the shopper does.
 function leave() {
   var note = d.getElementById("auto"), to = d.getElementById("return");
-  if (!note || !to || parent !== window) return ""; // in a frame the page around it decides
+  if (!note || !to || stays || parent !== window) return ""; // in a frame the page around it decides
   note.hidden = false;
   count(10);
   leaving = setInterval(function () {
@@ -88,6 +89,7 @@ function still() { clearInterval(leaving); leaving = 0; }
 function stay() {
   var note = d.getElementById("auto");
   if (!leaving) return;
+  stays = 1;
   still();
   if (note.contains(d.activeElement)) live.focus({preventScroll: true});
   note.hidden = true;
@@ -126,6 +128,7 @@ function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll);
 // Coming back from the wallet app: the tab slept, so look now.
 function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
 d.addEventListener("visibilitychange", wake);
+addEventListener("online", wake);
 addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
 
 d.addEventListener("click", function (e) {

@@ -8,10 +8,13 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/andybalholm/brotli"
 )
 
 //go:embed *.css *.js *.svg
@@ -27,7 +30,11 @@ var bundles = map[string][]string{
 	"docs.css":  {"base.css", "store.css", "docs.css"},
 	"pay.js":    {"pay.js"},
 	"wallet.js": {"pay.js", "wallet.js"},
-	"icon.svg":  {"icon.svg"},
+
+	"payframed.js":    {"pay.js", "frame.js"},
+	"walletframed.js": {"pay.js", "wallet.js", "frame.js"},
+
+	"icon.svg": {"icon.svg"},
 
 	"counter.css": {"base.css", "pay.css", "counter.css"},
 	"pos.js":      {"pos.js"},
@@ -51,6 +58,7 @@ type Asset struct {
 	ContentType string
 	Body        []byte
 	Gzip        []byte // the same, compressed
+	Brotli      []byte // the same, compressed further
 }
 
 var byName, byPath = load()
@@ -111,7 +119,8 @@ func hashed(name string, body []byte) Asset {
 		Path:        "/static/" + strings.TrimSuffix(name, extension) + "." + hash + extension,
 		ContentType: contentTypes[extension],
 		Body:        body,
-		Gzip:        compress(body),
+		Gzip:        compress(body, gzipWriter),
+		Brotli:      compress(body, brotliWriter),
 	}
 }
 
@@ -130,13 +139,22 @@ func lean(source []byte, extension string) []byte {
 	return source
 }
 
-func compress(body []byte) []byte {
+func compress(body []byte, to func(io.Writer) io.WriteCloser) []byte {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		panic("static: " + err.Error())
-	}
+	w := to(&b)
 	w.Write(body) // a bytes.Buffer never fails
 	w.Close()
 	return b.Bytes()
+}
+
+func gzipWriter(to io.Writer) io.WriteCloser {
+	w, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	if err != nil {
+		panic("static: " + err.Error())
+	}
+	return w
+}
+
+func brotliWriter(to io.Writer) io.WriteCloser {
+	return brotli.NewWriterLevel(to, brotli.BestCompression)
 }

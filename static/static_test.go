@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
+
 	"chequer/static"
 )
 
@@ -29,6 +31,12 @@ func TestPath(t *testing.T) {
 			}
 			if got := unzip(t, asset.Gzip); !bytes.Equal(got, asset.Body) {
 				t.Error("the compressed body is not the body")
+			}
+			if got, err := io.ReadAll(brotli.NewReader(bytes.NewReader(asset.Brotli))); err != nil || !bytes.Equal(got, asset.Body) {
+				t.Errorf("the body compressed by Brotli is not the body: %v", err)
+			}
+			if len(asset.Brotli) >= len(asset.Gzip) {
+				t.Errorf("Brotli makes %d bytes of it, gzip %d", len(asset.Brotli), len(asset.Gzip))
 			}
 		})
 	}

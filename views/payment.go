@@ -25,30 +25,31 @@ type Payment struct {
 	Label []string // "Order 1042 ·", "Ref. aK3x-9QfW"; a line may end between them
 	Due   Due
 
-	Heading string
-	Open    bool // still going on: a small heading
-	Pulse   bool // with a dot that says that somebody watches
-	Seal    bool
-	Clock   Clock
-	Depth   string // "1 of 2 confirmations"
-	Steps   []Step
-	Meter   Meter
-	Lead    string
-	Notes   []Note
-	Methods []Method
-	Turn    string // of paying by a browser wallet: changes when money is to be sent anew
-	Facts   []Fact
-	Footing string // what a receipt is not
-	PDF     Link   // the receipt as a document
-	Return  Link   // back to the shop
-	Leave   bool   // goes there by itself
-	Leaving Around
-	Again   Link // a new try
-	Contact Link // where to ask, in a state that the shopper cannot mend
-	Hold    Hold // a new price for the same
-	Check   Link // without a script: look again
-	Auto    Link // without a script: look again by itself
-	Help    []string
+	Heading   string
+	Open      bool // still going on: a small heading
+	Pulse     bool // with a dot that says that somebody watches
+	Seal      bool
+	Clock     Clock
+	Depth     string // "1 of 2 confirmations"
+	Steps     []Step
+	Meter     Meter
+	Lead      string
+	Notes     []Note
+	Methods   []Method
+	Turn      string // of paying by a browser wallet: changes when money is to be sent anew
+	Facts     []Fact
+	Footing   string // what a receipt is not
+	PDF       Link   // the receipt as a document
+	Return    Link   // back to the shop
+	Leave     bool   // goes there by itself
+	Leaving   Around
+	Countdown string // announced when it begins to
+	Again     Link   // a new try
+	Contact   Link   // where to ask, in a state that the shopper cannot mend
+	Hold      Hold   // a new price for the same
+	Check     Link   // without a script: look again
+	Auto      Link   // without a script: look again by itself
+	Help      []string
 
 	Proof    Proof
 	Refusal  string // why what was asked for was not done

@@ -40,12 +40,14 @@ func NewQR(text string) (QR, error) {
 	return code, nil
 }
 
-// strokes draws every run of dark modules as "h" and steps over light ones with
-// a relative move, which is a third of the size of rectangles.
+// strokes draws every run of dark modules as "h" and steps over light ones, and
+// on to the next row, with a relative move: a third of the size of rectangles, and
+// rows that are alike read alike, which compresses well. The first move starts from
+// 0,0. See SVG 2, "The 'moveto' commands".
 func strokes(bitmap [][]bool) string {
 	var b strings.Builder
+	endX, endY := 0, 0 // where the last run ended
 	for y, row := range bitmap {
-		end := -1 // where the last run ended; none in this row yet
 		for x := 0; x < len(row); x++ {
 			if !row[x] {
 				continue
@@ -54,12 +56,8 @@ func strokes(bitmap [][]bool) string {
 			for x < len(row) && row[x] {
 				x++
 			}
-			if end < 0 {
-				fmt.Fprintf(&b, "M%d %dh%d", start, y, x-start)
-			} else {
-				fmt.Fprintf(&b, "m%d 0h%d", start-end, x-start)
-			}
-			end = x
+			fmt.Fprintf(&b, "m%d %dh%d", start-endX, y-endY, x-start)
+			endX, endY = x, y
 		}
 	}
 	return b.String()

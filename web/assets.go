@@ -24,18 +24,24 @@ func (h *Handler) asset(c echo.Context) error {
 // understood.
 func sendAsset(c echo.Context, asset static.Asset, kept string) error {
 	header := c.Response().Header()
+	lighten(header, asset.ContentType)
 	header.Set("Cache-Control", kept)
 	header.Set("Vary", "Accept-Encoding")
-	if !strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
-		return c.Blob(http.StatusOK, asset.ContentType, asset.Body)
+	switch accepted := c.Request().Header.Get("Accept-Encoding"); {
+	case strings.Contains(accepted, "br"):
+		header.Set("Content-Encoding", "br")
+		return c.Blob(http.StatusOK, asset.ContentType, asset.Brotli)
+	case strings.Contains(accepted, "gzip"):
+		header.Set("Content-Encoding", "gzip")
+		return c.Blob(http.StatusOK, asset.ContentType, asset.Gzip)
 	}
-	header.Set("Content-Encoding", "gzip")
-	return c.Blob(http.StatusOK, asset.ContentType, asset.Gzip)
+	return c.Blob(http.StatusOK, asset.ContentType, asset.Body)
 }
 
 // icon is for what asks for it unasked; pages name the one with the hash.
 func (h *Handler) icon(c echo.Context) error {
 	icon, _ := static.Find(static.Path("icon.svg"))
+	lighten(c.Response().Header(), icon.ContentType)
 	c.Response().Header().Set("Cache-Control", "public, max-age=86400")
 	return c.Blob(http.StatusOK, icon.ContentType, icon.Body)
 }

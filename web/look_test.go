@@ -237,6 +237,17 @@ func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
 	}
 }
 
+// A shop without a name is called "the shop" where a sentence goes on, also where
+// the page's heading is "Checkout".
+func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
+	t.Parallel()
+	s := wears(look.Look{}, paidInvoice(func(r *api.Resource) { r.MerchantName = "" }))
+	auto := document(t, get(t, pages(t, s, func(c *web.Config) { c.ShopName = "" }), "/invoice/abc")).Find("#auto")
+	if told := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(told, "back to the shop") != 2 {
+		t.Errorf("it tells %q", told)
+	}
+}
+
 // Where only the shop can help, asking it is a button.
 func TestLook_leads_to_the_shop_where_only_it_can_help(t *testing.T) {
 	t.Parallel()

@@ -51,10 +51,14 @@ func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot clien
 	page := h.page(reader, "")
 	h.choice(&page, "")
 	h.framed(&page)
-	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path("pay.js"))
+	script := "pay"
 	if paysOnEVM(r) {
-		page.Script = h.path(static.Path("wallet.js"))
+		script = "wallet"
 	}
+	if page.Frame != "" { // one script is lighter than two
+		script, page.Frame = script+"framed", ""
+	}
+	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path(script+".js"))
 	style := h.wear(ctx, reader, &page, snapshot.Look, "pay.css")
 	if style.Name != "" {
 		r.MerchantName = style.Name

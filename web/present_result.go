@@ -20,7 +20,8 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.keep(s.self + "/receipt.pdf")}
 	p.Return = returnLink(r.URLSuccess, r, s, s.Text("link.return", "Shop", s.shop))
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
-	p.Leaving.Before, p.Leaving.After = s.Around("paid.leaving", "Seconds", "Shop", s.page.Shop)
+	p.Leaving.Before, p.Leaving.After = s.Around("paid.leaving", "Seconds", "Shop", s.shop)
+	p.Countdown = s.Text("paid.countdown", "Shop", s.shop)
 	if p.Return.URL == "" && s.page.Home != "" {
 		p.Return = views.Link{Text: s.Text("link.back", "Shop", s.shop), URL: s.page.Home}
 	}

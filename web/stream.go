@@ -139,6 +139,7 @@ func newStream(c echo.Context, r reader) *stream {
 		shown = c.QueryParam("v")
 	}
 	header := c.Response().Header()
+	lighten(header, "text/event-stream")
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
 	return &stream{reader: r, response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}

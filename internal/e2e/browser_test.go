@@ -60,6 +60,7 @@ type tab struct {
 	screen  screen
 	mu      sync.Mutex
 	console []string
+	traffic *traffic // once it is counted
 }
 
 func open(t *testing.T, s screen) *tab {
@@ -187,7 +188,7 @@ func (b *tab) awaits(selector, words string, again func()) {
 			again()
 		}
 	}
-	b.t.Fatalf("%s says %q, not %q", selector, last, words)
+	b.t.Fatalf("at %s %s says %q, not %q", get(b, chromedp.Location()), selector, last, words)
 }
 
 // get runs an action that has a result.

@@ -12,6 +12,8 @@
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
 #   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
+#   axe-core    what is wrong with pages for people who cannot see or point well (internal/e2e)
+#   lighthouse  what a browser's maker finds wrong with pages; nightly only      (internal/e2e)
 #   pdftotext   receipts as another program reads them                           (internal/receipt, web)
 set -uo pipefail
 
@@ -84,6 +86,46 @@ anvil() {
 	rm -rf "$source"
 }
 
+# A script for pages, out of its package for npm, which is known by its hash.
+axe() {
+	local version=4.14.1 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
+	[ -f "$cache/axe.$version.js" ] && return
+
+	echo "installing for the tests: axe-core $version"
+	source=$(mktemp -d)
+	(
+		set -e
+		cd "$source"
+		npm pack --silent "axe-core@$version"
+		echo "1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5  axe-core-$version.tgz" | sha512sum --check
+		tar xzf ./*.tgz
+		mkdir -p "$cache"
+		mv package/axe.min.js "$cache/axe.new"
+		mv "$cache/axe.new" "$cache/axe.$version.js"
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: axe-core $version (needs npm)"
+	rm -rf "$source"
+}
+
+# A program of many packages, each known by its hash in package-lock.json.
+lighthouse() {
+	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/lighthouse
+	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/lighthouse
+	cmp -s "$here/package-lock.json" "$cache/package-lock.json" && [ -f "$cache/complete" ] && return
+
+	echo "installing for the nightly tests: lighthouse"
+	(
+		set -e
+		rm -rf "$cache"
+		mkdir -p "$cache"
+		cp "$here"/package*.json "$cache"
+		cd "$cache"
+		PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --ignore-scripts --no-audit --no-fund
+		touch complete
+	) >/dev/null 2>&1
+	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: lighthouse (needs npm)"
+}
+
 # Built as a module of its own, too: go-ethereum is under the LGPL and no part of the program. A nightly run fails
 # without it.
 geth() {
@@ -106,5 +148,9 @@ geth() {
 packages
 btcd
 anvil
-[ "${1:-}" = nightly ] && geth
+axe
+if [ "${1:-}" = nightly ]; then
+	geth
+	lighthouse
+fi
 exit 0

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -106,4 +107,8 @@ func (b *tab) lifecycle(state page.SetWebLifecycleStateState) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
 	b.check(err)
+	if state == page.SetWebLifecycleStateStateActive { // freezing hid it
+		_, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		b.check(err)
+	}
 }

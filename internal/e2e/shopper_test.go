@@ -60,13 +60,21 @@ func (b *tab) order(url, amount string) (page string) {
 	return get(b, chromedp.Location())
 }
 
-// lookAgain is how the shopper sees news without scripts: by the page's link.
-// With scripts the page brings news itself, so there is nothing to do.
+// lookAgain is how the shopper sees news without scripts: by the page's link, or
+// where nothing more is expected by a visit. With scripts the page brings news
+// itself, so there is nothing to do.
 func (b *tab) lookAgain(s screen, page string) func() {
 	if !s.noJS {
 		return nil
 	}
-	return func() { b.visit(page) }
+	const shown = `([...document.querySelectorAll("a.btn.only-nojs")].find(a => a.checkVisibility()) || {getAttribute: () => ""}).getAttribute("href")`
+	return func() {
+		if to := get(b, chromedp.Evaluate[string](shown)); to != "" {
+			b.send(fmt.Sprintf("a.btn.only-nojs[href=%q]", to))
+			return
+		}
+		b.visit(page)
+	}
 }
 
 // codes reads every method's QR code from the screen: it is the method's link,
@@ -127,11 +135,17 @@ func lowerAddress(code string) string {
 	return before + "?" + after
 }
 
-// noSidewaysScroll fails when the page is wider than the window.
+// noSidewaysScroll fails when the page is wider than the window, and names what is.
 func (b *tab) noSidewaysScroll() {
 	b.t.Helper()
-	if wide := get(b, chromedp.Evaluate[int](`document.documentElement.scrollWidth-document.documentElement.clientWidth`)); wide > 0 {
-		b.t.Errorf("the page is %d px wider than the window", wide)
+	const wide = `(() => {
+		const page = document.scrollingElement;
+		if (page.scrollWidth <= page.clientWidth) return "";
+		const out = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > page.clientWidth + .5);
+		return page.scrollWidth - page.clientWidth + " px: " + out.map(e => e.outerHTML.slice(0, 80)).join(" | ");
+	})()`
+	if out := get(b, chromedp.Evaluate[string](wide)); out != "" {
+		b.t.Errorf("the page is wider than the window, by %s", out)
 	}
 }
 

@@ -1,0 +1,79 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/draw"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// codeSize is how wide a code is at least on a screen, in pixels that are as large
+// as those of the poorest screens.
+const codeSize = 200
+
+// TestCodesCanBeReadSmall reads every code of every method off a poor screen in both
+// schemes: it says what the service says, not what the page says beside it.
+func TestCodesCanBeReadSmall(t *testing.T) {
+	town := newTown(t)
+	for _, dark := range []bool{false, true} {
+		s := screen{name: "small_code", width: 390, height: 844, dark: dark}
+		t.Run(scheme(s), func(t *testing.T) {
+			w, b := town.in(t), open(t, s)
+			b.reframe(s, 1)
+			paying(nil)(b, w)
+			read := 0
+			for i, m := range w.shop().invoice(idOf(w.page)).PaymentMethods {
+				id := fmt.Sprintf("m%d", i+1)
+				if got := b.value("#" + id); got != m.CryptoCurrency {
+					t.Fatalf("%s is %s, not %s", id, got, m.CryptoCurrency)
+				}
+				b.click(fmt.Sprintf("label[for=%s]", id))
+				codes := map[string]string{fmt.Sprintf("section:has(#%s-address) .qr svg", id): m.PaymentCode}
+				if m.AddressCode != "" {
+					codes[fmt.Sprintf("section:has(#%s-address) .qr svg", id)] = m.AddressCode
+					codes[fmt.Sprintf("#%s-more .qr svg", id)] = m.PaymentCode
+					b.click(fmt.Sprintf("#%s-more summary", id))
+				}
+				for selector, want := range codes {
+					if got := b.decodeSmall(selector); got != want {
+						t.Errorf("%s: the code says %q, not %q", m.CryptoCurrency, got, want)
+					}
+					read++
+				}
+			}
+			if read < 12 {
+				t.Errorf("%d codes are on the page", read)
+			}
+			b.quiet()
+		})
+	}
+}
+
+// decodeSmall reads the code of an element that is as small as codes may be, off a
+// screen of one pixel a CSS pixel.
+func (b *tab) decodeSmall(selector string) string {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
+		const code = document.querySelector(%q);
+		code.style.width = "%dpx";
+		code.scrollIntoView({block: "center"});
+	})()`, selector, codeSize)))
+	b.settle(selector)
+	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
+	b.check(err)
+	if got := picture.Bounds().Dx(); got != codeSize {
+		b.t.Fatalf("the picture of %s is %d pixels wide", selector, got)
+	}
+	// The corners of its tile are round, and dark on a dark page.
+	inner := picture.Bounds().Inset(5)
+	tile := image.NewRGBA(inner)
+	draw.Draw(tile, inner, picture, inner.Min, draw.Src)
+	text, err := readCode(tile)
+	if err != nil {
+		b.t.Fatalf("no code can be read from %s at %d pixels: %v", selector, codeSize, err)
+	}
+	return text
+}

@@ -1,0 +1,142 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+)
+
+// reachable is what keys must reach, in the order of the page: every link, button,
+// field and summary that is shown, and the chosen one of radio buttons.
+const reachable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary")].filter(e =>
+	e.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}) && !e.disabled && (e.type !== "radio" || e.checked)).map(e => naming(e))`
+
+// focused is what has the focus, and what is wrong with how that shows.
+const focused = `(() => {
+	const e = document.activeElement;
+	if (!e || e === document.body) return ["", ""];
+	const seen = getComputedStyle(e.matches(".vh") && e.labels && e.labels[0] || e.matches(".money input") && e.parentNode || e);
+	return [naming(e), seen.outlineStyle === "none" || parseFloat(seen.outlineWidth) < 2 ? "shows no focus" : ""];
+})()`
+
+const naming = `function naming(e) { return e.id || e.name || e.localName + " " + e.textContent.trim().slice(0, 30); }`
+
+// tabs goes through the page by a key until it is left, and returns what had the
+// focus.
+func (b *tab) tabs(key chromedp.Action[chromedp.Void]) (path []string) {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[any](naming))
+	for range 100 {
+		b.do(key)
+		now := get(b, chromedp.Evaluate[[]string](focused))
+		if now[0] == "" || len(path) > 0 && now[0] == path[0] {
+			return path
+		}
+		if now[1] != "" {
+			b.t.Errorf("%s %s", now[0], now[1])
+		}
+		path = append(path, now[0])
+	}
+	b.t.Fatalf("the page is never left: %s", strings.Join(path, ", "))
+	return nil
+}
+
+// key presses one key.
+func (b *tab) key(keys string, modifiers ...kb.Modifier) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+}
+
+// has fails when something else has the focus.
+func (b *tab) has(want string) {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[any](naming))
+	if got := get(b, chromedp.Evaluate[[]string](focused))[0]; got != want {
+		b.t.Errorf("the focus is at %q, not at %q", got, want)
+	}
+}
+
+// TestKeyboard pays without a mouse: keys reach everything in its order and leave
+// the page again, and everything they reach answers them.
+func TestKeyboard(t *testing.T) {
+	town := newTown(t)
+	for _, s := range []screen{screens[0], screens[1], zoomed} {
+		t.Run(s.name, func(t *testing.T) {
+			w, b := town.in(t), open(t, s)
+			b.observe()
+			paying(forOrder)(b, w)
+			b.loaded()
+			get(b, chromedp.Evaluate[any](naming))
+			want := get(b, chromedp.Evaluate[[]string](reachable))
+			if len(want) < 10 || want[0] != "a Skip to payment" {
+				t.Fatalf("keys should reach %s", strings.Join(want, ", "))
+			}
+			if diff := cmp.Diff(b.tabs(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
+				t.Errorf("keys reach (-got +want):\n%s", diff)
+			}
+			b.quiet()
+		})
+	}
+	t.Run("answers", func(t *testing.T) {
+		for _, name := range []string{"clipboard-read", "clipboard-write"} {
+			b := open(t, screens[1])
+			_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+				Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted,
+			})
+			b.check(err)
+		}
+		w, b := town.in(t), open(t, screens[1])
+		b.observe()
+		paying(nil)(b, w)
+		b.loaded()
+
+		b.key(kb.Tab)
+		b.has("a Skip to payment")
+		b.key(kb.Enter)
+		b.key(kb.Tab)
+		b.has("m1") // the first within the panel
+		b.key(kb.ArrowRight)
+		b.has("m2")
+		b.do(chromedp.WaitVisible(chromedp.CSS("#m2-address")))
+		b.key(kb.ArrowLeft)
+		b.do(chromedp.WaitVisible(chromedp.CSS("#m1-address")))
+		b.key(kb.Tab)
+		b.has("m1-amount")
+		b.key(kb.Tab)
+		b.has("m1-address")
+		b.key(kb.Enter)
+		b.awaits("#say", "Address copied", nil)
+		b.awaits("#m1-address span", "Copied", nil)
+		address := b.attribute("#m1-address", "data-copy")
+		if got := get(b, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)); got != address {
+			t.Errorf("%q was copied, not %q", got, address)
+		}
+		b.key(kb.Tab)
+		b.has("m1-open")
+		b.key(kb.Tab)
+		b.has("summary Help with this payment")
+		b.key(" ")
+		b.do(chromedp.WaitVisible(chromedp.CSS("#hold")))
+		b.key(kb.Tab)
+		b.has("hold")
+		b.key(kb.Tab, kb.ModifierShift)
+		b.has("summary Help with this payment")
+
+		// What has the focus keeps it while the page changes, or the page itself has it.
+		b.key(kb.Tab)
+		w.shop().simulate(idOf(w.page), api.SimulateUnder)
+		b.awaits("#st", "Part of it arrived", nil)
+		b.has("hold")
+		w.shop().simulate(idOf(w.page), api.SimulateExact)
+		b.awaits("#st", "Payment seen", nil)
+		b.has("live")
+		b.keepsPolicy()
+		b.quiet()
+	})
+}

@@ -1,0 +1,114 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/programtest"
+)
+
+// verdict is what Lighthouse says of a page.
+type verdict struct {
+	Categories map[string]struct {
+		Score float64 `json:"score"` // of 1
+	} `json:"categories"`
+	Audits map[string]struct {
+		Title string   `json:"title"`
+		Score *float64 `json:"score"`
+		Value float64  `json:"numericValue"`
+	} `json:"audits"`
+	RuntimeError *struct {
+		Message string `json:"message"`
+	} `json:"runtimeError"`
+}
+
+// lighthouseRuns is odd: of the runs the one in the middle counts.
+const lighthouseRuns = 3
+
+// TestLighthouse runs nightly. Its figure for speed depends on what else the machine
+// does, so it is held loosely; search engines are kept out of payments, so what it
+// says of them is not asked.
+func TestLighthouse(t *testing.T) {
+	if os.Getenv("E2E_NIGHTLY") == "" {
+		t.Skip("runs nightly")
+	}
+	programtest.Need(t, "chromium")
+	programtest.Need(t, "node")
+	cli := filepath.Join(filepath.Dir(filepath.Dir(programtest.Fetched("lighthouse"))), "lighthouse", "node_modules", "lighthouse", "cli", "index.js")
+	if _, err := os.Stat(cli); err != nil {
+		programtest.Missing(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
+	}
+	w := newTown(t)
+	s := w.shop()
+	waits, paid := s.order(), s.order()
+	s.simulate(paid, api.SimulateExact, api.SimulateConfirm)
+	for name, path := range map[string]string{"storefront": "/", "waiting": "/invoice/" + waits, "paid": "/invoice/" + paid} {
+		t.Run(name, func(t *testing.T) {
+			var verdicts []verdict
+			for range lighthouseRuns {
+				verdicts = append(verdicts, lighthouse(t, cli, w.url+path))
+			}
+			middle := func(of func(verdict) float64) float64 {
+				var all []float64
+				for _, v := range verdicts {
+					all = append(all, of(v))
+				}
+				slices.Sort(all)
+				return all[len(all)/2]
+			}
+			for category, least := range map[string]float64{"accessibility": 1, "best-practices": 1, "performance": .9} {
+				got := middle(func(v verdict) float64 { return v.Categories[category].Score })
+				t.Logf("%s %.0f", category, 100*got)
+				if got < least {
+					t.Errorf("%s is %.0f, want at least %.0f: %q", category, 100*got, 100*least, verdicts[0].short())
+				}
+			}
+			shift := middle(func(v verdict) float64 { return v.Audits["cumulative-layout-shift"].Value })
+			paint := middle(func(v verdict) float64 { return v.Audits["largest-contentful-paint"].Value })
+			t.Logf("layout shift %.3f, largest paint after %.1f s on a simulated slow phone network", shift, paint/1000)
+			if shift != 0 {
+				t.Errorf("the page moves: %.3f", shift)
+			}
+		})
+	}
+}
+
+// short is what a page falls short of.
+func (v verdict) short() (titles []string) {
+	for id, audit := range v.Audits {
+		if audit.Score != nil && *audit.Score < .9 {
+			titles = append(titles, id+": "+audit.Title)
+		}
+	}
+	slices.Sort(titles)
+	return titles
+}
+
+// lighthouse asks once.
+func lighthouse(t *testing.T, cli, url string) (v verdict) {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "node", cli, url, "--quiet", "--output=json", "--only-categories=accessibility,best-practices,performance",
+		"--chrome-flags=--headless=new --no-sandbox", "--throttling.cpuSlowdownMultiplier=1", "--no-enable-error-reporting")
+	c.Env = append(os.Environ(), "CHROME_PATH="+chromium)
+	c.Dir = t.TempDir()
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("lighthouse: %v: %s", err, out)
+	}
+	if err := json.Unmarshal(out, &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.RuntimeError != nil || len(v.Categories) != 3 {
+		t.Fatalf("lighthouse: %+v", v.RuntimeError)
+	}
+	return v
+}

@@ -1,0 +1,228 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/programtest"
+)
+
+// frames are the windows that every page is measured in, in two schemes each.
+var frames = []screen{
+	{name: "narrow", width: 320, height: 640},
+	{name: "phone", width: 390, height: 844},
+	{name: "desk", width: 1280, height: 900},
+}
+
+// zoomed is a desk at 400 %: see WCAG 2.2, 1.4.10, "Reflow".
+var zoomed = screen{name: "zoomed", width: 320, height: 256}
+
+// TestSights measures every page: what it weighs, what it says to the console and
+// breaks of its policy, what moves while it loads, what axe finds, whether it needs
+// scrolling sideways, and whether what has the focus can be seen.
+func TestSights(t *testing.T) {
+	rules := axe(t)
+	programtest.Need(t, "chromium")
+	town := newTown(t)
+	t.Run("at", func(t *testing.T) { // returns when all have
+		for _, s := range sights {
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				b := open(t, frames[1])
+				b.observe()
+				s.reach(b, town.in(t))
+				b.loaded()
+
+				if s.budget != weighed {
+					s.budget.holds(b)
+				}
+				b.still()
+				for _, frame := range frames {
+					for _, frame.dark = range []bool{false, true} {
+						b.reframe(frame, 1)
+						b.noSidewaysScroll()
+						b.examine(rules, frame)
+					}
+				}
+				b.reframe(frames[1], 1)
+				b.focusIsSeen()
+				b.reframe(zoomed, 4)
+				b.noSidewaysScroll()
+				b.focusIsSeen()
+				if os.Getenv("E2E_SHOTS") != "" {
+					b.pictures(s.name)
+				}
+
+				if s.status != 0 {
+					b.forget(fmt.Sprintf("status of %d (%s)", s.status, http.StatusText(s.status)))
+				}
+				b.keepsPolicy()
+				b.quiet()
+			})
+		}
+	})
+}
+
+// observing notes what moves on a page, and what its policy forbade.
+const observing = `
+	window.moved = [];
+	window.forbidden = [];
+	new PerformanceObserver(list => list.getEntries().forEach(e => {
+		if (!e.hadRecentInput) moved.push(e.value.toFixed(4) + " " + e.sources.map(s => s.node && (s.node.id || s.node.className || s.node.nodeName)));
+	})).observe({type: "layout-shift", buffered: true});
+	addEventListener("securitypolicyviolation", e => forbidden.push(e.effectiveDirective + ": " + (e.blockedURI || e.sample)));`
+
+// observe has every page that the tab opens from now on observed, and its traffic
+// counted.
+func (b *tab) observe() {
+	b.t.Helper()
+	b.before(observing)
+	b.count()
+}
+
+// still fails when something moved that the shopper did not move: see Cumulative
+// Layout Shift.
+func (b *tab) still() {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[bool](`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, chromedp.EvalAwaitPromise))
+	for _, moved := range get(b, chromedp.Evaluate[[]string](`moved`)) {
+		b.t.Errorf("the page moved: %s", moved)
+	}
+}
+
+// keepsPolicy fails when the page did what its policy forbids.
+func (b *tab) keepsPolicy() {
+	b.t.Helper()
+	for _, forbidden := range get(b, chromedp.Evaluate[[]string](`forbidden`)) {
+		b.t.Errorf("the policy forbids %s", forbidden)
+	}
+}
+
+// prefer has the browser prefer a scheme, and media features beside it.
+func (b *tab) prefer(dark bool, more ...*emulation.MediaFeature) {
+	b.t.Helper()
+	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: "light"}
+	if dark {
+		scheme.Value = "dark"
+	}
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: append(more, scheme)})
+	b.check(err)
+}
+
+// reframe puts the page into another window.
+func (b *tab) reframe(s screen, scale float64) {
+	b.t.Helper()
+	b.prefer(s.dark)
+	b.do(chromedp.EmulateViewport(s.width, s.height, chromedp.EmulateScale(scale)))
+}
+
+// axeVersion is the one that fetch.sh installs.
+const axeVersion = "4.14.1"
+
+// axe is the script that knows the rules of WCAG.
+func axe(t *testing.T) (script string) {
+	t.Helper()
+	text, err := os.ReadFile(programtest.Fetched("axe." + axeVersion + ".js"))
+	if err != nil {
+		programtest.Missing(t, "axe-core is not installed: %v", err)
+	}
+	return string(text)
+}
+
+// violation is a rule that elements of a page break.
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// asking runs the rules. It needs nothing that the page's policy forbids.
+const asking = `axe.run(document, {
+	runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"], preload: false,
+}).then(result => JSON.stringify({rules: result.passes.length + result.violations.length, violations: result.violations}))`
+
+// examine fails when axe finds something.
+func (b *tab) examine(rules string, where screen) {
+	b.t.Helper()
+	if !get(b, chromedp.Evaluate[bool](`"axe" in window`)) {
+		get(b, chromedp.Evaluate[bool](rules+";true"))
+	}
+	var found struct {
+		Rules      int         `json:"rules"`
+		Violations []violation `json:"violations"`
+	}
+	b.check(json.Unmarshal([]byte(get(b, chromedp.Evaluate[string](asking, chromedp.EvalAwaitPromise))), &found))
+	if found.Rules < 10 {
+		b.t.Errorf("%s: only %d rules were asked", scheme(where), found.Rules)
+	}
+	for _, v := range found.Violations {
+		for _, n := range v.Nodes {
+			b.t.Errorf("%s: %s: %s\n%s\n%s", scheme(where), v.ID, v.Help, n.HTML, n.Summary)
+		}
+	}
+}
+
+// scheme names a window with its scheme.
+func scheme(s screen) string {
+	if s.dark {
+		return s.name + "_dark"
+	}
+	return s.name + "_light"
+}
+
+// hiding is the elements that could have the focus and cannot be seen while they
+// have it, and what is fixed over most of the window. A radio button is seen by its
+// label. See WCAG 2.2, 2.4.11, "Focus Not Obscured".
+const hiding = `(() => {
+	const bad = [], within = (x, y, e) => { const top = document.elementFromPoint(x, y); return top && (e.contains(top) || top.contains(e) && top.closest("a,button,label,summary,pre")); };
+	document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']").forEach(e => {
+		e.focus();
+		if (document.activeElement !== e) return; // not shown
+		const seen = e.matches(".vh") && e.labels && e.labels[0] || e, box = seen.getBoundingClientRect();
+		const left = Math.max(0, box.left), right = Math.min(innerWidth, box.right), top = Math.max(0, box.top), bottom = Math.min(innerHeight, box.bottom);
+		let clear = false;
+		for (let i = 1; i < 8 && right > left && bottom > top; i++) for (let j = 1; j < 8; j++)
+			clear = clear || within(left + (right - left) * i / 8, top + (bottom - top) * j / 8, seen);
+		if (!clear) bad.push(e.outerHTML.slice(0, 100) + " is hidden while it has the focus");
+	});
+	document.querySelectorAll("body *").forEach(e => {
+		if (!/fixed|sticky/.test(getComputedStyle(e).position)) return;
+		const box = e.getBoundingClientRect();
+		if (box.height > innerHeight / 2) bad.push(e.outerHTML.slice(0, 100) + " covers most of the window");
+	});
+	document.activeElement.blur();
+	scrollTo(0, 0);
+	return bad;
+})()`
+
+// focusIsSeen fails when something is covered while it has the focus.
+func (b *tab) focusIsSeen() {
+	b.t.Helper()
+	for _, bad := range get(b, chromedp.Evaluate[[]string](hiding)) {
+		b.t.Errorf("%dx%d: %s", b.width(), b.height(), bad)
+	}
+}
+
+func (b *tab) width() int  { return get(b, chromedp.Evaluate[int](`innerWidth`)) }
+func (b *tab) height() int { return get(b, chromedp.Evaluate[int](`innerHeight`)) }
+
+// pictures keeps screenshots of a sight, phone and desk, light and dark.
+func (b *tab) pictures(name string) {
+	b.t.Helper()
+	for _, frame := range frames[1:] {
+		for _, frame.dark = range []bool{false, true} {
+			b.reframe(frame, 2)
+			b.picture(screen{name: "sight." + strings.ReplaceAll(name, "_", "-")}, scheme(frame))
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+)
+
+// moving is how many animations run on a page.
+const moving = `document.getAnimations().filter(a => a.playState === "running").length`
+
+// TestNothingMovesForWhoPrefersThat looks at the two states that move.
+func TestNothingMovesForWhoPrefersThat(t *testing.T) {
+	w, b := newTown(t), open(t, screens[0])
+	for name, reach := range map[string]func(*tab, *town){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
+		b.prefer(false)
+		reach(b, w)
+		if got := get(b, chromedp.Evaluate[int](moving)); got == 0 {
+			t.Errorf("%s: nothing moves for anybody", name)
+		}
+		b.prefer(false, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
+		if got := get(b, chromedp.Evaluate[int](moving)); got != 0 {
+			t.Errorf("%s: %d things move", name, got)
+		}
+	}
+}
+
+// faint is what cannot be told from its surroundings among what can be pressed,
+// and a chosen method that looks like the others.
+const faint = `(() => {
+	const bad = [], style = e => getComputedStyle(e);
+	document.querySelectorAll(".btn, .money, .refund input[type=text], select").forEach(e => {
+		const s = style(e);
+		if (e.checkVisibility() && (s.borderTopStyle === "none" || parseFloat(s.borderTopWidth) < 1 || s.borderTopColor === s.backgroundColor)) bad.push((e.id || e.textContent) + " has no edge");
+	});
+	const look = e => [style(e).borderStyle, style(e).borderWidth, style(e).textDecorationLine].join();
+	const on = document.querySelector(".methods :checked + label"), off = document.querySelector(".methods :not(:checked) + label");
+	if (on && look(on) === look(off)) bad.push("the chosen method looks like the others");
+	return bad;
+})()`
+
+// TestForcedColours looks at pages in colours that the shopper's system sets: codes
+// can be read, and what can be pressed has an edge.
+func TestForcedColours(t *testing.T) {
+	w, b := newTown(t), open(t, screens[0])
+	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
+	for _, dark := range []bool{false, true} {
+		s := screen{name: "forced", width: 390, height: 844, dark: dark}
+		b.prefer(dark, forced)
+		for name, reach := range map[string]func(*tab, *town){
+			"waiting": paying(forOrder), "overpaid": paying(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
+		} {
+			reach(b, w)
+			if !get(b, chromedp.Evaluate[bool](`matchMedia("(forced-colors: active)").matches`)) {
+				t.Fatal("no colours are forced")
+			}
+			for _, bad := range get(b, chromedp.Evaluate[[]string](faint)) {
+				t.Errorf("%s: %s", name, bad)
+			}
+			if name == "waiting" {
+				m := w.shop().invoice(idOf(w.page)).PaymentMethods[0]
+				if got := b.decode("section:has(#m1-address) .qr svg"); got != m.PaymentCode {
+					t.Errorf("the code says %q, not %q", got, m.PaymentCode)
+				}
+			}
+			b.picture(s, "forced_"+name+"_"+scheme(s))
+		}
+	}
+	b.quiet()
+}
+
+// TestReceiptFitsOnePage prints a paid page on A4.
+func TestReceiptFitsOnePage(t *testing.T) {
+	w, b := newTown(t), open(t, screens[1])
+	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(b, w)
+	file := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	if got := bytes.Count(file, []byte("/Type /Page\n")); got != 1 {
+		t.Errorf("the receipt is printed on %d pages", got)
+	}
+}
+
+// TestPageWhoseScriptDoesNotCome is as that of a browser without scripts.
+func TestPageWhoseScriptDoesNotCome(t *testing.T) {
+	w, b := newTown(t), open(t, screens[0])
+	b.block("*://*:*/static/*.js")
+	paying(nil)(b, w)
+	if got := get(b, chromedp.Evaluate[bool](`new Promise(done => new PerformanceObserver(list => done(list.getEntries().length > 0)).observe({type: "paint", buffered: true}))`, chromedp.EvalAwaitPromise)); !got {
+		t.Error("nothing is painted")
+	}
+	w.shop().simulate(idOf(w.page), api.SimulateExact)
+	b.click("section:has(#m1-address) a.only-nojs")
+	b.awaits("#st", "Payment seen", nil)
+	if get(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(".copy")].some(e => e.checkVisibility())`)) {
+		t.Error("there are buttons that do nothing")
+	}
+}
+
+// TestPolicyIsEnforced tries what the pages' policy forbids: text cannot become
+// markup but by our one policy of Trusted Types, which nobody can make again.
+func TestPolicyIsEnforced(t *testing.T) {
+	w, b := newTown(t), open(t, screens[0])
+	for _, reach := range []func(*tab, *town){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs")} {
+		reach(b, w)
+		for what, try := range map[string]string{
+			"markup":            `document.body.insertAdjacentHTML("beforeend", "<b>bold</b>")`,
+			"parsed markup":     `new DOMParser().parseFromString("<b>bold</b>", "text/html")`,
+			"a script's text":   `document.createElement("script").text = "1"`,
+			"a script's source": `document.createElement("script").src = "/static/none.js"`,
+			"another policy":    `trustedTypes.createPolicy("other", {createHTML: text => text})`,
+		} {
+			if got := get(b, chromedp.Evaluate[string](`(() => { try { `+try+`; return "allowed" } catch (e) { return e.name } })()`)); got != "TypeError" {
+				t.Errorf("%s: %s is %s", get(b, chromedp.Location()), what, got)
+			}
+		}
+		again := `(() => { try { trustedTypes.createPolicy("live", {createHTML: text => text}); return "allowed" } catch (e) { return e.name } })()`
+		if scripted := get(b, chromedp.Evaluate[bool](`!!document.getElementById("live")`)); scripted {
+			if got := get(b, chromedp.Evaluate[string](again)); got != "TypeError" {
+				t.Errorf("the policy made once can be made again: %s", got)
+			}
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// sight is a page in one state. What every page must hold is measured on each.
+type sight struct {
+	name   string
+	budget budget
+	reach  func(*tab, *town)
+	status int // of the page's answer, 200 when 0: the console notes others
+}
+
+// sights is every page in every state. A new page is one row.
+var sights = []sight{
+	{"storefront", ofForm, at("/"), 0},
+	{"storefront_refused", ofForm, inTurn(at("/"), enter("#amount", "many"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"no_storefront", ofForm, onStage("/", nil), 0},
+	{"link", ofLink, signed("1042", "Two prints, A4, on the heavy paper"), 0},
+	{"link_open", ofLink, at("/pay/tip-jar"), 0},
+	{"link_open_refused", ofLink, inTurn(at("/pay/tip-jar"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"link_changed", ofForm, at("/pay?amount=1&fiat_currency=EUR&sig=0"), http.StatusBadRequest},
+	{"link_paid_too_little", ofLink, paidTooLittle, 0},
+	{"products", ofList, at("/shop"), 0},
+	{"product", ofForm, at("/shop/coffee"), 0},
+	{"product_refused", ofForm, inTurn(at("/shop/coffee"), enter("#quantity", "0"), press(".side button", "#quantity-error")), http.StatusUnprocessableEntity},
+	{"terminal", ofTerminal, atTill, 0},
+	{"terminal_refused", ofTerminal, inTurn(atTill, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"terminal_sale", ofCounter, inTurn(atTill, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
+	{"embed", ofBuilder, at("/embed"), 0},
+	{"embed_built", ofBuilder, at("/embed?link=tip-jar"), 0},
+	{"embed_built_listing_none", ofBuilder, onStage("/embed?link=tip-jar", nil), 0},
+	{"embed_refused", ofBuilder, at("/embed?link=http://elsewhere.example/"), http.StatusUnprocessableEntity},
+	{"docs", ofDocs, at("/docs"), 0},
+	{"not_found", ofForm, at("/nothing"), http.StatusNotFound},
+	{"invoice_not_found", ofForm, at("/invoice/nothing"), http.StatusNotFound},
+
+	{"languages", ofLink, at("/?lang="), 0},
+	{"storefront_arabic", ofForm, at("/?lang=ar"), 0},
+	{"link_german", ofLink, at("/pay/tip-jar?lang=de"), 0},
+
+	{"waiting", ofPayment, paying(nil), 0},
+	{"waiting_arabic", ofPayment, inTurn(paying(forOrder), withQuery("?lang=ar")), 0},
+	{"waiting_greek", ofPayment, inTurn(paying(only("BTC")), withQuery("?lang=el")), 0},
+	{"partial_german", ofPayment, inTurn(paying(forOrder, api.SimulateUnder), withQuery("?lang=de")), 0},
+	{"overpaid_hungarian", ofPayment, inTurn(paying(forOrder, api.SimulateOver, api.SimulateConfirm), withQuery("?lang=hu")), 0},
+	{"late_arabic", ofPayment, inTurn(paying(forOrder, api.SimulateLate), withQuery("?lang=ar")), 0},
+	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
+	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
+	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
+	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
+	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#hold")), 0},
+	{"waiting_second_code", ofPayment, inTurn(openedAt("EURC-BASE", paying(only("EURC-BASE"))), press(".more summary", ".more svg")), 0},
+	{"waiting_long", ofPayment, paying(atLength), 0},
+	{"waiting_by_hand", ofPayment, onStage("", byHand), 0},
+	{"ended", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
+	{"delayed", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
+	{"wrong_asset", ofPayment, onStage("", wrongAsset), 0},
+	{"dropped", ofPayment, paying(nil, api.SimulateExact, api.SimulateReplace), 0},
+	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
+	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
+	{"partial", ofPayment, paying(forOrder, api.SimulateUnder), 0},
+	{"partial_held_again", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#hold"), leave("#hold")), 0},
+	{"paid", ofPayment, paying(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
+	{"paid_in_parts", ofPayment, paying(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
+	{"seen_while_open", weighed, pushed("Payment seen", api.SimulateExact), 0},
+	{"partial_while_open", weighed, pushed("Part of it arrived", api.SimulateUnder), 0},
+	{"overpaid_while_open", weighed, pushed("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
+	{"paid_going_back", weighed, goingBack, 0},
+	{"overpaid", ofPayment, paying(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
+	{"refund_refused", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
+	{"refund_saved", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
+	{"expired", ofPayment, paying(forOrder, api.SimulateLate, api.SimulateReplace), 0},
+	{"expired_hold_again", ofPayment, paying(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
+	{"expired_hold_refused", ofPayment, inTurn(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
+	{"expired_short", ofPayment, paying(forOrder, api.SimulateUnder, api.SimulateConfirm, api.SimulateLate, api.SimulateReplace), 0},
+	{"late", ofPayment, paying(forOrder, api.SimulateLate), 0},
+	{"declined", ofPayment, declinedAfter(), 0},
+	{"declined_short", ofPayment, declinedAfter(api.SimulateUnder), 0},
+	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
+}
+
+// budget is what a page may weigh on a first visit: what Chromium received, headers
+// and all.
+type budget struct {
+	kilobytes float64
+	each      float64 // more, for each payment method after the second
+	requests  int     // the icon and the stream count
+}
+
+var (
+	ofForm     = budget{kilobytes: 10, requests: 3}
+	ofList     = budget{kilobytes: 12, requests: 3}
+	ofCounter  = budget{kilobytes: 15, each: 1.5, requests: 7}
+	ofTerminal = budget{kilobytes: 12, requests: 5}
+	ofLink     = budget{kilobytes: 10, requests: 4} // the fourth is for pages that frame it
+	ofPayment  = budget{kilobytes: 15, each: 1.5, requests: 6}
+	ofBuilder  = budget{kilobytes: 10, requests: 5}
+	ofDocs     = budget{kilobytes: 40, requests: 3}
+	weighed    = budget{} // on the way already, before the stream brought more
+)
+
+// town is what all sights are in: a demo shop with links, whose payments may be
+// shown in frames.
+type town struct {
+	*program
+	t    *testing.T
+	till string // address of its terminal
+	page string // the one that was reached, without its query
+}
+
+func newTown(t *testing.T) *town {
+	t.Helper()
+	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
+	p := start(t, c, app.Options{Demo: true})
+	till, _ := p.terminal(t, c)
+	newShop(t, p.url, p.key).ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
+	return &town{program: p, t: t, till: till}
+}
+
+// in is the town for one test.
+func (w *town) in(t *testing.T) *town { return &town{program: w.program, t: t, till: w.till} }
+
+func (w *town) shop() shop { return newShop(w.t, w.url, w.key) }
+
+// inTurn goes a way of several steps.
+func inTurn(all ...func(*tab, *town)) func(*tab, *town) {
+	return func(b *tab, w *town) {
+		b.t.Helper()
+		for _, step := range all {
+			step(b, w)
+		}
+	}
+}
+
+// at visits a page of the shop.
+func at(path string) func(*tab, *town) {
+	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.url + path) }
+}
+
+func atTill(b *tab, w *town) { b.t.Helper(); b.visit(w.till) }
+
+// withQuery visits the page with a query.
+func withQuery(query string) func(*tab, *town) {
+	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.page + query) }
+}
+
+// onStage visits a page of no program, so that it can be in any state: the
+// invoice's when the path is "".
+func onStage(path string, change func(*api.Resource)) func(*tab, *town) {
+	return func(b *tab, w *town) {
+		b.t.Helper()
+		s := newStage(w.t)
+		if change != nil {
+			s.change(change)
+		}
+		if path == "" {
+			b.visit(s.address)
+			return
+		}
+		root, _, _ := strings.Cut(s.address, "/invoice/")
+		b.visit(root + path)
+	}
+}
+
+// paying makes an invoice of 56.50 euros, has things happen to it, and visits its page.
+func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *town) {
+	return func(b *tab, w *town) {
+		b.t.Helper()
+		r := api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}
+		if change != nil {
+			change(&r)
+		}
+		s := w.shop()
+		id, err := s.client.CreateInvoice(w.t.Context(), r, "")
+		b.check(err)
+		s.simulate(id, actions...)
+		w.page = w.url + "/invoice/" + id
+		b.visit(w.page)
+	}
+}
+
+func only(methods ...string) func(*api.InvoiceRequest) {
+	return func(r *api.InvoiceRequest) { r.PaymentMethods = methods }
+}
+
+func forOrder(r *api.InvoiceRequest) {
+	r.OrderID, r.Description, r.URLFailure = "1042", "Two prints, A4, on the heavy paper", "https://shop.example/basket"
+}
+
+func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = true }
+
+// atLength is what leaves the least room.
+func atLength(r *api.InvoiceRequest) {
+	r.Amount, r.OrderID = "999999.99", "2026-11-27-"+strings.Repeat("0123456789", 4)
+	r.Description = strings.Repeat("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft ", 2)
+}
+
+// openedAt opens the page at a payment method.
+func openedAt(code string, reach func(*tab, *town)) func(*tab, *town) {
+	return inTurn(reach, withQuery("?m="+code))
+}
+
+// withWallet reaches a page in a browser that has a wallet.
+func withWallet(reach func(*tab, *town)) func(*tab, *town) {
+	return func(b *tab, w *town) {
+		b.t.Helper()
+		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		reach(b, w)
+		b.do(chromedp.WaitVisible(chromedp.CSS(`.wallets[data-method=EURC-BASE] button`)))
+	}
+}
+
+// press presses something and waits for what it leads to.
+func press(selector, to string) func(*tab, *town) {
+	return func(b *tab, _ *town) {
+		b.t.Helper()
+		b.click(selector)
+		b.do(chromedp.WaitVisible(chromedp.CSS(to)))
+		b.loaded()
+	}
+}
+
+// leave presses what leads to another page.
+func leave(selector string) func(*tab, *town) {
+	return func(b *tab, _ *town) {
+		b.t.Helper()
+		page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
+		before := get(b, page)
+		b.click(selector)
+		until(b.t, patience, "another page is loaded", func() bool {
+			now, err := chromedp.Run(b.ctx, page) // there may be no page at the moment
+			return err == nil && now != 0 && now != before
+		})
+		b.loaded()
+	}
+}
+
+func enter(selector, text string) func(*tab, *town) {
+	return func(b *tab, _ *town) { b.t.Helper(); b.types(selector, text) }
+}
+
+func refundTo(address, to string) func(*tab, *town) {
+	return inTurn(enter("#refund-address", address), press("#refund-save", to))
+}
+
+// signed visits the page of a signed link.
+func signed(orderID, description string) func(*tab, *town) {
+	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.signedLink(orderID, description)) }
+}
+
+// paidTooLittle is the page of a link whose order had a payment that was too little.
+func paidTooLittle(b *tab, w *town) {
+	b.t.Helper()
+	to := w.signedLink("1043", "Two prints")
+	id := sendLink(w.t, to)
+	s := w.shop()
+	s.simulate(id, api.SimulateUnder, api.SimulateConfirm)
+	b.check(s.client.Simulate(w.t.Context(), id, api.SimulateRequest{Action: api.SimulateClock, Seconds: 2 * 24 * 3600}))
+	s.status(id, api.StatusExpired, patience)
+	b.visit(to)
+	b.do(chromedp.WaitVisible(chromedp.CSS(".err")))
+}
+
+// pushed is a page that its stream brings to a state while it is open.
+func pushed(heading string, actions ...string) func(*tab, *town) {
+	return inTurn(paying(forOrder), func(b *tab, w *town) {
+		b.t.Helper()
+		b.awaits("#clock", ":", nil)
+		b.loaded()
+		ofPayment.holds(b)
+		w.shop().simulate(idOf(w.page), actions...)
+		b.awaits("#st", heading, nil)
+	})
+}
+
+// goingBack is a paid page on its way back to the shop, with its seconds held.
+func goingBack(b *tab, w *town) {
+	b.t.Helper()
+	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, w)
+	b.loaded()
+	ofPayment.holds(b)
+	get(b, chromedp.Evaluate[any](`void (window.setInterval = () => 0)`))
+	w.shop().simulate(idOf(w.page), api.SimulateConfirm)
+	b.do(chromedp.WaitVisible(chromedp.CSS("#auto")))
+}
+
+// declinedAfter is an invoice that the merchant ended.
+func declinedAfter(actions ...string) func(*tab, *town) {
+	return inTurn(paying(forOrder, actions...), func(b *tab, w *town) {
+		b.t.Helper()
+		id := idOf(w.page)
+		w.shop().ask(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
+		w.shop().status(id, api.StatusDeclined, patience)
+	}, withQuery(""))
+}
+
+func wrongAsset(r *api.Resource) {
+	r.Exceptions = []string{api.ExceptionWrongAsset}
+	r.Payments = []api.Payment{{
+		ID: "w", CryptoCurrency: "USDC", Symbol: "USDC", NetworkName: "Ethereum", Amount: "56.5", FiatAmount: "0", State: "wrong_asset", Tx: "0x1",
+	}}
+}
+
+// byHand is an invoice on networks that nobody watches.
+func byHand(r *api.Resource) {
+	for i := range r.PaymentMethods {
+		r.PaymentMethods[i].Watched = false
+	}
+}

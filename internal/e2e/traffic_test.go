@@ -1,0 +1,158 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// traffic is what a tab asked for since it began to load its page, and received.
+type traffic struct {
+	mu     sync.Mutex
+	loader cdp.LoaderID // of the page
+	sent   map[network.RequestID]*exchange
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	url      string
+	bytes    float64 // received, headers and all
+	head     int     // of these, headers
+	answered bool
+	failed   string
+}
+
+// count counts the tab's traffic from now on, as on a first visit: nothing is
+// cached.
+func (b *tab) count() {
+	b.t.Helper()
+	b.traffic = &traffic{sent: map[network.RequestID]*exchange{}}
+	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+	b.check(err)
+	_, err = chromedp.Call(b.ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+	b.check(err)
+	b.check(chromedp.Listen(b.ctx, b.traffic.note))
+}
+
+// note takes an event of the browser's network.
+func (f *traffic) note(event any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if e.Type == network.ResourceTypeDocument {
+			f.loader = e.LoaderID
+			clear(f.sent) // another page
+		}
+		if e.LoaderID == f.loader { // the page before may still ask
+			f.sent[e.RequestID] = &exchange{url: e.Request.URL}
+		}
+	case *network.EventResponseReceived:
+		if x := f.sent[e.RequestID]; x != nil {
+			x.bytes = e.Response.EncodedDataLength
+			x.answered = e.Type == network.ResourceTypeEventSource // which has no end
+		}
+	case *network.EventResponseReceivedExtraInfo:
+		if x := f.sent[e.RequestID]; x != nil {
+			x.head = len(e.HeadersText)
+		}
+	case *network.EventDataReceived:
+		if x := f.sent[e.RequestID]; x != nil {
+			x.bytes += float64(e.EncodedDataLength)
+		}
+	case *network.EventLoadingFinished:
+		if x := f.sent[e.RequestID]; x != nil {
+			x.answered, x.bytes = true, e.EncodedDataLength
+		}
+	case *network.EventLoadingFailed:
+		if x := f.sent[e.RequestID]; x != nil {
+			x.answered, x.failed = true, e.ErrorText
+		}
+	}
+}
+
+// all is the exchanges until now, and whether every request is answered.
+func (f *traffic) all() (list []exchange, done bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	done = len(f.sent) > 0
+	for _, x := range f.sent {
+		x.bytes = max(x.bytes, float64(x.head)) // of a stream, Chromium may tell none until it ends
+		list = append(list, *x)
+		done = done && x.answered
+	}
+	return list, done
+}
+
+// String lists what was asked for, what came, and what is waited for.
+func (f *traffic) String() string {
+	list, _ := f.all()
+	var all []string
+	for _, x := range list {
+		line := fmt.Sprintf("%5.0f %s", x.bytes, x.url)
+		if !x.answered {
+			line += " (not yet)"
+		}
+		all = append(all, line)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// loaded waits until the page and all it asks for is there: the icon too, which a
+// browser without a window does not ask for by itself.
+func (b *tab) loaded() {
+	b.t.Helper()
+	defer func() {
+		if b.t.Failed() {
+			b.t.Logf("of the page came:\n%s", b.traffic)
+		}
+	}()
+	until(b.t, patience, "the page is loaded", func() bool {
+		_, done := b.traffic.all()
+		return done && get(b, chromedp.Evaluate[bool](`document.readyState === "complete"`))
+	})
+}
+
+// icon fetches the page's icon, which the browser may do or not.
+func (b *tab) icon() {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[int](`fetch(document.querySelector("link[rel=icon]").href, {cache: "reload"}).then(r => r.blob()).then(b => b.size)`, chromedp.EvalAwaitPromise))
+	b.loaded()
+}
+
+// holds fails when the page weighs more than its budget, or when anything comes
+// from elsewhere.
+func (w budget) holds(b *tab) {
+	b.t.Helper()
+	b.icon()
+	list, _ := b.traffic.all()
+	here, err := url.Parse(get(b, chromedp.Location()))
+	b.check(err)
+	bytes, icon := 0.0, get(b, chromedp.Evaluate[string](`document.querySelector("link[rel=icon]").href`))
+	slices.SortFunc(list, func(x, y exchange) int { return int(y.bytes - x.bytes) })
+	if i := slices.IndexFunc(list, func(x exchange) bool { return x.url == icon }); i >= 0 { // once
+		list = slices.Concat(list[:i+1], slices.DeleteFunc(list[i+1:], func(x exchange) bool { return x.url == icon }))
+	}
+	for _, x := range list {
+		bytes += x.bytes
+		if u, err := url.Parse(x.url); err != nil || u.Host != here.Host {
+			b.t.Errorf("the page asks for %s", x.url)
+		}
+		if x.bytes == 0 {
+			b.t.Errorf("%s: %v bytes came, %s", x.url, x.bytes, x.failed)
+		}
+	}
+	methods := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".give").length`))
+	limit := w.kilobytes + w.each*float64(max(0, methods-2))
+	b.t.Logf("%5.1f of %.1f KB, %d of %d requests, %d payment methods", bytes/1024, limit, len(list), w.requests, methods)
+	if bytes > limit*1024 || len(list) > w.requests {
+		b.t.Errorf("the page weighs %.1f KB in %d requests, want at most %.1f in %d:\n%s", bytes/1024, len(list), limit, w.requests, b.traffic)
+	}
+}
