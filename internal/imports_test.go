@@ -21,11 +21,11 @@ var floors = map[string]int{
 
 	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/views": 1,
 
-	"chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2,
+	"chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
 	"chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/web": 2,
 
-	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/chain/bitcoin/node": 3,
+	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/convert": 3, "chequer/internal/chain/bitcoin/node": 3,
 	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
 
 	"chequer/internal/storage": 4,
@@ -47,6 +47,7 @@ var rings = map[string]bool{
 	"chequer/internal/programtest":                 true,
 	"chequer/internal/clocktest":                   true,
 	"chequer/internal/logtest":                     true,
+	"chequer/internal/exchange/exchangetest":       true,
 }
 
 func TestImportsPointDown(t *testing.T) {

@@ -49,6 +49,8 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_LITECOIN_NODE_CERT", cfg.Litecoin.Cert, "certificate of your own node, if it made one itself"},
 				{"CHEQUER_LITECOIN_NETWORK", cfg.Litecoin.Network, "mainnet, testnet or regtest"},
 				{"CHEQUER_CALLBACK_ALLOW", cfg.Callback, "networks that callbacks may go to although they are not public, such as 10.0.0.0/8"},
+				{"CHEQUER_KRAKEN_URL", cfg.Kraken, "for tests alone: a made-up exchange on this machine, http://127.0.0.1:8400"},
+				{"CHEQUER_BITSTAMP_URL", cfg.Bitstamp, "for tests alone: a made-up exchange on this machine"},
 				{"CHEQUER_ETHEREUM_RPC", cfg.EVM.Shown("ethereum"), "public, the default; off; or endpoints [trusted:][operator=]URL,…"},
 				{"CHEQUER_BASE_RPC", cfg.EVM.Shown("base"), "public, the default; off; or endpoints"},
 				{"CHEQUER_ARBITRUM_RPC", cfg.EVM.Shown("arbitrum"), "off, the default; public; or endpoints"},

@@ -25,6 +25,8 @@ type Event struct {
 	Payments       []Payment `json:"payments"` // 100 at most
 	// MorePayments is how many there are beside, none of which matters more.
 	MorePayments int `json:"more_payments"`
+	// Conversions are the sales of what paid it.
+	Conversions []Conversion `json:"conversions"`
 }
 
 // EventPage is what GET /api/v2/events answers: events as they are sent, in the

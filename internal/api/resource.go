@@ -32,6 +32,7 @@ type Resource struct {
 	Payments       []Payment       `json:"payments"`
 	// MorePayments is how many there are beside Payments, none of which matters more.
 	MorePayments   int               `json:"more_payments"`
+	Conversions    []Conversion      `json:"conversions"`
 	Quotes         []Quote           `json:"quotes"`
 	RateSource     string            `json:"rate_source"` // "fixed", "demo"
 	MerchantName   string            `json:"merchant_name"`

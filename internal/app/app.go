@@ -131,7 +131,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		MaxUnpaid: c.UnpaidInvoices(), Unpaid: core.Storage, OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), Unpaid: core.Storage, OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, true, shop.Name, client.Config{
@@ -147,7 +147,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		})
 	}
 	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run,
-		core.webhooks(c, o.Log).Run)
+		core.webhooks(c, o.Log).Run, core.seller(c, invoices, o.Log).Run)
 	for _, l := range networks {
 		if scanner, ok := l.Network.(chain.Scanner); ok {
 			a.loops = append(a.loops, a.watch(core, l, newWatcher(scanner)))

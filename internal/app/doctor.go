@@ -70,6 +70,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	if err := c.examineEndpoints(ctx, cfg, shop.ID, say); err != nil {
 		return nil, err
 	}
+	if err := c.examineConversion(ctx, cfg, shop.ID, say); err != nil {
+		return nil, err
+	}
 	keys, err := c.Storage.Keys(ctx, shop.ID)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"chequer/internal/chain"
+	"chequer/internal/invoice"
 )
 
 // metrics are what Prometheus is told of the networks. What other processes may
@@ -36,6 +37,8 @@ var (
 	height    = prometheus.NewDesc("chequer_source_height", "Height of the newest block that this process's source has.", []string{"network"}, nil)
 	peers     = prometheus.NewDesc("chequer_source_peers", "Peers that this process's light client is connected to.", []string{"network"}, nil)
 	healthy   = prometheus.NewDesc("chequer_source_up", "1 while this process's source can be believed, else 0.", []string{"network"}, nil)
+
+	conversionCount = prometheus.NewDesc("chequer_conversions", "Sales for euro, by state: those that failed wait for a person.", []string{"state"}, nil)
 
 	endpointUp      = prometheus.NewDesc("chequer_endpoint_up", "1 while nothing is wrong with an endpoint, else 0.", []string{"network", "endpoint"}, nil)
 	endpointHeight  = prometheus.NewDesc("chequer_endpoint_height", "Height of the newest block that an endpoint told of.", []string{"network", "endpoint"}, nil)
@@ -84,7 +87,7 @@ func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) 
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		tipHeight, scanAge, height, peers, healthy,
-		endpointUp, endpointHeight, endpointLatency, endpointAge, endpointFaults,
+		endpointUp, endpointHeight, endpointLatency, endpointAge, endpointFaults, conversionCount,
 	} {
 		ch <- d
 	}
@@ -104,6 +107,11 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		for network, p := range progress {
 			gauge(tipHeight, float64(p.Tip.Height), network)
 			gauge(scanAge, m.now().Sub(p.Scanned).Seconds(), network)
+		}
+	}
+	if counts, err := m.core.Storage.ConversionCounts(ctx); err == nil {
+		for _, state := range invoice.ConversionStates {
+			ch <- prometheus.MustNewConstMetric(conversionCount, prometheus.GaugeValue, float64(counts[state]), string(state))
 		}
 	}
 	for _, n := range m.networks {

@@ -44,6 +44,8 @@ type Config struct {
 	Metrics     string `env:"METRICS"`
 	Callback    string `env:"CALLBACK_ALLOW"`
 	Embed       string `env:"EMBED_ORIGINS"`
+	Kraken      string `env:"KRAKEN_URL"`
+	Bitstamp    string `env:"BITSTAMP_URL"`
 	Language    string `env:"LANGUAGE" envDefault:"en"`
 	Offered     string `env:"LANGUAGES"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
@@ -219,6 +221,11 @@ func (c Config) check() []error {
 	if len(c.EmbedOrigins()) > maxOrigins {
 		fault("EMBED_ORIGINS", "names more than %d origins", maxOrigins)
 	}
+	for name, address := range map[string]string{"KRAKEN_URL": c.Kraken, "BITSTAMP_URL": c.Bitstamp} {
+		if address != "" && !testExchange.MatchString(address) {
+			fault(name, "is for tests alone: want a server on this machine, like http://127.0.0.1:8400")
+		}
+	}
 	if !databaseURL.MatchString(c.DatabaseURL) {
 		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
 	}
@@ -255,6 +262,9 @@ var baseURL = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(
 // embedOrigin is an origin as browsers compare it; without TLS on this machine
 // alone, to try it.
 var embedOrigin = regexp.MustCompile(`^(https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?|http://(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?$`)
+
+// testExchange is where a made-up exchange may be: keys go nowhere else by a setting.
+var testExchange = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}$`)
 
 // maxOrigins bounds a header that every payment page has.
 const maxOrigins = 10

@@ -92,6 +92,12 @@ func (e EVM) Trial() bool {
 	return slices.ContainsFunc(networks, func(n string) bool { return isTrial(n) && *values[n] != RPCOff && *values[n] != "" })
 }
 
+// Worthless tells whether live invoices are paid on a test network, in coins that are
+// worth nothing.
+func (c Config) Worthless() bool {
+	return c.EVM.Trial() || c.Bitcoin.Network != "mainnet" || c.Litecoin.Network != "mainnet"
+}
+
 // complete fills in what is not set: the public endpoints of Ethereum and Base,
 // unless a test network takes their place.
 func (e *EVM) complete() {

@@ -42,6 +42,8 @@ var (
 	ErrRefundSet = errors.New("a refund address is set already")
 	// ErrOurAddress means that a refund address is one that invoices are paid to.
 	ErrOurAddress = errors.New("a payment address of an invoice")
+	// ErrUnknownOrder means that nobody knows yet what became of an order.
+	ErrUnknownOrder = errors.New("it is not known what became of its last order")
 	// ErrUnavailable means that the database is away for a moment. What was to be
 	// written may be written or not.
 	ErrUnavailable = errors.New("the database does not answer now")

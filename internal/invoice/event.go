@@ -21,12 +21,15 @@ const (
 	EventPaymentReplaced EventType = "payment.replaced"
 	EventPaymentReorged  EventType = "payment.reorged"
 	EventException       EventType = "exception.raised"
+	EventConvertFilled   EventType = "conversion.filled"
+	EventConvertFailed   EventType = "conversion.failed"
 )
 
 // EventTypes are all of them.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,
+	EventConvertFilled, EventConvertFailed,
 }
 
 // Event is something that happened to an invoice. It is written in the

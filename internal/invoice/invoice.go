@@ -50,6 +50,9 @@ type Invoice struct {
 	// invoices have one.
 	Clock time.Duration
 
+	// Conversions are the sales of what paid it, made when it became paid.
+	Conversions []Conversion
+
 	// Standing is what the facts above amount to.
 	Standing Standing
 	// Events are those of the change being made; storage writes them with it.
@@ -74,6 +77,7 @@ type Terms struct {
 	Merchant         string // the name shown to the shopper
 	AllowPaidExpired bool
 	DisableConvert   bool
+	Convert          ConvertTerms
 	URLSuccess       string
 	URLFailure       string
 	OrderID          string
@@ -151,5 +155,6 @@ func (inv *Invoice) clone() *Invoice {
 	c.Accepted = slices.Clone(inv.Accepted)
 	c.Coverage = maps.Clone(inv.Coverage)
 	c.Standing.Exceptions = slices.Clone(inv.Standing.Exceptions)
+	c.Conversions = slices.Clone(inv.Conversions)
 	return &c
 }

@@ -14,6 +14,8 @@ import (
 type entry struct {
 	transfer Transfer
 	value    *big.Rat // what counts; zero when nothing does
+	coin     *big.Int // smallest units of the asset that count; nil when none do
+	euro     *big.Rat // what these were worth in whole euro, by the prices that they count by
 	late     bool     // some of it came after its quote's end, or nobody knows when, and does not count
 	replaced bool     // another transaction took its inputs
 	reorged  bool     // it lost its block
@@ -130,19 +132,29 @@ func (inv *Invoice) count(e *entry, m Method, b book, accepted bool) {
 			continue
 		}
 		refused := !accepted && !inv.DeclinedAt.IsZero() && p.firstSeen.After(inv.DeclinedAt)
-		value, late := inv.valueOf(t, m, p)
+		value, price, late := inv.valueOf(t, m, p)
 		if refused || late && !inv.lateCounts(t, p, value) {
 			e.late = true
 			continue
 		}
 		e.value.Add(e.value, value)
+		e.credit(p, m, price)
 	}
 }
 
-// valueOf is what a portion is worth under its quote, and whether it is late.
+// credit takes note of a portion that counts, and by which price.
+func (e *entry) credit(p portion, m Method, price Price) {
+	if e.coin == nil {
+		e.coin, e.euro = new(big.Int), new(big.Rat)
+	}
+	e.coin.Add(e.coin, p.amount)
+	e.euro.Add(e.euro, price.EUR.Value(money.FromMinor(p.amount, m.Asset.Currency)))
+}
+
+// valueOf is what a portion is worth under its quote, by which price, and whether it is late.
 // It belongs to the newest quote begun by its first sighting; while an older
 // quote had not ended, to whichever gives it more.
-func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, late bool) {
+func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, by Price, late bool) {
 	value, late = new(big.Rat), true
 	newest := true
 	for i := len(inv.Quotes) - 1; i >= 0; i-- {
@@ -156,11 +168,11 @@ func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, la
 		worth := share.Mul(share, minor(q.Due))
 		inTime := inv.inTime(t, m, p, q)
 		if newest || inTime && late || inTime != late && worth.Cmp(value) > 0 {
-			value, late = worth, !inTime
+			value, by, late = worth, price, !inTime
 		}
 		newest = false
 	}
-	return value, late
+	return value, by, late
 }
 
 // inTime tells whether a portion holds the price of a quote.

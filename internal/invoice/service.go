@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -215,6 +216,9 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 		standing.NextCheck = now.Add(patience(now.Sub(next)))
 	}
 	inv.Standing = standing
+	if standing.Status == Paid && before.Standing.Status != Paid {
+		inv.convert(now)
+	}
 	list := changes(before, inv)
 	if len(list) == 0 && !visible(before, inv) {
 		return
@@ -311,6 +315,41 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 		}
 	}
 	return behind, nil
+}
+
+// Convert lets decide change the conversions of an invoice and nothing else, and
+// makes that lasting together with the events that it tells of.
+func (s *Service) Convert(ctx context.Context, id string, decide func(*Invoice) ([]EventType, error)) (*Invoice, error) {
+	inv, err := s.storage.UpdateInvoice(ctx, id, Lease{}, func(inv *Invoice) error {
+		before := told(inv)
+		list, err := decide(inv)
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 || told(inv) != before {
+			inv.Version++
+		}
+		for _, e := range list {
+			inv.Events = append(inv.Events, s.event(inv, e, s.now()))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.bell.ring(inv.ID)
+	return inv, nil
+}
+
+// told is what others are told of an invoice's conversions.
+func told(inv *Invoice) string {
+	var b strings.Builder
+	for i := range inv.Conversions {
+		c := &inv.Conversions[i]
+		s := c.Sold()
+		fmt.Fprintln(&b, c.State, c.Reason, s.Sold, s.Euro, s.Fee)
+	}
+	return b.String()
 }
 
 // event makes an event with its body.

@@ -27,6 +27,7 @@ type Service struct {
 	keys     map[string]remembered[Key]
 	wallets  map[string]remembered[[]Wallet]
 	merchant map[string]remembered[Merchant]
+	exchange map[string]remembered[exchangeFound]
 }
 
 // remembered is something read from storage, and when.
@@ -43,6 +44,7 @@ func NewService(storage Storage, now func() time.Time, token func(length int) st
 		keys:     map[string]remembered[Key]{},
 		wallets:  map[string]remembered[[]Wallet]{},
 		merchant: map[string]remembered[Merchant]{},
+		exchange: map[string]remembered[exchangeFound]{},
 	}
 }
 

@@ -31,4 +31,5 @@ type Storage interface {
 	// Wallets lists a merchant's wallets in force of a mode, one per asset, oldest
 	// first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
+	ExchangeStorage
 }

@@ -103,6 +103,9 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	if err != nil {
 		return fmt.Errorf("wallets of invoice: %w", err)
 	}
+	if r.Terms.Convert, err = s.convertTerms(ctx, r.MerchantID, r.Mode); err != nil {
+		return err
+	}
 	r.Terms.Merchant = m.Name
 	for _, w := range wallets {
 		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})

@@ -26,7 +26,7 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
-		DisableConvert: t.DisableConvert, Payments: payments(inv, told), MorePayments: more,
+		DisableConvert: t.DisableConvert, Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv),
 	}
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID
@@ -39,7 +39,7 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
 	return encode(api.Event{
 		ID: id, Type: merchant.EventTest, CreatedAt: timestamp(at), Mode: string(mode),
-		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0", Payments: []api.Payment{},
+		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0", Payments: []api.Payment{}, Conversions: []api.Conversion{},
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 )
 
 // exportWait is how long a caller may take to accept a page of an export.
@@ -116,6 +118,7 @@ var csvColumns = []string{
 	"created_at", "foreign_id", "mode", "order_id", "description", "status", "exceptions",
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
 	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address", "note",
+	"disable_convert", "converted", "converted_eur", "conversion_fee_eur", "conversion_price_eur",
 }
 
 func newCSVSheet(to io.Writer) *csvSheet {
@@ -132,16 +135,44 @@ func (s *csvSheet) write(r api.Resource) error {
 			received = append(received, p.Amount+" "+p.CryptoCurrency)
 		}
 	}
+	sold, euro, fee, price := sales(r)
 	row := []string{
 		r.CreatedAt, r.ForeignID, r.Mode, r.OrderID, r.Description, r.Status, strings.Join(r.Exceptions, " "),
 		r.ClientAmount, r.ClientCurrency, r.PaidAmount, r.DueAmount, r.OverpaidAmount,
 		r.PaidAt, r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
 		r.Metadata[api.MetadataNote],
+		strconv.FormatBool(r.DisableConvert), sold, euro, fee, price,
 	}
 	for i, cell := range row {
 		row[i] = inert(cell)
 	}
 	return s.to.Write(row)
+}
+
+// sales are what was sold of an invoice's money: amounts by coin, what they brought
+// in euro and the fees of all, and the price of each coin.
+func sales(r api.Resource) (sold, euro, fee, price string) {
+	var amounts, prices []string
+	brought, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
+	for _, c := range r.Conversions {
+		if c.SoldAmount == "0" {
+			continue
+		}
+		amounts = append(amounts, c.SoldAmount+" "+c.CryptoCurrency)
+		prices = append(prices, c.AveragePrice)
+		for _, f := range []struct {
+			text string
+			sum  *money.Amount
+		}{{c.EuroAmount, &brought}, {c.FeeAmount, &fees}} {
+			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // it is ours, and always one
+				*f.sum = f.sum.Add(part)
+			}
+		}
+	}
+	if len(amounts) == 0 {
+		return "", "", "", ""
+	}
+	return strings.Join(amounts, "; "), brought.String(), fees.String(), strings.Join(prices, "; ")
 }
 
 func (s *csvSheet) end() error {

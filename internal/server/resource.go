@@ -31,7 +31,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv, told), MorePayments: more, Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
 		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: inv.MayRequote(invoice.Shopper, now),
@@ -50,8 +50,8 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	return r
 }
 
-// show answers with our own view of an invoice. What its prices rest on is for
-// who reads as a merchant: pages do not need it.
+// show answers with our own view of an invoice. What its prices rest on, and what was
+// sold, is for who reads as a merchant: pages do not need it.
 func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
 	r := Resource(s.invoices, inv, behind)
 	if k.key.May(merchant.ScopeRead) || k.key.May(merchant.ScopeAdmin) {
@@ -64,6 +64,8 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 				r.Quotes[i].Evidence = json.RawMessage(text)
 			}
 		}
+	} else {
+		r.Conversions = []api.Conversion{}
 	}
 	var err error
 	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {

@@ -33,6 +33,8 @@ type Merchants interface {
 	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
 	// Wallets lists a merchant's wallets in force of a mode.
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+	// Exchange reads a merchant's exchange account in force; merchant.ErrNotFound.
+	Exchange(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error)
 }
 
 // Nonces remembers what was used once. It is safe for concurrent use.
@@ -71,6 +73,9 @@ type Config struct {
 	BaseURL string
 	// BasePath is what the paths of requests start with.
 	BasePath string
+	// Worthless tells that live invoices are paid in coins of test networks, which are
+	// never sold.
+	Worthless bool
 	// MaxUnpaid is how many invoices of a merchant, that nothing was seen for, the last
 	// quarter of an hour may have when somebody whom nobody vouches for wants one more;
 	// 0 any number. Unpaid counts them.
@@ -115,6 +120,7 @@ type server struct {
 	addresses *buckets
 	stopping  <-chan struct{}
 	ownScheme bool
+	worthless bool
 	unpaid    Unpaid
 	maxUnpaid int
 }
@@ -130,6 +136,7 @@ func New(c Config) http.Handler {
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,
 		ownScheme: c.OwnScheme,
+		worthless: c.Worthless,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}

@@ -156,6 +156,9 @@ func update(ctx context.Context, q querier, before record, decide func(*invoice.
 	if err := saveTransfers(ctx, q, before.transfers, after.transfers); err != nil {
 		return record{}, err
 	}
+	if err := saveConversions(ctx, q, before.conversions, after.conversions); err != nil {
+		return record{}, err
+	}
 	if err := saveEvidence(ctx, q, inv.Quote().Evidence, inv.Evidence); err != nil {
 		return record{}, err
 	}

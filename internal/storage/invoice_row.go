@@ -29,6 +29,7 @@ type invoiceRow struct {
 	accepted, refund, refundAsset  string
 	clock                          int64
 	terms, methods, quotes, covers string
+	conversions                    int64
 }
 
 func invoiceToRow(inv *invoice.Invoice) invoiceRow {
@@ -44,7 +45,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
 		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
 		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
-		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage),
+		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Conversions)),
 	}
 }
 
@@ -121,18 +122,18 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			version = $2, status = $3, exceptions = $4, paid = $5, due = $6, overpaid = $7, expires_at = $8,
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
-			refund_asset = $21
+			refund_asset = $21, conversions = $22
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
-		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset)
+		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions)
 	return err
 }
 
 // invoiceColumns are those that readInvoiceColumns reads.
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
-	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset`
+	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions`
 
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -143,6 +144,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 	err = row.Scan(
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
-		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset)
+		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions)
 	return r, err
 }

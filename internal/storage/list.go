@@ -56,13 +56,22 @@ func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
+	conversions, err := list(ctx, q, readConversionColumns,
+		"SELECT "+conversionColumns+" FROM conversions WHERE invoice_id IN (SELECT id "+listed+") ORDER BY number", args...)
+	if err != nil {
+		return nil, err
+	}
+	sales := map[string][]conversionRow{}
+	for _, c := range conversions {
+		sales[c.invoiceID] = append(sales[c.invoiceID], c)
+	}
 	of := map[string][]transferRow{}
 	for _, t := range transfers {
 		of[t.invoiceID] = append(of[t.invoiceID], t)
 	}
 	records := make([]record, len(rows))
 	for i, row := range rows {
-		records[i] = record{row: row, transfers: of[row.id]}
+		records[i] = record{row: row, transfers: of[row.id], conversions: sales[row.id]}
 	}
 	return records, nil
 }

@@ -9,12 +9,13 @@ import (
 
 // record is everything that is kept of an invoice.
 type record struct {
-	row       invoiceRow
-	transfers []transferRow
+	row         invoiceRow
+	transfers   []transferRow
+	conversions []conversionRow
 }
 
 func toRecord(inv *invoice.Invoice) record {
-	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv)}
+	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), conversions: conversionsToRows(inv)}
 }
 
 // invoice reads the rows.
@@ -30,6 +31,13 @@ func (r record) invoice() (*invoice.Invoice, error) {
 		}
 		inv.Transfers = append(inv.Transfers, transfer)
 	}
+	for _, c := range r.conversions {
+		conversion, err := c.conversion()
+		if err != nil {
+			return nil, fmt.Errorf("invoice %s: conversion of %s: %w", r.row.id, c.coin, err)
+		}
+		inv.Conversions = append(inv.Conversions, conversion)
+	}
 	return inv, nil
 }
 
@@ -40,6 +48,12 @@ func readRecord(ctx context.Context, q querier, id string) (r record, err error)
 	}
 	if r.transfers, err = readTransferRows(ctx, q, id); err != nil {
 		return r, fmt.Errorf("read transfers of %s: %w", id, err)
+	}
+	if r.row.conversions == 0 {
+		return r, nil
+	}
+	if r.conversions, err = readConversionRows(ctx, q, id); err != nil {
+		return r, fmt.Errorf("read conversions of %s: %w", id, err)
 	}
 	return r, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"chequer/internal/chain/simnet"
+	"chequer/internal/convert"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
@@ -40,6 +41,8 @@ var _ interface {
 	simnet.Storage
 	watcher.Storage
 	webhook.Storage
+	convert.Storage
+	convert.AccountStorage
 } = (*Storage)(nil)
 
 // Options are what need not be said to open a database.

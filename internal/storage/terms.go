@@ -22,6 +22,7 @@ type termsRow struct {
 	Metadata         map[string]string `json:"meta,omitempty"`
 	Language         string            `json:"lang,omitempty"`
 	Rules            rulesRow          `json:"rules"`
+	Convert          *convertRow       `json:"sell,omitempty"`
 }
 
 // rulesRow are the rules; windows are in milliseconds.
@@ -68,6 +69,28 @@ func parseGas(rows map[string]gasRow) (map[chain.ID]money.Amount, error) {
 	return gas, nil
 }
 
+// convertRow says what is sold of what comes in.
+type convertRow struct {
+	Coins    []string `json:"coins"`
+	Smallest string   `json:"min"`
+	Slippage int64    `json:"slip"`
+}
+
+func convertToRow(t invoice.ConvertTerms) *convertRow {
+	if len(t.Coins) == 0 {
+		return nil
+	}
+	return &convertRow{Coins: t.Coins, Smallest: t.Smallest.String(), Slippage: t.Slippage}
+}
+
+func (r *convertRow) terms() (invoice.ConvertTerms, error) {
+	if r == nil {
+		return invoice.ConvertTerms{}, nil
+	}
+	smallest, err := parseAmount(r.Smallest, invoice.SaleEuro)
+	return invoice.ConvertTerms{Coins: r.Coins, Smallest: smallest, Slippage: r.Slippage}, err
+}
+
 func termsToText(t invoice.Terms) string {
 	return jsonText(termsRow{
 		Merchant: t.Merchant, AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
@@ -81,6 +104,7 @@ func termsToText(t invoice.Terms) string {
 			LatePercent:   t.Rules.LatePercent,
 			Gas:           gasToRows(t.Rules.Gas),
 		},
+		Convert: convertToRow(t.Convert),
 	})
 }
 
@@ -93,6 +117,10 @@ func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms,
 	if err != nil {
 		return invoice.Terms{}, fmt.Errorf("terms: tolerance: %w", err)
 	}
+	convert, err := r.Convert.terms()
+	if err != nil {
+		return invoice.Terms{}, fmt.Errorf("terms: smallest sale: %w", err)
+	}
 	gas, err := parseGas(r.Rules.Gas)
 	if err != nil {
 		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
@@ -100,7 +128,7 @@ func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms,
 	return invoice.Terms{
 		Price: price, Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired,
 		DisableConvert: r.DisableConvert, URLSuccess: r.URLSuccess, URLFailure: r.URLFailure,
-		OrderID: orderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
+		Convert: convert, OrderID: orderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
 		Rules: invoice.Rules{
 			Tolerance:     tolerance,
 			BlindWindow:   time.Duration(r.Rules.BlindWindow) * time.Millisecond,

@@ -1,0 +1,496 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/convert"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// convert is the group of commands about selling what comes in for euro.
+func (s *shell) convert() *cobra.Command {
+	c := group("convert", "Sell what comes in for euro on your own exchange account, and look at what became of it")
+	c.AddCommand(s.convertAdd(), s.convertShow(), s.convertSet(),
+		s.convertSwitch("on", "Sell what is paid by invoices made from now on, and what waits", true),
+		s.convertSwitch("off", "Sell no more; what waits goes on waiting", false),
+		s.convertRemove(), s.convertList(), s.convertRetry(), s.convertSettle())
+	return c
+}
+
+// exchangeRow is an exchange account as it is shown: never its secret.
+type exchangeRow struct {
+	ID        string   `json:"id"`
+	Exchange  string   `json:"exchange"`
+	Key       string   `json:"key"`
+	On        bool     `json:"on"`
+	Coins     []string `json:"coins"`
+	Smallest  string   `json:"smallest_eur"`
+	Slippage  string   `json:"slippage_percent"`
+	CreatedAt string   `json:"created_at"`
+}
+
+func newExchangeRow(a merchant.ExchangeAccount) exchangeRow {
+	return exchangeRow{
+		ID: a.ID, Exchange: a.Exchange, Key: a.Key, On: a.Active, Coins: append([]string{}, a.Coins...), Smallest: a.Smallest,
+		Slippage: convert.SlippageText(a.Slippage), CreatedAt: stamp(a.CreatedAt),
+	}
+}
+
+// printExchange shows an account.
+func (s *shell) printExchange(c *cobra.Command, a merchant.ExchangeAccount) error {
+	r := newExchangeRow(a)
+	return s.print(c, r, func(w io.Writer) {
+		state := "off: chequer convert on"
+		if r.On {
+			state = "on"
+		}
+		lines := [][2]string{
+			{"exchange", r.Exchange}, {"key", r.Key}, {"selling", state}, {"coins", strings.Join(r.Coins, " ")}, {"smallest sale", r.Smallest + " EUR"},
+			{"slippage", "at most " + r.Slippage + " % below the invoice's rate"}, {"since", r.CreatedAt},
+		}
+		table(w, "", lines, func(line [2]string) []any { return []any{line[0], line[1]} })
+	})
+}
+
+// settingFlags are the flags of what is sold, and how. Those that are not given stay.
+type settingFlags struct {
+	coins              []string
+	smallest, slippage string
+}
+
+func (f *settingFlags) add(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins that are sold (default "+strings.Join(convert.DefaultCoins, ",")+"); EURC never is")
+	c.Flags().StringVar(&f.smallest, "smallest", "", "euro value under which nothing is sold (default "+convert.DefaultSmallest+")")
+	c.Flags().StringVar(&f.slippage, "slippage", "", "percent below the invoice's rate at which nothing is sold any more (default "+convert.SlippageText(convert.DefaultSlippage)+")")
+}
+
+// apply changes settings to what the flags say.
+func (f *settingFlags) apply(c *cobra.Command, set *convert.Settings) error {
+	if c.Flags().Changed("coins") {
+		set.Coins = nil
+		for _, coin := range f.coins {
+			set.Coins = append(set.Coins, strings.ToUpper(strings.TrimSpace(coin)))
+		}
+	}
+	if c.Flags().Changed("smallest") {
+		set.Smallest = f.smallest
+	}
+	if c.Flags().Changed("slippage") {
+		var err error
+		if set.Slippage, err = convert.ParseSlippage(f.slippage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shell) convertAdd() *cobra.Command {
+	var flags settingFlags
+	var key string
+	c := &cobra.Command{
+		Use:   "add EXCHANGE",
+		Short: "Use an account at kraken or bitstamp; its secret is read from standard input",
+		Long: `Uses your own account at an exchange. The key must be allowed to read balances and orders and to trade, and
+must not be allowed to withdraw: the exchange is asked, and a key that can is refused. The secret is read from
+standard input, kept sealed, and never shown again. Nothing is sold before chequer convert on.`,
+		Example: "  chequer convert add kraken --key ABC… < secret.txt",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if key == "" {
+				return errors.New("--key is missing: the public part of the exchange's key")
+			}
+			set := convert.Settings{Coins: convert.DefaultCoins, Smallest: convert.DefaultSmallest, Slippage: convert.DefaultSlippage}
+			if err := flags.apply(c, &set); err != nil {
+				return err
+			}
+			secret, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 4<<10)).ReadString('\n')
+			if err != nil && !errors.Is(err, io.EOF) {
+				return fmt.Errorf("read the secret: %w", err)
+			}
+			if secret = strings.TrimSpace(secret); secret == "" {
+				return errors.New("the secret is missing: give it on standard input, as in chequer convert add kraken --key ABC… < secret.txt")
+			}
+			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+				made, err := a.Add(c.Context(), shop.ID, args[0], key, secret, set)
+				if errors.Is(err, merchant.ErrExists) {
+					return errors.New("there is an exchange account already: chequer convert remove takes it out of force first")
+				}
+				if err != nil {
+					return err
+				}
+				return s.printExchange(c, made)
+			})
+		},
+	}
+	flags.add(c)
+	c.Flags().StringVar(&key, "key", "", "public part of the exchange's key")
+	return c
+}
+
+// withAccounts opens the storage, and what changes exchange accounts in it.
+func (s *shell) withAccounts(c *cobra.Command, do func(*convert.Accounts, merchant.Merchant) error) error {
+	cfg, core, shop, err := s.shop(c)
+	if err != nil {
+		return err
+	}
+	defer core.Close()
+	err = do(core.Accounts(cfg), shop)
+	if errors.Is(err, merchant.ErrNotFound) {
+		return errors.New("there is no exchange account: chequer convert add")
+	}
+	return err
+}
+
+func (s *shell) convertShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "Show the exchange account and what is sold there",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+				account, err := a.Account(c.Context(), shop.ID)
+				if err != nil {
+					return err
+				}
+				return s.printExchange(c, account)
+			})
+		},
+	}
+}
+
+func (s *shell) convertSet() *cobra.Command {
+	var flags settingFlags
+	c := &cobra.Command{
+		Use:   "set",
+		Short: "Change what is sold, and how, of invoices made from now on",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := flags.apply(c, &convert.Settings{}); err != nil {
+				return err
+			}
+			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+				account, err := a.Change(c.Context(), shop.ID, func(set *convert.Settings) { _ = flags.apply(c, set) }) // it was read above
+				if err != nil {
+					return err
+				}
+				return s.printExchange(c, account)
+			})
+		},
+	}
+	flags.add(c)
+	return c
+}
+
+func (s *shell) convertSwitch(use, short string, on bool) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+				account, err := a.Switch(c.Context(), shop.ID, on)
+				if err != nil {
+					return err
+				}
+				return s.printExchange(c, account)
+			})
+		},
+	}
+}
+
+func (s *shell) convertRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove",
+		Short: "Forget the exchange account; what waits to be sold waits for the next one",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+				account, err := a.Remove(c.Context(), shop.ID)
+				if errors.Is(err, merchant.ErrBusy) {
+					return fmt.Errorf("the exchange account stays: %w. chequer convert list says which", err)
+				}
+				if err != nil {
+					return err
+				}
+				return s.print(c, map[string]string{"removed": account.ID}, func(w io.Writer) { fmt.Fprintln(w, "removed", account.Exchange) })
+			})
+		},
+	}
+}
+
+// saleRow is a conversion as it is shown.
+type saleRow struct {
+	InvoiceID string      `json:"foreign_id"`
+	OrderID   string      `json:"order_id"`
+	Status    string      `json:"status"`
+	Coin      string      `json:"crypto_currency"`
+	State     string      `json:"state"`
+	Reason    string      `json:"reason"`
+	Amount    string      `json:"amount"`
+	Sold      string      `json:"sold_amount"`
+	Rate      string      `json:"rate_eur"`
+	Lowest    string      `json:"lowest_price"`
+	Average   string      `json:"average_price"`
+	Euro      string      `json:"euro_amount"`
+	Fee       string      `json:"fee_amount"`
+	Orders    []orderLine `json:"orders"`
+	CreatedAt string      `json:"created_at"`
+	NextAt    string      `json:"next_at"`
+}
+
+// orderLine is an order of a conversion as it is shown.
+type orderLine struct {
+	ID       string `json:"id"`
+	Exchange string `json:"exchange"`
+	Ref      string `json:"exchange_id"`
+	State    string `json:"state"`
+	Amount   string `json:"amount"`
+	Limit    string `json:"limit_price"`
+	Sold     string `json:"sold_amount"`
+	Fault    string `json:"fault"`
+	SentAt   string `json:"sent_at"`
+}
+
+func saleRows(invoices []*invoice.Invoice, state invoice.ConversionState) []saleRow {
+	rows := []saleRow{}
+	for _, inv := range invoices {
+		for i := range inv.Conversions {
+			c := &inv.Conversions[i]
+			if state != "" && c.State != state {
+				continue
+			}
+			sold := c.Sold()
+			r := saleRow{
+				InvoiceID: inv.ID, OrderID: inv.Terms.OrderID, Status: string(inv.Standing.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
+				Amount: c.Amount.String(), Sold: sold.Sold.String(), Rate: c.Rate.Price(), Lowest: c.Lowest.String(), Average: c.Average(),
+				Euro: sold.Euro.String(), Fee: sold.Fee.String(), Orders: []orderLine{}, CreatedAt: stamp(c.CreatedAt),
+			}
+			if !c.NextAt.IsZero() {
+				r.NextAt = stamp(c.NextAt)
+			}
+			for _, o := range c.Orders {
+				r.Orders = append(r.Orders, orderLine{
+					ID: o.ID, Exchange: o.Exchange, Ref: o.Ref, State: string(o.State), Amount: o.Amount.String(), Limit: o.Limit.String(),
+					Sold: o.Sold.String(), Fault: o.Fault, SentAt: stamp(o.SentAt),
+				})
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func (s *shell) convertList() *cobra.Command {
+	var state string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list [INVOICE]",
+		Short: "List what was and is to be sold, newest first; of one invoice, with its orders",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := knownState(state); err != nil {
+				return err
+			}
+			core, service, shop, err := s.invoices(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			if len(args) == 1 {
+				inv, err := service.Invoice(c.Context(), args[0])
+				if err != nil {
+					return fmt.Errorf("list conversions: %w", err)
+				}
+				return s.printSales(c, saleRows([]*invoice.Invoice{inv}, ""), true)
+			}
+			all, err := core.Storage.Converted(c.Context(), shop.ID, invoice.ConversionState(state), max(limit, 0))
+			if err != nil {
+				return err
+			}
+			return s.printSales(c, saleRows(all, invoice.ConversionState(state)), false)
+		},
+	}
+	c.Flags().StringVar(&state, "state", "", "only those waiting, sending, filled, failed, settled or skipped")
+	c.Flags().IntVar(&limit, "limit", 50, "how many invoices at most")
+	return c
+}
+
+func knownState(state string) error {
+	if state == "" {
+		return nil
+	}
+	var names []string
+	for _, known := range invoice.ConversionStates {
+		if string(known) == state {
+			return nil
+		}
+		names = append(names, string(known))
+	}
+	return fmt.Errorf("there is no state %q; there are %s", state, strings.Join(names, ", "))
+}
+
+// printSales shows conversions, with their orders if that is wanted.
+func (s *shell) printSales(c *cobra.Command, rows []saleRow, orders bool) error {
+	return s.print(c, rows, func(w io.Writer) {
+		table(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
+			return []any{
+				r.InvoiceID, r.OrderID, r.Status, r.Amount + " " + r.Coin, r.Sold, r.Average, r.Euro, r.Fee, strings.TrimSpace(r.State + " " + r.Reason),
+			}
+		})
+		for _, r := range rows {
+			if !orders || len(r.Orders) == 0 {
+				continue
+			}
+			fmt.Fprintln(w)
+			table(w, "ORDER OF "+r.Coin+"\tAT\tITS NAME THERE\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o orderLine) []any {
+				return []any{o.ID, o.Exchange, o.Ref, o.SentAt, o.Amount, o.Limit, o.Sold, o.State, o.Fault}
+			})
+		}
+	})
+}
+
+// coinOf is the coin that a command is about: the only one of an invoice, or the one
+// that is named.
+func coinOf(inv *invoice.Invoice, coin string) (string, error) {
+	if coin != "" {
+		return strings.ToUpper(coin), nil
+	}
+	switch len(inv.Conversions) {
+	case 0:
+		return "", errors.New("nothing of this invoice is sold")
+	case 1:
+		return inv.Conversions[0].Coin, nil
+	}
+	var coins []string
+	for _, c := range inv.Conversions {
+		coins = append(coins, c.Coin)
+	}
+	return "", fmt.Errorf("this invoice was paid in several coins: say --coin %s", strings.Join(coins, " or "))
+}
+
+// decideSale lets a person decide about a conversion, and shows it.
+func (s *shell) decideSale(c *cobra.Command, id, coin string, decide func(convert.Desk, context.Context, string) (*invoice.Invoice, error)) error {
+	core, service, _, err := s.invoices(c)
+	if err != nil {
+		return err
+	}
+	defer core.Close()
+	inv, err := service.Invoice(c.Context(), id)
+	if err != nil {
+		return fmt.Errorf("%s conversion: %w", c.Name(), err)
+	}
+	if coin, err = coinOf(inv, coin); err != nil {
+		return err
+	}
+	inv, err = decide(core.Desk(service), c.Context(), coin)
+	switch {
+	case errors.Is(err, invoice.ErrUnknownOrder):
+		return fmt.Errorf("%w. Look for it at the exchange by the name that chequer convert list %s shows. If it was never there: chequer convert retry %s --coin %s --absent. If it was: chequer convert settle %s --coin %s --sold AMOUNT --euro AMOUNT --fee AMOUNT",
+			err, id, id, coin, id, coin)
+	case errors.Is(err, invoice.ErrState):
+		return fmt.Errorf("%s conversion: its state does not allow this now; chequer convert list %s shows it", c.Name(), id)
+	case err != nil:
+		return fmt.Errorf("%s conversion: %w", c.Name(), err)
+	}
+	return s.printSales(c, saleRows([]*invoice.Invoice{inv}, ""), true)
+}
+
+func (s *shell) convertRetry() *cobra.Command {
+	var coin string
+	var absent, all bool
+	c := &cobra.Command{
+		Use:   "retry INVOICE | --all",
+		Short: "Try again to sell what failed, was too small or waits",
+		Long: `Has the rest of a sale tried again by the running server. When it is not known what became of its last order,
+look for that at the exchange first: --absent says that the exchange never had it, so that it is sold again.
+--all tries whatever failed, but for orders whose outcome is not known.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case all && (len(args) > 0 || absent || coin != ""), !all && len(args) == 0:
+				return errors.New("want an invoice, or --all alone")
+			case all:
+				return s.retryAll(c)
+			}
+			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {
+				return d.Retry(ctx, args[0], coin, absent)
+			})
+		},
+	}
+	c.Flags().StringVar(&coin, "coin", "", "which, when an invoice was paid in several")
+	c.Flags().BoolVar(&absent, "absent", false, "the exchange never had the last order: you looked")
+	c.Flags().BoolVar(&all, "all", false, "everything that failed")
+	return c
+}
+
+// retryAll tries everything that failed.
+func (s *shell) retryAll(c *cobra.Command) error {
+	core, service, shop, err := s.invoices(c)
+	if err != nil {
+		return err
+	}
+	defer core.Close()
+	failed, err := core.Storage.Converted(c.Context(), shop.ID, invoice.ConversionFailed, 10_000)
+	if err != nil {
+		return err
+	}
+	var again []*invoice.Invoice
+	left := 0
+	for _, inv := range failed {
+		for _, conversion := range inv.Conversions {
+			if conversion.State != invoice.ConversionFailed {
+				continue
+			}
+			changed, err := core.Desk(service).Retry(c.Context(), inv.ID, conversion.Coin, false)
+			switch {
+			case errors.Is(err, invoice.ErrUnknownOrder):
+				left++
+			case err != nil:
+				return fmt.Errorf("retry conversion of invoice %s: %w", inv.ID, err)
+			default:
+				again = append(again, changed)
+			}
+		}
+	}
+	if err := s.printSales(c, saleRows(again, invoice.ConversionWaiting), false); err != nil || left == 0 {
+		return err
+	}
+	return fmt.Errorf("%d left, as it is not known what became of their last order: chequer convert list --state failed", left)
+}
+
+func (s *shell) convertSettle() *cobra.Command {
+	var coin, sold, euro, fee string
+	c := &cobra.Command{
+		Use:   "settle INVOICE",
+		Short: "End a sale by your own word: what its last order sold, or what you sold yourself; nothing by default",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {
+				var sale invoice.Sale
+				for _, f := range []struct {
+					name, text string
+					currency   money.Currency
+					into       *money.Amount
+				}{{"sold", sold, invoice.SaleCoin(coin), &sale.Sold}, {"euro", euro, invoice.SaleEuro, &sale.Euro}, {"fee", fee, invoice.SaleEuro, &sale.Fee}} {
+					var err error
+					if *f.into, err = money.Parse(f.text, f.currency); err != nil {
+						return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
+					}
+				}
+				return d.Settle(ctx, args[0], coin, sale)
+			})
+		},
+	}
+	c.Flags().StringVar(&coin, "coin", "", "which, when an invoice was paid in several")
+	c.Flags().StringVar(&sold, "sold", "0", "how much of the coin was sold")
+	c.Flags().StringVar(&euro, "euro", "0", "what it brought in euro, before the fee")
+	c.Flags().StringVar(&fee, "fee", "0", "the fee in euro")
+	return c
+}

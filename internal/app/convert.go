@@ -1,0 +1,82 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"chequer/internal/config"
+	"chequer/internal/convert"
+	"chequer/internal/exchange"
+	"chequer/internal/guard"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// exchanges are those that merchants may sell at, at their own addresses; a setting
+// leads to one that a test makes up on this machine.
+func (c *Core) exchanges(cfg config.Config) []exchange.Exchange {
+	dialer := func(address string) exchange.Dialer {
+		d := &guard.Dialer{Resolver: net.DefaultResolver}
+		if address != "" {
+			d.Policy.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128")}
+		}
+		return d
+	}
+	return []exchange.Exchange{
+		exchange.NewKraken(cmp.Or(cfg.Kraken, exchange.KrakenURL), dialer(cfg.Kraken)),
+		exchange.NewBitstamp(cmp.Or(cfg.Bitstamp, exchange.BitstampURL), dialer(cfg.Bitstamp), c.Now),
+	}
+}
+
+// Accounts changes where merchants sell.
+func (c *Core) Accounts(cfg config.Config) *convert.Accounts {
+	return convert.NewAccounts(convert.AccountsConfig{Storage: c.Storage, Exchanges: c.exchanges(cfg), Now: c.Now, Token: token})
+}
+
+// Desk is where a person decides about conversions.
+func (c *Core) Desk(invoices *invoice.Service) convert.Desk {
+	return convert.Desk{Invoices: invoices, Now: c.Now}
+}
+
+// seller makes the loop that sells what comes in.
+func (c *Core) seller(cfg config.Config, invoices *invoice.Service, log *slog.Logger) *convert.Worker {
+	return convert.New(convert.Config{Storage: c.Storage, Invoices: invoices, Exchanges: c.exchanges(cfg), Now: c.Now, Log: log})
+}
+
+// examineConversion says whether what comes in is sold, and what waits for a person.
+func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchantID string, say func(Level, string, string, ...any)) error {
+	accounts := c.Accounts(cfg)
+	a, err := accounts.Account(ctx, merchantID)
+	counts, fault := c.Storage.ConversionCounts(ctx)
+	switch {
+	case fault != nil:
+		return fault
+	case errors.Is(err, merchant.ErrNotFound):
+		if waiting := counts[invoice.ConversionWaiting] + counts[invoice.ConversionSending]; waiting > 0 {
+			say(LevelWarn, "selling for euro", "%s waiting, and there is no exchange account: chequer convert add", plural(waiting, "sale"))
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	about := "selling at " + a.Exchange
+	switch {
+	case a.Active && cfg.Worthless():
+		say(LevelWarn, about, "nothing is sold while a test network is switched on: its coins are worth nothing")
+	case a.Active:
+		say(LevelOK, about, "on, %s waiting", plural(counts[invoice.ConversionWaiting]+counts[invoice.ConversionSending], "sale"))
+	default:
+		say(LevelWarn, about, "off: nothing is sold before chequer convert on")
+	}
+	if err := accounts.Examine(ctx, a); err != nil {
+		say(LevelWarn, about, "%v", err)
+	}
+	if n := counts[invoice.ConversionFailed]; n > 0 {
+		say(LevelWarn, about, "%s for a person to decide: chequer convert list --state failed", plural(n, "sale"))
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/app"
+	"chequer/internal/chain"
+	"chequer/internal/config"
+	"chequer/internal/exchange/exchangetest"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// shopThatSells is the program with a merchant who sells at a made-up Kraken.
+type shopThatSells struct {
+	*process
+	exchange    *exchangetest.Server
+	key, secret string
+}
+
+func newShopThatSells(t *testing.T, database string) *shopThatSells {
+	t.Helper()
+	x := exchangetest.New(t, time.Now)
+	url, err := x.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Deposit("BTC", "1")
+	listen := freePort(t)
+	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATE_LIMIT=off",
+		"CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_KRAKEN_URL="+url)}
+	if database != "" {
+		p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+database)
+	}
+	p.run("wallet", "add", "BTC", zpub)
+	var key struct{ Key, Secret string }
+	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
+		t.Fatal(err)
+	}
+	add := exec.CommandContext(t.Context(), binary(t), "convert", "add", "kraken", "--key", exchangetest.Key)
+	add.Env, add.Stdin = p.environ, strings.NewReader(exchangetest.Secret+"\n")
+	if out, err := add.CombinedOutput(); err != nil || bytes.Contains(out, []byte(exchangetest.Secret)) {
+		t.Fatalf("convert add: %v\n%s", err, out)
+	}
+	p.run("convert", "on")
+	return &shopThatSells{p, x, key.Key, key.Secret}
+}
+
+// core opens the program's storage beside it.
+func (s *shopThatSells) core(do func(*app.Core, *invoice.Service)) {
+	s.t.Helper()
+	var ours []string
+	for _, pair := range s.environ {
+		if strings.HasPrefix(pair, "CHEQUER_") {
+			ours = append(ours, pair)
+		}
+	}
+	cfg, err := config.Load(ours)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	o := app.Options{Log: slog.New(slog.DiscardHandler)}
+	core, err := app.OpenCore(s.t.Context(), cfg, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer core.Close()
+	service, err := core.Invoices(s.t.Context(), cfg, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	do(core, service)
+}
+
+// paid makes an invoice by the API that Bitcoin shows a payment for.
+func (s *shopThatSells) paid() (id string) {
+	s.t.Helper()
+	made, err := create(s.t.Context(), s.url, s.key, s.secret)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.core(func(core *app.Core, service *invoice.Service) {
+		ctx, now := s.t.Context(), time.Now().UTC().Truncate(time.Millisecond)
+		inv, err := service.Invoice(ctx, made.ForeignID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		epoch, err := core.Storage.AcquireLease(ctx, "bitcoin", "test", now, time.Minute)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		script := inv.Methods[0].Destination.Script
+		block, tip := chain.Block{Height: 900_000, Hash: "aa", Time: now}, chain.Block{Height: 900_020, Hash: "bb", Time: now}
+		snapshot := chain.Snapshot{
+			Started: now, From: chain.Cursor{Height: 1, Hash: "01"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "01"}, Unconfirmed: chain.Partial,
+			Transfers: []chain.Transfer{{
+				ID: inv.ID + ":0", Tx: inv.ID, Asset: "BTC", Script: script, Amount: money.MustParse("0.5", money.BTC), Spends: []string{inv.ID + "-in:0"}, Block: &block,
+			}},
+		}
+		owners := func(sc string) (invoice.Owner, bool) {
+			return invoice.Owner{InvoiceID: inv.ID, MerchantID: inv.MerchantID}, sc == script
+		}
+		lease := invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 1}
+		if err := service.Observe(ctx, lease, snapshot, invoice.Progress{}.After(snapshot, 1), owners); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+	return made.ForeignID
+}
+
+// sale is how the program tells of one.
+type sale struct {
+	State  string
+	Amount string
+	Sold   string `json:"sold_amount"`
+}
+
+// conversion is how the program tells of the sale of an invoice.
+func (s *shopThatSells) conversion(id string) sale {
+	s.t.Helper()
+	var rows []sale
+	if err := json.Unmarshal(s.run("convert", "list", id, "--json"), &rows); err != nil || len(rows) != 1 {
+		s.t.Fatalf("conversions %+v, error %v", rows, err)
+	}
+	return rows[0]
+}
+
+// orderTimes are the times of an order as storage keeps it.
+var orderTimes = regexp.MustCompile(`"(sent|dead|over)":([0-9]+)`)
+
+// age lets ten minutes pass for what is stored, while the program is dead.
+func (s *shopThatSells) age(engine, url string) {
+	s.t.Helper()
+	db, err := sql.Open(engine, url)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	const minutes = 10 * 60 * 1000
+	var orders string
+	if err := db.QueryRowContext(s.t.Context(), "SELECT orders FROM conversions").Scan(&orders); err != nil {
+		s.t.Fatal(err)
+	}
+	orders = orderTimes.ReplaceAllStringFunc(orders, func(field string) string {
+		parts := orderTimes.FindStringSubmatch(field)
+		at, _ := strconv.ParseInt(parts[2], 10, 64)
+		return fmt.Sprintf(`"%s":%d`, parts[1], at-minutes)
+	})
+	for _, statement := range []string{
+		"UPDATE conversions SET next_at = next_at - 600000, orders = $1",
+		"UPDATE exchange_accounts SET claimed_until = 0 WHERE $1 <> ''",
+	} {
+		if _, err := db.ExecContext(s.t.Context(), statement, orders); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// TestKilledWhileSelling kills the program with SIGKILL while it talks to the exchange,
+// at each point of that, and starts it again until the sale is made: once.
+func TestKilledWhileSelling(t *testing.T) {
+	for _, engine := range engines {
+		for name, at := range map[string]struct {
+			call  string
+			fault exchangetest.Fault
+		}{
+			"before the order":             {"OpenOrders", exchangetest.Hang},
+			"before the order comes":       {"AddOrder", exchangetest.Hang},
+			"when the order is taken":      {"AddOrder", exchangetest.HangAfter},
+			"before it hears what is sold": {"QueryOrders", exchangetest.Hang},
+		} {
+			t.Run(engine.name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				url := engine.database(t)
+				s := newShopThatSells(t, url)
+				driver, place := "pgx", url
+				if url == "" {
+					driver = "sqlite"
+					for _, pair := range s.environ {
+						if folder, ok := strings.CutPrefix(pair, "CHEQUER_DATA_DIR="); ok {
+							place = "file:" + folder + "/chequer.db?_pragma=busy_timeout(10000)"
+						}
+					}
+				}
+				reached := make(chan struct{})
+				s.exchange.Next(at.call, func(x *exchangetest.Server, w http.ResponseWriter, r *http.Request, process func() exchangetest.Answer) {
+					close(reached)
+					at.fault(x, w, r, process)
+				})
+				s.serve()
+				id := s.paid()
+				select {
+				case <-reached:
+				case <-time.After(patience):
+					t.Fatalf("the exchange was not called by %s: %+v, calls %v", at.call, s.conversion(id), s.exchange.Calls())
+				}
+				s.kill()
+				for range 4 { // an order that never came is looked for twice before it is made again
+					s.age(driver, place)
+					looks := len(s.exchange.Calls())
+					s.serve()
+					until(t, patience, "the sale goes on", func() bool {
+						return s.conversion(id).State == string(invoice.ConversionFilled) || len(s.exchange.Calls()) > looks && s.conversion(id).State == string(invoice.ConversionSending)
+					})
+					if s.conversion(id).State == string(invoice.ConversionFilled) {
+						break
+					}
+					s.kill()
+				}
+				c := s.conversion(id)
+				if c.State != string(invoice.ConversionFilled) || c.Sold != "0.00014465" || c.Amount != c.Sold {
+					t.Errorf("got %+v", c)
+				}
+				if _, filled := s.exchange.Orders(); filled != 1 {
+					t.Errorf("%d orders sold something", filled)
+				}
+				if got := s.exchange.Sold("BTC"); got != "0.00014465" {
+					t.Errorf("the exchange sold %s", got)
+				}
+			})
+		}
+	}
+}
+
+// TestSellingIsSeen looks at a sale as the merchant does.
+func TestSellingIsSeen(t *testing.T) {
+	t.Parallel()
+	s := newShopThatSells(t, "")
+	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
+	s.serve()
+	id := s.paid()
+	until(t, patience, "the sale is made", func() bool { return s.conversion(id).State == string(invoice.ConversionFilled) })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	doctor := exec.CommandContext(ctx, binary(t), "doctor") // which ends with an error here, as nobody looks at Bitcoin
+	doctor.Env = s.environ
+	out, _ := doctor.Output()
+	for what, in := range map[string]string{
+		string(s.run("convert", "list")):     `paid +0\.00014465 BTC +0\.00014465 +86419\.979 +12\.50065 +0\.05 +filled`,
+		string(s.run("convert", "list", id)): `kraken +O00001-CHEQR-ORDER .* done`,
+		string(s.run("convert", "show")):     `selling +on`,
+		string(s.run("events", "list")):      `conversion\.filled`,
+		string(out):                          `ok +selling at kraken: on, 0 sales waiting`,
+	} {
+		if !regexp.MustCompile(in).MatchString(what) {
+			t.Errorf("no %s in\n%s", in, what)
+		}
+		if strings.Contains(what, exchangetest.Secret) {
+			t.Errorf("the secret is shown: %s", what)
+		}
+	}
+}

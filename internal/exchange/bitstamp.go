@@ -1,0 +1,420 @@
+package exchange
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/money"
+)
+
+// BitstampURL is where Bitstamp's API is.
+const BitstampURL = "https://www.bitstamp.net"
+
+// Bitstamp is the exchange of that name, by its HTTP API v2 as documented at
+// https://www.bitstamp.net/api/
+type Bitstamp struct {
+	client client
+	now    func() time.Time
+}
+
+// NewBitstamp makes a Bitstamp that is called at base, BitstampURL outside of
+// tests. Its calls bear the time.
+func NewBitstamp(base string, d Dialer, now func() time.Time) *Bitstamp {
+	return &Bitstamp{newClient(base, d), now}
+}
+
+// bitstampMarkets are the markets in euro.
+var bitstampMarkets = map[string]string{
+	"BTC": "btceur", "ETH": "etheur", "LTC": "ltceur", "USDC": "usdceur", "USDT": "usdteur",
+}
+
+// Name implements Exchange.
+func (b *Bitstamp) Name() string { return "bitstamp" }
+
+// Coins implements Exchange.
+func (b *Bitstamp) Coins() []string { return slices.Sorted(maps.Keys(bitstampMarkets)) }
+
+const (
+	bitstampPatience = 10 * time.Second
+	// bitstampFrame is how far the time of a call may be from Bitstamp's clock, either
+	// way: what comes later is refused. An immediate-or-cancel order has no other
+	// deadline there. See "Authentication", API0017.
+	bitstampFrame = 150 * time.Second
+)
+
+// Window implements Exchange.
+func (b *Bitstamp) Window(made time.Time) (deadline, over time.Time) {
+	return made.Add(bitstampPatience), made.Add(2 * bitstampFrame)
+}
+
+// bitstampProbes are the calls that a key for selling may make. An order without an
+// amount and a price is none, and no order has this name.
+var bitstampProbes = []struct {
+	path string
+	form url.Values
+}{
+	{"account_balances/", nil},
+	{"open_orders/all/", nil},
+	{"order_status/", url.Values{"client_order_id": {"chequer-no-such-order"}}},
+	{"sell/btceur/", nil},
+}
+
+// bitstampWithdraws are the calls by which money leaves an account. They are made
+// without amount and address: "Missing amount and/or address POST parameters" is the
+// documented answer to a key that may, "No permission found" to one that may not.
+// Nothing can be withdrawn by them.
+var bitstampWithdraws = []string{
+	"btc_withdrawal/", "eth_withdrawal/", "ltc_withdrawal/", "usdc_withdrawal/", "usdt_withdrawal/", "ripple_withdrawal/", "withdrawal/open/",
+}
+
+// Examine implements Exchange. Bitstamp has no call that tells a key about itself,
+// so that it is asked for what the key may not do. An answer that is not a clear no
+// counts as a yes, one that is none as an error.
+func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
+	var s Scope
+	for _, probe := range bitstampProbes {
+		_, err := b.private(ctx, a, probe.path, probe.form, b.now())
+		refused, ok := errors.AsType[*Refused](err)
+		switch {
+		case ok && bitstampDenied(refused):
+			s.Missing = append(s.Missing, probe.path)
+		case ok && (refused.Kind == KindKey || refused.Kind == KindNonce || refused.Kind == KindBusy || refused.Kind == KindMaintenance):
+			return s, err
+		case err != nil && !ok && !errors.Is(err, ErrAbsent):
+			return s, err
+		}
+	}
+	for _, path := range bitstampWithdraws {
+		_, err := b.private(ctx, a, path, nil, b.now())
+		refused, ok := errors.AsType[*Refused](err)
+		switch {
+		case ok && (bitstampDenied(refused) || strings.Contains(refused.Says, "with sub account API keys is not supported")):
+		case ok && (refused.Kind == KindNonce || refused.Kind == KindBusy || refused.Kind == KindMaintenance):
+			return s, err
+		case errors.Is(err, ErrUnreachable):
+			return s, err
+		default:
+			s.Withdraw = append(s.Withdraw, path)
+		}
+	}
+	return s, nil
+}
+
+// bitstampDenied tells whether a key lacks the permission for a call.
+func bitstampDenied(r *Refused) bool {
+	return strings.Contains(r.Says, "API0003") || strings.Contains(r.Says, "No permission found")
+}
+
+// Market implements Exchange. See "Markets" and "Market ticker".
+func (b *Bitstamp) Market(ctx context.Context, coin string) (Market, error) {
+	symbol, known := bitstampMarkets[coin]
+	if !known {
+		return Market{}, fmt.Errorf("%w for %s", ErrNoMarket, coin)
+	}
+	answer, err := b.public(ctx, "markets/")
+	if err != nil {
+		return Market{}, err
+	}
+	type market struct {
+		Symbol          string      `json:"market_symbol"`
+		BaseDecimals    *int32      `json:"base_decimals"`
+		CounterDecimals *int32      `json:"counter_decimals"`
+		MinValue        json.Number `json:"minimum_order_value"`
+		MinAmount       json.Number `json:"minimum_order_amount"`
+		Tick            json.Number `json:"tick_size"`
+		Trading         string
+	}
+	var all []market
+	if err := decode(answer, &all); err != nil {
+		return Market{}, err
+	}
+	i := slices.IndexFunc(all, func(m market) bool { return m.Symbol == symbol })
+	if i < 0 || all[i].BaseDecimals == nil || all[i].CounterDecimals == nil || *all[i].BaseDecimals < 0 || *all[i].BaseDecimals > 18 ||
+		*all[i].CounterDecimals < 0 || *all[i].CounterDecimals > 18 {
+		return Market{}, fmt.Errorf("%w about %s", ErrUnreachable, symbol)
+	}
+	found := all[i]
+	m := Market{Open: found.Trading == "Enabled", Lot: *found.BaseDecimals, MinAmount: money.Zero(Coin(coin))}
+	if found.Tick == "" {
+		found.Tick = json.Number(money.FromCents(1, money.Currency{Decimals: *found.CounterDecimals}).String())
+	}
+	if m.Tick, err = figure("tick_size", found.Tick, Euro); err != nil {
+		return m, err
+	}
+	if m.MinValue, err = figure("minimum_order_value", found.MinValue, Euro); err != nil {
+		return m, err
+	}
+	if found.MinAmount != "" {
+		if m.MinAmount, err = figure("minimum_order_amount", found.MinAmount, Coin(coin)); err != nil {
+			return m, err
+		}
+	}
+	if answer, err = b.public(ctx, "ticker/"+symbol+"/"); err != nil {
+		return m, err
+	}
+	var ticker struct{ Bid json.Number }
+	if err := decode(answer, &ticker); err != nil {
+		return m, err
+	}
+	m.Bid, err = figure("bid", ticker.Bid, Euro)
+	return m, err
+}
+
+// Balance implements Exchange. See "Account balances".
+func (b *Bitstamp) Balance(ctx context.Context, a Account, coin string) (Balance, error) {
+	answer, err := b.private(ctx, a, "account_balances/", nil, b.now())
+	if err != nil {
+		return Balance{}, err
+	}
+	var all []struct {
+		Currency         string
+		Total, Available json.Number
+	}
+	if err := decode(answer, &all); err != nil {
+		return Balance{}, err
+	}
+	for _, entry := range all {
+		if !strings.EqualFold(entry.Currency, coin) {
+			continue
+		}
+		total, err := figure("total", entry.Total, Coin(coin))
+		if err != nil {
+			return Balance{}, err
+		}
+		available, err := figure("available", entry.Available, Coin(coin))
+		return Balance{Total: total, Available: available}, err
+	}
+	return Balance{Total: money.Zero(Coin(coin)), Available: money.Zero(Coin(coin))}, nil
+}
+
+// Place implements Exchange. The order bears the time at which it was made, so that
+// it is refused when it comes too late. See "Sell limit order": client_order_id
+// "should be unique, but there are no additional constraints or checks guaranteed".
+func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, err error) {
+	symbol, known := bitstampMarkets[o.Coin]
+	if !known {
+		return "", &Refused{KindOther, "there is no market for " + o.Coin}
+	}
+	answer, err := b.private(ctx, a, "sell/"+symbol+"/", url.Values{
+		"amount": {o.Amount.String()}, "price": {o.Limit.String()}, "ioc_order": {"True"}, "client_order_id": {o.ID},
+	}, o.Made)
+	if err != nil {
+		return "", err
+	}
+	var placed struct{ ID json.Number }
+	if err := decode(answer, &placed); err != nil {
+		return "", err
+	}
+	if placed.ID == "" {
+		return "", fmt.Errorf("%w that names the order", ErrUnreachable)
+	}
+	return words(placed.ID.String()), nil
+}
+
+// Find implements Exchange. See "Order status": it finds what is open, and what was
+// closed within 30 days, by either name. What it does not find may stand in "All open
+// orders".
+func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error) {
+	form := url.Values{"client_order_id": {o.ID}}
+	if ref != "" {
+		form = url.Values{"id": {ref}}
+	}
+	answer, err := b.private(ctx, a, "order_status/", form, b.now())
+	if err == nil {
+		return o.ofBitstamp(answer)
+	}
+	if !errors.Is(err, ErrAbsent) || ref != "" {
+		return Outcome{}, err
+	}
+	open, fault := b.private(ctx, a, "open_orders/all/", nil, b.now())
+	if fault != nil {
+		return Outcome{}, fault
+	}
+	var all []struct {
+		ID      json.Number
+		OrderID string `json:"client_order_id"`
+	}
+	if fault := decode(open, &all); fault != nil {
+		return Outcome{}, fault
+	}
+	for _, order := range all {
+		if order.OrderID == o.ID {
+			return Outcome{Ref: words(order.ID.String()), Open: true, Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}, nil
+		}
+	}
+	return Outcome{}, err
+}
+
+// ofBitstamp reads what became of an order: the sum of its transactions.
+func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
+	var found struct {
+		ID           json.Number
+		Status, Type string
+		OrderID      string      `json:"client_order_id"`
+		Remaining    json.Number `json:"amount_remaining"`
+		Transactions []map[string]json.RawMessage
+	}
+	if err := decode(answer, &found); err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Ref: words(found.ID.String()), Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}
+	for _, t := range found.Transactions {
+		for _, f := range []struct {
+			name     string
+			currency money.Currency
+			into     *money.Amount
+		}{{strings.ToLower(o.Coin), o.Amount.Currency(), &out.Sold}, {"eur", Euro, &out.Euro}, {"fee", Euro, &out.Fee}} {
+			part, err := figure(f.name+" of a transaction", json.Number(strings.Trim(string(t[f.name]), `"`)), f.currency)
+			if err != nil {
+				return out, err
+			}
+			*f.into = f.into.Add(part)
+		}
+	}
+	if found.Type == "0" || found.OrderID != "" && found.OrderID != o.ID {
+		return out, fmt.Errorf("%w: order %s is another one", ErrContradiction, out.Ref)
+	}
+	switch found.Status {
+	case "Open", "In Queue", "Cancel pending":
+		out.Open = true
+	case "Finished", "Canceled", "Expired":
+		remaining, err := figure("amount_remaining", found.Remaining, o.Amount.Currency())
+		if err != nil {
+			return out, err
+		}
+		// Transactions may be written down a moment later than the order is over.
+		out.Open = out.Sold.Add(remaining).Cmp(o.Amount) < 0
+	default:
+		return out, fmt.Errorf("%w: an order is %.40q", ErrContradiction, found.Status)
+	}
+	return out, o.check(out)
+}
+
+// public asks what everybody may know.
+func (b *Bitstamp) public(ctx context.Context, path string) ([]byte, error) {
+	answer, err := b.client.get(ctx, "/api/v2/"+path)
+	if err != nil {
+		return nil, err
+	}
+	return answer.body, bitstampError(answer)
+}
+
+// private makes a call of an account, as of a time. The signature is the
+// HMAC-SHA256, in hex, of what "Authentication" lists; without a body there is no
+// content type. An answer that bears a signature must bear the right one.
+func (b *Bitstamp) private(ctx context.Context, a Account, path string, form url.Values, at time.Time) ([]byte, error) {
+	path = "/api/v2/" + path
+	nonce, timestamp, body := UUID("bitstamp "+strconv.FormatInt(a.Nonce(), 10)), strconv.FormatInt(at.UnixMilli(), 10), form.Encode()
+	header := http.Header{"X-Auth": {"BITSTAMP " + a.Key}, "X-Auth-Nonce": {nonce}, "X-Auth-Timestamp": {timestamp}, "X-Auth-Version": {"v2"}}
+	content := ""
+	if body != "" {
+		content = "application/x-www-form-urlencoded"
+		header.Set("Content-Type", content)
+	}
+	header.Set("X-Auth-Signature", bitstampSign(a.Secret, "BITSTAMP "+a.Key+http.MethodPost+b.client.host()+path+content+nonce+timestamp+"v2"+body))
+	answer, err := b.client.do(ctx, http.MethodPost, path, body, header)
+	if err != nil {
+		return nil, err
+	}
+	if theirs := answer.header.Get("X-Server-Auth-Signature"); theirs != "" {
+		ours := bitstampSign(a.Secret, nonce+timestamp+answer.header.Get("Content-Type")+string(answer.body))
+		if !hmac.Equal([]byte(strings.ToLower(theirs)), []byte(ours)) {
+			return nil, fmt.Errorf("%w: the signature of the answer is wrong", ErrUnreachable)
+		}
+	}
+	return answer.body, bitstampError(answer)
+}
+
+func bitstampSign(secret, message string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(message))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// bitstampFault is how Bitstamp tells what is wrong: in several shapes.
+type bitstampFault struct {
+	Status       string
+	Reason       json.RawMessage
+	Error        json.RawMessage
+	Code         string
+	ResponseCode string `json:"response_code"`
+	Explanation  string `json:"response_explanation"`
+}
+
+// bitstampCodes are the codes by which Bitstamp says that it did nothing. See
+// "Response codes" and "Possible authentication errors". Those of 500 leave open what
+// it did, as does one that says that an order of the same name is there.
+var bitstampCodes = map[string]Kind{
+	"400.002": KindBusy, "400.067": KindBusy, "400.068": KindBusy, "400.003": KindMaintenance, "400.009": KindFunds,
+	"400.020": KindMinimum, "400.046": KindMinimum, "400.021": KindPrice,
+	"API0001": KindKey, "API0002": KindKey, "API0003": KindKey, "API0004": KindNonce, "API0005": KindKey, "API0006": KindKey,
+	"API0008": KindKey, "API0009": KindKey, "API0011": KindKey, "API0017": KindNonce,
+}
+
+// bitstampSays are words by which Bitstamp says the same without a code.
+var bitstampSays = []struct {
+	words string
+	kind  Kind
+}{
+	{"No permission found", KindKey},
+	{"Invalid nonce", KindNonce},
+	{"Invalid signature", KindKey},
+	{"API key not found", KindKey},
+	{"Check your account balance for details", KindFunds},
+	{"Minimum order size is", KindMinimum},
+	{"Price is more than", KindPrice},
+	{"under scheduled maintenance", KindMaintenance},
+	{"Missing amount and/or", KindOther},
+	{"Ensure that there are no more than", KindOther},
+	{"with sub account API keys is not supported", KindOther},
+	{"This field is required", KindOther},
+}
+
+// bitstampError is what an answer says as an error, nil when it is a result.
+func bitstampError(r reply) error {
+	var f bitstampFault
+	isObject := json.Unmarshal(r.body, &f) == nil
+	told := isObject && (f.Status == "error" || len(f.Error) > 0 || f.Code != "" || f.ResponseCode != "")
+	if r.status < 300 && !told {
+		return nil
+	}
+	says := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
+	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !told {
+		if r.status == http.StatusTooManyRequests {
+			return &Refused{KindBusy, "status 429"}
+		}
+		return fmt.Errorf("%w but status %d: it says %.120s", ErrUnreachable, r.status, says)
+	}
+	if f.ResponseCode == "404.002" || strings.Contains(says, "Order not found") {
+		return ErrAbsent
+	}
+	for _, code := range []string{f.Code, f.ResponseCode} {
+		if kind, known := bitstampCodes[code]; known {
+			return &Refused{kind, says}
+		}
+	}
+	for _, s := range bitstampSays {
+		if strings.Contains(says, s.words) {
+			return &Refused{s.kind, says}
+		}
+	}
+	switch {
+	case strings.HasPrefix(f.ResponseCode, "403."):
+		return &Refused{KindKey, says}
+	case strings.HasPrefix(f.ResponseCode, "400."), strings.HasPrefix(f.ResponseCode, "404."):
+		return &Refused{KindOther, says}
+	}
+	return fmt.Errorf("%w: it says %.120s", ErrUnreachable, says)
+}

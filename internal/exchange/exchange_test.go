@@ -1,0 +1,398 @@
+package exchange_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/clocktest"
+	"chequer/internal/exchange"
+	"chequer/internal/exchange/exchangetest"
+	"chequer/internal/money"
+)
+
+var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+func btc(text string) money.Amount { return money.MustParse(text, exchange.Coin("BTC")) }
+func eur(text string) money.Amount { return money.MustParse(text, exchange.Euro) }
+
+// lab is an exchange and who calls it.
+type lab struct {
+	*exchangetest.Server
+	exchange exchange.Exchange
+	account  exchange.Account
+	clock    *clocktest.Clock
+	calls    map[string]string // what the calls are named here: place, find, balance, markets
+}
+
+// onBoth runs a test at both exchanges.
+func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	for _, name := range []string{"kraken", "bitstamp"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newLab(t, name))
+		})
+	}
+}
+
+func newLab(t testing.TB, name string) *lab {
+	clock := clocktest.At(noon)
+	l := &lab{Server: exchangetest.New(t, clock.Now), clock: clock}
+	nonce := noon.UnixMicro()
+	l.account = exchange.Account{Key: exchangetest.Key, Secret: exchangetest.Secret, Nonce: func() int64 { nonce++; return nonce }}
+	l.exchange = exchange.NewKraken(exchangetest.URL, l.Server)
+	l.calls = map[string]string{"place": "AddOrder", "find": "QueryOrders", "balance": "BalanceEx", "markets": "AssetPairs"}
+	if name == "bitstamp" {
+		l.exchange = exchange.NewBitstamp(exchangetest.URL, l.Server, clock.Now)
+		l.calls = map[string]string{"place": "sell/btceur", "find": "order_status", "balance": "account_balances", "markets": "markets"}
+	}
+	l.Deposit("BTC", "1")
+	return l
+}
+
+// order is one for an amount at a limit.
+func (l *lab) order(amount, limit string) exchange.Order {
+	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), Made: l.clock.Now()}
+	o.Deadline, _ = l.exchange.Window(o.Made)
+	return o
+}
+
+func TestMarketAndBalance(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		m, err := l.exchange.Market(t.Context(), "BTC")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !m.Open || m.Lot != 8 || m.Tick.String() != "0.01" || m.Bid.String() != "86420" || m.MinValue.IsZero() {
+			t.Errorf("got market %+v", m)
+		}
+		l.Status("cancel_only")
+		if m, err = l.exchange.Market(t.Context(), "BTC"); err != nil || m.Open {
+			t.Errorf("closed: got %+v, error %v", m, err)
+		}
+		b, err := l.exchange.Balance(t.Context(), l.account, "BTC")
+		if err != nil || b.Total.String() != "1" || b.Available.String() != "1" {
+			t.Errorf("got balance %+v, error %v", b, err)
+		}
+		if _, err := l.exchange.Market(t.Context(), "EURC"); !errors.Is(err, exchange.ErrNoMarket) {
+			t.Errorf("EURC: got error %v, want %v", err, exchange.ErrNoMarket)
+		}
+	})
+}
+
+func TestPlace_sells_what_finds_a_buyer(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		for _, test := range []struct{ fill, amount, limit, sold, euro, fee string }{
+			{"1", "0.00065379", "84691.6", "0.00065379", "56.50053", "0.226"},
+			{"0.5", "0.02", "86000", "0.01", "864.2", "3.4568"},
+			{"1", "0.01", "90000", "0", "0", "0"}, // nobody pays that
+		} {
+			l.Fill(test.fill)
+			o := l.order(test.amount, test.limit)
+			if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAbsent) {
+				t.Errorf("before: got error %v, want %v", err, exchange.ErrAbsent)
+			}
+			ref, err := l.exchange.Place(t.Context(), l.account, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, by := range []string{ref, ""} {
+				out, err := l.exchange.Find(t.Context(), l.account, o, by)
+				got := []string{out.Sold.String(), out.Euro.String(), out.Fee.String(), out.Ref, fmt.Sprint(out.Open)}
+				if diff := cmp.Diff([]string{test.sold, test.euro, test.fee, ref, "false"}, got); err != nil || diff != "" {
+					t.Errorf("%+v, found by %q: error %v (-want +got):\n%s", test, by, err, diff)
+				}
+			}
+		}
+	})
+}
+
+// Whatever happens on the way, an order that may have been taken is never told to be
+// refused, and is found afterwards if it was.
+func TestPlace_never_says_refused_of_what_may_be_taken(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault exchangetest.Fault
+		taken bool
+	}{
+		"500":                   {exchangetest.Status(500), false},
+		"500 after it":          {exchangetest.StatusAfter(500), true},
+		"502 after it":          {exchangetest.StatusAfter(http.StatusBadGateway), true},
+		"closed":                {exchangetest.Drop, false},
+		"closed after it":       {exchangetest.DropAfter, true},
+		"a redirect":            {exchangetest.Redirect, false},
+		"101":                   {exchangetest.Upgrade, false},
+		"a giant":               {exchangetest.Giant, true},
+		"no JSON":               {exchangetest.SayAfter(200, "<html>maintenance</html>"), true},
+		"an empty answer":       {exchangetest.SayAfter(200, ""), true},
+		"an empty object":       {exchangetest.SayAfter(200, "{}"), true},
+		"null":                  {exchangetest.SayAfter(200, "null"), true},
+		"a number":              {exchangetest.SayAfter(200, "7"), true},
+		"unknown words":         {exchangetest.SayAfter(200, `{"error":["EGalaxy:Imploded"],"status":"error","reason":"The galaxy imploded"}`), true},
+		"an internal error":     {exchangetest.SayAfter(200, `{"error":["EGeneral:Internal error"],"status":"error","response_code":"500.016"}`), true},
+		"unavailable":           {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.002"}`), true},
+		"its deadline":          {exchangetest.SayAfter(200, `{"error":["EService:Deadline elapsed"],"status":"error","response_code":"500.003"}`), true},
+		"a name twice":          {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id already exists"],"status":"error","response_code":"400.019"}`), true},
+		"no name of the order":  {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":[]},"market":"BTC/EUR"}`), true},
+		"two names of an order": {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":["A","B"]},"id":null}`), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, l *lab) {
+				l.Next(l.calls["place"], test.fault)
+				o := l.order("0.01", "86000")
+				ref, err := l.exchange.Place(t.Context(), l.account, o)
+				if refused, ok := errors.AsType[*exchange.Refused](err); err == nil || ok {
+					t.Fatalf("got %q, error %v (%v), want one that leaves it open", ref, err, refused)
+				}
+				out, err := l.exchange.Find(t.Context(), l.account, o, "")
+				if test.taken && (err != nil || out.Sold.String() != "0.01") || !test.taken && !errors.Is(err, exchange.ErrAbsent) {
+					t.Errorf("found %+v, error %v, want taken %t", out, err, test.taken)
+				}
+			})
+		})
+	}
+}
+
+func TestPlace_hears_a_refusal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	for words, kind := range map[string]exchange.Kind{
+		"EOrder:Insufficient funds": exchange.KindFunds, "EOrder:Order minimum not met": exchange.KindMinimum, "EOrder:Cost minimum not met": exchange.KindMinimum,
+		"EAPI:Rate limit exceeded": exchange.KindBusy, "EOrder:Rate limit exceeded": exchange.KindBusy, "EGeneral:Temporary lockout": exchange.KindBusy,
+		"EAPI:Invalid nonce": exchange.KindNonce, "EAPI:Invalid key": exchange.KindKey, "EGeneral:Permission denied": exchange.KindKey,
+		"EService:Market in cancel_only mode": exchange.KindMaintenance, "EOrder:Tick size check failed": exchange.KindOther,
+	} {
+		l.Next("AddOrder", exchangetest.Say(200, `{"error":["`+words+`"]}`))
+		_, err := l.exchange.Place(t.Context(), l.account, l.order("0.01", "86000"))
+		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind || refused.Says != words {
+			t.Errorf("%s: got error %v, want refused as %s", words, err, kind)
+		}
+	}
+	b := newLab(t, "bitstamp")
+	for answer, kind := range map[string]exchange.Kind{
+		`{"status":"error","reason":{"__all__":["You have only 0.00100000 BTC available. Check your account balance for details."]}}`: exchange.KindFunds,
+		`{"status":"error","reason":{"__all__":["Minimum order size is 10.0 EUR."]}}`:                                                 exchange.KindMinimum,
+		`{"status":"error","response_code":"400.020"}`:                                                                                exchange.KindMinimum,
+		`{"status":"error","reason":{"price":["Price is more than 20% below market price."]}}`:                                        exchange.KindPrice,
+		`{"response_code":"400.002","response_explanation":"Request rejected due to exceeded rate limit."}`:                           exchange.KindBusy,
+		`{"status":"error","reason":"Invalid nonce","code":"API0004"}`:                                                                exchange.KindNonce,
+		`{"status":"error","reason":"No permission found","code":"API0003"}`:                                                          exchange.KindKey,
+		`{"error":"Bitstamp.net is under scheduled maintenance. We'll be back soon."}`:                                                exchange.KindMaintenance,
+		`{"status":"error","response_code":"403.004"}`:                                                                                exchange.KindKey,
+		`{"status":"error","response_code":"400.038"}`:                                                                                exchange.KindOther,
+	} {
+		b.Next("sell/btceur", exchangetest.Say(http.StatusBadRequest, answer))
+		_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
+		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind {
+			t.Errorf("%s: got error %v, want refused as %s", answer, err, kind)
+		}
+	}
+	b.Next("sell/btceur", exchangetest.Status(http.StatusTooManyRequests))
+	_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
+	if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != exchange.KindBusy {
+		t.Errorf("429: got error %v", err)
+	}
+}
+
+func TestFind_believes_no_lies(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		o := l.order("0.01", "86000")
+		ref, err := l.exchange.Place(t.Context(), l.account, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sold, cost := `"vol_exec":"0.01000000"`, `"cost":"864.20000"`
+		lies := [][2]string{{sold, `"vol_exec":"0.02000000"`}, {sold, `"vol_exec":"-0.01"`}, {cost, `"cost":"1.00000"`}, {`"type":"sell"`, `"type":"buy"`},
+			{`"status":"closed"`, `"status":"vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {sold, `"vol_exec":"0"`}, {cost, `"cost":"8e2"`}}
+		if l.exchange.Name() == "bitstamp" {
+			sold, cost = `"btc":"0.01000000"`, `"eur":"864.20000"`
+			lies = [][2]string{{sold, `"btc":"0.02000000"`}, {sold, `"btc":"-0.01"`}, {cost, `"eur":"1.00000"`}, {`"type":"1"`, `"type":"0"`},
+				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
+		}
+		for _, lie := range lies {
+			l.Next(l.calls["find"], exchangetest.Lie(lie[0], lie[1]))
+			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
+				t.Errorf("%s told as %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
+			}
+		}
+	})
+}
+
+func TestFind_sees_an_order_without_a_name(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	o := l.order("0.01", "86000")
+	if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+		t.Fatal(err)
+	}
+	l.Forget()
+	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	}
+	if _, err := l.exchange.Find(t.Context(), l.account, l.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrAbsent) {
+		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrAbsent)
+	}
+}
+
+// TestFind_looks_through_all_pages has the order behind 70 others.
+func TestFind_looks_through_all_pages(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	first := l.order("0.001", "86000")
+	if _, err := l.exchange.Place(t.Context(), l.account, first); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 70 {
+		o := l.order(fmt.Sprintf("0.0001%02d", i), "86000")
+		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Forget() // so that no filter finds it
+	if _, err := l.exchange.Find(t.Context(), l.account, first, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	}
+}
+
+// An order that comes too late is refused by the exchange itself, whatever held it up.
+func TestPlace_comes_too_late(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		o := l.order("0.01", "86000")
+		_, over := l.exchange.Window(o.Made)
+		l.clock.Pass(over.Sub(o.Made))
+		if _, err := l.exchange.Place(t.Context(), l.account, o); err == nil {
+			t.Error("it was taken")
+		}
+		if taken, _ := l.Orders(); taken > 0 {
+			t.Errorf("%d orders were taken", taken)
+		}
+	})
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	all := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
+	onBoth(t, func(t *testing.T, l *lab) {
+		s, err := l.exchange.Examine(t.Context(), l.account)
+		if err != nil || len(s.Missing)+len(s.Withdraw)+len(s.Unknown) > 0 {
+			t.Errorf("a key that may sell: got %+v, error %v", s, err)
+		}
+		l.Permit(append(slices.Clone(all), "withdraw-funds")...)
+		if s, err = l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Withdraw) == 0 {
+			t.Errorf("a key that may withdraw: got %+v, error %v", s, err)
+		}
+		for _, lacks := range []string{"query-funds", "query-open-trades", "modify-trades"} {
+			l.Permit(slices.DeleteFunc(slices.Clone(all), func(p string) bool { return p == lacks })...)
+			if s, err = l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Missing) == 0 {
+				t.Errorf("a key without %s: got %+v, error %v", lacks, s, err)
+			}
+		}
+		l.Permit(all...)
+		first := "GetApiKeyInfo"
+		if l.exchange.Name() == "bitstamp" {
+			first = "btc_withdrawal"
+		}
+		l.Next(first, exchangetest.Status(500))
+		if s, err = l.exchange.Examine(t.Context(), l.account); err == nil {
+			t.Errorf("an exchange that does not say: got %+v and no error", s)
+		}
+	})
+	l := newLab(t, "kraken")
+	for _, permission := range []string{"add-withdraw-address", "update-withdraw-address"} {
+		l.Permit(append(slices.Clone(all), permission)...)
+		if s, err := l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Withdraw) != 1 {
+			t.Errorf("%s: got %+v, error %v", permission, s, err)
+		}
+	}
+	l.Permit(append(slices.Clone(all), "beam-funds")...)
+	if s, err := l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Unknown) != 1 {
+		t.Errorf("an unknown permission: got %+v, error %v", s, err)
+	}
+	l.Permit()
+	if s, err := l.exchange.Examine(t.Context(), l.account); err == nil {
+		t.Errorf("no permissions told: got %+v and no error", s)
+	}
+}
+
+func TestCalls_are_checked_by_the_exchange(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		for name, change := range map[string]func(*exchange.Account){
+			"another key":    func(a *exchange.Account) { a.Key = "x" },
+			"another secret": func(a *exchange.Account) { a.Secret = base64.StdEncoding.EncodeToString([]byte("guess")) },
+			"a number again": func(a *exchange.Account) { a.Nonce = func() int64 { return 1 } },
+		} {
+			a := l.account
+			change(&a)
+			_, _ = l.exchange.Balance(t.Context(), a, "BTC")
+			_, err := l.exchange.Balance(t.Context(), a, "BTC")
+			if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != exchange.KindKey && refused.Kind != exchange.KindNonce {
+				t.Errorf("%s: got error %v, want it refused", name, err)
+			}
+			if strings.Contains(fmt.Sprint(err), a.Secret) {
+				t.Errorf("%s: the error holds the secret: %v", name, err)
+			}
+		}
+	})
+}
+
+// The example of https://docs.kraken.com/exchange/guides/rest/authentication
+func TestKrakenSign_is_as_published(t *testing.T) {
+	t.Parallel()
+	secret, err := base64.StdEncoding.DecodeString("kQH5HW/8p1uGOVjbgWA7FunAmGO8lsSUXNsu3eow76sz84Q18fWxnyRzBHCd3pd5nE9qa99HAZtuZuj6F1huXg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := exchange.KrakenSign(secret, "/0/private/AddOrder", "1616492376594", "nonce=1616492376594&ordertype=limit&pair=XBTUSD&price=37500&type=buy&volume=1.25")
+	if want := "4/dpxb3iT4tp/ZCVEwSnEsLxx0bqyhLpdfOpc6fn7OR8+UClSV5n9E6aSS8MPtnRfp32bAb0nmbRn6H8ndwLUQ=="; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestBitstamp_refuses_an_answer_of_somebody_else(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "bitstamp")
+	l.Next("account_balances", func(_ *exchangetest.Server, w http.ResponseWriter, _ *http.Request, _ func() exchangetest.Answer) {
+		w.Header().Set("X-Server-Auth-Signature", strings.Repeat("0", 64))
+		_, _ = w.Write([]byte("[]"))
+	})
+	if _, err := l.exchange.Balance(t.Context(), l.account, "BTC"); !errors.Is(err, exchange.ErrUnreachable) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
+	}
+}
+
+func FuzzMarket_rounds_to_the_safe_side(f *testing.F) {
+	f.Add(uint64(8469160), uint64(10), uint64(65379), uint8(8))
+	f.Add(uint64(1), uint64(7), uint64(1), uint8(0))
+	f.Fuzz(func(t *testing.T, limit, tick, amount uint64, lot uint8) {
+		m := exchange.Market{Tick: minor(tick, exchange.Euro, 4), Lot: int32(lot % 19)}
+		asked, sells := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
+		price, volume := m.Price(asked), m.Round(sells)
+		if price.Cmp(asked) < 0 || volume.Cmp(sells) > 0 {
+			t.Errorf("limit %s became %s, amount %s became %s", asked, price, sells, volume)
+		}
+		if !m.Tick.IsZero() && !new(big.Rat).Quo(price.Rat(), m.Tick.Rat()).IsInt() {
+			t.Errorf("price %s is no multiple of %s", price, m.Tick)
+		}
+	})
+}
+
+// minor is a number of units of so many decimals.
+func minor(units uint64, c money.Currency, decimals int32) money.Amount {
+	a := money.FromMinor(new(big.Int).SetUint64(units), money.Currency{Code: c.Code, Decimals: decimals})
+	return money.RoundDown(a.Rat(), c)
+}

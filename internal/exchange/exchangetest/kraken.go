@@ -1,0 +1,193 @@
+package exchangetest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// krakenNames are the coins by Kraken's pairs, and how Kraken names them.
+var krakenNames = map[string]struct{ coin, base, altname string }{
+	"XXBTZEUR": {"BTC", "XXBT", "XBTEUR"}, "XETHZEUR": {"ETH", "XETH", "ETHEUR"}, "XLTCZEUR": {"LTC", "XLTC", "LTCEUR"}, "USDCEUR": {"USDC", "USDC", "USDCEUR"},
+}
+
+// krakenNeed is the permission that a call needs. See the pages of the calls in
+// https://docs.kraken.com/api-reference
+var krakenNeed = map[string]string{
+	"BalanceEx": "query-funds", "OpenOrders": "query-open-trades", "QueryOrders": "query-open-trades", "ClosedOrders": "query-closed-trades",
+	"AddOrder": "modify-trades", "GetApiKeyInfo": "",
+}
+
+func krakenSays(words string) Answer {
+	body, _ := json.Marshal(map[string]any{"error": []string{words}})
+	return Answer{body: body}
+}
+
+func krakenAnswer(result any) Answer {
+	body, _ := json.Marshal(map[string]any{"error": []string{}, "result": result})
+	return Answer{body: body}
+}
+
+// kraken answers a call in Kraken's way. The caller holds the lock.
+func (s *Server) kraken(r *http.Request, call, body string) Answer {
+	switch call {
+	case "AssetPairs", "Ticker":
+		if r.Method != http.MethodGet {
+			s.wrong = append(s.wrong, "a public call that is no GET")
+		}
+		return s.krakenPublic(call, r.URL.Query().Get("pair"))
+	}
+	need, known := krakenNeed[call]
+	form, err := url.ParseQuery(body)
+	if !known || r.Method != http.MethodPost || err != nil {
+		return krakenSays("EGeneral:Unknown method")
+	}
+	if r.Header.Get("API-Key") != Key {
+		return krakenSays("EAPI:Invalid key")
+	}
+	secret, _ := base64.StdEncoding.DecodeString(Secret)
+	sum := sha256.New()
+	sum.Write([]byte(form.Get("nonce") + body))
+	mac := hmac.New(sha512.New, secret)
+	mac.Write(append([]byte(r.URL.Path), sum.Sum(nil)...))
+	if base64.StdEncoding.EncodeToString(mac.Sum(nil)) != r.Header.Get("API-Sign") {
+		return krakenSays("EAPI:Invalid signature")
+	}
+	nonce, err := strconv.ParseInt(form.Get("nonce"), 10, 64)
+	if err != nil || nonce <= s.nonce {
+		return krakenSays("EAPI:Invalid nonce")
+	}
+	s.nonce = nonce
+	if need != "" && !slices.Contains(s.permissions, need) {
+		return krakenSays("EGeneral:Permission denied")
+	}
+	switch call {
+	case "GetApiKeyInfo":
+		return krakenAnswer(map[string]any{"apiKeyName": "chequer", "apiKey": Key, "nonce": form.Get("nonce"), "nonceWindow": 0, "permissions": s.permissions, "ipAllowlist": []string{}})
+	case "BalanceEx":
+		all := map[string]map[string]string{"ZEUR": {"balance": "12.5000", "hold_trade": "0.0000"}}
+		for _, n := range krakenNames {
+			all[n.base] = map[string]string{"balance": digits(s.total(n.coin), 10), "hold_trade": "0.0000000000"}
+		}
+		return krakenAnswer(all)
+	case "AddOrder":
+		return s.krakenAdd(form)
+	}
+	return s.krakenOrders(call, form)
+}
+
+func (s *Server) krakenPublic(call, pair string) Answer {
+	n, known := krakenNames[pair]
+	if !known {
+		return krakenSays("EQuery:Unknown asset pair")
+	}
+	if call == "Ticker" {
+		bid := digits(s.bids[n.coin], 5)
+		return krakenAnswer(map[string]any{pair: map[string]any{
+			"a": []string{bid, "1", "1.000"}, "b": []string{bid, "1", "1.000"}, "c": []string{bid, "0.00100000"}, "v": []string{"1", "2"},
+		}})
+	}
+	return krakenAnswer(map[string]any{pair: map[string]any{
+		"altname": n.altname, "base": n.base, "quote": "ZEUR", "pair_decimals": 2, "cost_decimals": 5, "lot_decimals": 8, "lot_multiplier": 1,
+		"ordermin": "0.00005", "costmin": "0.5", "tick_size": "0.01", "status": s.status,
+	}})
+}
+
+// krakenAdd takes an order, more strictly than Kraken: we send one kind alone.
+func (s *Server) krakenAdd(form url.Values) Answer {
+	n, known := krakenNames[form.Get("pair")]
+	if !known {
+		return krakenSays("EQuery:Unknown asset pair")
+	}
+	for name, want := range map[string]string{"type": "sell", "ordertype": "limit", "timeinforce": "IOC", "oflags": "fciq"} {
+		if form.Get(name) != want {
+			s.wrong = append(s.wrong, fmt.Sprintf("an order whose %s is %q", name, form.Get(name)))
+		}
+	}
+	deadline, err := time.Parse(time.RFC3339, form.Get("deadline"))
+	if err != nil || deadline.After(s.now().Add(time.Minute)) {
+		return krakenSays("EGeneral:Invalid arguments:deadline")
+	}
+	if deadline.Before(s.now()) {
+		return krakenSays("EService:Deadline elapsed")
+	}
+	volume, price := rat(form.Get("volume")), rat(form.Get("price"))
+	switch {
+	case s.status != "online" && s.status != "limit_only":
+		return krakenSays("EService:Market in " + s.status + " mode")
+	case !multiple(volume, "0.00000001"):
+		return krakenSays("EGeneral:Invalid arguments:volume")
+	case !multiple(price, "0.01"):
+		return krakenSays("EOrder:Tick size check failed")
+	case volume.Cmp(rat("0.00005")) < 0:
+		return krakenSays("EOrder:Order minimum not met")
+	case s.total(n.coin).Cmp(volume) < 0:
+		return krakenSays("EOrder:Insufficient funds")
+	}
+	o := s.take(form.Get("cl_ord_id"), n.coin, volume, price)
+	return krakenAnswer(map[string]any{
+		"descr": map[string]string{"order": "sell " + form.Get("volume") + " " + n.altname + " @ limit " + form.Get("price")}, "txid": []string{o.ref},
+	})
+}
+
+// krakenOrders lists orders. QueryOrders takes Kraken's own name alone.
+func (s *Server) krakenOrders(call string, form url.Values) Answer {
+	found := map[string]any{}
+	start, _ := strconv.ParseInt(form.Get("start"), 10, 64)
+	offset, _ := strconv.Atoi(form.Get("ofs"))
+	skipped := 0
+	for _, o := range slices.Backward(s.orders) {
+		isOpen := o.status == "open" || o.status == "pending"
+		id := form.Get("cl_ord_id")
+		switch {
+		case call == "QueryOrders" && o.ref != form.Get("txid"), call == "OpenOrders" && !isOpen, call == "ClosedOrders" && isOpen,
+			call != "QueryOrders" && id != "" && o.id != id, o.made.Unix() <= start:
+			continue
+		}
+		if skipped < offset {
+			skipped++
+			continue
+		}
+		if len(found) == 50 {
+			break
+		}
+		found[o.ref] = o.kraken()
+	}
+	switch call {
+	case "OpenOrders":
+		return krakenAnswer(map[string]any{"open": found})
+	case "ClosedOrders":
+		return krakenAnswer(map[string]any{"closed": found})
+	}
+	if len(found) == 0 {
+		return krakenSays("EOrder:Unknown order")
+	}
+	return krakenAnswer(found)
+}
+
+func (o *order) kraken() map[string]any {
+	pair := ""
+	for _, n := range krakenNames {
+		if n.coin == o.coin {
+			pair = n.altname
+		}
+	}
+	var id any
+	if o.id != "" {
+		id = o.id
+	}
+	return map[string]any{
+		"refid": nil, "userref": nil, "cl_ord_id": id, "status": o.status, "opentm": float64(o.made.UnixMilli()) / 1000, "starttm": 0, "expiretm": 0,
+		"descr": map[string]string{"pair": pair, "type": "sell", "ordertype": "limit", "price": digits(o.limit, 2), "price2": "0", "leverage": "none"},
+		"vol":   digits(o.volume, 8), "vol_exec": digits(o.sold, 8), "cost": digits(o.cost, 5), "fee": digits(o.fee, 5), "price": "0.00000",
+		"misc": "", "oflags": "fciq", "reason": "",
+	}
+}

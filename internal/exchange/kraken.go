@@ -1,0 +1,453 @@
+package exchange
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/money"
+)
+
+// KrakenURL is where Kraken's API is.
+const KrakenURL = "https://api.kraken.com"
+
+// Kraken is the exchange of that name, by its Spot REST API as documented at
+// https://docs.kraken.com/api-reference (its pages are named at the calls).
+type Kraken struct{ client client }
+
+// NewKraken makes a Kraken that is called at base, KrakenURL outside of tests.
+func NewKraken(base string, d Dialer) *Kraken { return &Kraken{newClient(base, d)} }
+
+// krakenPairs are the markets in euro, by the long names that Kraken answers under.
+var krakenPairs = map[string]string{
+	"BTC": "XXBTZEUR", "ETH": "XETHZEUR", "LTC": "XLTCZEUR", "USDC": "USDCEUR", "USDT": "USDTEUR",
+}
+
+// Name implements Exchange.
+func (k *Kraken) Name() string { return "kraken" }
+
+// Coins implements Exchange.
+func (k *Kraken) Coins() []string { return slices.Sorted(maps.Keys(krakenPairs)) }
+
+const (
+	// krakenLife is how long an order may wait at Kraken before it is matched, which
+	// it lets us choose: "min now() + 2 seconds, max now() + 60 seconds". See
+	// https://docs.kraken.com/api-reference/trading/add-order, deadline.
+	krakenLife = 10 * time.Second
+	// krakenDrift is how far its clock can be behind ours at most when it takes an
+	// order: one that it could carry out for longer it refuses.
+	krakenDrift = 60 * time.Second
+)
+
+// Window implements Exchange.
+func (k *Kraken) Window(made time.Time) (deadline, over time.Time) {
+	deadline = made.Add(krakenLife)
+	return deadline, deadline.Add(krakenDrift)
+}
+
+// The permissions of a key, by their names in GetApiKeyInfo. See
+// https://docs.kraken.com/api-reference/account-data/get-api-key-info, "permissions".
+var (
+	krakenNeeds    = []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
+	krakenHarmless = []string{"add-funds", "earn-funds", "close-trades", "query-ledger", "export-data", "create-ws-token"}
+	// Adding an address to withdraw to is a step on the way.
+	krakenWithdraws = []string{"withdraw-funds", "add-withdraw-address", "update-withdraw-address"}
+)
+
+// Examine implements Exchange, by the call that tells a key about itself.
+func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
+	var info struct{ Permissions []string }
+	if err := k.private(ctx, a, "GetApiKeyInfo", url.Values{}, &info); err != nil {
+		return Scope{}, err
+	}
+	if len(info.Permissions) == 0 {
+		return Scope{}, fmt.Errorf("%w about the permissions of the key", ErrUnreachable)
+	}
+	var s Scope
+	for _, need := range krakenNeeds {
+		if !slices.Contains(info.Permissions, need) {
+			s.Missing = append(s.Missing, need)
+		}
+	}
+	for _, p := range info.Permissions {
+		switch {
+		case slices.Contains(krakenWithdraws, p):
+			s.Withdraw = append(s.Withdraw, p)
+		case !slices.Contains(krakenNeeds, p) && !slices.Contains(krakenHarmless, p):
+			s.Unknown = append(s.Unknown, words(p))
+		}
+	}
+	return s, nil
+}
+
+// krakenMarket is a pair of AssetPairs. See
+// https://docs.kraken.com/api-reference/market-data/get-tradable-asset-pairs
+type krakenMarket struct {
+	Base         string
+	Status       string // online, cancel_only, post_only, limit_only, reduce_only
+	LotDecimals  *int32 `json:"lot_decimals"`
+	PairDecimals *int32 `json:"pair_decimals"`
+	OrderMin     json.Number
+	CostMin      json.Number
+	TickSize     json.Number `json:"tick_size"`
+}
+
+// pair reads how a coin is traded.
+func (k *Kraken) pair(ctx context.Context, coin string) (name string, m krakenMarket, err error) {
+	name, known := krakenPairs[coin]
+	if !known {
+		return "", m, fmt.Errorf("%w for %s", ErrNoMarket, coin)
+	}
+	var all map[string]krakenMarket
+	if err := k.public(ctx, "AssetPairs", name, &all); err != nil {
+		return name, m, err
+	}
+	m, found := all[name]
+	if !found || m.LotDecimals == nil || m.PairDecimals == nil || *m.LotDecimals < 0 || *m.LotDecimals > 18 || *m.PairDecimals < 0 || *m.PairDecimals > 18 {
+		return name, m, fmt.Errorf("%w about %s", ErrUnreachable, name)
+	}
+	return name, m, nil
+}
+
+// Market implements Exchange.
+func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
+	name, pair, err := k.pair(ctx, coin)
+	if err != nil {
+		return Market{}, err
+	}
+	m := Market{Open: pair.Status == "online" || pair.Status == "limit_only", Lot: *pair.LotDecimals, MinValue: money.Zero(Euro)}
+	tick := pair.TickSize
+	if tick == "" {
+		tick = json.Number(money.FromCents(1, money.Currency{Decimals: *pair.PairDecimals}).String())
+	}
+	if m.Tick, err = figure("tick_size", tick, Euro); err != nil {
+		return m, err
+	}
+	if m.MinAmount, err = figure("ordermin", pair.OrderMin, Coin(coin)); err != nil {
+		return m, err
+	}
+	if pair.CostMin != "" {
+		if m.MinValue, err = figure("costmin", pair.CostMin, Euro); err != nil {
+			return m, err
+		}
+	}
+	// https://docs.kraken.com/api-reference/market-data/get-ticker-information: b is
+	// the bid, with the price first.
+	var tickers map[string]struct{ B []json.Number }
+	if err := k.public(ctx, "Ticker", name, &tickers); err != nil {
+		return m, err
+	}
+	if len(tickers[name].B) == 0 {
+		return m, fmt.Errorf("%w about the bid of %s", ErrUnreachable, name)
+	}
+	m.Bid, err = figure("bid", tickers[name].B[0], Euro)
+	return m, err
+}
+
+// Balance implements Exchange. "Balance available for trading is calculated as:
+// available balance = balance + credit - credit_used - hold_trade"; what stands in
+// Kraken Rewards (".F") is traded with by its base asset. See
+// https://docs.kraken.com/api-reference/account-data/get-extended-balance
+func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, error) {
+	_, pair, err := k.pair(ctx, coin)
+	if err != nil {
+		return Balance{}, err
+	}
+	var all map[string]struct {
+		Balance json.Number
+		Hold    json.Number `json:"hold_trade"`
+	}
+	if err := k.private(ctx, a, "BalanceEx", url.Values{}, &all); err != nil {
+		return Balance{}, err
+	}
+	total, held := money.Zero(Coin(coin)), money.Zero(Coin(coin))
+	for _, name := range []string{pair.Base, pair.Base + ".F"} {
+		entry, there := all[name]
+		if !there {
+			continue
+		}
+		for _, f := range []struct {
+			what string
+			text json.Number
+			into *money.Amount
+		}{{"balance", entry.Balance, &total}, {"hold_trade", entry.Hold, &held}} {
+			if f.text == "" {
+				continue
+			}
+			part, err := figure(f.what, f.text, Coin(coin))
+			if err != nil {
+				return Balance{}, err
+			}
+			*f.into = f.into.Add(part)
+		}
+	}
+	// Credit is not the merchant's coins: it is never sold.
+	return Balance{Total: total, Available: total.Sub(held)}, nil
+}
+
+// Place implements Exchange. The order is immediate-or-cancel, its fee is taken in
+// euro (fciq: else Kraken takes it in the coin when one sells), and it is named by
+// cl_ord_id, which is unique among open orders only. See
+// https://docs.kraken.com/api-reference/trading/add-order
+func (k *Kraken) Place(ctx context.Context, a Account, o Order) (ref string, err error) {
+	name, known := krakenPairs[o.Coin]
+	if !known {
+		return "", &Refused{KindOther, "there is no market for " + o.Coin}
+	}
+	var placed struct{ Txid []string }
+	err = k.private(ctx, a, "AddOrder", url.Values{
+		"pair": {name}, "type": {"sell"}, "ordertype": {"limit"}, "timeinforce": {"IOC"}, "oflags": {"fciq"},
+		"volume": {o.Amount.String()}, "price": {o.Limit.String()}, "cl_ord_id": {o.ID},
+		"deadline": {o.Deadline.UTC().Format(time.RFC3339)},
+	}, &placed)
+	if err != nil {
+		return "", err
+	}
+	if len(placed.Txid) != 1 || placed.Txid[0] == "" {
+		return "", fmt.Errorf("%w that names the order", ErrUnreachable)
+	}
+	return words(placed.Txid[0]), nil
+}
+
+// krakenOrder is an order of OpenOrders, ClosedOrders or QueryOrders. See
+// https://docs.kraken.com/api-reference/account-data/get-closed-orders
+type krakenOrder struct {
+	Status  string // pending, open, closed, canceled, expired
+	ID      string `json:"cl_ord_id"`
+	Vol     json.Number
+	VolExec json.Number `json:"vol_exec"`
+	Cost    json.Number
+	Fee     json.Number
+	Descr   struct{ Pair, Type, Ordertype, Price string }
+}
+
+const (
+	// krakenPage is how many closed orders Kraken tells at a time, and krakenPages how
+	// many times it is asked.
+	krakenPage  = 50
+	krakenPages = 10
+	// krakenEarlier is how much earlier than we an order may have been made by its
+	// clock.
+	krakenEarlier = 2 * time.Minute
+)
+
+// Find implements Exchange. QueryOrders takes Kraken's own name alone. By ours an
+// order is found in the lists of what is open and what is closed, filtered and not:
+// whether a filter finds what is closed is documented nowhere.
+func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error) {
+	if ref != "" {
+		var found map[string]krakenOrder
+		if err := k.private(ctx, a, "QueryOrders", url.Values{"txid": {ref}}, &found); err != nil {
+			return Outcome{}, err
+		}
+		order, there := found[ref]
+		if !there {
+			return Outcome{}, ErrAbsent
+		}
+		return o.ofKraken(ref, order)
+	}
+	var open struct{ Open map[string]krakenOrder }
+	if err := k.private(ctx, a, "OpenOrders", url.Values{}, &open); err != nil {
+		return Outcome{}, err
+	}
+	if open.Open == nil {
+		return Outcome{}, fmt.Errorf("%w that lists the open orders", ErrUnreachable)
+	}
+	orders := open.Open
+	if err := k.closed(ctx, a, url.Values{"cl_ord_id": {o.ID}}, orders); err != nil {
+		return Outcome{}, err
+	}
+	if err := k.closed(ctx, a, url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenEarlier).Unix(), 10)}, "closetime": {"open"}}, orders); err != nil {
+		return Outcome{}, err
+	}
+	for ref, order := range orders {
+		if order.ID == o.ID {
+			return o.ofKraken(words(ref), order)
+		}
+	}
+	for ref, order := range orders {
+		if order.ID == "" && o.alike(order) {
+			return Outcome{}, fmt.Errorf("%w: %s", ErrAlike, words(ref))
+		}
+	}
+	return Outcome{}, ErrAbsent
+}
+
+// closed adds closed orders to a map, page by page.
+func (k *Kraken) closed(ctx context.Context, a Account, form url.Values, into map[string]krakenOrder) error {
+	form.Set("without_count", "true")
+	for page := range krakenPages {
+		form.Set("ofs", strconv.Itoa(page*krakenPage))
+		var list struct{ Closed map[string]krakenOrder }
+		if err := k.private(ctx, a, "ClosedOrders", form, &list); err != nil {
+			return err
+		}
+		if list.Closed == nil {
+			return fmt.Errorf("%w that lists the closed orders", ErrUnreachable)
+		}
+		maps.Copy(into, list.Closed)
+		if len(list.Closed) < krakenPage {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: more closed orders than can be looked through", ErrAlike)
+}
+
+// alike tells whether an order without a name may be ours.
+func (o Order) alike(k krakenOrder) bool {
+	volume, err := money.Parse(k.Vol.String(), Coin(o.Coin))
+	price, fault := money.Parse(k.Descr.Price, Euro)
+	return k.Descr.Type == "sell" && err == nil && volume.Equal(o.Amount) && fault == nil && price.Equal(o.Limit)
+}
+
+// ofKraken reads what became of an order.
+func (o Order) ofKraken(ref string, k krakenOrder) (Outcome, error) {
+	out := Outcome{Ref: ref}
+	var err error
+	if out.Sold, err = figure("vol_exec", k.VolExec, Coin(o.Coin)); err != nil {
+		return out, err
+	}
+	if out.Euro, err = figure("cost", k.Cost, Euro); err != nil {
+		return out, err
+	}
+	if out.Fee, err = figure("fee", k.Fee, Euro); err != nil {
+		return out, err
+	}
+	switch k.Status {
+	case "pending", "open":
+		out.Open = true
+	case "closed", "canceled", "expired":
+	default:
+		return out, fmt.Errorf("%w: an order is %.40q", ErrContradiction, k.Status)
+	}
+	if k.Descr.Type != "sell" || k.ID != "" && k.ID != o.ID {
+		return out, fmt.Errorf("%w: order %s is another one", ErrContradiction, ref)
+	}
+	return out, o.check(out)
+}
+
+// public asks what everybody may know about a pair.
+func (k *Kraken) public(ctx context.Context, call, pair string, into any) error {
+	answer, err := k.client.get(ctx, "/0/public/"+call+"?pair="+url.QueryEscape(pair))
+	if err != nil {
+		return err
+	}
+	return krakenResult(answer, into)
+}
+
+// private makes a call of an account. API-Sign is the HMAC-SHA512, by the decoded
+// secret, of the path and the SHA-256 of nonce and form. See
+// https://docs.kraken.com/exchange/guides/rest/authentication
+func (k *Kraken) private(ctx context.Context, a Account, call string, form url.Values, into any) error {
+	secret, err := base64.StdEncoding.DecodeString(a.Secret)
+	if err != nil {
+		return &Refused{KindKey, "the secret is not Base64"}
+	}
+	path, nonce := "/0/private/"+call, strconv.FormatInt(a.Nonce(), 10)
+	form.Set("nonce", nonce)
+	text := form.Encode()
+	header := http.Header{
+		"Content-Type": {"application/x-www-form-urlencoded"}, "Api-Key": {a.Key}, "Api-Sign": {krakenSign(secret, path, nonce, text)},
+	}
+	answer, err := k.client.do(ctx, http.MethodPost, path, text, header)
+	if err != nil {
+		return err
+	}
+	return krakenResult(answer, into)
+}
+
+func krakenSign(secret []byte, path, nonce, form string) string {
+	sum := sha256.Sum256([]byte(nonce + form))
+	mac := hmac.New(sha512.New, secret)
+	mac.Write([]byte(path))
+	mac.Write(sum[:])
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// krakenResult reads an answer: errors, or a result. Kraken answers 200 to
+// everything; other statuses are of what stands before it.
+func krakenResult(r reply, into any) error {
+	if r.status != http.StatusOK {
+		return fmt.Errorf("%w but status %d", ErrUnreachable, r.status)
+	}
+	var answer struct {
+		Error  []string
+		Result json.RawMessage
+	}
+	if err := decode(r.body, &answer); err != nil {
+		return err
+	}
+	for _, text := range answer.Error {
+		if strings.HasPrefix(text, "W") {
+			continue // a warning, beside a result
+		}
+		return krakenError(words(text))
+	}
+	if len(answer.Result) == 0 || string(answer.Result) == "null" {
+		return fmt.Errorf("%w: neither an error nor a result", ErrUnreachable)
+	}
+	return decode(answer.Result, into)
+}
+
+// krakenErrors are the beginnings of the words by which Kraken says that it did
+// nothing. See https://docs.kraken.com/exchange/guides/general/errors and
+// https://support.kraken.com/hc/en-us/articles/360001491786. Whatever else it says
+// leaves open what it did: an order may stand although the service was
+// "unavailable", had an "internal error" or met its deadline.
+var krakenErrors = []struct {
+	words string
+	kind  Kind
+}{
+	{"EOrder:Insufficient funds", KindFunds},
+	{"EOrder:Order minimum not met", KindMinimum},
+	{"EOrder:Cost minimum not met", KindMinimum},
+	{"EOrder:Invalid price", KindPrice},
+	{"EOrder:Tick size check failed", KindOther},
+	{"EOrder:Orders limit exceeded", KindBusy},
+	{"EOrder:Rate limit exceeded", KindBusy},
+	{"EOrder:Domain rate limit exceeded", KindBusy},
+	{"EOrder:Trading agreement required", KindOther},
+	{"EAPI:Rate limit exceeded", KindBusy},
+	{"EAuth:Rate limit exceeded", KindBusy},
+	{"EAuth:Too many requests", KindBusy},
+	{"EGeneral:Temporary lockout", KindBusy},
+	{"EGeneral:Too many requests", KindBusy},
+	{"EService:Market in cancel_only mode", KindMaintenance},
+	{"EService:Market in post_only mode", KindMaintenance},
+	{"EAPI:Invalid nonce", KindNonce},
+	{"EAPI:Invalid key", KindKey},
+	{"EAPI:Invalid signature", KindKey},
+	{"EGeneral:Permission denied", KindKey},
+	{"EAccount:Invalid permissions", KindKey},
+	{"EAuth:Account temporary disabled", KindKey},
+	{"EAuth:Account unconfirmed", KindKey},
+	{"EQuery:Unknown asset pair", KindOther},
+	{"EQuery:Invalid asset pair", KindOther},
+	{"EGeneral:Invalid arguments:volume", KindMinimum},
+	{"EGeneral:Invalid arguments:price", KindPrice},
+}
+
+// krakenError is what the exchange says as an error.
+func krakenError(text string) error {
+	for _, e := range krakenErrors {
+		if strings.HasPrefix(text, e.words) {
+			return &Refused{e.kind, text}
+		}
+	}
+	if strings.HasPrefix(text, "EOrder:Unknown order") || strings.HasPrefix(text, "EOrder:Invalid order") {
+		return errors.Join(ErrAbsent, errors.New(text))
+	}
+	return fmt.Errorf("%w: it says %s", ErrUnreachable, text)
+}

@@ -1,0 +1,14 @@
+package exchange
+
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
+// UUID is a name made of a text, always the same: of version 8. See RFC 9562,
+// section 5.8.
+func UUID(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}

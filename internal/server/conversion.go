@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// conversions are the sales of what paid an invoice.
+func conversions(inv *invoice.Invoice) []api.Conversion {
+	list := []api.Conversion{}
+	for i := range inv.Conversions {
+		c := &inv.Conversions[i]
+		sold := c.Sold()
+		told := api.Conversion{
+			CryptoCurrency: c.Coin, State: string(c.State), Reason: string(c.Reason), Reverted: inv.Standing.Status != invoice.Paid,
+			Amount: c.Amount.String(), SoldAmount: sold.Sold.String(), RateEUR: c.Rate.Price(), LowestPrice: c.Lowest.String(),
+			AveragePrice: c.Average(), EuroAmount: sold.Euro.String(), FeeAmount: sold.Fee.String(), Orders: []string{},
+			CreatedAt: timestamp(c.CreatedAt), NextAt: timestamp(c.NextAt),
+		}
+		for _, o := range c.Orders {
+			told.Exchange = o.Exchange
+			if o.Ref != "" {
+				told.Orders = append(told.Orders, o.Ref)
+			}
+		}
+		list = append(list, told)
+	}
+	return list
+}
+
+// convertTerms are what the merchant has sold of a new invoice's money: nothing of
+// test money or that of test networks, and nothing while he has no exchange account
+// that is switched on.
+func (s *server) convertTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.ConvertTerms, error) {
+	if mode != invoice.Live || s.worthless {
+		return invoice.ConvertTerms{}, nil
+	}
+	a, err := s.merchants.Exchange(ctx, merchantID)
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !a.Active {
+		return invoice.ConvertTerms{}, nil
+	}
+	if err != nil {
+		return invoice.ConvertTerms{}, fmt.Errorf("exchange account of invoice: %w", err)
+	}
+	smallest, err := money.Parse(a.Smallest, invoice.SaleEuro)
+	if err != nil {
+		return invoice.ConvertTerms{}, fmt.Errorf("smallest sale of invoice: %w", err)
+	}
+	return invoice.ConvertTerms{Coins: slices.Clone(a.Coins), Smallest: smallest, Slippage: a.Slippage}, nil
+}

@@ -1,0 +1,116 @@
+package server_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// seller is an exchange account that is switched on.
+func seller() *merchant.ExchangeAccount {
+	return &merchant.ExchangeAccount{ID: "xch_1", MerchantID: "shop", Exchange: "kraken", Coins: []string{"BTC"}, Smallest: "10", Slippage: 150, Active: true}
+}
+
+// What is sold is the merchant's setting of when the invoice is made.
+func TestCreate_freezes_what_is_sold(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	terms := func(key string) invoice.ConvertTerms {
+		t.Helper()
+		inv, err := l.invoices.Invoice(t.Context(), l.create(t, key, `{"amount":56.50,"fiat_currency":"EUR"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inv.Terms.Convert
+	}
+	sells := invoice.ConvertTerms{Coins: []string{"BTC"}, Smallest: money.MustParse("10", invoice.SaleEuro), Slippage: 150}
+	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+		t.Errorf("without an account (-want +got):\n%s", diff)
+	}
+	l.merchants.account = seller()
+	if diff := cmp.Diff(sells, terms("live")); diff != "" {
+		t.Errorf("with an account (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("all")); diff != "" {
+		t.Errorf("of a test (-want +got):\n%s", diff)
+	}
+	l.config.Worthless = true
+	l.begin()
+	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+		t.Errorf("of coins that are worth nothing (-want +got):\n%s", diff)
+	}
+	l.config.Worthless = false
+	l.begin()
+	l.merchants.account.Active = false
+	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+		t.Errorf("switched off (-want +got):\n%s", diff)
+	}
+}
+
+// sold has an invoice be sold, but for a rest.
+func (l *lab) sold(t *testing.T, id string) {
+	t.Helper()
+	btc := func(text string) money.Amount { return money.MustParse(text, invoice.SaleCoin("BTC")) }
+	eur := func(text string) money.Amount { return money.MustParse(text, invoice.SaleEuro) }
+	rate, err := money.ParseRate("86420", invoice.SaleCoin("BTC"), money.EUR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.storage.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		c := invoice.Conversion{
+			Coin: "BTC", Amount: btc("0.00065379"), Rate: rate, Lowest: eur("85123.7"), Smallest: eur("10"), State: invoice.ConversionWaiting,
+			CreatedAt: noon, Since: noon, NextAt: noon,
+		}
+		order := invoice.SaleOrder{Number: 1, ID: "a-b", AccountID: "xch_1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: btc("1"), SentAt: noon, Deadline: noon, Over: noon}
+		err := errors.Join(
+			c.Begin(order), c.Done("OABCDE-FGHIJ-KLMNOP", invoice.Sale{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
+		inv.Conversions = append(inv.Conversions, c)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestResource_tells_merchants_what_was_sold(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.create(t, "live", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	l.sold(t, id)
+	ask := func(key, target string) string {
+		t.Helper()
+		response := l.send(message{method: "GET", target: target, key: key, own: true})
+		text := read(t, response)
+		if response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s", target, response.StatusCode, text)
+		}
+		return text
+	}
+	var r api.Resource
+	if err := json.Unmarshal([]byte(ask("liveread", "/api/v2/invoices/"+id)), &r); err != nil {
+		t.Fatal(err)
+	}
+	want := []api.Conversion{{
+		CryptoCurrency: "BTC", Exchange: "kraken", State: "waiting", Reason: "partial", Reverted: true, Amount: "0.00065379", SoldAmount: "0.0006",
+		RateEUR: "86420", LowestPrice: "85123.7", AveragePrice: "86420.167", EuroAmount: "51.8521", FeeAmount: "0.2074",
+		Orders: []string{"OABCDE-FGHIJ-KLMNOP"}, CreatedAt: "2026-11-27T12:00:32.782Z", NextAt: "2026-11-27T12:00:32.782Z",
+	}}
+	if diff := cmp.Diff(want, r.Conversions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := json.Unmarshal([]byte(ask("page", "/api/v2/invoices/"+id)), &r); err != nil || len(r.Conversions) > 0 {
+		t.Errorf("the page's key is told %+v, error %v", r.Conversions, err)
+	}
+	if csv := ask("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167\r\n") {
+		t.Errorf("the export lacks the sale:\n%s", csv)
+	}
+}

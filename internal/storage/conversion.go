@@ -1,0 +1,204 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// conversionRow is a conversion as columns keep it. Two rows that are equal need
+// not be written.
+type conversionRow struct {
+	invoiceID                      string
+	number                         int64
+	merchantID, coin               string
+	amount, rate, lowest, smallest string
+	state, reason                  string
+	createdAt, since               int64
+	nextAt                         sql.Null[int64]
+	tries, claim                   int64
+	orders                         string
+}
+
+// saleOrderRow is an order of a conversion.
+type saleOrderRow struct {
+	ID        string `json:"id"`
+	AccountID string `json:"acc,omitempty"`
+	Exchange  string `json:"at,omitempty"`
+	Amount    string `json:"x"`
+	Limit     string `json:"min"`
+	Before    string `json:"had,omitempty"`
+	SentAt    int64  `json:"sent"`
+	Deadline  int64  `json:"dead"`
+	Over      int64  `json:"over"`
+	State     string `json:"s"`
+	Ref       string `json:"ref,omitempty"`
+	Fault     string `json:"fault,omitempty"`
+	Looks     int    `json:"looks,omitempty"`
+	Sold      string `json:"sold,omitempty"`
+	Euro      string `json:"eur,omitempty"`
+	Fee       string `json:"fee,omitempty"`
+}
+
+// conversionsToRows are the rows of an invoice's conversions, in its order.
+func conversionsToRows(inv *invoice.Invoice) []conversionRow {
+	var rows []conversionRow
+	for i, c := range inv.Conversions {
+		orders := []saleOrderRow{}
+		for _, o := range c.Orders {
+			orders = append(orders, saleOrderRow{
+				ID: o.ID, AccountID: o.AccountID, Exchange: o.Exchange, Amount: o.Amount.String(), Limit: o.Limit.String(), Before: optional(o.Before),
+				SentAt: o.SentAt.UnixMilli(), Deadline: o.Deadline.UnixMilli(), Over: o.Over.UnixMilli(), State: string(o.State), Ref: o.Ref, Fault: o.Fault,
+				Looks: o.Looks, Sold: optional(o.Sold), Euro: optional(o.Euro), Fee: optional(o.Fee),
+			})
+		}
+		rows = append(rows, conversionRow{
+			invoiceID: inv.ID, number: int64(i), merchantID: inv.MerchantID, coin: c.Coin,
+			amount: c.Amount.String(), rate: c.Rate.Price(), lowest: c.Lowest.String(), smallest: c.Smallest.String(),
+			state: string(c.State), reason: string(c.Reason), createdAt: c.CreatedAt.UnixMilli(), since: c.Since.UnixMilli(),
+			nextAt: millis(c.NextAt), tries: int64(c.Tries), claim: c.Claim, orders: jsonText(orders),
+		})
+	}
+	return rows
+}
+
+// conversion reads a row.
+func (r conversionRow) conversion() (invoice.Conversion, error) {
+	coin := invoice.SaleCoin(r.coin)
+	c := invoice.Conversion{
+		Coin: r.coin, State: invoice.ConversionState(r.state), Reason: invoice.ConversionReason(r.reason),
+		CreatedAt: utc(r.createdAt), Since: utc(r.since), NextAt: fromMillis(r.nextAt), Tries: int(r.tries), Claim: r.claim,
+	}
+	var err error
+	if c.Rate, err = money.ParseRate(r.rate, coin, money.EUR); err != nil {
+		return c, fmt.Errorf("rate: %w", err)
+	}
+	for _, f := range []struct {
+		text     string
+		currency money.Currency
+		into     *money.Amount
+	}{{r.amount, coin, &c.Amount}, {r.lowest, invoice.SaleEuro, &c.Lowest}, {r.smallest, invoice.SaleEuro, &c.Smallest}} {
+		if *f.into, err = parseAmount(f.text, f.currency); err != nil {
+			return c, err
+		}
+	}
+	var orders []saleOrderRow
+	if err := json.Unmarshal([]byte(r.orders), &orders); err != nil {
+		return c, fmt.Errorf("orders: %w", err)
+	}
+	for i, o := range orders {
+		order, err := o.order(i+1, coin)
+		if err != nil {
+			return c, fmt.Errorf("order %d: %w", i+1, err)
+		}
+		c.Orders = append(c.Orders, order)
+	}
+	return c, nil
+}
+
+// order reads an order.
+func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder, error) {
+	o := invoice.SaleOrder{
+		Number: number, ID: r.ID, AccountID: r.AccountID, Exchange: r.Exchange,
+		SentAt: utc(r.SentAt), Deadline: utc(r.Deadline), Over: utc(r.Over),
+		State: invoice.OrderState(r.State), Ref: r.Ref, Fault: r.Fault, Looks: r.Looks,
+	}
+	for _, f := range []struct {
+		text     string
+		currency money.Currency
+		into     *money.Amount
+	}{
+		{r.Amount, coin, &o.Amount}, {r.Before, coin, &o.Before}, {r.Sold, coin, &o.Sold},
+		{r.Limit, invoice.SaleEuro, &o.Limit}, {r.Euro, invoice.SaleEuro, &o.Euro}, {r.Fee, invoice.SaleEuro, &o.Fee},
+	} {
+		var err error
+		if *f.into, err = parseOptional(f.text, f.currency); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// conversionColumns are those that readConversionColumns reads.
+const conversionColumns = `invoice_id, number, merchant_id, coin, amount, rate, lowest, smallest, state, reason, created_at, since,
+	next_at, tries, claim, orders`
+
+func readConversionColumns(row scanner) (r conversionRow, err error) {
+	err = row.Scan(&r.invoiceID, &r.number, &r.merchantID, &r.coin, &r.amount, &r.rate, &r.lowest, &r.smallest, &r.state, &r.reason,
+		&r.createdAt, &r.since, &r.nextAt, &r.tries, &r.claim, &r.orders)
+	return r, err
+}
+
+// readConversionRows reads an invoice's conversions, in its order.
+func readConversionRows(ctx context.Context, q querier, invoiceID string) ([]conversionRow, error) {
+	return list(ctx, q, readConversionColumns, "SELECT "+conversionColumns+" FROM conversions WHERE invoice_id = $1 ORDER BY number", invoiceID)
+}
+
+// saveConversions writes the conversions that changed or are new. None is ever
+// forgotten, and a second one of the same number cannot be written.
+func saveConversions(ctx context.Context, q querier, before, after []conversionRow) error {
+	for i, r := range after {
+		var err error
+		switch {
+		case i >= len(before):
+			_, err = q.ExecContext(ctx, `
+				INSERT INTO conversions (
+					invoice_id, number, merchant_id, coin, amount, rate, lowest, smallest, state, reason, created_at, since,
+					next_at, tries, claim, orders
+				) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+				r.invoiceID, r.number, r.merchantID, r.coin, r.amount, r.rate, r.lowest, r.smallest, r.state, r.reason,
+				r.createdAt, r.since, r.nextAt, r.tries, r.claim, r.orders)
+		case r != before[i]:
+			_, err = q.ExecContext(ctx, `
+				UPDATE conversions SET state = $3, reason = $4, since = $5, next_at = $6, tries = $7, claim = $8, orders = $9
+				WHERE invoice_id = $1 AND number = $2`,
+				r.invoiceID, r.number, r.state, r.reason, r.since, r.nextAt, r.tries, r.claim, r.orders)
+		}
+		if err != nil {
+			return fmt.Errorf("write conversion of %s: %w", r.coin, err)
+		}
+	}
+	return nil
+}
+
+// Converted lists a merchant's invoices that have conversions in a state, "" for
+// any, newest first.
+func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.ConversionState, limit int) ([]*invoice.Invoice, error) {
+	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) {
+		ids, err := list(ctx, q, func(row scanner) (id string, err error) {
+			var at int64
+			err = row.Scan(&id, &at)
+			return id, err
+		}, `
+			SELECT invoice_id, MAX(created_at) FROM conversions WHERE merchant_id = $1 AND ($2 = '' OR state = $2)
+			GROUP BY invoice_id ORDER BY 2 DESC, 1 LIMIT $3`, merchantID, string(state), limit)
+		if err != nil {
+			return nil, err
+		}
+		var found []record
+		for _, id := range ids {
+			r, err := readRecord(ctx, q, id)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, r)
+		}
+		return found, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list conversions: %w", err)
+	}
+	var all []*invoice.Invoice
+	for _, r := range records {
+		inv, err := r.invoice()
+		if err != nil {
+			return nil, fmt.Errorf("list conversions: %w", err)
+		}
+		all = append(all, inv)
+	}
+	return all, nil
+}

@@ -1,0 +1,217 @@
+package storage_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/convert"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/storage"
+)
+
+func newExchange(id, merchantID string) merchant.ExchangeAccount {
+	return merchant.ExchangeAccount{
+		ID: id, MerchantID: merchantID, Exchange: "kraken", Key: "key of " + id, Secret: "hush " + id, Coins: []string{"BTC", "ETH"}, Smallest: "12.50",
+		Slippage: 150, Active: true, CreatedAt: noon,
+	}
+}
+
+func newConversion(coin string) invoice.Conversion {
+	rate, err := money.ParseRate("86420", invoice.SaleCoin(coin), money.EUR)
+	if err != nil {
+		panic(err)
+	}
+	return invoice.Conversion{
+		Coin: coin, Amount: money.MustParse("0.00065379", invoice.SaleCoin(coin)), Rate: rate, Lowest: money.MustParse("84691.6", invoice.SaleEuro),
+		Smallest: money.MustParse("12.5", invoice.SaleEuro), State: invoice.ConversionWaiting, CreatedAt: noon, Since: noon, NextAt: noon,
+	}
+}
+
+// paidWith has an invoice be paid, with conversions.
+func paidWith(t testing.TB, s *storage.Storage, id string, conversions ...invoice.Conversion) error {
+	t.Helper()
+	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		inv.Standing.Status, inv.Standing.PaidAt = invoice.Paid, noon
+		inv.Conversions = append(inv.Conversions, conversions...)
+		return nil
+	})
+	return err
+}
+
+func TestExchangeAccounts(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		if _, err := s.ExchangeAccount(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("before there is one: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		a := newExchange("x1", "shop")
+		if err := s.CreateExchangeAccount(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CreateExchangeAccount(ctx, newExchange("x2", "shop")); !errors.Is(err, merchant.ErrExists) {
+			t.Errorf("a second one: got error %v, want %v", err, merchant.ErrExists)
+		}
+		if err := s.CreateExchangeAccount(ctx, newExchange("x3", "bakery")); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.ExchangeAccount(ctx, "shop")
+		if diff := cmp.Diff(a, got); err != nil || diff != "" {
+			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		}
+		for _, stored := range rows(t, url, "SELECT secret FROM exchange_accounts") {
+			if strings.Contains(stored, "hush") {
+				t.Errorf("a secret is readable: %q", stored)
+			}
+		}
+		for _, statement := range []string{
+			"UPDATE exchange_accounts SET slippage = 9999 WHERE id = 'x1'",
+			"UPDATE exchange_accounts SET key = 'a thief''s', slippage = 150 WHERE id = 'x1'",
+			"UPDATE exchange_accounts SET key = 'key of x1', secret = (SELECT secret FROM exchange_accounts WHERE id = 'x3') WHERE id = 'x1'",
+		} {
+			change(t, url, statement)
+			if _, err := s.ExchangeAccount(ctx, "shop"); !errors.Is(err, merchant.ErrTampered) {
+				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
+			}
+		}
+		_, err = s.UpdateExchangeAccount(ctx, "bakery", func(a *merchant.ExchangeAccount) error {
+			a.ArchivedAt = noon.Add(time.Hour)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CreateExchangeAccount(ctx, newExchange("x4", "bakery")); err != nil {
+			t.Errorf("after the first is out of force: %v", err)
+		}
+	})
+}
+
+func TestConversions_are_written_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		c := newConversion("BTC")
+		if err := paidWith(t, s, "a", c); err != nil {
+			t.Fatal(err)
+		}
+		if err := paidWith(t, s, "a", newConversion("BTC")); err == nil {
+			t.Error("a second conversion of the same coin was written")
+		}
+		// Not even somebody who forgot what there was writes it again.
+		change(t, url, "UPDATE invoices SET conversions = 0 WHERE id = 'a'")
+		if err := paidWith(t, s, "a", newConversion("ETH")); err == nil {
+			t.Error("a second sale was written for an invoice that had one")
+		}
+		change(t, url, "UPDATE invoices SET conversions = 1 WHERE id = 'a'")
+
+		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			c, _ := inv.Conversion("BTC")
+			return c.Begin(invoice.SaleOrder{
+				Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
+				SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Looks: 1,
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Begin(invoice.SaleOrder{
+			Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
+			SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Looks: 1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		inv, err := s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]invoice.Conversion{c}, inv.Conversions, same); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+		listed, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Place{}, 10)
+		if err != nil || len(listed) != 1 {
+			t.Fatalf("listed %d, error %v", len(listed), err)
+		}
+		if diff := cmp.Diff(inv.Conversions, listed[0].Conversions, same); diff != "" {
+			t.Errorf("listed (-want +got):\n%s", diff)
+		}
+		for state, want := range map[invoice.ConversionState]int{"": 1, invoice.ConversionSending: 1, invoice.ConversionFailed: 0} {
+			if got, err := s.Converted(t.Context(), "shop", state, 10); err != nil || len(got) != want {
+				t.Errorf("%q: got %d, error %v, want %d", state, len(got), err, want)
+			}
+		}
+		counts, err := s.ConversionCounts(t.Context())
+		if diff := cmp.Diff(map[invoice.ConversionState]int{invoice.ConversionSending: 1}, counts); err != nil || diff != "" {
+			t.Errorf("counts: error %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestClaimConversion(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx, until := t.Context(), noon.Add(90*time.Second)
+		nothing := func(why string, now time.Time) {
+			t.Helper()
+			if c, err := s.ClaimConversion(ctx, now, now.Add(90*time.Second)); !errors.Is(err, convert.ErrNothing) {
+				t.Errorf("%s: got %+v, error %v, want %v", why, c, err, convert.ErrNothing)
+			}
+		}
+		create(t, s, creation("a", "shop"))
+		later := newConversion("ETH")
+		later.NextAt = noon.Add(time.Second)
+		if err := paidWith(t, s, "a", newConversion("BTC"), later); err != nil {
+			t.Fatal(err)
+		}
+		nothing("without an account", noon)
+		if err := s.CreateExchangeAccount(ctx, newExchange("x1", "shop")); err != nil {
+			t.Fatal(err)
+		}
+		change(t, url, "UPDATE invoices SET status = 'pending' WHERE id = 'a'")
+		nothing("of an invoice that is not paid", noon)
+		change(t, url, "UPDATE invoices SET status = 'paid' WHERE id = 'a'")
+		nothing("before it is due", noon.Add(-time.Second))
+		first, err := s.ClaimConversion(ctx, noon, until)
+		if err != nil || first.Coin != "BTC" || first.InvoiceID != "a" || first.Account.Secret != "hush x1" || first.Nonce <= noon.UnixMicro() {
+			t.Fatalf("got %+v, error %v", first, err)
+		}
+		nothing("while somebody else has the account", noon.Add(time.Minute))
+		if err := s.ReleaseConversion(ctx, first); err != nil {
+			t.Fatal(err)
+		}
+		second, err := s.ClaimConversion(ctx, noon, until.Add(1))
+		if err != nil || second.Nonce < first.Nonce+1000 {
+			t.Fatalf("got %+v, error %v", second, err)
+		}
+		inv, err := s.Invoice(ctx, "a")
+		if err != nil || inv.Conversions[0].Claim != second.Nonce {
+			t.Errorf("got claim %d, error %v, want %d", inv.Conversions[0].Claim, err, second.Nonce)
+		}
+		third, err := s.ClaimConversion(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second ran out
+		if err != nil || third.Nonce <= second.Nonce {
+			t.Fatalf("got %+v, error %v", third, err)
+		}
+		if err := s.ReleaseConversion(ctx, second); err != nil { // too late
+			t.Fatal(err)
+		}
+		nothing("after somebody else let go", until.Add(2*time.Second))
+		if err := s.ReleaseConversion(ctx, third); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.UpdateExchangeAccount(ctx, "shop", func(a *merchant.ExchangeAccount) error {
+			a.Active = false
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nothing("switched off", until.Add(3*time.Minute))
+		change(t, url, "UPDATE conversions SET state = 'sending' WHERE coin = 'BTC'")
+		if c, err := s.ClaimConversion(ctx, until.Add(3*time.Minute), until.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
+			t.Errorf("an order on its way: got %+v, error %v", c, err)
+		}
+	})
+}

@@ -1,0 +1,283 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"chequer/internal/convert"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/seal"
+)
+
+// exchangeRow is an exchange account as columns keep it.
+type exchangeRow struct {
+	id, merchantID, exchange string
+	key, secret              string // the secret is sealed
+	coins, smallest          string
+	slippage                 int64
+	active                   bool
+	createdAt                int64
+	archivedAt               sql.Null[int64]
+	mac                      string
+}
+
+// sealExchange makes the row of an account.
+func sealExchange(box *seal.Box, a merchant.ExchangeAccount) exchangeRow {
+	r := exchangeRow{
+		id: a.ID, merchantID: a.MerchantID, exchange: a.Exchange, key: a.Key, secret: box.Seal(exchangeSecret(a.ID), []byte(a.Secret)),
+		coins: listText(a.Coins), smallest: a.Smallest, slippage: a.Slippage, active: a.Active,
+		createdAt: a.CreatedAt.UnixMilli(), archivedAt: millis(a.ArchivedAt),
+	}
+	r.mac = box.MAC("exchange_accounts", r.fields()...)
+	return r
+}
+
+// open checks the row and opens its secret; ErrTampered.
+func (r exchangeRow) open(box *seal.Box) (merchant.ExchangeAccount, error) {
+	if !box.Check(r.mac, "exchange_accounts", r.fields()...) {
+		return merchant.ExchangeAccount{}, fmt.Errorf("exchange account %s: %w", r.id, merchant.ErrTampered)
+	}
+	a := merchant.ExchangeAccount{
+		ID: r.id, MerchantID: r.merchantID, Exchange: r.exchange, Key: r.key, Smallest: r.smallest, Slippage: r.slippage,
+		Active: r.active, CreatedAt: utc(r.createdAt), ArchivedAt: fromMillis(r.archivedAt),
+	}
+	var err error
+	if a.Coins, err = parseList[string](r.coins); err != nil {
+		return a, fmt.Errorf("exchange account %s: coins: %w", r.id, err)
+	}
+	secret, err := box.Open(exchangeSecret(r.id), r.secret)
+	if err != nil {
+		return a, fmt.Errorf("exchange account %s: %w", r.id, err)
+	}
+	a.Secret = string(secret)
+	return a, nil
+}
+
+// fields are what the row's code is over.
+func (r exchangeRow) fields() []string {
+	return []string{
+		r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, strconv.FormatInt(r.slippage, 10), strconv.FormatBool(r.active),
+		strconv.FormatInt(r.createdAt, 10), nullText(r.archivedAt),
+	}
+}
+
+// exchangeSecret is the purpose that an account's secret is sealed for.
+func exchangeSecret(id string) string { return "exchange_accounts secret " + id }
+
+// exchangeColumns are those that readExchangeRow reads.
+const exchangeColumns = "id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac"
+
+func readExchangeRow(row scanner) (r exchangeRow, err error) {
+	err = row.Scan(&r.id, &r.merchantID, &r.exchange, &r.key, &r.secret, &r.coins, &r.smallest, &r.slippage, &r.active,
+		&r.createdAt, &r.archivedAt, &r.mac)
+	return r, err
+}
+
+// CreateExchangeAccount implements merchant.ExchangeStorage.
+func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.ExchangeAccount) error {
+	r := sealExchange(s.box, a)
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := s.lockMerchant(ctx, q, a.MerchantID); err != nil {
+			return err
+		}
+		var count int
+		err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL", a.MerchantID).Scan(&count)
+		if err != nil {
+			return fmt.Errorf("count exchange accounts: %w", err)
+		}
+		if count > 0 {
+			return merchant.ErrExists
+		}
+		_, err = q.ExecContext(ctx, `
+			INSERT INTO exchange_accounts (
+				id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac, claimed_until, nonce
+			) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13)`,
+			r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, r.slippage, r.active, r.createdAt, r.archivedAt, r.mac,
+			a.CreatedAt.UnixMicro()+callsOfClaim) // the key was examined at that time
+
+		if err != nil {
+			return fmt.Errorf("write exchange account: %w", err)
+		}
+		return nil
+	})
+}
+
+// ExchangeAccount implements merchant.ExchangeStorage.
+func (s *Storage) ExchangeAccount(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
+	r, err := answer(ctx, s.read, func(ctx context.Context, q querier) (exchangeRow, error) {
+		return readExchangeRow(q.QueryRowContext(ctx, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL", merchantID))
+	})
+	if err != nil {
+		return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
+	}
+	return r.open(s.box)
+}
+
+// UpdateExchangeAccount implements merchant.ExchangeStorage.
+func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, change func(*merchant.ExchangeAccount) error) (merchant.ExchangeAccount, error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.ExchangeAccount, error) {
+		before, err := readExchangeRow(q.QueryRowContext(ctx,
+			"SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL"+s.dialect.forUpdate, merchantID))
+		if err != nil {
+			return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
+		}
+		a, err := before.open(s.box)
+		if err != nil {
+			return a, err
+		}
+		if err := change(&a); err != nil {
+			return a, err
+		}
+		if !a.ArchivedAt.IsZero() {
+			if err := notBusy(ctx, q, a); err != nil {
+				return a, err
+			}
+		}
+		r := sealExchange(s.box, a)
+		_, err = q.ExecContext(ctx, `
+			UPDATE exchange_accounts SET key = $2, secret = $3, coins = $4, smallest = $5, slippage = $6, active = $7, archived_at = $8, mac = $9
+			WHERE id = $1`, r.id, r.key, r.secret, r.coins, r.smallest, r.slippage, r.active, r.archivedAt, r.mac)
+		if err != nil {
+			return a, fmt.Errorf("write exchange account: %w", err)
+		}
+		return a, nil
+	})
+}
+
+// notBusy is ErrBusy while an order of a merchant has an outcome that is not known.
+// Who claims a conversion locks the account, as who asks here does.
+func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
+	var claimed int64
+	if err := q.QueryRowContext(ctx, "SELECT claimed_until FROM exchange_accounts WHERE id = $1", a.ID).Scan(&claimed); err != nil {
+		return fmt.Errorf("read claim: %w", err)
+	}
+	rows, err := list(ctx, q, readConversionColumns,
+		"SELECT "+conversionColumns+" FROM conversions WHERE merchant_id = $1 AND state IN ('sending', 'failed')", a.MerchantID)
+	if err != nil {
+		return fmt.Errorf("read conversions: %w", err)
+	}
+	for _, r := range rows {
+		c, err := r.conversion()
+		if err != nil {
+			return err
+		}
+		if c.OpenOrder() != nil {
+			return merchant.ErrBusy
+		}
+	}
+	if claimed > a.ArchivedAt.UnixMilli() {
+		return merchant.ErrBusy // an order may be about to be written
+	}
+	return nil
+}
+
+// callsOfClaim is how many numbers of calls belong to one claim.
+const callsOfClaim = 1000
+
+// ClaimConversion implements convert.Storage.
+func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (convert.Claim, error) {
+	c, err := answer(ctx, s.write, func(ctx context.Context, q querier) (convert.Claim, error) {
+		return s.claimConversion(ctx, q, now, until)
+	})
+	if err != nil && !errors.Is(err, convert.ErrNothing) && !errors.Is(err, merchant.ErrTampered) {
+		err = fmt.Errorf("claim conversion: %w", err)
+	}
+	return c, err
+}
+
+// claimable is a conversion that is due: one with an order whatever its invoice does
+// by now; one that waits only while its merchant sells, its invoice is paid, and no
+// other order for the coin has an unknown outcome, which the balance must be able to
+// tell.
+const claimable = `
+	c.merchant_id = a.merchant_id AND c.next_at <= $1 AND (c.state = 'sending' OR a.active
+		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
+		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
+
+func (s *Storage) claimConversion(ctx context.Context, q querier, now, until time.Time) (c convert.Claim, err error) {
+	var id string
+	err = q.QueryRowContext(ctx, `
+		SELECT a.id FROM exchange_accounts a
+		WHERE a.archived_at IS NULL AND a.claimed_until <= $1 AND EXISTS (SELECT 1 FROM conversions c WHERE `+claimable+`)
+		ORDER BY a.claimed_until, a.id LIMIT 1`+s.dialect.skipLocked, now.UnixMilli()).Scan(&id)
+	if absent(err) {
+		return c, convert.ErrNothing
+	}
+	if err != nil {
+		return c, err
+	}
+	row, err := readExchangeRow(q.QueryRowContext(ctx, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE id = $1", id))
+	if err != nil {
+		return c, err
+	}
+	if c.Account, err = row.open(s.box); err != nil {
+		return c, err
+	}
+	var number int64
+	err = q.QueryRowContext(ctx, `
+		SELECT c.invoice_id, c.number, c.coin FROM conversions c JOIN exchange_accounts a ON a.id = $2 WHERE `+claimable+`
+		ORDER BY c.next_at, c.invoice_id, c.number LIMIT 1`, now.UnixMilli(), id).Scan(&c.InvoiceID, &number, &c.Coin)
+	if absent(err) {
+		return c, convert.ErrNothing
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Until = until
+	err = q.QueryRowContext(ctx, `
+		UPDATE exchange_accounts SET claimed_until = $2, nonce = CASE WHEN nonce + $4 > $3 THEN nonce + $4 ELSE $3 END
+		WHERE id = $1 RETURNING nonce`, id, until.UnixMilli(), now.UnixMicro(), callsOfClaim).Scan(&c.Nonce)
+	if err != nil {
+		return c, err
+	}
+	_, err = q.ExecContext(ctx, "UPDATE conversions SET claim = $3 WHERE invoice_id = $1 AND number = $2", c.InvoiceID, number, c.Nonce)
+	return c, err
+}
+
+// ReleaseConversion implements convert.Storage.
+func (s *Storage) ReleaseConversion(ctx context.Context, c convert.Claim) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := q.ExecContext(ctx, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("release conversion: %w", err)
+		}
+		return nil
+	})
+}
+
+// NextNonce implements convert.AccountStorage.
+func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time) (nonce int64, err error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (nonce int64, err error) {
+		err = q.QueryRowContext(ctx, `
+			UPDATE exchange_accounts SET nonce = CASE WHEN nonce + $3 > $2 THEN nonce + $3 ELSE $2 END
+			WHERE id = $1 RETURNING nonce`, accountID, now.UnixMicro(), callsOfClaim).Scan(&nonce)
+		return nonce, merchantNotFound(err, "take numbers of an exchange account")
+	})
+}
+
+// ConversionCounts tells how many conversions there are in each state.
+func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.ConversionState]int, error) {
+	type row struct {
+		state string
+		n     int
+	}
+	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]row, error) {
+		return list(ctx, q, func(r scanner) (x row, err error) {
+			err = r.Scan(&x.state, &x.n)
+			return x, err
+		}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count conversions: %w", err)
+	}
+	counts := map[invoice.ConversionState]int{}
+	for _, r := range rows {
+		counts[invoice.ConversionState(r.state)] = r.n
+	}
+	return counts, nil
+}
