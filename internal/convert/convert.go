@@ -267,9 +267,10 @@ func (s *sale) sell(ctx context.Context) error {
 		return s.wait(ctx, invoice.ReasonPrice)
 	}
 	number := len(s.Orders) + 1
-	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, number), Coin: s.Coin, Amount: amount, Limit: limit, Made: s.CreatedAt}
-	// A database that was put back from a backup does not know what was sold since.
-	earlier, err := s.exchange.Find(ctx, s.account, o, "")
+	// A database that was put back from a backup does not know what was sold since, nor
+	// when the invoice became paid for the first time.
+	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.Taken()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
+	found, err := s.exchange.Find(ctx, s.account, o, "")
 	if err != nil && !errors.Is(err, exchange.ErrAbsent) {
 		return s.postpone(ctx, err)
 	}
@@ -290,7 +291,7 @@ func (s *sale) sell(ctx context.Context) error {
 		return err
 	}
 	if there {
-		return s.conclude(ctx, earlier)
+		return s.conclude(ctx, found)
 	}
 	return s.place(ctx, o)
 }
@@ -502,9 +503,18 @@ func short(err error) string {
 	return text
 }
 
-// OrderID names an order of a conversion: the same one for ever, whoever makes it.
+// OrderID names an order of a conversion: the same one for ever, whoever makes it. One
+// that was never taken leaves its name to the next: so the names that an exchange knows
+// have no gap, and whoever knows less than it finds the next one there.
 func OrderID(invoiceID, coin string, number int) string {
 	return exchange.UUID("chequer-sale-v1\n" + invoiceID + "\n" + coin + "\n" + strconv.Itoa(number))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // called is an account as an exchange is called with it: its calls have numbers above

@@ -105,7 +105,7 @@ var ConversionReasons = []ConversionReason{
 // of it.
 type SaleOrder struct {
 	Number    int    // from 1
-	ID        string // ours, made of the invoice, the coin and the number
+	ID        string // ours, made of the invoice, the coin and how many were taken before
 	AccountID string
 	Exchange  string
 	Amount    money.Amount // of the coin
@@ -314,6 +314,17 @@ func (c *Conversion) OpenOrder() *SaleOrder {
 		return &c.Orders[n-1]
 	}
 	return nil
+}
+
+// Taken is how many orders an exchange took and is done with.
+func (c *Conversion) Taken() int {
+	n := 0
+	for _, o := range c.Orders {
+		if o.State == OrderDone && o.AccountID != "" { // else a person sold it
+			n++
+		}
+	}
+	return n
 }
 
 // Average is what a coin brought in euro, before fees; "" when nothing is sold.
