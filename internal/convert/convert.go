@@ -243,6 +243,12 @@ func happened(from, to invoice.ConversionState) []invoice.EventType {
 
 // sell makes an order of all that is left and may be sold, if it can be sold now.
 func (s *sale) sell(ctx context.Context) error {
+	if !s.invoice.Holds(s.Conversion) {
+		if s.invoice.Standing.Status != invoice.Paid {
+			return errLost // it is due again when the invoice is paid again
+		}
+		return s.wait(ctx, invoice.ReasonReverted)
+	}
 	market, err := s.exchange.Market(ctx, s.Coin)
 	if err != nil {
 		return s.postpone(ctx, err)
@@ -279,8 +285,8 @@ func (s *sale) sell(ctx context.Context) error {
 	var over time.Time
 	o.Deadline, over = s.exchange.Window(o.Made)
 	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Conversion) error {
-		if inv.Standing.Status != invoice.Paid {
-			return errLost // it is due again when the invoice is paid again
+		if !inv.Holds(c) {
+			return errLost
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,

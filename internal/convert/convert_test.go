@@ -160,6 +160,31 @@ func TestPaidPendingPaidMakesNoSecondSale(t *testing.T) {
 	})
 }
 
+// Coins that were reorganised away are not there to be sold, also when others pay the
+// invoice in their place.
+func TestCoinsThatLeftAreNotSoldForThoseThatCame(t *testing.T) {
+	onEach(t, func(t *testing.T, l *lab) {
+		l.exchange.Bid("BTC", "80000") // nothing is sold at once
+		inv := l.create("56.50")
+		tx := l.pay(inv, "BTC", "0.00065379")
+		l.settle(time.Minute)
+		l.reorganise(tx, true)
+		l.pay(inv, "ETH", "0.03")
+		if s := l.read(inv.ID).Standing.Status; s != invoice.Paid {
+			t.Fatalf("it is %s", s)
+		}
+		l.exchange.Bid("BTC", "86420")
+		l.settle(2 * time.Hour)
+		l.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
+		if taken, _ := l.exchange.Orders(); taken != 0 {
+			t.Errorf("the exchange took %d orders", taken)
+		}
+		l.reorganise(tx, false)
+		l.settle(2 * time.Hour)
+		l.want(inv.ID, "BTC", sold)
+	})
+}
+
 // faults are what may happen to an order on its way, and what is to become of the sale.
 var faults = map[string]struct {
 	fault  exchangetest.Fault
