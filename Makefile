@@ -6,7 +6,7 @@ BINARY := bin/chequer
 GO     := go
 # Packages with goroutines of their own: tested with the race detector.
 RACE   := ./internal/invoice/... ./internal/storage/... ./internal/watcher/... ./internal/webhook/... ./internal/merchant/... ./internal/rates/... \
-          ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/chain/bitcoin ./internal/chain/bitcoin/light ./internal/chain/bitcoin/node ./internal/chain/ethereum/... ./internal/app/... ./web/...
+          ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/chain/bitcoin ./internal/chain/bitcoin/light ./internal/chain/bitcoin/node ./internal/chain/ethereum/... ./internal/app/... ./internal/convert/... ./internal/exchange/... ./web/...
 
 .PHONY: help build run generate verify test race e2e fetch bench lint nightly clean
 
@@ -48,13 +48,13 @@ fetch: ## Install what the tests need and this machine lacks
 	@internal/e2e/fetch.sh
 
 test: fetch race ## Run every test
-	$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE))")
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE))")
 
 race: ## Run the packages with goroutines under the race detector
 	$(GO) test -race -short $(RACE)
 
 e2e: fetch ## Run the whole program in a real browser
-	$(GO) test -count=1 ./internal/e2e/...
+	$(GO) test -timeout 20m -count=1 ./internal/e2e/...
 
 bench: ## Measure, each figure beside a baseline of the same run
 	$(GO) run ./internal/bench

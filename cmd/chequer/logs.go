@@ -64,7 +64,7 @@ type tail struct {
 	out   io.Writer
 	ink   ink
 	json  bool
-	began time.Time
+	began time.Time              // tries from then on are shown, as far as tailSpan reaches back
 	after map[invoice.Mode]int64 // positions of the newest events that were shown
 	shown map[string]time.Time   // tries, and when they began
 }
@@ -78,7 +78,8 @@ type logLine struct {
 
 var modes = []invoice.Mode{invoice.Live, invoice.Test}
 
-// begin shows the newest events there are.
+// begin shows the newest events there are. What became of them comes with the
+// first step.
 func (t *tail) begin(ctx context.Context, last int) error {
 	position, err := t.core.Storage.FeedPosition(ctx, t.shop)
 	if err != nil {
@@ -100,7 +101,10 @@ func (t *tail) begin(ctx context.Context, last int) error {
 	for _, mode := range modes {
 		t.after[mode] = position
 	}
-	return t.print(t.events(events[max(len(events)-last, 0):], nil))
+	if events = events[max(len(events)-last, 0):]; len(events) > 0 && events[0].CreatedAt.Before(t.began) {
+		t.began = events[0].CreatedAt
+	}
+	return t.print(t.events(events, nil))
 }
 
 // run shows news until the context ends, and returns nil then.

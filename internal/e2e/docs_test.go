@@ -23,7 +23,7 @@ func TestDocs(t *testing.T) {
 				b.pictureOf("#"+id+" h3", s, "docs_"+id)
 			}
 			b.click(`label[for="createInvoice-3"]`)
-			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label="create.py"]`)))
+			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label$="create.py"]`)))
 			b.pictureOf("#createInvoice .tabs", s, "docs_example")
 			b.noSidewaysScroll()
 			b.quiet()
