@@ -257,7 +257,7 @@ func (s *sale) sell(ctx context.Context) error {
 	switch {
 	case s.tooSmall(market, amount, limit):
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Filled() })
-	case len(s.Orders) >= maxOrders:
+	case len(s.Orders) >= maxOrders && s.Reason != "": // else a person wants one more
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
 		return s.wait(ctx, invoice.ReasonMaintenance)

@@ -370,6 +370,15 @@ func TestPartsAreSoldUntilTheRestIsTooSmall(t *testing.T) {
 		if c.State != invoice.ConversionFailed || c.Reason != invoice.ReasonExhausted || len(c.Orders) != 20 {
 			t.Errorf("a hundred small parts: got %s", stands(c))
 		}
+		before := c.Sold().Sold
+		if _, err := l.desk().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
+			t.Fatal(err)
+		}
+		l.settle(time.Hour)
+		c = l.conversion(slow.ID, "BTC")
+		if c.Reason != invoice.ReasonExhausted || len(c.Orders) != 21 || c.Sold().Sold.Cmp(before) <= 0 {
+			t.Errorf("tried once more: got %s", stands(c))
+		}
 		l.never(inv.ID, slow.ID)
 	})
 }
