@@ -315,6 +315,7 @@ func TestFind(t *testing.T) {
 		"a_link_with_another_amount":                {"bitcoin:" + segwit + "?amount=0.65379", "", "asks for 0.65379"},
 		"a_link_with_another_address":               {"bitcoin:" + other + "?amount=0.00065379", "", "not what the statement says"},
 		"a_link_of_another_coin":                    {"litecoin:" + segwit, "", "is for litecoin"},
+		"a_link_of_a_coin_with_the_same_addresses":  {"bitcoinsv:" + segwit + "?amount=0.00065379", "", "is for bitcoinsv"},
 		"a_link_with_lightning":                     {"bitcoin:" + segwit + "?lightning=LNBC1", "", "second way of paying"},
 		"a_link_that_says_it_twice":                 {"bitcoin:" + segwit + "?amount=0.00065379&amount=1", "", "twice"},
 		"a_link_that_says_it_in_two_cases":          {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "no amount, or one of two"},
