@@ -271,6 +271,22 @@ func TestFind_sees_an_order_without_a_name(t *testing.T) {
 	}
 }
 
+// One that was lost may show up after the next one has its name: which of them is meant
+// cannot be told, so a person decides.
+func TestFind_sees_two_orders_of_one_name(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	o := l.order("0.01", "86000")
+	for range 2 {
+		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	}
+}
+
 // TestFind_looks_through_all_pages has the order behind 70 others.
 func TestFind_looks_through_all_pages(t *testing.T) {
 	t.Parallel()
