@@ -23,10 +23,11 @@ import (
 
 // program is the demo, running.
 type program struct {
-	t    *testing.T
-	app  *app.App
-	url  string
-	stop func() error
+	t      *testing.T
+	app    *app.App
+	config config.Config
+	url    string
+	stop   func() error
 }
 
 func demo(t *testing.T, settings ...string) *program {
@@ -48,7 +49,7 @@ func demo(t *testing.T, settings ...string) *program {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	p := &program{t: t, app: a, url: "http://" + listen}
+	p := &program{t: t, app: a, config: c, url: "http://" + listen}
 	p.stop = sync.OnceValue(func() error {
 		cancel()
 		err := <-ended

@@ -31,6 +31,8 @@ type Core struct {
 	Looks     *merchant.Looks
 	Proofs    *proof.Keyring
 	Now       func() time.Time
+
+	pass string // of who has the master key, towards the running program
 }
 
 // OpenCore opens the storage, making the data directory, the master key and the
@@ -76,6 +78,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Looks:  merchant.NewLooks(store, clock),
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
+		pass:   box.MAC("pass of commands"),
 	}, nil
 }
 

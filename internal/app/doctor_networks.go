@@ -20,7 +20,7 @@ const probeFor = 5 * time.Second
 
 // examineNetworks says who looks for the money of the wallets, and how that goes.
 func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks []live, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
-	running, answers := askServer(ctx, cfg)
+	running, answers := c.askServer(ctx, cfg)
 	for _, l := range networks {
 		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == l.wallet() })
 		if !used {
@@ -116,7 +116,7 @@ func probe(ctx context.Context, l live) error {
 
 // askServer asks the running server how it watches the networks; false when none
 // answers.
-func askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
+func (c *Core) askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
 	host, port, err := net.SplitHostPort(cfg.Listen)
@@ -131,6 +131,7 @@ func askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
 	if err != nil {
 		return readiness{}, false
 	}
+	r.Header.Set("Authorization", "Bearer "+c.pass)
 	answer, err := (&http.Client{Transport: guard.NoUpgrade(&http.Transport{})}).Do(r) // no proxy: it is this machine
 	if err != nil {
 		return readiness{}, false

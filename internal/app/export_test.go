@@ -12,6 +12,12 @@ import (
 // ExamineFiats lets tests give the doctor what the sources said.
 var ExamineFiats = examineFiats
 
+// AskServer asks the running server as the operator's commands do.
+func AskServer(ctx context.Context, core *Core, c config.Config) []NetworkHealth {
+	found, _ := core.askServer(ctx, c)
+	return found.Networks
+}
+
 // EVMNetworks are the EVM networks that the settings name.
 func EVMNetworks(c config.Config) ([]chain.Network, error) {
 	all, err := evmNetworks(c, time.Now, slog.New(slog.DiscardHandler))

@@ -44,7 +44,7 @@ func TestReadyz_tells_how_each_network_is_watched(t *testing.T) {
 		t.Fatalf("answer %d: %s", status, text)
 	}
 	bitcoin, litecoin := got.Networks[0], got.Networks[1]
-	if bitcoin.Network != "bitcoin-regtest" || !bitcoin.Watched || bitcoin.Source != "node at 127.0.0.1:1" || bitcoin.ScannedAgo != nil {
+	if bitcoin.Network != "bitcoin-regtest" || !bitcoin.Watched || bitcoin.ScannedAgo != nil {
 		t.Errorf("bitcoin: %+v", bitcoin)
 	}
 	if litecoin.Network != "litecoin" || litecoin.Watched {
@@ -52,6 +52,23 @@ func TestReadyz_tells_how_each_network_is_watched(t *testing.T) {
 	}
 	if strings.Contains(text, "hunter2") {
 		t.Error("the answer holds the node's password")
+	}
+}
+
+// Everybody may ask whether the program is well; where its nodes are is told to
+// who has the master key.
+func TestReadyz_names_the_operators_hosts_to_the_operator_alone(t *testing.T) {
+	t.Parallel()
+	p := demo(t, "CHEQUER_BITCOIN_NODE=http://u:hunter2@127.0.0.1:1", "CHEQUER_BITCOIN_NETWORK=regtest")
+	core, err := app.OpenCore(t.Context(), p.config, app.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close()
+	_, text := fetch(t, p.url+"/readyz")
+	told := app.AskServer(t.Context(), core, p.config)
+	if len(told) == 0 || told[0].Source != "node at 127.0.0.1:1" || strings.Contains(text, "127.0.0.1") {
+		t.Errorf("the operator is told %+v, everybody %s", told, text)
 	}
 }
 

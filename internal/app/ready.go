@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -32,15 +33,24 @@ type NetworkHealth struct {
 	Fault      string `json:"fault"`
 }
 
+// veiledFault stands for a fault's own words, which name hosts of the operator's.
+const veiledFault = "chequer doctor says what"
+
 // readyFor is how long storage may take to answer.
 const readyFor = 2 * time.Second
 
-// ready answers /readyz.
+// ready answers /readyz. Who asks with the installation's own pass is told where
+// the sources are, too, and their faults in words.
 func (c *Core) ready(networks []chain.Network) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
 		defer cancel()
 		health, err := c.health(ctx, networks)
+		if !c.passes(r) {
+			for i := range health {
+				health[i].veil()
+			}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		if err != nil {
@@ -48,6 +58,19 @@ func (c *Core) ready(networks []chain.Network) http.Handler {
 		}
 		_ = json.NewEncoder(w).Encode(readiness{Ready: err == nil, Networks: health})
 	})
+}
+
+// veil takes out what is nobody's business but the operator's.
+func (h *NetworkHealth) veil() {
+	h.Source = ""
+	if h.Fault != "" {
+		h.Fault = veiledFault
+	}
+}
+
+// passes tells whether who asks has the master key, as the operator's commands do.
+func (c *Core) passes(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+c.pass)) == 1
 }
 
 // health is how each network is watched, in the order given.
