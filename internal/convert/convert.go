@@ -243,6 +243,12 @@ func happened(from, to invoice.ConversionState) []invoice.EventType {
 
 // sell makes an order of all that is left and may be sold, if it can be sold now.
 func (s *sale) sell(ctx context.Context) error {
+	if !s.invoice.Holds(s.Conversion) {
+		if s.invoice.Standing.Status != invoice.Paid {
+			return errLost // it is due again when the invoice is paid again
+		}
+		return s.wait(ctx, invoice.ReasonReverted)
+	}
 	market, err := s.exchange.Market(ctx, s.Coin)
 	if err != nil {
 		return s.postpone(ctx, err)
@@ -251,7 +257,7 @@ func (s *sale) sell(ctx context.Context) error {
 	switch {
 	case s.tooSmall(market, amount, limit):
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Filled() })
-	case len(s.Orders) >= maxOrders:
+	case len(s.Orders) >= maxOrders && s.Reason != "": // else a person wants one more
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
 		return s.wait(ctx, invoice.ReasonMaintenance)
@@ -267,9 +273,10 @@ func (s *sale) sell(ctx context.Context) error {
 		return s.wait(ctx, invoice.ReasonPrice)
 	}
 	number := len(s.Orders) + 1
-	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, number), Coin: s.Coin, Amount: amount, Limit: limit, Made: s.CreatedAt}
-	// A database that was put back from a backup does not know what was sold since.
-	earlier, err := s.exchange.Find(ctx, s.account, o, "")
+	// A database that was put back from a backup does not know what was sold since, nor
+	// when the invoice became paid for the first time.
+	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.Taken()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
+	found, err := s.exchange.Find(ctx, s.account, o, "")
 	if err != nil && !errors.Is(err, exchange.ErrAbsent) {
 		return s.postpone(ctx, err)
 	}
@@ -278,8 +285,8 @@ func (s *sale) sell(ctx context.Context) error {
 	var over time.Time
 	o.Deadline, over = s.exchange.Window(o.Made)
 	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Conversion) error {
-		if inv.Standing.Status != invoice.Paid {
-			return errLost // it is due again when the invoice is paid again
+		if !inv.Holds(c) {
+			return errLost
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
@@ -290,7 +297,7 @@ func (s *sale) sell(ctx context.Context) error {
 		return err
 	}
 	if there {
-		return s.conclude(ctx, earlier)
+		return s.conclude(ctx, found)
 	}
 	return s.place(ctx, o)
 }
@@ -502,9 +509,18 @@ func short(err error) string {
 	return text
 }
 
-// OrderID names an order of a conversion: the same one for ever, whoever makes it.
+// OrderID names an order of a conversion: the same one for ever, whoever makes it. One
+// that was never taken leaves its name to the next: so the names that an exchange knows
+// have no gap, and whoever knows less than it finds the next one there.
 func OrderID(invoiceID, coin string, number int) string {
 	return exchange.UUID("chequer-sale-v1\n" + invoiceID + "\n" + coin + "\n" + strconv.Itoa(number))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // called is an account as an exchange is called with it: its calls have numbers above

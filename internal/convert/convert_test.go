@@ -160,6 +160,31 @@ func TestPaidPendingPaidMakesNoSecondSale(t *testing.T) {
 	})
 }
 
+// Coins that were reorganised away are not there to be sold, also when others pay the
+// invoice in their place.
+func TestCoinsThatLeftAreNotSoldForThoseThatCame(t *testing.T) {
+	onEach(t, func(t *testing.T, l *lab) {
+		l.exchange.Bid("BTC", "80000") // nothing is sold at once
+		inv := l.create("56.50")
+		tx := l.pay(inv, "BTC", "0.00065379")
+		l.settle(time.Minute)
+		l.reorganise(tx, true)
+		l.pay(inv, "ETH", "0.03")
+		if s := l.read(inv.ID).Standing.Status; s != invoice.Paid {
+			t.Fatalf("it is %s", s)
+		}
+		l.exchange.Bid("BTC", "86420")
+		l.settle(2 * time.Hour)
+		l.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
+		if taken, _ := l.exchange.Orders(); taken != 0 {
+			t.Errorf("the exchange took %d orders", taken)
+		}
+		l.reorganise(tx, false)
+		l.settle(2 * time.Hour)
+		l.want(inv.ID, "BTC", sold)
+	})
+}
+
 // faults are what may happen to an order on its way, and what is to become of the sale.
 var faults = map[string]struct {
 	fault  exchangetest.Fault
@@ -344,6 +369,15 @@ func TestPartsAreSoldUntilTheRestIsTooSmall(t *testing.T) {
 		c = l.conversion(slow.ID, "BTC")
 		if c.State != invoice.ConversionFailed || c.Reason != invoice.ReasonExhausted || len(c.Orders) != 20 {
 			t.Errorf("a hundred small parts: got %s", stands(c))
+		}
+		before := c.Sold().Sold
+		if _, err := l.desk().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
+			t.Fatal(err)
+		}
+		l.settle(time.Hour)
+		c = l.conversion(slow.ID, "BTC")
+		if c.Reason != invoice.ReasonExhausted || len(c.Orders) != 21 || c.Sold().Sold.Cmp(before) <= 0 {
+			t.Errorf("tried once more: got %s", stands(c))
 		}
 		l.never(inv.ID, slow.ID)
 	})

@@ -147,28 +147,11 @@ func TestADatabaseThatWasPutBackSellsNothingTwice(t *testing.T) {
 				inv := l.paid()
 				part := l.create("500")
 				l.pay(part, "BTC", "0.00578570")
-				if err := l.storage.Close(); err != nil {
-					t.Fatal(err)
-				}
-				path := strings.TrimPrefix(url, "sqlite:")
-				old, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				l.open()
+				old := l.copy()
 				l.exchange.Fill("0.5")
 				l.settle(time.Minute)
 				l.never(inv.ID, part.ID)
-				if err := l.storage.Close(); err != nil {
-					t.Fatal(err)
-				}
-				for _, more := range []string{"-wal", "-shm"} {
-					_ = os.Remove(path + more)
-				}
-				if err := os.WriteFile(path, old, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				l.open()
+				l.putBack(old)
 				l.exchange.Fill("1")
 				l.settle(time.Hour)
 				for _, id := range []string{inv.ID, part.ID} {
@@ -181,6 +164,115 @@ func TestADatabaseThatWasPutBackSellsNothingTwice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What was sold since a copy is found whatever came before it: an order that the
+// exchange never took leaves no gap in the names that it knows, and money that the copy
+// has not seen yet was sold before the copy sees it.
+func TestADatabaseThatWasPutBackFindsWhatWasSoldAfterARefusal(t *testing.T) {
+	t.Parallel()
+	refused := map[string]exchangetest.Fault{
+		"kraken":   exchangetest.Say(200, `{"error":["EOrder:Insufficient funds"]}`),
+		"bitstamp": exchangetest.Say(400, `{"status":"error","reason":{"__all__":["Check your account balance for details."]}}`),
+	}
+	for name, fault := range refused {
+		for after, fault := range map[string]exchangetest.Fault{"refusal": fault, "loss": exchangetest.Drop} {
+			t.Run(name+" "+after, func(t *testing.T) {
+				t.Parallel()
+				url := file(t)
+				synctest.Test(t, func(t *testing.T) {
+					l := newLab(t, url, bubble{}, name)
+					inv := l.paid()
+					old := l.copy()
+					l.exchange.Next(l.place(), fault)
+					l.settle(30 * time.Minute)
+					l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
+					l.putBack(old)
+					l.settle(time.Hour)
+					l.want(inv.ID, "BTC", sold)
+					if taken, _ := l.exchange.Orders(); taken != 1 {
+						t.Errorf("the exchange took %d orders", taken)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A copy from before the payment sees it anew, long after it was sold, and the exchange
+// lists by time alone.
+func TestADatabaseThatWasPutBackFindsWhatWasSoldBeforeItWasPaid(t *testing.T) {
+	t.Parallel()
+	url := file(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, url, bubble{}, "kraken")
+		l.exchange.Unfiltered()
+		inv := l.create("56.50")
+		old := l.copy()
+		l.pay(inv, "BTC", "0.00065379")
+		l.settle(time.Minute)
+		l.want(inv.ID, "BTC", sold)
+		l.clock.Pass(3 * time.Hour)
+		l.putBack(old)
+		l.scan()
+		l.settle(time.Hour)
+		l.want(inv.ID, "BTC", sold)
+		if taken, _ := l.exchange.Orders(); taken != 1 {
+			t.Errorf("the exchange took %d orders", taken)
+		}
+	})
+}
+
+// A person who says wrongly that an order was never there is not believed once the
+// exchange lists it.
+func TestAnOrderThatShowsUpAfterAPersonSaidItWasNeverThere(t *testing.T) {
+	onEach(t, func(t *testing.T, l *lab) {
+		l.exchange.Next(l.place(), exchangetest.DropAfter)
+		inv := l.paid()
+		l.step()
+		l.exchange.Hide(true)
+		l.settle(30 * time.Minute)
+		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
+		l.exchange.Hide(false)
+		if _, err := l.desk().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
+			t.Fatal(err)
+		}
+		l.settle(time.Hour)
+		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
+		if taken, _ := l.exchange.Orders(); taken != 1 {
+			t.Errorf("the exchange took %d orders", taken)
+		}
+	})
+}
+
+// copy closes the database, tells what is in it, and opens it again.
+func (l *lab) copy() []byte {
+	l.t.Helper()
+	if err := l.storage.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+	old, err := os.ReadFile(strings.TrimPrefix(l.url, "sqlite:"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.open()
+	return old
+}
+
+// putBack puts a copy in the place of the database.
+func (l *lab) putBack(old []byte) {
+	l.t.Helper()
+	if err := l.storage.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+	path := strings.TrimPrefix(l.url, "sqlite:")
+	for _, more := range []string{"-wal", "-shm"} {
+		_ = os.Remove(path + more)
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	l.open()
 }
 
 // TestManyProcessesSellOnce has several processes at one database and one account.

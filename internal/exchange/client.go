@@ -25,6 +25,11 @@ const (
 	maxBody = 1 << 20
 	// maxWords is how much of an exchange's words is kept.
 	maxWords = 200
+	// maxDigits is how many digits an amount has before the dot: far more than any coin
+	// has pieces, and so few that sums of them can be stored and read back.
+	maxDigits = 15
+	// maxGain is how many times its limit an order may bring: more is a lie.
+	maxGain = 50
 )
 
 // Dialer connects for one kind of call; *guard.Dialer does.
@@ -121,10 +126,10 @@ func decode(body []byte, into any) error {
 }
 
 // figure reads an amount that an exchange tells, as text or as a number, in plain
-// digits. ErrContradiction when it is none, or negative.
+// digits. ErrContradiction when it is none, negative, or more than there can be.
 func figure(what string, text json.Number, c money.Currency) (money.Amount, error) {
 	a, err := money.Parse(text.String(), c)
-	if err != nil {
+	if whole, _, _ := strings.Cut(a.String(), "."); err != nil || len(whole) > maxDigits {
 		return a, fmt.Errorf("%w: %s is %.40q", ErrContradiction, what, text.String())
 	}
 	return a, nil
@@ -150,7 +155,7 @@ func (m Market) Round(amount money.Amount) money.Amount {
 }
 
 // check is ErrContradiction when an outcome cannot be that of an order: more sold
-// than was for sale, or cheaper than its limit allows.
+// than was for sale, cheaper than its limit allows, or dearer than any market.
 func (o Order) check(out Outcome) error {
 	if out.Sold.Cmp(o.Amount) > 0 {
 		return fmt.Errorf("%w: it sold %s of an order for %s", ErrContradiction, out.Sold, o.Amount)
@@ -159,6 +164,9 @@ func (o Order) check(out Outcome) error {
 	// Each trade is rounded; more than a cent of it is no rounding.
 	if new(big.Rat).Add(out.Euro.Rat(), big.NewRat(1, 100)).Cmp(least) < 0 {
 		return fmt.Errorf("%w: it sold %s for %s EUR, below the limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
+	}
+	if most := new(big.Rat).Mul(least, big.NewRat(maxGain, 1)); out.Euro.Rat().Cmp(most.Add(most, big.NewRat(1, 100))) > 0 {
+		return fmt.Errorf("%w: it sold %s for %s EUR, with a limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
 	}
 	if out.Fee.Cmp(out.Euro) > 0 {
 		return fmt.Errorf("%w: a fee of %s EUR for a sale of %s EUR", ErrContradiction, out.Fee, out.Euro)

@@ -5,8 +5,9 @@ import "errors"
 var (
 	// ErrAbsent means that an exchange has no such order, neither open nor closed.
 	ErrAbsent = errors.New("there is no such order")
-	// ErrAlike means that there is an order that may be ours and does not say so.
-	ErrAlike = errors.New("there is an order like it that does not bear its name")
+	// ErrAlike means that there is an order that may be ours and does not say so, or that
+	// several do.
+	ErrAlike = errors.New("it cannot be told from another order")
 	// ErrContradiction means that an exchange said what cannot be.
 	ErrContradiction = errors.New("the exchange contradicts itself")
 	// ErrUnreachable means that there was no answer that could be understood.

@@ -231,6 +231,30 @@ func TestFind_believes_no_lies(t *testing.T) {
 	})
 }
 
+// More euro than any market pays is no outcome, nor a figure that has more digits than
+// storage reads back.
+func TestFigures_that_are_too_large_are_lies(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		o := l.order("0.01", "86000")
+		ref, err := l.exchange.Place(t.Context(), l.account, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost := map[string]string{"kraken": `"cost":"864.20000"`, "bitstamp": `"eur":"864.20000"`}[l.exchange.Name()]
+		for _, told := range []string{"86420.00000", "8642000000000000", strings.Repeat("9", 40)} {
+			l.Next(l.calls["find"], exchangetest.Lie(cost, strings.Replace(cost, "864.20000", told, 1)))
+			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
+				t.Errorf("%s EUR: got %+v, error %v, want %v", told, out, err, exchange.ErrContradiction)
+			}
+		}
+		l.Deposit("BTC", strings.Repeat("9", 30))
+		if b, err := l.exchange.Balance(t.Context(), l.account, "BTC"); !errors.Is(err, exchange.ErrContradiction) {
+			t.Errorf("balance: got %+v, error %v, want %v", b, err, exchange.ErrContradiction)
+		}
+	})
+}
+
 func TestFind_sees_an_order_without_a_name(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "kraken")
@@ -244,6 +268,22 @@ func TestFind_sees_an_order_without_a_name(t *testing.T) {
 	}
 	if _, err := l.exchange.Find(t.Context(), l.account, l.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrAbsent) {
 		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrAbsent)
+	}
+}
+
+// One that was lost may show up after the next one has its name: which of them is meant
+// cannot be told, so a person decides.
+func TestFind_sees_two_orders_of_one_name(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	o := l.order("0.01", "86000")
+	for range 2 {
+		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
 	}
 }
 

@@ -272,10 +272,18 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 	if err := k.closed(ctx, a, url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenEarlier).Unix(), 10)}, "closetime": {"open"}}, orders); err != nil {
 		return Outcome{}, err
 	}
+	mine := ""
 	for ref, order := range orders {
-		if order.ID == o.ID {
-			return o.ofKraken(words(ref), order)
+		switch {
+		case order.ID != o.ID:
+		case mine != "":
+			return Outcome{}, fmt.Errorf("%w: both %s and %s bear it", ErrAlike, words(mine), words(ref))
+		default:
+			mine = ref
 		}
+	}
+	if mine != "" {
+		return o.ofKraken(words(mine), orders[mine])
 	}
 	for ref, order := range orders {
 		if order.ID == "" && o.alike(order) {

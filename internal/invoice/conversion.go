@@ -91,6 +91,8 @@ const (
 	ReasonContradiction ConversionReason = "contradiction"
 	// ReasonNoAccount: the exchange account of an order is not in force any more.
 	ReasonNoAccount ConversionReason = "no_account"
+	// ReasonReverted: the invoice is paid by other money by now.
+	ReasonReverted ConversionReason = "reverted"
 	// ReasonExhausted: so many orders came to nothing that a person should look.
 	ReasonExhausted ConversionReason = "exhausted"
 )
@@ -98,14 +100,14 @@ const (
 // ConversionReasons are all of them.
 var ConversionReasons = []ConversionReason{
 	ReasonLowBalance, ReasonPrice, ReasonPartial, ReasonTooSmall, ReasonMaintenance, ReasonRateLimit, ReasonUnreachable, ReasonNonce,
-	ReasonKey, ReasonRefused, ReasonUncertain, ReasonContradiction, ReasonNoAccount, ReasonExhausted,
+	ReasonKey, ReasonRefused, ReasonUncertain, ReasonContradiction, ReasonNoAccount, ReasonReverted, ReasonExhausted,
 }
 
 // SaleOrder is one order to an exchange. It is written before the exchange hears
 // of it.
 type SaleOrder struct {
 	Number    int    // from 1
-	ID        string // ours, made of the invoice, the coin and the number
+	ID        string // ours, made of the invoice, the coin and how many were taken before
 	AccountID string
 	Exchange  string
 	Amount    money.Amount // of the coin
@@ -234,21 +236,41 @@ func (inv *Invoice) proceeds() []proceed {
 			share.Quo(left, e.value)
 		}
 		left.Sub(left, e.value)
-		m, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
-		coin := m.Asset.Rate
-		if m.Asset.Symbol != coin { // priced like the coin, as a token may be, but not the coin
-			coin = ""
-		}
+		coin, amount := inv.coins(e)
 		i := slices.IndexFunc(found, func(p proceed) bool { return p.coin == coin })
 		if i < 0 {
 			i = len(found)
 			found = append(found, proceed{coin: coin, amount: new(big.Rat), euro: new(big.Rat)})
 		}
-		amount := major(new(big.Rat).SetInt(e.coin), m.Asset.Currency)
 		found[i].amount.Add(found[i].amount, amount.Mul(amount, share))
 		found[i].euro.Add(found[i].euro, new(big.Rat).Mul(e.euro, share))
 	}
 	return slices.DeleteFunc(found, func(p proceed) bool { return p.amount.Sign() <= 0 || p.euro.Sign() <= 0 })
+}
+
+// coins are what counts of a transfer, in whole coins of what exchanges have, "" for
+// what none has.
+func (inv *Invoice) coins(e entry) (coin string, amount *big.Rat) {
+	m, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
+	if coin = m.Asset.Rate; m.Asset.Symbol != coin { // priced like the coin, as a token may be, but not the coin
+		coin = ""
+	}
+	return coin, major(new(big.Rat).SetInt(e.coin), m.Asset.Currency)
+}
+
+// Holds tells whether an invoice is paid and all that its conversion is about is still
+// there, confirmed: not when that left the network, whatever came in its place.
+func (inv *Invoice) Holds(c *Conversion) bool {
+	if inv.Standing.Status != Paid {
+		return false
+	}
+	there := new(big.Rat)
+	for _, e := range inv.credited() {
+		if coin, amount := inv.coins(e); coin == c.Coin {
+			there.Add(there, amount)
+		}
+	}
+	return there.Cmp(c.Amount.Rat()) >= 0
 }
 
 // credited are the confirmed transfers that count, in the order in which they were
@@ -314,6 +336,17 @@ func (c *Conversion) OpenOrder() *SaleOrder {
 		return &c.Orders[n-1]
 	}
 	return nil
+}
+
+// Taken is how many orders an exchange took and is done with.
+func (c *Conversion) Taken() int {
+	n := 0
+	for _, o := range c.Orders {
+		if o.State == OrderDone && o.AccountID != "" { // else a person sold it
+			n++
+		}
+	}
+	return n
 }
 
 // Average is what a coin brought in euro, before fees; "" when nothing is sold.

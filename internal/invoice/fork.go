@@ -23,8 +23,8 @@ func (p *Progress) follow(s chain.Snapshot) {
 	for _, b := range p.Recent {
 		hash, shown := s.Blocks[b.Height]
 		switch {
-		case shown && hash != b.Hash, !shown && b.Height > s.Tip.Height && !s.Behind:
-			left = append(left, b)
+		case shown && hash != b.Hash, !shown && b.Height > s.Tip.Height && !s.Behind, len(left) > 0:
+			left = append(left, b) // with all above it, shown or not
 		case shown:
 			at = b
 		default:
@@ -40,8 +40,11 @@ func (p *Progress) follow(s chain.Snapshot) {
 	slices.SortFunc(kept, func(a, b chain.Cursor) int { return cmp.Compare(a.Height, b.Height) })
 	p.Recent = slices.Clone(kept[max(len(kept)-keptBlocks, 0):])
 
-	// What left below the covered range concerns nobody any more.
-	forks := slices.DeleteFunc(slices.Clone(p.Forks), func(f Fork) bool { return f.Left.Height <= s.From.Height })
+	// What left below the covered range concerns nobody any more, and a block that is
+	// shown has come back.
+	forks := slices.DeleteFunc(slices.Clone(p.Forks), func(f Fork) bool {
+		return f.Left.Height <= s.From.Height || s.Blocks[f.Left.Height] == f.Left.Hash
+	})
 	for _, b := range left {
 		if !at.IsZero() {
 			forks = append(forks, Fork{Left: b, At: at})

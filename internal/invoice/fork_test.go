@@ -114,3 +114,71 @@ func TestAForkDeeperThanIsRememberedIsNotKnown(t *testing.T) {
 		t.Errorf("forks %+v", progress.Forks)
 	}
 }
+
+// A block that nobody showed again left with those below it: its fork point is theirs.
+func TestBlocksAboveOneThatLeftHaveItsForkPoint(t *testing.T) {
+	t.Parallel()
+	var b blocks
+	b.mine("a", 104)
+	progress := invoice.Progress{}.After(b.shown(60), 1)
+	birth := progress.Tip
+	b = b[:100:100]
+	b.mine("f", 2)
+	s := b.shown(60)
+	s.Behind = true // what is above is not told yet
+	progress = progress.After(s, 2)
+	b.mine("f", 4)
+	progress = progress.After(b.shown(101), 3)
+	inv := fresh(t, noon)
+	inv.Methods[0].Birth = birth
+	paid := in(pay("paid", full, 0), 100, time.Minute)
+	paid.FirstSeen = time.Time{}
+	s = b.shown(60)
+	s.Transfers = []chain.Transfer{paid}
+	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{paid.ID: 1}})
+	if got := inv.Methods[0].Birth; got.Height != 99 || inv.Transfers[0].Old {
+		t.Errorf("born in %+v, old: %t", got, inv.Transfers[0].Old)
+	}
+}
+
+// A chain may come back to where it was: what is on it again has not left it, so that
+// invoices which are made there stay born there.
+func TestABlockThatCameBackHasNotLeft(t *testing.T) {
+	t.Parallel()
+	var b blocks
+	b.mine("a", 101)
+	progress := invoice.Progress{}.After(b.shown(60), 1)
+	other := b[:100:100]
+	other.mine("f", 1)
+	progress = progress.After(other.shown(60), 2).After(b.shown(60), 3)
+	inv := fresh(t, noon)
+	inv.Methods[0].Birth = progress.Tip
+	before := in(pay("before", full, 0), 100, -time.Minute)
+	before.FirstSeen = time.Time{}
+	s := b.shown(60)
+	s.Transfers = []chain.Transfer{before}
+	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{before.ID: 1}})
+	if got := inv.Methods[0].Birth; got != progress.Tip || !inv.Transfers[0].Old {
+		t.Errorf("born in %+v, want %+v; old: %t", got, progress.Tip, inv.Transfers[0].Old)
+	}
+}
+
+// Endpoints may show a chain that cannot be: nothing turns in a circle by it.
+func TestBlocksThatContradictEachOtherEnd(t *testing.T) {
+	t.Parallel()
+	show := func(hashes ...string) chain.Snapshot {
+		s := blocks(hashes).shown(0)
+		return s
+	}
+	progress := invoice.Progress{}
+	for n := range 20 { // either block is there only while the other one is another
+		hashes := []string{"g", "a", "m", "b"}
+		hashes[1+n%2*2] = "x"
+		progress = progress.After(show(hashes...), int64(n)+1)
+	}
+	for _, f := range progress.Forks {
+		if f.At.Height >= f.Left.Height {
+			t.Errorf("%+v left at %+v, which is not below", f.Left, f.At)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -227,6 +228,8 @@ func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, gi
 			return nil, fmt.Errorf("has style of <%s>, which an SVG logo may not have: save it with presentation attributes", element)
 		case !ok:
 			return nil, fmt.Errorf("has %s of <%s>, which an SVG logo may not have", word(name), element)
+		case name == "clip-path" && slices.Contains(c.open, "clipPath"): // each of which is drawn as often as all before it
+			return nil, errors.New("has clip-path within <clipPath>, which an SVG logo may not have")
 		case seen[name]:
 			return nil, fmt.Errorf("has %s of <%s> twice", name, element)
 		case !form.MatchString(value):

@@ -69,6 +69,7 @@ func TestNewLogo_refuses_what_an_SVG_could_do(t *testing.T) {
 		{"a gradient by script", picture(`<linearGradient href="javascript:x"/>`), "href of <linearGradient>"},
 		{"a fill from elsewhere", picture(`<g fill="url(https://evil.example/#a)"/>`), "fill of <g>"},
 		{"a fill with a fallback from elsewhere", picture(`<g fill="url(#a) url(//evil.example)"/>`), "fill of <g>"},
+		{"clips within clips", picture(`<clipPath id="a"><rect clip-path="url(#b)"/><rect clip-path="url(#b)"/></clipPath>`), "clip-path within <clipPath>"},
 		{"a clip from elsewhere", picture(`<g clip-path="url('//evil.example#a')"/>`), "clip-path of <g>"},
 		{"a filter", picture(`<filter><feImage href="x"/></filter>`), "the element <filter>"},
 		{"a style sheet", picture(`<style>@import url(//evil.example)</style>`), "the element <style>"},

@@ -97,7 +97,8 @@ func parseEthereum(target string, values url.Values) (Shown, error) {
 	return s, nil
 }
 
-// schemes are the payment links of currencies that are told apart by them.
+// schemes are the payment links of currencies that are told apart by them. Those of
+// others are no proof: coins that came of one another share their addresses.
 var schemes = map[string]string{"bitcoin": "BTC", "litecoin": "LTC", "dogecoin": "DOGE", "bitcoincash": "BCH", "monero": "XMR"}
 
 // Find finds the ways of paying that a wallet was shown one of; ErrAddress when
@@ -135,7 +136,7 @@ func (m Method) differs(shown Shown) string {
 		return fmt.Sprintf("the link sends %s, the statement says %s", sends(shown.token), m)
 	case shown.units != "" && trimZeros(shown.units) != m.units():
 		return fmt.Sprintf("the link asks for %s smallest units, the statement for %s: %s", shown.units, m.units(), m)
-	case shown.scheme != "ethereum" && m.ChainID != "", known && m.Currency != coin:
+	case shown.scheme != "ethereum" && (m.ChainID != "" || !known || m.Currency != coin):
 		return fmt.Sprintf("the link is for %s, the statement says %s", shown.scheme, m)
 	case shown.amount != "" && canonical(shown.amount) != canonical(m.Amount):
 		return fmt.Sprintf("the link asks for %s, the statement for %s", shown.amount, m)

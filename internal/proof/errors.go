@@ -14,6 +14,9 @@ var (
 	ErrSignature = errors.New("the signature is wrong: the text is not what the key's owner signed")
 	// ErrRetired means that a key had been replaced when the price was made.
 	ErrRetired = errors.New("the key had been replaced before this price was made")
+	// ErrHold means that a price is held for longer than any server holds one, or ends
+	// before it begins.
+	ErrHold = errors.New("no price is held that long")
 	// ErrEnded means that the time is over until which a statement holds.
 	ErrEnded = errors.New("the time is over until which it holds")
 	// ErrAddress means that what a wallet was shown is not what a statement says.

@@ -233,6 +233,40 @@ func TestVerify_refuses(t *testing.T) {
 	}
 }
 
+// Whoever stole a key before it was replaced can write any time, but not hold a price
+// for longer than a server does.
+func TestVerify_refuses_a_price_that_holds_for_ever(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "TEST 1")
+	for hold, want := range map[time.Duration]error{
+		time.Minute: nil, 24 * time.Hour: nil, 24*time.Hour + time.Millisecond: proof.ErrHold, 365 * 24 * time.Hour: proof.ErrHold, -time.Millisecond: proof.ErrHold,
+	} {
+		s := statement()
+		s.Until = s.From.Add(hold)
+		text, err := proof.Sign(s, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trusted := range []proof.Trusted{{Public: key.Public}, {Public: key.Public, RetiredAt: from.Add(time.Hour)}} {
+			if _, err := check(t, text, []proof.Trusted{trusted}, s.From.Add(min(hold, 30*time.Second))); !errors.Is(err, want) {
+				t.Errorf("%s: got error %v, want %v", hold, err, want)
+			}
+		}
+	}
+}
+
+// A key that one of the lists says was replaced is not in force by another's word.
+func TestVerify_believes_that_a_key_was_replaced(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "TEST 1")
+	replaced := proof.Trusted{Public: key.Public, RetiredAt: from.Add(-time.Second)}
+	for _, trusted := range [][]proof.Trusted{{{Public: key.Public}, replaced}, {replaced, {Public: key.Public}}} {
+		if _, err := check(t, signed(t), trusted, from); !errors.Is(err, proof.ErrRetired) {
+			t.Errorf("got error %v, want %v", err, proof.ErrRetired)
+		}
+	}
+}
+
 // A statement that would read otherwise than it was meant is never signed.
 func TestSign_refuses_what_cannot_be_written(t *testing.T) {
 	t.Parallel()
@@ -281,6 +315,7 @@ func TestFind(t *testing.T) {
 		"a_link_with_another_amount":                {"bitcoin:" + segwit + "?amount=0.65379", "", "asks for 0.65379"},
 		"a_link_with_another_address":               {"bitcoin:" + other + "?amount=0.00065379", "", "not what the statement says"},
 		"a_link_of_another_coin":                    {"litecoin:" + segwit, "", "is for litecoin"},
+		"a_link_of_a_coin_with_the_same_addresses":  {"bitcoinsv:" + segwit + "?amount=0.00065379", "", "is for bitcoinsv"},
 		"a_link_with_lightning":                     {"bitcoin:" + segwit + "?lightning=LNBC1", "", "second way of paying"},
 		"a_link_that_says_it_twice":                 {"bitcoin:" + segwit + "?amount=0.00065379&amount=1", "", "twice"},
 		"a_link_that_says_it_in_two_cases":          {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "no amount, or one of two"},

@@ -68,13 +68,20 @@ func Parse(text string) (Signed, error) {
 // Key is the key that a statement claims to be made by.
 func (s Signed) Key() PublicKey { return s.key }
 
+// maxHold is how long a server holds a price at most. What a key signed that was stolen
+// before it was replaced ends with it, whatever times the thief wrote.
+const maxHold = 24 * time.Hour
+
 // Verify checks that one of the trusted keys made the statement, and returns what it
-// says; ErrStranger, ErrSignature, ErrRetired. Whether it still holds is Statement.Holds.
+// says; ErrStranger, ErrSignature, ErrRetired, ErrHold. Whether it still holds is
+// Statement.Holds.
 func (s Signed) Verify(trusted []Trusted) (Statement, error) {
+	known := false
 	for _, t := range trusted {
 		if t.Public != s.key {
 			continue
 		}
+		known = true
 		raw, err := t.Public.raw()
 		if err != nil {
 			return Statement{}, err
@@ -85,9 +92,14 @@ func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 		case !t.RetiredAt.IsZero() && s.statement.From.After(t.RetiredAt):
 			return Statement{}, ErrRetired
 		}
-		return s.statement, nil
 	}
-	return Statement{}, ErrStranger
+	if !known {
+		return Statement{}, ErrStranger
+	}
+	if hold := s.statement.Until.Sub(s.statement.From); hold < 0 || hold > maxHold {
+		return Statement{}, ErrHold
+	}
+	return s.statement, nil
 }
 
 // Holds tells whether a statement still holds at a time; ErrEnded.

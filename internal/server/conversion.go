@@ -19,7 +19,7 @@ func conversions(inv *invoice.Invoice) []api.Conversion {
 		c := &inv.Conversions[i]
 		sold := c.Sold()
 		told := api.Conversion{
-			CryptoCurrency: c.Coin, State: string(c.State), Reason: string(c.Reason), Reverted: inv.Standing.Status != invoice.Paid,
+			CryptoCurrency: c.Coin, State: string(c.State), Reason: string(c.Reason), Reverted: !inv.Holds(c),
 			Amount: c.Amount.String(), SoldAmount: sold.Sold.String(), RateEUR: c.Rate.Price(), LowestPrice: c.Lowest.String(),
 			AveragePrice: c.Average(), EuroAmount: sold.Euro.String(), FeeAmount: sold.Fee.String(), Orders: []string{},
 			CreatedAt: timestamp(c.CreatedAt), NextAt: timestamp(c.NextAt),

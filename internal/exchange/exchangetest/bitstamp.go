@@ -124,7 +124,7 @@ func (s *Server) bitstampPrivate(call string, form url.Values) Answer {
 		result = []any{}
 	case call == "order_status":
 		for _, o := range s.orders {
-			if o.ref == form.Get("id") || o.id != "" && o.id == form.Get("client_order_id") {
+			if !s.hidden && (o.ref == form.Get("id") || o.id != "" && o.id == form.Get("client_order_id")) {
 				result = o.bitstamp()
 			}
 		}

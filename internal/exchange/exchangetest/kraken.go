@@ -147,9 +147,12 @@ func (s *Server) krakenOrders(call string, form url.Values) Answer {
 	for _, o := range slices.Backward(s.orders) {
 		isOpen := o.status == "open" || o.status == "pending"
 		id := form.Get("cl_ord_id")
+		if s.unfiltered && id != "" && !isOpen { // a filter that finds nothing closed
+			continue
+		}
 		switch {
 		case call == "QueryOrders" && o.ref != form.Get("txid"), call == "OpenOrders" && !isOpen, call == "ClosedOrders" && isOpen,
-			call != "QueryOrders" && id != "" && o.id != id, o.made.Unix() <= start:
+			call != "QueryOrders" && id != "" && o.id != id, o.made.Unix() <= start, s.hidden:
 			continue
 		}
 		if skipped < offset {

@@ -42,6 +42,8 @@ type Server struct {
 	fill        *big.Rat // the part of an order that finds a buyer
 	status      string   // of all markets, in Kraken's words
 	orders      []*order
+	hidden      bool // the lists show none of them
+	unfiltered  bool // Kraken's filter by our name finds what is open alone
 	faults      map[string][]Fault
 	calls       []string
 	watch       func(call string, done bool)
@@ -255,6 +257,20 @@ func (s *Server) Lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orders = nil
+}
+
+// Hide has the lists not show any order, or show all again.
+func (s *Server) Hide(hidden bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hidden = hidden
+}
+
+// Unfiltered has Kraken's filter by our name find open orders alone.
+func (s *Server) Unfiltered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unfiltered = true
 }
 
 // Calls lists the calls that came, in order.
