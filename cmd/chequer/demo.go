@@ -27,8 +27,8 @@ func (s *shell) demo() *cobra.Command {
 				return err
 			}
 			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s: other commands find it by CHEQUER_DATA_DIR=%s.\n\n",
-				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, cfg.DataDir)
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s: other commands find it by %s.\n\n",
+				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.found(cfg))
 			return runUntilDone(c.Context(), a)
 		},
 	}
@@ -37,6 +37,18 @@ func (s *shell) demo() *cobra.Command {
 // demoDir is where the demo keeps its data, apart from what a real shop will
 // keep: its name and its keys are not to be found in there.
 const demoDir = "data/demo"
+
+// found is the settings by which other commands find a demo: those of the address,
+// too, where one was given, since they print addresses of it.
+func (s *shell) found(cfg config.Config) string {
+	found := []string{"CHEQUER_DATA_DIR=" + cfg.DataDir}
+	for _, pair := range s.environ {
+		if name, value, _ := strings.Cut(pair, "="); value != "" && (name == "CHEQUER_LISTEN" || name == "CHEQUER_BASE_URL") {
+			found = append(found, pair)
+		}
+	}
+	return strings.Join(found, " ")
+}
 
 // loadDemo reads the settings, with a data directory of the demo's own unless one
 // is given.

@@ -66,7 +66,7 @@ func (s *shell) listen() *cobra.Command {
 				out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json,
 			}
 			l.to.Key, l.to.Secret = hookPair(from.secret)
-			return l.run(c.Context(), after)
+			return from.unreachable(l.run(c.Context(), after))
 		},
 	}
 	apiFlag(c, &address)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -144,7 +145,7 @@ func (s *shell) productChange() *cobra.Command {
 				return p.over(c, old, core.Products.Price)
 			})
 			if errors.Is(err, merchant.ErrNotFound) {
-				return fmt.Errorf("change %s product %s: %w", linkMode(p.test), args[0], err)
+				return fmt.Errorf("change %s product %s: %w%s", linkMode(p.test), args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
 			}
 			if err != nil {
 				return err
@@ -216,14 +217,31 @@ func (s *shell) productRemove() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			if err := core.Products.RemoveProduct(c.Context(), shop.ID, linkMode(test), args[0]); err != nil {
-				return fmt.Errorf("remove %s product %s: %w", linkMode(test), args[0], err)
+			err = core.Products.RemoveProduct(c.Context(), shop.ID, linkMode(test), args[0])
+			if errors.Is(err, merchant.ErrNotFound) {
+				return fmt.Errorf("remove %s product %s: %w%s", linkMode(test), args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
+			}
+			if err != nil {
+				return err
 			}
 			return s.print(c, map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "removed", args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&test, "test", false, "a product of test invoices")
 	return c
+}
+
+// otherMode says that a product which was not found is there in the other mode, and
+// "" if it is in none.
+func otherMode(ctx context.Context, products *merchant.Products, merchantID, slug string) string {
+	switch p, err := products.Product(ctx, merchantID, slug); {
+	case err != nil:
+		return ""
+	case p.Mode == merchant.Test:
+		return ": it is one of test invoices, so add --test"
+	default:
+		return ": it is one of live invoices, so leave out --test"
+	}
 }
 
 // over puts the flags that were given over a product.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -34,4 +36,13 @@ func (s *shell) remote(address string) (remote, error) {
 	}
 	cl, err := client.New(client.Config{BaseURL: address, Key: cfg.APIKey, Secret: cfg.APISecret})
 	return remote{Client: cl, url: address, secret: cfg.APISecret}, err
+}
+
+// unreachable says which server was asked, and how to name another, where an error is
+// that nothing answers there.
+func (at remote) unreachable(err error) error {
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return fmt.Errorf("nothing answers at %s, --api names another server: %w", at.url, err)
+	}
+	return err
 }

@@ -53,7 +53,7 @@ func (s *shell) trigger() *cobra.Command {
 			}
 			snapshot, err := at.trigger(c.Context(), id, r)
 			if err != nil {
-				return err
+				return at.unreachable(err)
 			}
 			return s.printTriggered(c, at, snapshot.Resource)
 		},

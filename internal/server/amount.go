@@ -16,7 +16,7 @@ var textAmount = regexp.MustCompile(`^0*([0-9]+(?:\.[0-9]+)?)$`)
 
 var (
 	errNotPositive = errors.New("must be more than 0")
-	errNotAmount   = errors.New("must be a number, or digits with at most one dot in quotes")
+	errNotAmount   = errors.New("must be a number, digits with at most one dot, such as 12.50")
 )
 
 // amount takes a number, or a text of digits, and leaves it in plain digits. It
