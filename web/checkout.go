@@ -116,7 +116,8 @@ func (h *Handler) pay(c echo.Context) error {
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, link, key) })
 	if refused, ok := errors.AsType[*client.Error](err); ok && linkRefusals[refused.Code] == nil {
-		return h.refuseLink(c, reader, page, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
+		status, problem := h.refused(reader, refused)
+		return h.refuseLink(c, reader, page, status, problem)
 	}
 	if err != nil {
 		return refusedLink(err)
@@ -127,7 +128,7 @@ func (h *Handler) pay(c echo.Context) error {
 // refuseLink shows the page of a link again with what is wrong: at the field where
 // there is one.
 func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout, status int, problem string) error {
-	h.blame(c, reader, &page.Form, status, problem)
+	h.blame(c, &page.Form, status, problem)
 	if page.Price != "" && page.Error != "" {
 		page.Error, page.Fault = "", reader.Text("amount.unpayable", "Detail", problem)
 	}

@@ -93,7 +93,8 @@ func (h *Handler) charge(c echo.Context) error {
 		if refused.Code == api.CodeTerminalNotFound {
 			return noTerminal
 		}
-		return h.refusePOS(c, page, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
+		status, problem := h.refused(reader, refused)
+		return h.refusePOS(c, page, status, problem)
 	}
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (h *Handler) charge(c echo.Context) error {
 func (h *Handler) refusePOS(c echo.Context, page views.POS, status int, problem string) error {
 	reader := h.reader(c, "")
 	page.Title = reader.Text("error.title", "Title", page.Title)
-	h.blame(c, reader, &page.Form, status, problem)
+	h.blame(c, &page.Form, status, problem)
 	return render(c, status, views.POSPage(page))
 }
 

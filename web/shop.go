@@ -248,7 +248,8 @@ func (h *Handler) orderProduct(c echo.Context) error {
 		return h.showTotal(c, s, h.productPage(c, s, n))
 	}
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code != api.CodeProductNotFound {
-		return h.refuseProduct(c, s.reader, page, refusedStatus(refused.Status), s.reader.said(refused, s.reader.Text("amount.refused")))
+		status, problem := h.refused(s.reader, refused)
+		return h.refuseProduct(c, s.reader, page, status, problem)
 	} else if ok {
 		return notSold
 	}
@@ -318,7 +319,7 @@ func (h *Handler) showTotal(c echo.Context, s sale, page views.Product) error {
 // refuseProduct shows the page of a product again with why nothing was made.
 func (h *Handler) refuseProduct(c echo.Context, reader reader, page views.Product, status int, problem string) error {
 	var form views.Form
-	h.blame(c, reader, &form, status, problem)
+	h.blame(c, &form, status, problem)
 	page.Fault = form.Fault
 	if form.Error != "" {
 		page.Fault = reader.Text("amount.unpayable", "Detail", strings.TrimSuffix(form.Error, "."))

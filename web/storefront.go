@@ -84,7 +84,8 @@ func (h *Handler) order(c echo.Context) error {
 	form.tell(&request)
 	id, err := h.create(c.Request().Context(), request, token)
 	if refused, ok := errors.AsType[*client.Error](err); ok {
-		return h.refuse(c, reader, form, refusedStatus(refused.Status), reader.said(refused, reader.Text("amount.refused")))
+		status, problem := h.refused(reader, refused)
+		return h.refuse(c, reader, form, status, problem)
 	}
 	if err != nil {
 		return err
@@ -163,24 +164,38 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 // is, else above it.
 func (h *Handler) refuse(c echo.Context, reader reader, form storefrontForm, status int, problem string) error {
 	form.Title = reader.Text("error.title", "Title", form.Title)
-	h.blame(c, reader, &form.Form, status, problem)
+	h.blame(c, &form.Form, status, problem)
 	return render(c, status, views.StorefrontPage(form.Storefront))
 }
 
-// blame writes into a form what is wrong.
-func (h *Handler) blame(c echo.Context, reader reader, form *views.Form, status int, problem string) {
+// refused is what a shopper is told when the service makes no invoice, and the
+// status that goes with it.
+func (h *Handler) refused(r reader, refusal *client.Error) (status int, problem string) {
+	status = refusedStatus(refusal.Status)
+	if status >= 500 {
+		h.config.Logger.Warn("invoice not created", "status", status, "code", refusal.Code, "problem", refusal.Message)
+	}
+	id, known := orderFaults[status]
+	switch {
+	case status == http.StatusUnprocessableEntity:
+		return status, r.said(refusal, r.Text("amount.refused"))
+	case refusal.Code == api.CodeNoWallet:
+		return status, r.Text("order.closed")
+	case !known:
+		return status, r.Text("order.broken")
+	}
+	return status, r.Text(id)
+}
+
+// blame writes into a form what is wrong: at the amount when it is that, else above.
+func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem string) {
 	if status == http.StatusUnprocessableEntity {
 		form.Error = problem
-	} else if id, known := orderFaults[status]; known {
-		form.Fault = reader.Text(id)
 	} else {
-		form.Fault = reader.Text("order.broken")
+		form.Fault = problem
 	}
 	if seconds := retryAfter[status]; seconds > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
-	}
-	if status >= 500 {
-		h.config.Logger.Warn("invoice not created", "status", status, "problem", problem)
 	}
 }
 

@@ -21,7 +21,7 @@ type step struct {
 
 var (
 	seen = step{"exact", "Payment seen", "Received €12.50", []string{
-		"0 of 1 confirmations", "There is nothing more for you to do", "Received 0.00014465 BTC",
+		"0 of 1 confirmation", "There is nothing more for you to do", "Received 0.00014465 BTC",
 	}}
 	paid = step{"confirm", "Paid. Thank you.", "Paid €12.50", []string{"Received 0.00014465 BTC", "Transaction", "Confirmed"}}
 )
@@ -37,12 +37,12 @@ var simulations = []struct {
 			"Arrived €7.50 of €12.50", "Send the rest to the same address.", "Amount still due", "New code, for the rest", "Price held",
 		}},
 		{"exact", "Payment seen", "Received €12.50 0.00014465 BTC", []string{
-			"0 of 1 confirmations", "Received 0.00008679 BTC", "Received 0.00005786 BTC",
+			"0 of 1 confirmation", "Received 0.00008679 BTC", "Received 0.00005786 BTC",
 		}},
 		paid,
 	}},
 	{"over", []step{
-		{"over", "Payment seen", "Received €13.75", []string{"0 of 1 confirmations", "Received 0.00015912 BTC"}},
+		{"over", "Payment seen", "Received €13.75", []string{"0 of 1 confirmation", "Received 0.00015912 BTC"}},
 		{"confirm", "Paid. You sent a little extra.", "Paid €13.75", []string{
 			"€1.25 is above the price and belongs to you.", "Get €1.25 back.", "Extra €1.25",
 		}},
@@ -66,7 +66,7 @@ var simulations = []struct {
 	{"reorganise", []step{
 		seen,
 		paid,
-		{"reorganise", "Payment seen", "Received €12.50", []string{"The network took a confirmation back.", "0 of 1 confirmations"}},
+		{"reorganise", "Payment seen", "Received €12.50", []string{"The network took a confirmation back.", "0 of 1 confirmation"}},
 		paid,
 	}},
 }

@@ -1,0 +1,5 @@
+package api
+
+// CodeNoWallet is the code of the refusal that a merchant cannot be paid: there is
+// no public key yet.
+const CodeNoWallet = "no_wallet"
