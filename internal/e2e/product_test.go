@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +112,10 @@ func TestTwoTabsOrderTwoProducts(t *testing.T) {
 	}
 }
 
+// wordy are the languages with the longest words and lines. One address may send
+// twenty forms at once.
+var wordy = strings.Fields("ar bg de el fi fr ga hu lt mt pt ro")
+
 // The longest words fit on the smallest screen, whichever way lines run.
 func TestProductsInOtherLanguages(t *testing.T) {
 	t.Parallel()
@@ -123,6 +128,9 @@ func TestProductsInOtherLanguages(t *testing.T) {
 		for page, url := range map[string]string{
 			"shop": p.url + "/shop", "product": p.url + "/shop/repair", "error": p.url + "/shop/coffee", "pos": till, "form": p.url + "/",
 		} {
+			if page == "error" && !slices.Contains(wordy, language.Code) {
+				continue
+			}
 			b.visit(url + "?lang=" + language.Code)
 			if page == "error" {
 				b.types("#quantity", "0")
