@@ -30,6 +30,8 @@ var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Aval
 //	circle page  the issuer's list itself
 //	circle code  github.com/circlefin/circle-gateway-wallet, lib/wagmi/usdcAddresses.ts,
 //	             and for test networks circle-cctp-crosschain-transfer, src/lib/chains.ts
+//	circle kit   npm @circle-fin/bridge-kit 1.15.1, the issuer's own, which has all of
+//	             these of USDC and EURC; what it says of USDT is another's word
 //	others       lists of others only, which agree: the issuer's could not be read (of
 //	             tether.to the names of the networks, without addresses)
 //
@@ -48,7 +50,7 @@ var Mainnet = Params{
 	Assets: []chain.Asset{
 		mainnet.asset("ETH", "ETH", "Ether", money.ETH, ""),
 		mainnet.asset("USDC", "USDC", "USD Coin", usdc, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),  // circle code
-		mainnet.asset("EURC", "EURC", "Euro Coin", eurc, "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c"), // others: etherscan.io
+		mainnet.asset("EURC", "EURC", "Euro Coin", eurc, "0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c"), // circle kit
 	},
 	More: []chain.Asset{
 		mainnet.asset("USDT", "USDT", "Tether USD", usdt, "0xdAC17F958D2ee523a2206206994597C13D831ec7"), // others: ava-labs/avalanche-bridge-resources
@@ -165,7 +167,7 @@ var Avalanche = Params{
 	BlockTime: 2 * time.Second,
 	Assets: []chain.Asset{
 		avalanche.asset("EURC-AVALANCHE", "EURC", "Euro Coin", eurc, "0xC891EB4cbdEFf6e073e859e987815Ed1505c2ACD"), // circle page
-		avalanche.asset("USDC-AVALANCHE", "USDC", "USD Coin", usdc, "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E"),  // others: docs.gelato.cloud
+		avalanche.asset("USDC-AVALANCHE", "USDC", "USD Coin", usdc, "0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E"),  // circle kit
 		avalanche.asset("AVAX", "AVAX", "Avalanche", avax, ""),
 	},
 	More: []chain.Asset{
@@ -183,7 +185,7 @@ var Avalanche = Params{
 var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
 	"ETH":  "",
 	"USDC": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", // circle code
-	"EURC": "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4", // others
+	"EURC": "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4", // circle kit
 },
 	"https://ethereum-sepolia-rpc.publicnode.com",
 	"https://sepolia.drpc.org",
@@ -192,7 +194,7 @@ var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
 
 // BaseSepolia is Base's test network.
 var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]string{
-	"EURC-BASE": "0x808456652fdb597867f38412077A9182bf77359F", // others
+	"EURC-BASE": "0x808456652fdb597867f38412077A9182bf77359F", // circle kit
 	"USDC-BASE": "0x036CbD53842c5426634e7929541eC2318f3dCF7e", // circle code
 	"ETH-BASE":  "",
 },
