@@ -604,3 +604,12 @@ func TestRun_sells_by_itself_and_ends(t *testing.T) {
 		l.never(inv.ID, next.ID)
 	})
 }
+
+// PostgreSQL takes no half of a letter, and what is not kept makes a sale stand still.
+func TestKeepsNoHalfOfALetter(t *testing.T) {
+	t.Parallel()
+	kept := convert.Short(errors.New("a" + strings.Repeat("ü", 200)))
+	if want := "a" + strings.Repeat("ü", 149); kept != want {
+		t.Errorf("kept %q, want %q", kept, want)
+	}
+}

@@ -1,0 +1,4 @@
+package convert
+
+// Short is how much of an error is kept.
+var Short = short
