@@ -23,13 +23,9 @@ const reload = 20 // seconds
 // payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page,
 // "?refused=" says why a simulation was not done, "?hold=" why no price was held.
 func (h *Handler) payment(c echo.Context) error {
-	id, err := invoiceID(c)
+	snapshot, err := h.invoice(c)
 	if err != nil {
 		return err
-	}
-	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
-	if err != nil {
-		return fmt.Errorf("read invoice: %w", err)
 	}
 	auto := c.QueryParam("auto") == "1"
 	reader := h.reader(c, snapshot.Resource.Language)
@@ -127,6 +123,19 @@ func refusal(r reader, known map[string]string, word string) string {
 		return ""
 	}
 	return r.Text(id)
+}
+
+// invoice reads the invoice that a path names.
+func (h *Handler) invoice(c echo.Context) (client.Snapshot, error) {
+	id, err := invoiceID(c)
+	if err != nil {
+		return client.Snapshot{}, err
+	}
+	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return snapshot, fmt.Errorf("read invoice: %w", err)
+	}
+	return snapshot, nil
 }
 
 func invoiceID(c echo.Context) (string, error) {

@@ -2,8 +2,6 @@ package web
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -84,11 +82,9 @@ func (h *Handler) charge(c echo.Context) error {
 		return render(c, http.StatusUnprocessableEntity, views.POSPage(page))
 	}
 	request := api.OfferRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: words["order_id"], Note: words["note"]}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%q\n%q", amount, request.OrderID, request.Note))
+	key := token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
 	ctx := c.Request().Context()
-	id, err := unlessRunning(ctx, func() (string, error) {
-		return h.config.Client.PayOffer(ctx, request, token+"-"+hex.EncodeToString(sum[:16]))
-	})
+	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, request, key) })
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		if refused.Code == api.CodeTerminalNotFound {
 			return noTerminal

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -13,18 +12,14 @@ import (
 
 // proof is GET invoice/{id}/proof.txt: the signed statement as the service gives it.
 func (h *Handler) proof(c echo.Context) error {
-	id, err := invoiceID(c)
+	snapshot, err := h.invoice(c)
 	if err != nil {
 		return err
-	}
-	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
-	if err != nil {
-		return fmt.Errorf("read invoice: %w", err)
 	}
 	if snapshot.Resource.Proof == "" {
 		return echo.ErrNotFound
 	}
-	c.Response().Header().Set("Content-Disposition", `inline; filename="proof-`+views.Reference(id)+`.txt"`)
+	c.Response().Header().Set("Content-Disposition", `inline; filename="proof-`+views.Reference(c.Param("id"))+`.txt"`)
 	return c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(snapshot.Resource.Proof))
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -16,13 +15,9 @@ import (
 // receipt is GET invoice/{id}/receipt.pdf: what the page of a paid invoice says, as
 // a document. There is none before, as it would be none of a payment.
 func (h *Handler) receipt(c echo.Context) error {
-	id, err := invoiceID(c)
+	snapshot, err := h.invoice(c)
 	if err != nil {
 		return err
-	}
-	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
-	if err != nil {
-		return fmt.Errorf("read invoice: %w", err)
 	}
 	reader := h.reader(c, snapshot.Resource.Language)
 	page := h.paymentPage(c.Request().Context(), reader, snapshot, "", false)
@@ -40,7 +35,7 @@ func (h *Handler) receipt(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Content-Disposition", `attachment; filename="receipt-`+views.Reference(id)+`.pdf"`)
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="receipt-`+views.Reference(c.Param("id"))+`.pdf"`)
 	return c.Blob(http.StatusOK, "application/pdf", document)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"chequer/internal/api"
+	"chequer/internal/programtest"
 )
 
 // paidInvoice is one that is paid, changed.
@@ -23,14 +24,11 @@ func paidInvoice(change func(*api.Resource)) api.Resource {
 }
 
 // documentText is what another program reads in a PDF; without it the test is
-// skipped.
+// skipped, but fails in CI.
 func documentText(t *testing.T, body io.Reader) string {
 	t.Helper()
-	program, err := exec.LookPath("pdftotext")
-	if err != nil {
-		t.Skip("not installed: pdftotext, of poppler-utils")
-	}
-	c := exec.CommandContext(t.Context(), program, "-layout", "-", "-")
+	programtest.Need(t, "pdftotext")
+	c := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 	c.Stdin = body
 	out, err := c.Output()
 	if err != nil {

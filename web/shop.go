@@ -3,8 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -268,8 +266,8 @@ func (h *Handler) orderOnce(ctx context.Context, s sale, n int) (string, error) 
 	order := api.ProductOrder{
 		Slug: s.product.Slug, Quantity: n, Amount: s.amount, FiatCurrency: s.currency, OrderID: s.orderID, Note: s.note,
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s\n%q\n%q", n, s.amount, s.currency, s.orderID, s.note))
-	id, err := h.config.Client.OrderProduct(ctx, order, s.token+"-"+hex.EncodeToString(sum[:16]))
+	key := s.token + "-" + fingerprint("%d\n%s\n%s\n%q\n%q", n, s.amount, s.currency, s.orderID, s.note)
+	id, err := h.config.Client.OrderProduct(ctx, order, key)
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodePriceChanged {
 		return "", &priceChanged{err}
 	}

@@ -139,10 +139,15 @@ func (f storefrontForm) tell(r *api.InvoiceRequest) {
 func (h *Handler) create(ctx context.Context, r api.InvoiceRequest, token string) (string, error) {
 	key := token + "-" + r.Amount.String()
 	if len(r.Metadata) > 0 {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q", r.Metadata)) // sorted by name
-		key += "-" + hex.EncodeToString(sum[:16])
+		key += "-" + fingerprint("%q", r.Metadata) // sorted by name
 	}
 	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, r, key) })
+}
+
+// fingerprint stands for what was typed in an idempotency key.
+func fingerprint(format string, typed ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, typed...))
+	return hex.EncodeToString(sum[:16])
 }
 
 // unlessRunning makes an invoice. While the first of two clicks is under way the

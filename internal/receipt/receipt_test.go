@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"chequer/internal/programtest"
 	"chequer/internal/receipt"
 )
 
@@ -45,14 +46,12 @@ func write(t *testing.T, r receipt.Receipt) []byte {
 	return document
 }
 
-// text is what another program reads in a document; without it the test is skipped.
+// text is what another program reads in a document; without it the test is
+// skipped, but fails in CI.
 func text(t *testing.T, document []byte) string {
 	t.Helper()
-	program, err := exec.LookPath("pdftotext")
-	if err != nil {
-		t.Skip("not installed: pdftotext, of poppler-utils")
-	}
-	c := exec.CommandContext(t.Context(), program, "-layout", "-", "-")
+	programtest.Need(t, "pdftotext")
+	c := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 	c.Stdin = bytes.NewReader(document)
 	var faults strings.Builder
 	c.Stderr = &faults
