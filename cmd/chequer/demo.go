@@ -60,5 +60,5 @@ func (s *shell) loadDemo() (config.Config, error) {
 	if !slices.ContainsFunc(s.environ, given) {
 		s.environ = append(s.environ, "CHEQUER_DATA_DIR="+demoDir)
 	}
-	return s.load()
+	return s.loadServer()
 }

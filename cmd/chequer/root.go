@@ -32,7 +32,7 @@ func root(environ []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:           "chequer",
 		Short:         "A self-hosted crypto checkout in one binary",
-		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment: see chequer config.",
+		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment and from one file: see chequer config.",
 		Args:          noCommand,
 		RunE:          serve.RunE,
 		SilenceUsage:  true,
@@ -62,10 +62,21 @@ func noCommand(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// load reads the settings. The error names every fault.
+// load reads the settings. The error names every fault. A CHEQUER_ variable that is no
+// setting is reported on standard error.
 func (s *shell) load() (config.Config, error) {
-	cfg, err := config.Load(s.environ)
+	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
+	if unknown := cfg.Unknown(); unknown != nil {
+		logger().Warn("unknown settings are ignored", "settings", unknown)
+	}
 	return cfg, errors.Join(err, app.Check(cfg))
+}
+
+// loadServer reads the settings of a program that serves. A CHEQUER_ variable that is
+// no setting is an error: a misspelt setting would not be in force.
+func (s *shell) loadServer() (config.Config, error) {
+	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
+	return cfg, errors.Join(err, cfg.Unknown(), app.Check(cfg))
 }
 
 // core opens the storage that a command works on.

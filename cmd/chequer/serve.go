@@ -17,7 +17,7 @@ func (s *shell) serve() *cobra.Command {
 		Short: "Serve the API and the payment pages (the default)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := s.load()
+			cfg, err := s.loadServer()
 			if err != nil {
 				return err
 			}
