@@ -44,6 +44,7 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 		return nil, err
 	}
 	say(LevelOK, "storage", "%s opens, the master key fits", place(cfg))
+	examineSpace(cfg, say)
 	examineAddress(cfg, say)
 	wallets, err := c.Storage.Wallets(ctx, shop.ID, merchant.Live)
 	if err != nil {
@@ -72,6 +73,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	if err := c.examineConversion(ctx, cfg, shop.ID, say); err != nil {
 		return nil, err
+	}
+	if len(wallets) > 0 {
+		examineBackup(cfg, c.Now(), say)
 	}
 	keys, err := c.Storage.Keys(ctx, shop.ID)
 	if err != nil {
