@@ -156,7 +156,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := a.listenMetrics(ctx, c, numbers); err != nil {
 		return err
 	}
-	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched)))
+	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched, numbers)))
 }
 
 // listenMetrics opens the port for Prometheus, if there is to be one.

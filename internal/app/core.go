@@ -33,6 +33,8 @@ type Core struct {
 	Now       func() time.Time
 
 	pass string // of who has the master key, towards the running program
+	// prove returns a code over a challenge that only this installation can make.
+	prove func(challenge string) string
 }
 
 // OpenCore opens the storage, making the data directory, the master key and the
@@ -79,6 +81,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 		pass:   box.MAC("pass of commands"),
+		prove:  func(challenge string) string { return box.MAC("identity of the server", challenge) },
 	}, nil
 }
 

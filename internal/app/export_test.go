@@ -37,3 +37,11 @@ func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Findi
 	}
 	return nil, nil
 }
+
+// ExamineAddress is what doctor reports about the public address of a configuration,
+// while its server runs.
+func ExamineAddress(ctx context.Context, core *Core, c config.Config) []string {
+	var got said
+	core.examineAddress(ctx, c, true, got.say)
+	return got
+}
