@@ -22,7 +22,7 @@ func (s *shell) demo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Demo: true, Log: logger()})
+			a, err := app.New(c.Context(), cfg, app.Options{Demo: true, Log: newLogger(cfg)})
 			if err != nil {
 				return err
 			}

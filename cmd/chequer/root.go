@@ -17,6 +17,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
+	"chequer/internal/requestlog"
 )
 
 // shell is what every command shares.
@@ -41,7 +42,7 @@ func root(environ []string) *cobra.Command {
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
 	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
-		s.config(), s.doctor(), s.backup(), s.restore(), s.version())
+		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.version())
 	return c
 }
 
@@ -67,7 +68,7 @@ func noCommand(_ *cobra.Command, args []string) error {
 func (s *shell) load() (config.Config, error) {
 	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
 	if unknown := cfg.Unknown(); unknown != nil {
-		logger().Warn("unknown settings are ignored", "settings", unknown)
+		newLogger(cfg).Warn("unknown settings are ignored", "settings", unknown)
 	}
 	return cfg, errors.Join(err, app.Check(cfg))
 }
@@ -85,7 +86,7 @@ func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 	if err != nil {
 		return cfg, nil, err
 	}
-	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: logger()})
+	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
 	return cfg, core, err
 }
 
@@ -167,7 +168,12 @@ func printable(text string) string {
 // colours, or writes the rest of the line the other way round (UAX 9, section 2).
 func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// logger writes to standard error, so that results stand alone.
-func logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, nil))
+// newLogger returns a logger that writes to standard error, so that results on
+// standard output stand alone.
+func newLogger(cfg config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.Log.Level}
+	if cfg.Log.JSON {
+		return slog.New(requestlog.Handler(slog.NewJSONHandler(os.Stderr, options)))
+	}
+	return slog.New(requestlog.Handler(slog.NewTextHandler(os.Stderr, options)))
 }

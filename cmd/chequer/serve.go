@@ -21,7 +21,7 @@ func (s *shell) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Log: logger()})
+			a, err := app.New(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
 			if err != nil {
 				return err
 			}

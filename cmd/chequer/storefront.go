@@ -29,7 +29,7 @@ func (s *shell) storefront() *cobra.Command {
 			if cfg.APIKey == "" {
 				return errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the service")
 			}
-			a, err := app.NewStorefront(c.Context(), cfg, service, app.Options{Log: logger()})
+			a, err := app.NewStorefront(c.Context(), cfg, service, app.Options{Log: newLogger(cfg)})
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/requestlog"
 	"chequer/internal/server"
 	"chequer/internal/watcher"
 	"chequer/web"
@@ -250,8 +251,12 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		return fmt.Errorf("listen: %w", err)
 	}
 	a.listener = l
+	requests := requestlog.Config{Now: time.Now}
+	if c.AccessLog {
+		requests.Access = a.log
+	}
 	a.http = &http.Server{
-		Handler:           h,
+		Handler:           requestlog.New(requests, h),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second, // event streams lift it for themselves

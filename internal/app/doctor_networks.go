@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -141,18 +142,35 @@ func probe(ctx context.Context, l live) error {
 // askServer asks the running server how it watches the networks; false when none
 // answers.
 func (c *Core) askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
+	found, _, err := askReady(ctx, cfg, c.pass)
+	return found, err == nil
+}
+
+// Ready asks the server of these settings, where it listens, whether it is ready. The
+// error says why it is not.
+func Ready(ctx context.Context, cfg config.Config) error {
+	found, status, err := askReady(ctx, cfg, "")
+	switch {
+	case err != nil:
+		return err
+	case !found.Ready:
+		return fmt.Errorf("/readyz answers %d", status)
+	}
+	return nil
+}
+
+// askReady fetches /readyz from the address that a server with these settings listens on.
+func askReady(ctx context.Context, cfg config.Config, pass string) (readiness, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
 	host, port, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
-		return readiness{}, false
+		return readiness{}, 0, err
 	}
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	url := "http://" + net.JoinHostPort(host, port) + cfg.BasePath() + "/readyz"
-	found, _, err := fetchReadiness(ctx, url, c.pass)
-	return found, err == nil
+	return fetchReadiness(ctx, "http://"+net.JoinHostPort(host, port)+cfg.BasePath()+"/readyz", pass)
 }
 
 // maxReadiness bounds the answer of /readyz, in bytes.

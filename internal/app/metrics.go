@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"sync"
 	"time"
 
@@ -169,6 +170,10 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric, network chain.ID
 // serve answers Prometheus on an address of its own until the context ends.
 func (m *metrics) serve(l net.Listener) func(context.Context) error {
 	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 2 * collectFor}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return func(ctx context.Context) error {

@@ -54,9 +54,11 @@ type Config struct {
 
 	EVM EVM
 
-	Metrics   string `env:"METRICS" about:"address for Prometheus, such as 127.0.0.1:9464; none by default"`
-	APIKey    string `env:"API_KEY" about:"API key for chequer storefront, listen and trigger"`
-	APISecret string `env:"API_SECRET" show:"secret" about:"secret of the API key"`
+	Log       LogFormat `env:"LOG" envDefault:"info,text" about:"level and format of the log: debug, info, warn or error, then text or json"`
+	AccessLog Switch    `env:"ACCESS_LOG" about:"log each HTTP request: on or off"`
+	Metrics   string    `env:"METRICS" about:"address for Prometheus (/metrics) and profiles (/debug/pprof), such as 127.0.0.1:9464; none by default"`
+	APIKey    string    `env:"API_KEY" about:"API key for chequer storefront, listen and trigger"`
+	APISecret string    `env:"API_SECRET" show:"secret" about:"secret of the API key"`
 
 	source  map[string]string
 	unknown []error
