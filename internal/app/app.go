@@ -147,7 +147,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		})
 	}
 	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run,
-		core.webhooks(c, o.Log).Run, core.seller(c, invoices, o.Log).Run)
+		core.webhooks(c, o.Log).Run, core.seller(c, invoices, o.Log).Run, core.watchClock(o.Log))
 	for _, l := range networks {
 		if scanner, ok := l.Network.(chain.Scanner); ok {
 			a.loops = append(a.loops, a.watch(core, l, newWatcher(scanner)))

@@ -44,6 +44,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 		return nil, err
 	}
 	say(LevelOK, "storage", "%s opens, the master key fits", place(cfg))
+	if err := c.examineClocks(ctx, say); err != nil {
+		return nil, err
+	}
 	examineAddress(cfg, say)
 	wallets, err := c.Storage.Wallets(ctx, shop.ID, merchant.Live)
 	if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -36,4 +37,12 @@ func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Findi
 		}
 	}
 	return nil, nil
+}
+
+// ExamineClocks returns what the doctor says of clocks.
+func ExamineClocks(ctx context.Context, core *Core) (found []Finding, err error) {
+	err = core.examineClocks(ctx, func(level Level, about, format string, args ...any) {
+		found = append(found, Finding{Level: level, About: about, Says: fmt.Sprintf(format, args...)})
+	})
+	return found, err
 }

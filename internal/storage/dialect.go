@@ -19,11 +19,20 @@ type dialect struct {
 	// skipLocked locks those rows that nobody else has locked, and leaves the others
 	// out.
 	skipLocked string
+	// clock is an expression: the time now, in Unix milliseconds.
+	clock string
 }
 
 var (
-	sqliteDialect   = dialect{driver: "sqlite", goose: goose.DialectSQLite3}
-	postgresDialect = dialect{driver: "pgx", goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", forShare: " FOR SHARE", skipLocked: " FOR UPDATE SKIP LOCKED"}
+	sqliteDialect = dialect{
+		driver: "sqlite", goose: goose.DialectSQLite3,
+		clock: "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)",
+	}
+	postgresDialect = dialect{
+		driver: "pgx", goose: goose.DialectPostgres,
+		forUpdate: " FOR UPDATE", forShare: " FOR SHARE", skipLocked: " FOR UPDATE SKIP LOCKED",
+		clock: "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+	}
 )
 
 // parseURL tells which engine a database's URL is for. Of SQLite's, place is the

@@ -29,6 +29,8 @@ type Storage struct {
 	reserve *reserve
 	log     *slog.Logger
 	recent  recent
+	leases  observations
+	skew    atomic.Int64 // of this process's clock against the database's, in milliseconds
 	pruned  atomic.Int64 // when, in Unix milliseconds
 	away    atomic.Bool  // the database does not answer, so that the log tells of changes only
 }
