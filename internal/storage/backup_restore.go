@@ -89,6 +89,7 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 	if err != nil {
 		return Restored{}, err
 	}
+	defer marks.close()
 	b, err := newBackupReader(r)
 	if err != nil {
 		return Restored{}, err

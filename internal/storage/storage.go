@@ -81,10 +81,13 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	}
 	db, err := connect(d, place, o.BusyTimeout)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), marks.close())
 	}
 	if err := s.prepare(ctx, db, place, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close(), marks.close())
+	}
+	if err := s.catchUp(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.engine.close(), marks.close())
 	}
 	return s, nil
 }
@@ -117,7 +120,10 @@ func InUse(ctx context.Context, url string) (bool, error) {
 }
 
 // Close ends what is under way and closes the database.
-func (s *Storage) Close() error { return s.engine.close() }
+func (s *Storage) Close() error {
+	s.settleMarks()
+	return errors.Join(s.engine.close(), s.reserve.close())
+}
 
 // connect makes a pool for a database; of SQLite, of the one connection that
 // writes. Nothing is asked of the database yet.
