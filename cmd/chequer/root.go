@@ -41,7 +41,7 @@ func root(environ []string) *cobra.Command {
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
 	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
-		s.config(), s.doctor(), s.backup(), s.restore(), s.version())
+		s.config(), s.doctor(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }
 

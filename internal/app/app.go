@@ -33,7 +33,10 @@ type Options struct {
 	// Demo is a shop to try: the storefront is open, its invoices are test ones
 	// and rates are made up.
 	Demo bool
-	Log  *slog.Logger
+	// Upgrade lets OpenCore change the schema of a database that an older release
+	// made. A server always does.
+	Upgrade bool
+	Log     *slog.Logger
 	// Now is the machine's clock when nil. Tests let days pass.
 	Now func() time.Time
 }
@@ -66,6 +69,7 @@ const shutdownFor = 10 * time.Second
 // New opens storage and the port. Nothing runs before Run; Close undoes it.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	a := &App{log: o.Log, stopping: make(chan struct{})}
+	o.Upgrade = true
 	core, err := OpenCore(ctx, c, o)
 	if err != nil {
 		return nil, err

@@ -45,17 +45,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	master, err := masterKey(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	box, err := seal.New(master)
-	if err != nil {
-		return nil, err
-	}
-	store, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{
-		IndexMarks: filepath.Join(c.DataDir, indexMarks), Log: o.Log,
-	})
+	store, pass, err := openStorage(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +68,36 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Looks:  merchant.NewLooks(store, clock),
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
-		pass:   box.MAC("pass of commands"),
+		pass:   pass,
 	}, nil
+}
+
+// openStorage opens the storage with the master key, making both when they are absent.
+// Pass is what the operator's commands show to the running program.
+func openStorage(ctx context.Context, c config.Config, o Options) (s *storage.Storage, pass string, err error) {
+	release, err := holdDataDir(c)
+	if err != nil {
+		return nil, "", err
+	}
+	defer release()
+	master, made, err := masterKey(ctx, c)
+	if err != nil {
+		return nil, "", err
+	}
+	box, err := seal.New(master)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err = storage.Open(ctx, c.DatabaseURL, box, storage.Options{
+		IndexMarks: filepath.Join(c.DataDir, indexMarks), Upgrade: o.Upgrade, Log: o.Log,
+	})
+	switch {
+	case errors.Is(err, storage.ErrOlder):
+		return nil, "", fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
+	case err != nil && made:
+		return nil, "", errors.Join(err, takeBack(ctx, c))
+	}
+	return s, box.MAC("pass of commands"), err
 }
 
 // indexMarks is the file that remembers how far addresses may have been handed

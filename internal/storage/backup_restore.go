@@ -140,15 +140,7 @@ func checkUnused(ctx context.Context, q querier, d dialect) error {
 
 // makeSchema makes the tables of a schema version.
 func makeSchema(ctx context.Context, db *sql.DB, d dialect, version int64) error {
-	provider, err := migrationProvider(db, d)
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	err = alone(ctx, db, d, func() error {
-		_, err := provider.UpTo(ctx, version)
-		return err
-	})
-	if err != nil {
+	if err := migrateTo(ctx, db, d, version); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
 	there, err := schemaVersion(ctx, db)

@@ -25,54 +25,67 @@ const migrateTries = 10
 
 // migrate brings the schema of a database to the version this program knows;
 // ErrNewer, and ErrOlder if it must not be changed.
-func migrate(ctx context.Context, db *sql.DB, d dialect, place string, o Options) error {
+func migrate(ctx context.Context, db *sql.DB, d dialect, place string, o Options) (Migration, error) {
 	for try := 1; ; try++ {
-		err := upgrade(ctx, db, d, place, o)
+		m, err := upgrade(ctx, db, d, place, o)
 		final := d != sqliteDialect || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || ctx.Err() != nil
 		if err == nil || final || try == migrateTries {
-			return err
+			return m, err
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
+// Migration is a change of a database's schema when it was opened.
+type Migration struct {
+	From int64 `json:"from"` // 0 = there were no tables
+	To   int64 `json:"to"`
+	// Copy is the file of the database as it was before; "" = none was made.
+	Copy string `json:"copy"`
+}
+
+// Migration returns what Open did to the schema.
+func (s *Storage) Migration() Migration { return s.migration }
+
 // upgrade runs the migrations that are missing, if any. A SQLite database is copied
 // before.
-func upgrade(ctx context.Context, db *sql.DB, d dialect, place string, o Options) error {
-	known, err := latestSchema()
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+func upgrade(ctx context.Context, db *sql.DB, d dialect, place string, o Options) (m Migration, err error) {
+	if m.To, err = latestSchema(); err != nil {
+		return m, fmt.Errorf("read migrations: %w", err)
 	}
-	current, err := currentSchema(ctx, db, d)
+	m.From, err = currentSchema(ctx, db, d)
 	switch {
 	case err != nil:
-		return err
-	case current > known:
-		return fmt.Errorf("schema version %d: %w", current, ErrNewer)
-	case current == known:
-		return nil
-	case current > 0 && !o.Upgrade:
-		return fmt.Errorf("schema version %d, not %d: %w", current, known, ErrOlder)
+		return m, err
+	case m.From > m.To:
+		return m, fmt.Errorf("schema version %d: %w", m.From, ErrNewer)
+	case m.From == m.To:
+		return m, nil
+	case m.From > 0 && !o.Upgrade:
+		return m, fmt.Errorf("schema version %d, not %d: %w", m.From, m.To, ErrOlder)
 	}
+	if m.From > 0 && d == sqliteDialect {
+		if m.Copy, err = copyBefore(ctx, db, place, m.From); err != nil {
+			return m, fmt.Errorf("copy database before its upgrade: %w", err)
+		}
+	}
+	if err := migrateTo(ctx, db, d, m.To); err != nil {
+		return m, fmt.Errorf("upgrade schema: %w", err)
+	}
+	o.Log.Info("database upgraded", "from", m.From, "to", m.To, "copy", m.Copy)
+	return m, nil
+}
+
+// migrateTo runs the migrations up to a version.
+func migrateTo(ctx context.Context, db *sql.DB, d dialect, version int64) error {
 	provider, err := migrationProvider(db, d)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	copied := ""
-	if d == sqliteDialect && current > 0 {
-		if copied, err = copyBefore(ctx, db, place, current); err != nil {
-			return fmt.Errorf("copy database before its upgrade: %w", err)
-		}
-	}
-	err = alone(ctx, db, d, func() error {
-		_, err := provider.Up(ctx)
+	return alone(ctx, db, d, func() error {
+		_, err := provider.UpTo(ctx, version)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("upgrade schema: %w", err)
-	}
-	o.Log.Info("database upgraded", "from", current, "to", known, "copy", copied)
-	return nil
 }
 
 // copyBefore copies a SQLite database beside it, as it is at a schema version, and

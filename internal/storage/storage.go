@@ -24,17 +24,18 @@ import (
 
 // Storage is an open database. It is safe for concurrent use.
 type Storage struct {
-	engine  engine
-	dialect dialect
-	box     *seal.Box
-	reserve *reserve
-	log     *slog.Logger
-	recent  recent
-	leases  observations
-	proof   writeProof
-	skew    atomic.Int64 // of this process's clock against the database's, in milliseconds
-	pruned  atomic.Int64 // when, in Unix milliseconds
-	away    atomic.Bool  // the database does not answer, so that the log tells of changes only
+	engine    engine
+	dialect   dialect
+	box       *seal.Box
+	reserve   *reserve
+	log       *slog.Logger
+	migration Migration
+	recent    recent
+	leases    observations
+	proof     writeProof
+	skew      atomic.Int64 // of this process's clock against the database's, in milliseconds
+	pruned    atomic.Int64 // when, in Unix milliseconds
+	away      atomic.Bool  // the database does not answer, so that the log tells of changes only
 }
 
 var _ interface {
@@ -197,7 +198,8 @@ func (s *Storage) connect(ctx context.Context, place string, o Options) error {
 
 // prepare makes the schema and checks the master key.
 func (s *Storage) prepare(ctx context.Context, db *sql.DB, place string, o Options) error {
-	if err := migrate(ctx, db, s.dialect, place, o); err != nil {
+	var err error
+	if s.migration, err = migrate(ctx, db, s.dialect, place, o); err != nil {
 		return err
 	}
 	return checkMasterKey(ctx, db, s.box)
