@@ -68,8 +68,8 @@ const shutdownFor = 10 * time.Second
 
 // New opens storage and the port. Nothing runs before Run; Close undoes it.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
+	o.Upgrade, o.Log = true, limit(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
-	o.Upgrade = true
 	core, err := OpenCore(ctx, c, o)
 	if err != nil {
 		return nil, err
@@ -185,6 +185,7 @@ func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics) er
 // NewStorefront is storefront and payment page alone, in front of a service
 // elsewhere.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
+	o.Log = limit(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
 	c.Storefront = true
 	name := c.ShopName

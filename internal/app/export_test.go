@@ -13,6 +13,9 @@ import (
 // ExamineFiats lets tests give the doctor what the sources said.
 var ExamineFiats = examineFiats
 
+// LimitLog is limit.
+var LimitLog = limit
+
 // AskServer asks the running server as the operator's commands do.
 func AskServer(ctx context.Context, core *Core, c config.Config) []NetworkHealth {
 	found, _ := core.askServer(ctx, c)

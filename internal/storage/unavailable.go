@@ -37,10 +37,15 @@ func (s *Storage) availability(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)
 }
 
-// full tells whether there is no room on the disk.
+// unusable are the codes with which SQLite says that the disk is full, fails or takes no
+// writes. See SQLite, "Result and Error Codes".
+var unusable = []int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+// full reports whether a disk is full or otherwise takes no writes: disk_full of
+// PostgreSQL.
 func full(err error) bool {
 	if fault, ok := errors.AsType[*sqlite.Error](err); ok {
-		return fault.Code()&0xff == sqlite3.SQLITE_FULL
+		return slices.Contains(unusable, fault.Code()&0xff)
 	}
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && fault.Code == "53100" || errors.Is(err, syscall.ENOSPC)
