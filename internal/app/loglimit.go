@@ -92,24 +92,22 @@ func (c *causes) admit(why cause) (omitted int, ok bool) {
 	return omitted, true
 }
 
-// causeOf returns the cause of a record: its message with the error that is at the
-// bottom of it, or with all attributes if there is none. While the database does not
-// answer, that is the reason whatever it was asked.
+// causeOf returns the cause of a record: its message with the error at the bottom of
+// that of the record, and the other attributes. While the database does not answer,
+// that is the reason whatever it was asked for.
 func causeOf(r slog.Record) cause {
-	why, all := cause{message: r.Message}, ""
+	why, away := cause{message: r.Message}, false
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
-		switch {
-		case ok && errors.Is(err, invoice.ErrUnavailable):
-			why.reason = invoice.ErrUnavailable.Error()
-		case ok:
-			why.reason = bottom(err).Error()
+		if ok {
+			a = slog.String(a.Key, bottom(err).Error())
+			away = away || errors.Is(err, invoice.ErrUnavailable)
 		}
-		all += a.String() + " "
+		why.reason += a.String() + " "
 		return true
 	})
-	if why.reason == "" {
-		why.reason = all
+	if away {
+		why.reason = invoice.ErrUnavailable.Error()
 	}
 	return why
 }

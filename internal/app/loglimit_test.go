@@ -32,7 +32,9 @@ func TestLimitLog(t *testing.T) {
 		}
 		log.Error("page failed", "route", "/order", "error", invoice.ErrUnavailable)
 		log.Error("page failed", "route", "/order", "error", fmt.Errorf("another: %w", errors.New("disk on fire")))
-		log.With("network", "bitcoin").Warn("lease lost")
+		log.Error("page failed", "route", "/shop", "error", invoice.ErrUnavailable)
+		log.Warn("lease lost", "network", "bitcoin")
+		log.Warn("lease lost", "network", "litecoin")
 		log.Info("news")
 		now = now.Add(time.Second)
 	}
@@ -46,7 +48,8 @@ func TestLimitLog(t *testing.T) {
 		`level=ERROR msg="page failed" route=/order error="the database does not answer now"`,
 		`level=ERROR msg="page failed" route=/order error="another: disk on fire"`,
 		`level=WARN msg="lease lost" network=bitcoin`,
-		`level=ERROR msg="page failed" route=/order error="the database does not answer now" omitted=29`,
+		`level=WARN msg="lease lost" network=litecoin`,
+		`level=ERROR msg="page failed" route=/order error="the database does not answer now" omitted=59`,
 		`level=ERROR msg="page failed" route=/order error="the database does not answer now"`,
 	}
 	var got []string

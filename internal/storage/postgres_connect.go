@@ -42,7 +42,7 @@ func openPostgres(url string) (*sql.DB, *pool, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if config.ConnectTimeout == 0 || config.ConnectTimeout > time.Minute {
+	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
 	if config.ValidateConnect == nil {
