@@ -41,8 +41,8 @@ func root(environ []string) *cobra.Command {
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
-	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
-		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.version())
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }
 
@@ -80,13 +80,14 @@ func (s *shell) loadServer() (config.Config, error) {
 	return cfg, errors.Join(err, cfg.Unknown(), app.Check(cfg))
 }
 
-// core opens the storage that a command works on.
+// core opens the storage that a command works on. It must exist: a command that runs
+// in a wrong directory must not create another shop.
 func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 	cfg, err := s.load()
 	if err != nil {
 		return cfg, nil, err
 	}
-	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
+	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 	return cfg, core, err
 }
 

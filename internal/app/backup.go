@@ -105,7 +105,8 @@ func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
 	if !used {
 		return nil, fmt.Errorf("back up: %w", storage.ErrNoDatabase)
 	}
-	return masterKey(ctx, c)
+	key, _, err := masterKey(ctx, c)
+	return key, err
 }
 
 // writeBackup fills a file and reads it back when it is on disk.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -11,8 +12,8 @@ import (
 	"chequer/internal/chain"
 )
 
-// readiness is what /readyz answers: the program is ready when its storage is.
-// How far each network was scanned are facts beside it.
+// readiness is what /readyz answers: the program is ready when its storage takes
+// writes. How far each network was scanned are facts beside it.
 type readiness struct {
 	Ready    bool            `json:"ready"`
 	Networks []NetworkHealth `json:"networks"`
@@ -54,7 +55,9 @@ func (c *Core) ready(networks []chain.Network, m *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
 		defer cancel()
-		health, err := c.health(ctx, networks)
+		err := c.Storage.Ready(ctx)
+		health, fault := c.health(ctx, networks)
+		err = cmp.Or(err, fault)
 		for i := range health {
 			health[i].TipTime = m.tipTime(health[i].Network)
 		}

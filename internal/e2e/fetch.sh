@@ -4,6 +4,7 @@
 #
 #   chromium    the shopper's way through the pages, codes read off the screen   (internal/e2e)
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
+#   pgbouncer   a pooler before it                                               (internal/storage)
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
@@ -22,6 +23,7 @@ packages() { # by apt-get, as root
 	local missing=()
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+	command -v pgbouncer >/dev/null || missing+=(pgbouncer)
 	command -v litecoind >/dev/null || missing+=(litecoind)
 	command -v php >/dev/null || missing+=(php-cli)
 	command -v python3 >/dev/null || missing+=(python3)

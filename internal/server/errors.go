@@ -102,7 +102,7 @@ func explain(err error) *problem {
 	}
 	if unpriced, ok := errors.AsType[*invoice.NoRateError](err); ok {
 		return &problem{
-			status: http.StatusServiceUnavailable, code: "no_rate", retry: 30,
+			status: http.StatusServiceUnavailable, code: api.CodeNoRate, retry: 30,
 			message: "No payment method can be priced in " + unpriced.Fiat.Code + " now",
 		}
 	}
