@@ -39,7 +39,7 @@ type Options struct {
 	Upgrade bool
 	// Existing makes OpenCore fail if there is no database, instead of creating one.
 	Existing bool
-	Log     *slog.Logger
+	Log      *slog.Logger
 	// Now is the machine's clock when nil. Tests let days pass.
 	Now func() time.Time
 }
