@@ -20,11 +20,12 @@ type remote struct {
 
 	bytes, messages, items, asks *rate.Limiter
 
-	// What follows is the listener's, under its lock.
+	// The listener's lock guards the fields below.
+	id      int32 // of the connected peer
 	witness witness
 	told    time.Time // when it told its tip
 	owed    bool      // a question that came too soon
-	failed  int       // transactions that it announced and did not deliver
+	failed  int       // transactions that it announced and did not deliver as they can be kept
 	gone    bool
 }
 
