@@ -140,6 +140,23 @@ func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.blo
 func (p *Pool) Buried(ids ...string)                                     { p.buried(ids) }
 func (p *Pool) Len() int                                                 { return len(p.entries) }
 
+// Interest returns the number of transactions of interest and the memory that they
+// take, as the pool counts it.
+func (p *Pool) Interest() (count, bytes int) { return p.interest.total.count, p.interest.total.bytes }
+
+// SetMostOfInterest sets how many transactions of interest the pool keeps in all.
+func (p *Pool) SetMostOfInterest(count int) { p.interest.most.count = count }
+
+// Stored returns how many transactions the store holds.
+func (p *Pool) Stored(t *testing.T) int {
+	t.Helper()
+	records, err := p.store.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(records)
+}
+
 func (p *Pool) Sweep(t *testing.T) {
 	t.Helper()
 	if err := p.sweep(); err != nil {

@@ -109,7 +109,8 @@ func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	if err := p.hasher.fill(e, tx); err != nil {
 		return err
 	}
-	e.payer = p.watched.any(e.pays)
+	e.paid = p.watched.among(e.pays)
+	e.payer = len(e.paid) > 0
 	p.changed(e)
 	p.charge(by, e, len(e.raw))
 	p.settle(e)
@@ -150,6 +151,15 @@ func (p *pool) settle(e *entry) {
 	}
 	if oldest := p.interest.crowd(e); oldest != nil {
 		p.forget(oldest)
+	}
+	p.bound()
+}
+
+// bound forgets transactions of interest beyond their bounds. A payment that is
+// forgotten is found again in its block.
+func (p *pool) bound() {
+	for _, e := range p.interest.excess() {
+		p.forget(e)
 	}
 }
 
@@ -259,4 +269,5 @@ func (p *pool) restore(records []record) {
 			p.charge(e.groups[0], e, len(e.raw))
 		}
 	}
+	p.bound()
 }
