@@ -101,7 +101,7 @@ func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 		}
 		listener.book = newBook(dir, c.config.Network.Params)
 	}
-	headers, err := c.startHeaders(ctx, d)
+	headers, err := c.startHeaders(ctx, d, listener)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,12 @@ func Remembered(c *Client) (entries, fetches int) {
 	return len(c.pool.entries), len(c.listener.fetches.of)
 }
 
+// Gate is a gate.
+type Gate struct{ *gate }
+
+func NewGate(groups int) Gate               { return Gate{newGate(groups)} }
+func (g Gate) Guard(conn net.Conn) net.Conn { return g.guard(conn) }
+
 // Matches is matches.
 var Matches = matches
 

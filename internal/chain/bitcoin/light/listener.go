@@ -3,6 +3,7 @@ package light
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -38,10 +39,14 @@ type listener struct {
 	remotes map[int32]*remote
 	busy    map[group]int // connections, begun ones too
 	banned  map[group]time.Time
+	liars   map[netip.Addr]time.Time // until when neutrino does not connect to them
 	fetches fetches
 	tip     tip
 	asked   time.Time
-	since   time.Time // when enough groups were connected; zero while they are not
+	// outvotedSince is when the peers began to agree on another filter header than
+	// the tip's; zero while they do not.
+	outvotedSince time.Time
+	since         time.Time // when enough groups were connected; zero while they are not
 }
 
 // newListener returns a listener that is not connected yet. It calls answered when
@@ -49,7 +54,7 @@ type listener struct {
 func newListener(network Network, configured []string, pool *pool, now func() time.Time, answered func()) *listener {
 	return &listener{
 		network: network, configured: configured, pool: pool, now: now, answered: answered,
-		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, fetches: newFetches(),
+		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, liars: map[netip.Addr]time.Time{}, fetches: newFetches(),
 	}
 }
 
@@ -279,7 +284,10 @@ func (l *listener) tick() {
 		l.asked = now
 	}
 	for _, r := range l.remotes {
-		if all || r.owed {
+		if all && l.behind() {
+			// The tip has not moved for a while, although the peers have more.
+			l.askFilter(r)
+		} else if all || r.owed {
 			l.ask(r)
 		}
 	}

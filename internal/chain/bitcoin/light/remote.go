@@ -2,6 +2,7 @@ package light
 
 import (
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -16,6 +17,7 @@ import (
 type remote struct {
 	peer       *peer.Peer
 	group      group
+	address    netip.Addr
 	discovered bool // not one that the merchant named
 
 	bytes, messages, items, asks *rate.Limiter
@@ -35,7 +37,7 @@ const strikes = 500
 func newRemote(to net.Addr, discovered bool) *remote {
 	g := groupOfPeer(to)
 	return &remote{
-		group: g, discovered: discovered, witness: witness{group: g},
+		group: g, address: addressOf(to), discovered: discovered, witness: witness{group: g},
 		// Far more than an honest peer sends: some 20 transactions a second.
 		bytes:    rate.NewLimiter(1<<20, 16<<20),
 		messages: rate.NewLimiter(500, 5_000),
