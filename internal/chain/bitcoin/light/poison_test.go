@@ -70,7 +70,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 
 		config.Peers = []string{n.P2P}
 		second := light.New(config)
-		stop = run(t, second)
+		run(t, second)
 		told := false
 		until(t, func() string {
 			h := second.Health()
