@@ -203,14 +203,11 @@ func (c Config) check() []error {
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
 	c.EVM.check(fault)
-	for _, text := range parts(c.TrustProxy) {
-		if _, _, err := net.ParseCIDR(text); err != nil {
-			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
-		}
-	}
-	for _, text := range parts(c.Callback) {
-		if _, err := netip.ParsePrefix(text); err != nil {
-			fault("CALLBACK_ALLOW", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
+	for _, list := range []struct{ name, value string }{{"TRUST_PROXY", c.TrustProxy}, {"CALLBACK_ALLOW", c.Callback}} {
+		for _, text := range parts(list.value) {
+			if _, err := parseNetwork(text); err != nil {
+				fault(list.name, "%q %w", text, err)
+			}
 		}
 	}
 	for _, text := range c.EmbedOrigins() {
@@ -292,27 +289,11 @@ func (c Config) UnpaidInvoices() int {
 	return n
 }
 
-// Proxies are the networks whose word on a caller's address is believed.
-func (c Config) Proxies() []*net.IPNet {
-	var found []*net.IPNet
-	for _, text := range parts(c.TrustProxy) {
-		if _, n, err := net.ParseCIDR(text); err == nil {
-			found = append(found, n)
-		}
-	}
-	return found
-}
+// Proxies returns the networks of the proxies whose X-Forwarded-For is trusted.
+func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
 
-// CallbackAllow are the networks that the operator opens for callbacks.
-func (c Config) CallbackAllow() []netip.Prefix {
-	var found []netip.Prefix
-	for _, text := range parts(c.Callback) {
-		if p, err := netip.ParsePrefix(text); err == nil {
-			found = append(found, p.Masked())
-		}
-	}
-	return found
-}
+// CallbackAllow returns the networks that the operator opens for callbacks.
+func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
 
 // EmbedOrigins are those whose pages may show payments in a frame.
 func (c Config) EmbedOrigins() []string { return parts(c.Embed) }
