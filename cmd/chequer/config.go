@@ -36,7 +36,7 @@ func (s *shell) config() *cobra.Command {
 				{"CHEQUER_EURC_FLOOR", cfg.EuroFloor, "price in euro under which EURC is not offered"},
 				{"CHEQUER_MAX_AMOUNT", cfg.MaxAmount, "largest amount of an invoice"},
 				{"CHEQUER_REQUIRE_NONCE", cfg.OwnScheme.String(), "timestamp and nonce compulsory for invoice/new too: on or off"},
-				{"CHEQUER_MAX_UNPAID", cfg.MaxUnpaid, "unpaid invoices after which storefront, products and links make no more; or off"},
+				{"CHEQUER_MAX_UNPAID", cfg.MaxUnpaid, "unpaid invoices that shoppers may open at storefront, products and links; or off"},
 				{"CHEQUER_RATE_LIMIT", cfg.RateLimit, "requests a second and key, half as many unsigned and address; or off"},
 				{"CHEQUER_UNWATCHED", cfg.Unwatched.String(), "offer networks that nobody looks at: on or off"},
 				{"CHEQUER_BITCOIN_NODE", withoutPassword(cfg.Bitcoin.Node), "light, the default: the light client; off; or your own node, http://user:password@127.0.0.1:8332"},

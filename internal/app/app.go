@@ -131,7 +131,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), Unpaid: core.Storage, OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, true, shop.Name, client.Config{

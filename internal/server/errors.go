@@ -100,6 +100,12 @@ func explain(err error) *problem {
 		}
 		return invalid("payment_methods", "names something that is not offered here")
 	}
+	if many, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
+		if many.Group == "" {
+			return errTooManyUnpaid
+		}
+		return errTooManyUnpaidNetwork
+	}
 	if unpriced, ok := errors.AsType[*invoice.NoRateError](err); ok {
 		return &problem{
 			status: http.StatusServiceUnavailable, code: "no_rate", retry: 30,

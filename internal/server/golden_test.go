@@ -323,10 +323,10 @@ var mistakes = []mistake{
 	selling("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
 	{"order when many are unpaid", func(l *lab) *http.Response {
 		l.keepEndpoints()
-		l.config.MaxUnpaid, l.config.Unpaid = 1, unpaid{l}
+		l.config.MaxUnpaid = 1
 		l.begin()
-		l.send(create(message{key: "all"}))
 		l.send(products("all", "POST", "", coffee))
+		l.order("first", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 	}},
 	sent("sale at an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
