@@ -392,6 +392,11 @@ var mistakes = []mistake{
 	listed("bad address of the list", "?address="),
 	listed("export without a format", "/export"),
 	listed("export in another format", "/export?format=xls"),
+	listed("export with another delimiter", "/export?format=csv&delimiter=pipe"),
+	listed("export with another decimal mark", "/export?format=csv&decimal=dot"),
+	listed("export with a byte order mark perhaps", "/export?format=csv&bom=perhaps"),
+	listed("export in the server's own time zone", "/export?format=csv&timezone=Local"),
+	listed("JSON export with a decimal mark", "/export?format=json&decimal=comma"),
 	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
 }
 
