@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"syscall"
 	"time"
 
@@ -59,9 +58,6 @@ type App struct {
 	onShutdown func()
 	stopping   chan struct{} // closed when the server is about to stop
 }
-
-// shutdownFor is how long requests under way may take to end.
-const shutdownFor = 10 * time.Second
 
 // New opens storage and the port. Nothing runs before Run; Close undoes it.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
@@ -250,48 +246,11 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		return fmt.Errorf("listen: %w", err)
 	}
 	a.listener = l
-	a.http = &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      60 * time.Second, // event streams lift it for themselves
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-	}
-	var spare spareConns
-	a.http.ConnState = spare.note
-	// What waits for news, as streams and long polls do, would hold a shutdown up,
-	// and so would connections that a browser keeps for later. Calls that do
-	// something are let end.
-	a.http.RegisterOnShutdown(func() {
+	a.http = newHTTPServer(h, a.log, func() {
 		close(a.stopping)
 		a.onShutdown()
-		time.AfterFunc(spareFor, spare.close)
 	})
 	return nil
-}
-
-// spareFor is how long a connection that has sent nothing may still do so while
-// the server stops.
-const spareFor = 500 * time.Millisecond
-
-// spareConns are connections that have sent nothing yet, which a shutdown waits
-// for.
-type spareConns struct{ all sync.Map }
-
-func (s *spareConns) note(c net.Conn, state http.ConnState) {
-	if state == http.StateNew {
-		s.all.Store(c, nil)
-		return
-	}
-	s.all.Delete(c)
-}
-
-func (s *spareConns) close() {
-	for c := range s.all.Range {
-		c.(net.Conn).Close()
-	}
 }
 
 // Addr is the address that is listened on.
@@ -303,22 +262,7 @@ func (a *App) Run(ctx context.Context) error {
 	for _, loop := range a.loops {
 		group.Go(func() error { return loop(ctx) })
 	}
-	group.Go(func() error {
-		if err := a.http.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownFor)
-		defer cancel()
-		if err := a.http.Shutdown(stop); err != nil {
-			a.log.Warn("calls were cut off that did not end in time", "error", err)
-			return a.http.Close()
-		}
-		return nil
-	})
+	group.Go(func() error { return serveHTTP(ctx, a.http, a.listener, a.log) })
 	return group.Wait()
 }
 
