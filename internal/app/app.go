@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -152,7 +153,8 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := a.listenMetrics(ctx, c, numbers); err != nil {
 		return err
 	}
-	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched)))
+	all := edges(c.BasePath(), service, pages, core.ready(watched))
+	return a.listen(ctx, c, noticeProxy(all, c.Proxies(), core.Storage.SaveUntrustedProxy, o.Log))
 }
 
 // listenMetrics opens the port for Prometheus, if there is to be one.
@@ -187,7 +189,8 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if err != nil {
 		return nil, err
 	}
-	if err := a.listen(ctx, c, pages); err != nil {
+	unsaved := func(context.Context, netip.Addr) error { return nil } // there is no database
+	if err := a.listen(ctx, c, noticeProxy(pages, c.Proxies(), unsaved, o.Log)); err != nil {
 		return nil, err
 	}
 	return a, nil

@@ -45,6 +45,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	say(LevelOK, "storage", "%s opens, the master key fits", place(cfg))
 	examineAddress(cfg, say)
+	if err := c.examineProxy(ctx, cfg, say); err != nil {
+		return nil, err
+	}
 	wallets, err := c.Storage.Wallets(ctx, shop.ID, merchant.Live)
 	if err != nil {
 		return nil, err

@@ -35,14 +35,15 @@ func Extractor(proxies []netip.Prefix) echo.IPExtractor {
 	}
 }
 
-// Untrusted reports whether a request came through a proxy that is not trusted:
-// from a loopback or private address, with headers that only proxies add.
-func Untrusted(r *http.Request, proxies []netip.Prefix) bool {
+// Untrusted returns the address of a proxy that is not trusted, and reports whether a
+// request came through one: from a loopback or private address, with headers that
+// only proxies add.
+func Untrusted(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
 	if !slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
-		return false
+		return netip.Addr{}, false
 	}
 	peer, ok := parseAddr(r.RemoteAddr)
-	return ok && (peer.IsLoopback() || peer.IsPrivate() || peer.IsLinkLocalUnicast()) && !contains(proxies, peer)
+	return peer, ok && (peer.IsLoopback() || peer.IsPrivate() || peer.IsLinkLocalUnicast()) && !contains(proxies, peer)
 }
 
 var forwardingHeaders = []string{echo.HeaderXForwardedFor, "Forwarded", echo.HeaderXRealIP}

@@ -116,8 +116,8 @@ func TestUntrusted(t *testing.T) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.socket
 			r.Header.Set(tt.header, tt.with)
-			if got := caller.Untrusted(r, tt.trusted); got != tt.want {
-				t.Errorf("got %t, want %t", got, tt.want)
+			if proxy, got := caller.Untrusted(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
+				t.Errorf("got %s, %t; want %t", proxy, got, tt.want)
 			}
 		})
 	}
