@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,9 +85,25 @@ func (h *Handler) compressed() echo.MiddlewareFunc {
 		Level: level,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
-			return path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
+			return !accepts(c.Request().Header.Get("Accept-Encoding"), "gzip") || path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
 		},
 	})
+}
+
+// uncompressed refuses a body with a content coding: none is decoded. See RFC 9110,
+// 15.5.16.
+func uncompressed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if r := c.Request(); r.ContentLength != 0 && !isIdentity(r.Header.Values("Content-Encoding")) {
+			c.Response().Header().Set("Accept-Encoding", "identity")
+			return echo.NewHTTPError(http.StatusUnsupportedMediaType)
+		}
+		return next(c)
+	}
+}
+
+func isIdentity(codings []string) bool {
+	return !slices.ContainsFunc(codings, func(coding string) bool { return coding != "" && !strings.EqualFold(coding, "identity") })
 }
 
 // sameOrigin refuses forms that another site sends.

@@ -391,6 +391,7 @@ var mistakes = []mistake{
 	listed("bad order_id of the list", "?order_id="),
 	listed("bad address of the list", "?address="),
 	listed("export without a format", "/export"),
+	sent("compressed body", create(message{key: "all", header: http.Header{"Content-Encoding": {"gzip"}}})),
 	listed("export in another format", "/export?format=xls"),
 	listed("export with another delimiter", "/export?format=csv&delimiter=pipe"),
 	listed("export with another decimal mark", "/export?format=csv&decimal=dot"),
