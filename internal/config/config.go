@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -111,6 +112,7 @@ func Load(environ []string) (Config, error) {
 		c.Litecoin.Node = NodeOff
 	}
 	c.EVM.complete()
+	faults = append(faults, checkProxies(environ)...)
 	faults = append(faults, c.check()...)
 	return c, errors.Join(faults...)
 }
@@ -140,8 +142,11 @@ func collect(environ []string) (map[string]string, []error) {
 		}
 		if isFile {
 			content, err := os.ReadFile(value)
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
+				err = path.Err // the value may be the secret itself
+			}
 			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", name, err))
+				faults = append(faults, fmt.Errorf("%s: read the file that it names: %w", name, err))
 			}
 			value = strings.TrimSpace(string(content))
 			if err == nil && value == "" {
@@ -223,8 +228,8 @@ func (c Config) check() []error {
 			fault(name, "is for tests alone: want a server on this machine, like http://127.0.0.1:8400")
 		}
 	}
-	if !databaseURL.MatchString(c.DatabaseURL) {
-		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
+	if !isDatabase(c.DatabaseURL) {
+		fault("DATABASE_URL", "want sqlite:PATH or postgres://user:password@host/name, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password")
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
 		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
