@@ -120,7 +120,9 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 		retry    string
 	}{
 		{"its sentence stands at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
-		{"no rates", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
+		{"no rates", &client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
+		{"no database", &client.Error{Status: 503, Code: "unavailable", Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
+		{"no reason", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
 		{"too many", &client.Error{Status: 429}, 429, `.err p:contains("Wait half a minute")`, "30"},
 		{"many are unpaid", &client.Error{Status: 429, Code: "too_many_unpaid"}, 429, `.err p:contains("Many invoices at this shop are unpaid")`, "30"},
 		{"many of the network are unpaid", &client.Error{Status: 429, Code: "too_many_unpaid_from_network"}, 429, `.err p:contains("opened from your network")`, "30"},

@@ -10,3 +10,6 @@ const (
 	CodeTooManyUnpaid        = "too_many_unpaid"
 	CodeTooManyUnpaidNetwork = "too_many_unpaid_from_network"
 )
+
+// CodeNoRate is the code of the refusal that no payment method has a price now.
+const CodeNoRate = "no_rate"
