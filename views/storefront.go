@@ -28,6 +28,7 @@ type Checkout struct {
 	Description string
 	Order       string
 	Earlier     string // page of an earlier invoice of the order, that money came for
+	Other       Notice // payment for the order at another price: the page has no form then
 }
 
 // About is the page at the root of a service without a storefront.

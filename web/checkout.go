@@ -76,7 +76,11 @@ func (h *Handler) checkout(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+offer.ForeignID)))
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.CheckoutPage(h.checkoutPage(c, reader, offer, "", rand.Text())))
+	page, status := h.checkoutPage(c, reader, offer, "", rand.Text()), http.StatusOK
+	if offer.OtherID != "" {
+		status = http.StatusConflict
+	}
+	return render(c, status, views.CheckoutPage(page))
 }
 
 // backToLink is for who looks at the address that a link's form is sent to.
@@ -106,6 +110,9 @@ func (h *Handler) pay(c echo.Context) error {
 	}
 	reader := h.reader(c, offer.Language)
 	page, link, key := h.checkoutPage(c, reader, offer, typed, token), linkOf(c), token
+	if offer.OtherID != "" {
+		return render(c, http.StatusConflict, views.CheckoutPage(page))
+	}
 	if offer.Amount == "" {
 		var problem string
 		if link.Amount, problem = readAmount(reader, typed); problem != "" {
@@ -115,6 +122,9 @@ func (h *Handler) pay(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, link, key) })
+	if orderPaid(err) { // since the offer was read
+		return h.checkout(c)
+	}
 	if refused, ok := errors.AsType[*client.Error](err); ok && linkRefusals[refused.Code] == nil {
 		status, problem := h.refused(reader, refused)
 		return h.refuseLink(c, reader, page, status, problem)
@@ -123,6 +133,13 @@ func (h *Handler) pay(c echo.Context) error {
 		return refusedLink(err)
 	}
 	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
+}
+
+// orderPaid reports whether the service refused a link because a payment was seen for
+// its order, at another price.
+func orderPaid(err error) bool {
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && refused.Code == api.CodeLinkOrderPaid
 }
 
 // refuseLink shows the page of a link again with what is wrong: at the field where
@@ -152,6 +169,10 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 	if offer.Amount != "" {
 		page.Price = reader.Fiat(offer.Amount, offer.FiatCurrency)
 	}
+	if offer.OtherID != "" {
+		page.Other = h.otherPrice(reader, offer)
+		page.Title = page.Other.Heading
+	}
 	if offer.EarlierID != "" {
 		page.Earlier = reader.keep(h.path("/invoice/" + offer.EarlierID))
 	}
@@ -159,6 +180,19 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 		page.Trial = reader.Text("test.link")
 	}
 	return page
+}
+
+// otherPrice says that an order was paid, or partly paid, at another price than its
+// link asks.
+func (h *Handler) otherPrice(r reader, o api.Offer) views.Notice {
+	heading := r.Text("other.seen")
+	if o.OtherStatus == api.StatusPaid {
+		heading = r.Text("other.paid")
+	}
+	return views.Notice{Heading: heading, Text: r.opening(
+		"other.text", "Received", r.Fiat(o.OtherReceived, o.OtherCurrency), "Price", r.Fiat(o.OtherAmount, o.OtherCurrency),
+		"Amount", r.Fiat(o.Amount, o.FiatCurrency), "Shop", h.shopInSentence(r, o.MerchantName), "Reference", views.Reference(o.OtherID),
+	)}
 }
 
 // linkEnd is what tells a request's link from others, after the path of all.

@@ -118,6 +118,41 @@ func TestCheckoutLeadsToTheInvoiceThereIs(t *testing.T) {
 	}
 }
 
+// An order with a payment at another price: both amounts are on the page, and neither a
+// form nor a way to the receipt, which would lead on to url_success.
+func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ status, received, heading, words string }{
+		{api.StatusPaid, "5", "This order was paid with another amount", "€5.00 of €5.00 was seen for this order. This link asks for €500.00. Do not pay again: ask Atelier Nord"},
+		{api.StatusPending, "2.5", "A payment of another amount was seen", "€2.50 of €5.00 was seen for this order. This link asks for €500.00."},
+	} {
+		taken := func(o *api.Offer) {
+			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
+		}
+		s := offering(taken)
+		late := offering(nil) // the payment is seen between the page and the button
+		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
+		late.refused = func() { taken(&late.offer) }
+		for name, response := range map[string]*http.Response{
+			"page":   get(t, pages(t, s, nil), "/pay?"+signed),
+			"button": post(t, pages(t, s, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
+			"late":   post(t, pages(t, late, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
+		} {
+			doc := document(t, response)
+			text := strings.Join(strings.Fields(doc.Find("main").Text()), " ")
+			if response.StatusCode != http.StatusConflict || !strings.Contains(text, tt.heading) || !strings.Contains(text, tt.words) {
+				t.Errorf("%s, %s: answer %d: %s", tt.status, name, response.StatusCode, text)
+			}
+			if got := doc.Find(`form, a[href*="old1"]`).Length(); got != 0 {
+				t.Errorf("%s, %s: %d ways on", tt.status, name, got)
+			}
+		}
+		if len(s.paid) > 0 {
+			t.Errorf("%s: an invoice was asked for", tt.status)
+		}
+	}
+}
+
 func TestCheckoutRefusesInWords(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

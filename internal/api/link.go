@@ -44,6 +44,13 @@ type Offer struct {
 	// ForeignID is the invoice that the order has, open or paid; empty when one is
 	// to be made.
 	ForeignID string `json:"foreign_id"`
+	// OtherID is an invoice of the order with another price, for which a payment was
+	// seen: the link makes no invoice. The other fields describe that invoice.
+	OtherID       string `json:"other_id"`
+	OtherStatus   string `json:"other_status"`
+	OtherAmount   string `json:"other_amount"`
+	OtherCurrency string `json:"other_currency"`
+	OtherReceived string `json:"other_received"` // what counts, in OtherCurrency
 	// EarlierID is an invoice of the order that ended although money came.
 	EarlierID string `json:"earlier_id"`
 }
@@ -63,4 +70,5 @@ const (
 	CodeLinkExpired   = "link_expired"
 	CodeLinkNotFound  = "link_not_found"
 	CodeLinkKey       = "link_key_may_not"
+	CodeLinkOrderPaid = "link_order_paid"
 )

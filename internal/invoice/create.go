@@ -21,7 +21,7 @@ type CreateRequest struct {
 	Terms          Terms
 	ExpiresIn      time.Duration
 	PaymentMethods []string // asset codes; empty = all
-	IdempotencyKey string
+	Key            IdempotencyKey
 	BodyHash       string
 	Nonce          Nonce
 	Order          Order
@@ -72,7 +72,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
 	s.deriveAhead(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
-		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order,
+		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order,
 		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
 			return s.build(id, now, r, offers, progress, next)
@@ -92,16 +92,16 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 
 // Replay finds the invoice that was made with an idempotency key: ErrNotFound,
 // or ErrConflict when it was used with another body.
-func (s *Service) Replay(ctx context.Context, merchantID, key, bodyHash string) (*Invoice, error) {
-	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, IdempotencyKey: key, BodyHash: bodyHash, At: s.now()})
+func (s *Service) Replay(ctx context.Context, merchantID string, key IdempotencyKey, bodyHash string) (*Invoice, error) {
+	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, Key: key, BodyHash: bodyHash, At: s.now()})
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	return inv, nil
 }
 
-// Ordered is the invoice that an order leads to: the paid one, else the newest;
-// ErrNotFound.
+// Ordered returns the invoice that an order leads to: one that is paid at the order's
+// price, else one that is paid, else the newest; ErrNotFound.
 func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 	return s.storage.OrderedInvoice(ctx, o)
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
@@ -28,21 +28,25 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if request.IdempotencyKey, err = idempotencyKey(c.Request()); err != nil {
-		return err
-	}
-	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
-	if request.IdempotencyKey != "" { // a test never answers for real money
-		request.IdempotencyKey = string(request.Mode) + ":" + request.IdempotencyKey
-	}
-	inv, err := s.create(c.Request().Context(), k, request, p, k.key.Builtin) // that of our storefront
+	token, err := idempotencyKey(c.Request())
 	if err != nil {
 		return err
 	}
-	// The answer tells of the invoice as it was made, so that a repeated request
-	// has the same answer whatever happened since.
-	s.tag(c, inv, 1)
-	return writeJSON(c, http.StatusOK, specified(inv, inv.Quotes[0], invoice.Created))
+	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	kind := apiKeys
+	if k.key.Builtin {
+		kind = storefrontKeys
+	}
+	request.Key = namespaced(kind, request.Mode, token)
+	inv, err := s.create(c.Request().Context(), k, request, p, k.key.Builtin)
+	if err != nil {
+		return err
+	}
+	// A repeated request is answered with the invoice as it stands now.
+	if s := inv.Standing.Status; s == invoice.Expired || s == invoice.Declined {
+		c.Response().Header().Set(api.HeaderRetry, api.RetryNewKey)
+	}
+	return s.specify(c, inv)
 }
 
 // create makes an invoice once per idempotency key. What was answered once is
@@ -67,13 +71,13 @@ func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
 	}
-	done, err := s.running.begin(r.MerchantID, r.IdempotencyKey)
+	done, err := s.running.begin(r.MerchantID, r.Key)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if r.IdempotencyKey != "" {
-		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.IdempotencyKey, r.BodyHash)
+	if !r.Key.IsZero() {
+		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
 		if !errors.Is(err, invoice.ErrNotFound) {
 			return inv, err
 		}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -97,7 +98,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	l := newLab(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042")
 	first := l.pay(t, link)
-	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "1"), query("all", "order_id", "1042", "language", "de")} {
+	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
 		if got := l.pay(t, again); got != first {
 			t.Errorf("%s leads to %s, not to %s", again, got, first)
 		}
@@ -141,6 +142,123 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	}
 	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
 		t.Errorf("after a part came and the time ran out the link offers %+v", o)
+	}
+}
+
+// An order that a link asks another price for is not paid by the earlier price.
+func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
+	t.Parallel()
+	asked := map[string]string{
+		"another amount":   query("all", "order_id", "1042", "amount", "500"),
+		"another currency": query("all", "order_id", "1042", "fiat_currency", "USD"),
+	}
+	for name, other := range asked {
+		t.Run(name+" replaces an invoice without payments", func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil)
+			first := l.pay(t, query("all", "order_id", "1042"))
+			if o := l.offer(t, other); o.ForeignID != "" || o.OtherID != "" {
+				t.Errorf("the link offers %+v, want a new invoice", o)
+			}
+			if got := l.resource(t, first).Status; got != api.StatusCreated {
+				t.Errorf("reading the link left the first invoice %s", got)
+			}
+			second := l.pay(t, other)
+			if got := l.resource(t, first).Status; second == first || got != api.StatusDeclined {
+				t.Errorf("got invoice %s after %s, which is %s; want another, and the first declined", second, first, got)
+			}
+			if got := l.pay(t, other); got != second {
+				t.Errorf("the link leads to %s the second time, want %s", got, second)
+			}
+		})
+		for _, tt := range []struct {
+			actions []string
+			status  string
+		}{
+			{[]string{api.SimulateUnder}, api.StatusPending},
+			{[]string{api.SimulateExact}, api.StatusPending},
+			{[]string{api.SimulateExact, api.SimulateConfirm}, api.StatusPaid},
+		} {
+			t.Run(fmt.Sprint(name, " makes nothing after ", tt.actions), func(t *testing.T) {
+				t.Parallel()
+				l := newLab(t, nil)
+				first := l.pay(t, query("all", "order_id", "1042"))
+				for _, action := range tt.actions {
+					l.play(t, first, action)
+				}
+				made := l.storage.Count()
+				o := l.offer(t, other)
+				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
+					t.Errorf("the link offers %+v", o)
+				}
+				if r := l.resource(t, first); o.OtherReceived != r.PaidAmount {
+					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
+				}
+				refused(t, l.send(about("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
+				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != made {
+					t.Errorf("the first invoice is %s and %d were made, want %s and none", got, l.storage.Count()-made, tt.status)
+				}
+			})
+		}
+	}
+}
+
+// Of two invoices of an order that are both paid, a link leads to that of its price.
+func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	small, large := query("all", "order_id", "1042"), query("all", "order_id", "1042", "amount", "400")
+	first := l.pay(t, small)
+	l.play(t, first, api.SimulateLate)
+	second := l.pay(t, large)
+	for _, id := range []string{first, second} {
+		if id == first {
+			l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", own: true, body: `{}`})
+		} else {
+			l.play(t, id, api.SimulateExact)
+		}
+		l.play(t, id, api.SimulateConfirm)
+		if got := l.resource(t, id).Status; got != api.StatusPaid {
+			t.Fatalf("invoice %s is %s, want paid", id, got)
+		}
+	}
+	if got := l.pay(t, small); got != first {
+		t.Errorf("the link of the small price leads to %s, want %s", got, first)
+	}
+	if got := l.pay(t, large); got != second {
+		t.Errorf("the link of the large price leads to %s, want %s", got, second)
+	}
+}
+
+// A price that changed under a slug makes another invoice, not one of the old price.
+func TestLink_made_again_with_another_price_makes_another_invoice(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	links := func(method, below, body string) {
+		l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
+	}
+	pay := func() string {
+		var made api.OfferMade
+		response := l.send(message{
+			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
+		})
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+			t.Fatalf("pay answers %d: %s", response.StatusCode, text)
+		}
+		return made.ForeignID
+	}
+	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`)
+	first := pay()
+	links("DELETE", "/coffee", "")
+	links("POST", "", `{"slug":"coffee","amount":"35","fiat_currency":"EUR"}`)
+	second := pay()
+	if got := l.resource(t, second).ClientAmount; second == first || got != "35" {
+		t.Errorf("the link leads to %s of %s EUR after %s, want another of 35 EUR", second, got, first)
+	}
+	if got := pay(); got != second {
+		t.Errorf("the same form leads to %s, want %s", got, second)
 	}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 // offer is what a checkout link asks for, whoever vouches for it.
 type offer struct {
+	namespace  string // of the idempotency keys of its forms
 	source     string // names the link among all, for the tokens of its forms
 	merchantID string
 	mode       merchant.Mode
@@ -25,6 +27,13 @@ type offer struct {
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
 	anybody    bool             // may have an invoice of it
 	earlier    string           // one that ended, although money came
+	other      *invoice.Invoice // of the order, with another price and a payment
+	replaces   string           // invoice of the order, with another price and no payment
+}
+
+// errOrderPaid is the refusal of an offer whose order has a payment at another price.
+var errOrderPaid = &problem{
+	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
 // readOffer is POST links/read: what a link asks for. Nothing is made.
@@ -48,6 +57,11 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	if o.has != nil {
 		answer.ForeignID = o.has.ID
 	}
+	if other := o.other; other != nil {
+		answer.OtherID, answer.OtherStatus = other.ID, string(other.Standing.Status)
+		answer.OtherAmount, answer.OtherCurrency = other.Terms.Price.String(), other.Terms.Price.Currency().Code
+		answer.OtherReceived = other.Standing.Paid.String()
+	}
 	return writeJSON(c, http.StatusOK, answer)
 }
 
@@ -58,10 +72,11 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if o.has != nil {
-		return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: o.has.ID})
-	}
 	switch {
+	case o.other != nil:
+		return errOrderPaid
+	case o.has != nil:
+		return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: o.has.ID})
 	case chosen == "" && o.price.digits == "":
 		return invalid("amount", "is required")
 	case chosen != "" && o.price.digits != "":
@@ -73,20 +88,46 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order,
 	}
 	if o.order.IsZero() {
-		token, err := idempotencyKey(c.Request())
-		if err != nil {
+		if r.Key, err = o.key(c.Request()); err != nil {
 			return err
 		}
-		if token == "" {
-			return badRequest("invalid_idempotency_key", "Idempotency-Key is required for a link without an order")
-		}
-		r.IdempotencyKey = string(o.mode) + "-link:" + o.source + ":" + token
+	}
+	if err := s.withdraw(c.Request().Context(), o.replaces); err != nil {
+		return err
 	}
 	inv, err := s.create(c.Request().Context(), k, r, o.price, o.anybody)
 	if err != nil {
 		return err
 	}
+	if !o.order.IsZero() && !inv.Terms.Price.Equal(o.order.Price) { // made by a concurrent request
+		return errRunning
+	}
 	return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: inv.ID})
+}
+
+// key returns the idempotency key of a request to pay an offer without an order. The
+// price is part of it: a link that asks another price makes another invoice.
+func (o offer) key(r *http.Request) (invoice.IdempotencyKey, error) {
+	token, err := idempotencyKey(r)
+	if err != nil {
+		return invoice.IdempotencyKey{}, err
+	}
+	if token == "" {
+		return invoice.IdempotencyKey{}, badRequest("invalid_idempotency_key", "Idempotency-Key is required for a link without an order")
+	}
+	return namespaced(o.namespace, invoice.Mode(o.mode), fmt.Sprintf("%s:%s %s:%s", o.source, o.price.digits, o.price.code, token)), nil
+}
+
+// withdraw declines the invoice that the offer replaces, if any.
+func (s *server) withdraw(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := s.invoices.Withdraw(ctx, id)
+	if errors.Is(err, invoice.ErrState) { // a payment was seen since the offer was read
+		return errOrderPaid
+	}
+	return err
 }
 
 // offer finds the link that a page asks about, with the amount that the shopper
@@ -137,32 +178,40 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 		return offer{}, errNoLink
 	}
 	return offer{
-		source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		namespace: linkKeys, source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},
 	}, err
 }
 
-// follow finds the invoice that an order has. Only one that expired or was
-// declined may have a follower.
+// follow finds the invoice that an order has. One that expired or was declined may
+// have a follower, and so may one of another price for which no payment was seen.
 func (s *server) follow(ctx context.Context, o *offer) error {
 	if o.order.IsZero() {
 		return nil
 	}
 	leads, err := s.invoices.Ordered(ctx, o.order)
-	switch {
-	case errors.Is(err, invoice.ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	case leads.Standing.Status != invoice.Expired && leads.Standing.Status != invoice.Declined:
-		o.has = leads
+	if errors.Is(err, invoice.ErrNotFound) {
 		return nil
 	}
-	o.order.After = leads.ID
-	if len(leads.Payments()) > 0 {
-		o.earlier = leads.ID
+	if err != nil {
+		return err
+	}
+	ended := leads.Standing.Status == invoice.Expired || leads.Standing.Status == invoice.Declined
+	touched := leads.Standing.Status != invoice.Created || len(leads.Payments()) > 0
+	switch {
+	case ended:
+		o.order.After = leads.ID
+		if len(leads.Payments()) > 0 {
+			o.earlier = leads.ID
+		}
+	case leads.Terms.Price.Equal(o.order.Price):
+		o.has = leads
+	case touched:
+		o.other = leads
+	default:
+		o.order.After, o.replaces = leads.ID, leads.ID
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	r := invoice.CreateRequest{
-		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, IdempotencyKey: "product:" + o.Slug + ":" + token,
+		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, Key: namespaced(productKeys, "", o.Slug+":"+token),
 	}
 	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
 		if err := s.sell(ctx, o, r); err != nil {

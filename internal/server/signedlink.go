@@ -42,23 +42,24 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 	if err != nil {
 		return o, err
 	}
-	o.source, o.merchantID, o.mode = "key "+key.ID, key.MerchantID, key.Mode
+	o.namespace, o.source, o.merchantID, o.mode = linkKeys, "key "+key.ID, key.MerchantID, key.Mode
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if err := parameters[name](given[name]); err != nil {
 			return o, invalid(name, err.Error())
 		}
 	}
-	if _, err := o.price.price(s.fiats, s.maximum); err != nil {
+	price, err := o.price.price(s.fiats, s.maximum)
+	if err != nil {
 		return o, err
 	}
 	if o.terms.OrderID != "" {
-		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID}
+		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID, Price: price}
 	}
 	if err := s.follow(ctx, &o); err != nil {
 		return o, err
 	}
-	// A shopper finds the receipt by the link for ever.
-	if o.has == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
+	// An expired link still leads to the invoice of its order.
+	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
 		return o, errLinkExpired
 	}
 	return o, nil

@@ -81,13 +81,16 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// invoiceOf is the invoice that an order leads to: the one that is paid, else the
-// newest; "" when there is none.
+// invoiceOf returns the invoice that an order leads to: one that is paid at the order's
+// price, else one that is paid, else the newest; "" when there is none.
 func invoiceOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT o.invoice_id FROM link_orders o JOIN invoices i ON i.id = o.invoice_id
 		WHERE o.key_id = $1 AND o.order_id = $2
-		ORDER BY CASE WHEN i.status = 'paid' THEN 0 ELSE 1 END, o.number DESC LIMIT 1`, o.KeyID, o.ID).Scan(&id)
+		ORDER BY
+			CASE WHEN i.status <> 'paid' THEN 2 WHEN i.price = $3 AND i.currency = $4 THEN 0 ELSE 1 END,
+			o.number DESC
+		LIMIT 1`, o.KeyID, o.ID, o.Price.Cents(), o.Price.Currency().Code).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read order of a link: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 	"chequer/internal/storage"
 )
 
@@ -111,6 +112,45 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 		again := invoice.Order{KeyID: "k1", ID: "1042", After: "e"}
 		if inv, replayed, err := s.CreateInvoice(ctx, ordered("g", again)); err != nil || inv.ID != "a" || !replayed {
 			t.Errorf("a creation that has not heard of it: got %v, replayed %v, error %v, want a", inv, replayed, err)
+		}
+	})
+}
+
+// Of several paid invoices of an order, the one of the asked price comes first.
+func TestOrderedInvoice_prefers_the_price_that_is_asked(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		if err := s.CreateKey(ctx, newKey("k1")); err != nil {
+			t.Fatal(err)
+		}
+		after := ""
+		for _, made := range []struct {
+			id    string
+			price money.Amount
+		}{{"a", money.FromCents(500, money.EUR)}, {"b", money.FromCents(50000, money.EUR)}, {"c", money.FromCents(500, money.USD)}} {
+			c := ordered(made.id, invoice.Order{KeyID: "k1", ID: "1042", After: after})
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				inv, err := build(next)
+				if err == nil {
+					inv.Terms.Price, inv.Quotes[0].Due, inv.Standing.Status = made.price, made.price, invoice.Paid
+				}
+				return inv, err
+			}
+			create(t, s, c)
+			after = made.id
+			for _, tt := range []struct {
+				price money.Amount
+				want  string
+			}{{made.price, made.id}, {money.FromCents(1, money.EUR), made.id}} {
+				order := invoice.Order{KeyID: "k1", ID: "1042", Price: tt.price}
+				if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != tt.want {
+					t.Errorf("after %s, at %s: got %v, error %v, want %s", made.id, tt.price, inv, err, tt.want)
+				}
+			}
+		}
+		if inv, err := s.OrderedInvoice(ctx, invoice.Order{KeyID: "k1", ID: "1042", Price: money.FromCents(500, money.EUR)}); err != nil || inv.ID != "a" {
+			t.Errorf("at the first price: got %v, error %v, want a", inv, err)
 		}
 	})
 }

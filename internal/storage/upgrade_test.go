@@ -76,6 +76,9 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 				row = strings.TrimSuffix(row, ", conversions: 0")
 				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
 			}
+			for i, row := range after["idempotency"] { // column of migration 20
+				after["idempotency"][i] = strings.Replace(row, `, namespace: ""`, "", 1)
+			}
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
@@ -85,6 +88,38 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			wantFirstRelease(t, s)
 			wantNext(t, s, 11, 6)
 			open(t, url) // by the next start
+		})
+	}
+}
+
+// An idempotency key of the merchant's API stays one across the upgrade that gives
+// every kind of caller a namespace.
+func TestOpen_keeps_idempotency_keys(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 27, 12, 24, 2, 0, time.UTC)
+	for engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, engine)
+			for _, key := range []string{"live:order-7", "test:order-7", "live-link:slug tips:token", "product:soap:token", "live:live-link:x"} {
+				change(t, url, `INSERT INTO idempotency (merchant_id, key, body_hash, invoice_id, created_at)
+					VALUES ('m', '`+key+`', 'hash of `+key+`', '00000000000000000000000000000001', 1795780801000)`)
+			}
+			s := open(t, url)
+			for _, tt := range []struct{ before, namespace, value string }{
+				{"live:order-7", "live/api", "order-7"},
+				{"test:order-7", "test/api", "order-7"},
+				{"live-link:slug tips:token", "live/link", "slug tips:token"},
+				{"product:soap:token", "product", "soap:token"},
+				{"live:live-link:x", "live/api", "live-link:x"},
+			} {
+				inv, err := s.Replay(t.Context(), invoice.Creation{
+					MerchantID: "m", Key: invoice.IdempotencyKey{Namespace: tt.namespace, Value: tt.value}, BodyHash: "hash of " + tt.before, At: at,
+				})
+				if err != nil || inv.ID != "00000000000000000000000000000001" {
+					t.Errorf("%s: got %v, error %v", tt.before, inv, err)
+				}
+			}
 		})
 	}
 }
@@ -172,7 +207,7 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 			t.Errorf("invoice %s is judged %s, want %s", id, got, want)
 		}
 	}
-	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", IdempotencyKey: "order-1042", BodyHash: "hash", At: scanned})
+	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", Key: invoice.IdempotencyKey{Value: "order-1042"}, BodyHash: "hash", At: scanned})
 	if err != nil || first.Terms.Description != strings.Repeat("é", 5000) || first.Terms.Metadata["table"] != "7" {
 		t.Errorf("the first invoice asked for again: %+v, error %v", first, err)
 	}

@@ -19,15 +19,24 @@ import (
 type Storage struct {
 	mu       sync.Mutex
 	invoices map[string]*invoice.Invoice
-	keys     map[string]claim // by merchant and idempotency key
+	keys     map[keyOf]claim
 	next     map[string]uint32
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
 	evidence map[string]string
-	orders   map[invoice.Order][]string // invoices of orders without After, newest last
+	orders   map[orderOf][]string // newest last
 	nonces   map[invoice.Nonce]bool
 	pages    []int
 }
+
+// keyOf is an idempotency key of a merchant.
+type keyOf struct {
+	merchantID string
+	invoice.IdempotencyKey
+}
+
+// orderOf is an order of the key that signed it.
+type orderOf struct{ keyID, id string }
 
 // claim is what an idempotency key was used for.
 type claim struct{ bodyHash, invoiceID string }
@@ -37,8 +46,8 @@ var _ invoice.Storage = (*Storage)(nil)
 // New makes an empty Storage.
 func New() *Storage {
 	return &Storage{
-		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order][]string{}, progress: map[chain.ID]invoice.Progress{},
+		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
+		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -61,9 +70,9 @@ func (s *Storage) Replay(_ context.Context, c invoice.Creation) (*invoice.Invoic
 }
 
 func (s *Storage) replay(c invoice.Creation) (*invoice.Invoice, error) {
-	used, known := s.keys[c.MerchantID+" "+c.IdempotencyKey]
+	used, known := s.keys[keyOf{c.MerchantID, c.Key}]
 	switch {
-	case !known || c.IdempotencyKey == "":
+	case !known || c.Key.IsZero():
 		return nil, invoice.ErrNotFound
 	case used.bodyHash != c.BodyHash:
 		return nil, invoice.ErrConflict
@@ -96,11 +105,11 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	for counter, n := range taken {
 		s.next[counter] += n
 	}
-	if c.IdempotencyKey != "" {
-		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
+	if !c.Key.IsZero() {
+		s.keys[keyOf{c.MerchantID, c.Key}] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
 	if !c.Order.IsZero() {
-		o := invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}
+		o := orderOf{c.Order.KeyID, c.Order.ID}
 		s.orders[o] = append(s.orders[o], inv.ID)
 	}
 	s.evidence[c.EvidenceName] = c.Evidence
@@ -119,16 +128,20 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 
 // leads is the invoice that an order leads to, "" for none.
 func (s *Storage) leads(o invoice.Order) string {
-	list := s.orders[invoice.Order{KeyID: o.KeyID, ID: o.ID}]
-	for _, id := range list {
-		if s.invoices[id].Standing.Status == invoice.Paid {
-			return id
+	best, rank := "", 3
+	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
+		r, inv := 2, s.invoices[id]
+		if inv.Standing.Status == invoice.Paid {
+			r = 1
+			if inv.Terms.Price.Equal(o.Price) {
+				r = 0
+			}
+		}
+		if r <= rank {
+			best, rank = id, r
 		}
 	}
-	if len(list) == 0 {
-		return ""
-	}
-	return list[len(list)-1]
+	return best
 }
 
 // Invoice implements invoice.Storage.
