@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/signature"
 	"chequer/views"
 )
 
@@ -60,7 +61,7 @@ func linkOf(c echo.Context) api.OfferRequest {
 	if slug := c.Param("slug"); slug != "" {
 		return api.OfferRequest{Slug: slug}
 	}
-	return api.OfferRequest{Query: unspoken(c.QueryString())}
+	return api.OfferRequest{Query: signature.LinkQuery(c.QueryString())}
 }
 
 // checkout shows what a link asks for, or the invoice that its order has. It makes
@@ -164,7 +165,7 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 		Form: newForm(reader, offer.FiatCurrency, typed, token),
 	}
 	page.Shop, page.Action = h.shopName(reader, offer.MerchantName), reader.keep(h.path("/order/pay"+linkEnd(c)))
-	h.choice(&page.Page, c.QueryString())
+	h.choice(&page.Page, linkOf(c).Query)
 	h.framed(&page.Page)
 	if offer.Amount != "" {
 		page.Price = reader.Fiat(offer.Amount, offer.FiatCurrency)
@@ -200,7 +201,7 @@ func linkEnd(c echo.Context) string {
 	if slug := c.Param("slug"); slug != "" {
 		return "/" + slug
 	}
-	if query := unspoken(c.QueryString()); query != "" {
+	if query := linkOf(c).Query; query != "" {
 		return "?" + query
 	}
 	return ""

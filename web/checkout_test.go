@@ -88,6 +88,36 @@ func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
 	}
 }
 
+// Parameters that are none of a link are neither sent to the service nor carried on.
+func TestCheckoutDropsForeignParameters(t *testing.T) {
+	t.Parallel()
+	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"
+	s := offering(nil)
+	h := pages(t, s, nil)
+	doc := document(t, get(t, h, "/pay"+foreign))
+	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
+	for _, asked := range append(s.offered, s.paid...) {
+		if diff := cmp.Diff(api.OfferRequest{Query: signed}, asked); diff != "" {
+			t.Errorf("asked of the service (-want +got):\n%s", diff)
+		}
+	}
+	if len(s.paid) != 1 {
+		t.Errorf("%d invoices were asked for, want 1", len(s.paid))
+	}
+	html, err := doc.Html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"fbclid", "utm_source", "_hsmi"} {
+		if strings.Contains(html, word) {
+			t.Errorf("%s is on the page", word)
+		}
+	}
+	if response := get(t, h, "/pay?fbclid=1"); response.StatusCode != http.StatusBadRequest {
+		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
+	}
+}
+
 func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	t.Parallel()
 	s := offering(func(o *api.Offer) { o.Amount = "" })

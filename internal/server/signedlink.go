@@ -83,11 +83,12 @@ func (s *server) linkParameters(o *offer) map[string]parameter {
 	}
 }
 
-// linkValues are the parameters of a query, each once, and those that must be
-// there. The faults name no value, and no parameter that is not ours: whoever
-// made the link up would have his words on our page.
+// linkValues returns the parameters of a link in a query. Each must be there at most
+// once, and the required ones must be there; parameters that are none of a link are
+// ignored. Errors name no value and no unknown parameter: a forged link would put its
+// words on our page.
 func linkValues(query string, known map[string]parameter) (map[string]string, error) {
-	values, err := url.ParseQuery(query)
+	values, err := url.ParseQuery(signature.LinkQuery(query))
 	if err != nil {
 		return nil, errLinkMalformed
 	}
