@@ -332,7 +332,7 @@ var mistakes = []mistake{
 	sent("sale at an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
 	sent("sale at a terminal that is no text", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":1}`}),
 	sent("link that is neither", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{}`}),
-	sent("signed link that is no query", about("read", query("all")+"&a=%zz")),
+	sent("signed link that is no query", about("read", query("all")+"&order_id=%zz")),
 	sent("signed link with more", about("read", query("all")+"&AMOUNT=1")),
 	sent("signed link with something twice", about("read", query("all")+"&amount=1")),
 	sent("signed link without its signature", about("read", "amount=1&fiat_currency=EUR&key="+publicKey("all"))),
