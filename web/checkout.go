@@ -56,9 +56,13 @@ func refusedLink(err error) error {
 	return err
 }
 
+// slugOf returns the slug in a request's path, in lower case as all slugs are: a
+// printed address is typed in any case.
+func slugOf(c echo.Context) string { return strings.ToLower(c.Param("slug")) }
+
 // linkOf is the link that a request came by.
 func linkOf(c echo.Context) api.OfferRequest {
-	if slug := c.Param("slug"); slug != "" {
+	if slug := slugOf(c); slug != "" {
 		return api.OfferRequest{Slug: slug}
 	}
 	return api.OfferRequest{Query: signature.LinkQuery(c.QueryString())}
@@ -198,7 +202,7 @@ func (h *Handler) otherPrice(r reader, o api.Offer) views.Notice {
 
 // linkEnd is what tells a request's link from others, after the path of all.
 func linkEnd(c echo.Context) string {
-	if slug := c.Param("slug"); slug != "" {
+	if slug := slugOf(c); slug != "" {
 		return "/" + slug
 	}
 	if query := linkOf(c).Query; query != "" {

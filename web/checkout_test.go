@@ -88,6 +88,40 @@ func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
 	}
 }
 
+// An address that was typed from paper leads to the page.
+func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "/base"} {
+		s := offering(nil)
+		s.shop = shopOf().shop
+		h := pages(t, s, func(c *web.Config) { c.BasePath = base })
+		for _, target := range []string{"/pay/COFFEE", "/pay/Coffee", "/pay/coffee/", "/pay/COFFEE/", "/pay/coffee//", "/pay/coffee/?lang=de", "/shop/Coffee", "/shop/coffee/", "/shop/"} {
+			response := get(t, h, base+target)
+			if response.StatusCode == http.StatusPermanentRedirect {
+				response = get(t, h, response.Header.Get("Location"))
+			}
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("%s%s answers %d", base, target, response.StatusCode)
+			}
+			action := document(t, response).Find("form[method=post]").AttrOr("action", "")
+			if strings.ToLower(action) != action || strings.Contains(target, "/pay/") && !strings.HasPrefix(action, base+"/order/pay/coffee") {
+				t.Errorf("%s%s: the form is sent to %q", base, target, action)
+			}
+		}
+		for _, asked := range s.offered {
+			if asked.Slug != "coffee" {
+				t.Errorf("asked of the service: %+v", asked)
+			}
+		}
+		for _, target := range []string{"//evil.example/", "/%2fevil.example/", "//evil.example//"} {
+			response := get(t, h, target)
+			if location := response.Header.Get("Location"); strings.HasPrefix(location, "//") || strings.HasPrefix(location, "/\\") {
+				t.Errorf("%s leads to %s", target, location)
+			}
+		}
+	}
+}
+
 // Parameters that are none of a link are neither sent to the service nor carried on.
 func TestCheckoutDropsForeignParameters(t *testing.T) {
 	t.Parallel()

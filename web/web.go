@@ -104,7 +104,7 @@ func New(config Config) *Handler {
 	h.streams = newStreams(h.config.MaxStreams, h.config.MaxStreamsPerInvoice)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), h.compressed(), h.languages, middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recovered(), h.compressed(), h.trimSlash, h.languages, middleware.BodyLimit(maxForm), h.sameOrigin())
 	h.routes()
 	return h
 }

@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"github.com/caarlos0/env/v11"
+
+	"chequer/internal/idn"
 )
 
 // Config is every setting. Each can also be given as a file's path in NAME_FILE,
@@ -116,7 +118,7 @@ func Load(environ []string) (Config, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + c.Listen
 	}
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	c.BaseURL = idn.URL(strings.TrimRight(c.BaseURL, "/"))
 	if c.Bitcoin.Node == "" {
 		c.Bitcoin.Node = NodeLight
 	}
@@ -282,7 +284,13 @@ func (c Config) CallbackAllow() []netip.Prefix {
 }
 
 // EmbedOrigins are those whose pages may show payments in a frame.
-func (c Config) EmbedOrigins() []string { return parts(c.Embed) }
+func (c Config) EmbedOrigins() []string {
+	origins := parts(c.Embed)
+	for i, origin := range origins {
+		origins[i] = idn.URL(origin)
+	}
+	return origins
+}
 
 // Languages are the codes of the languages that the pages offer, all when there are
 // none.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"chequer/internal/idn"
 )
 
 // Link is a checkout link: whoever follows it may have an invoice made of it.
@@ -61,7 +63,7 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	if l.Slug == "" {
 		l.Slug = strings.ToLower(s.token(16))
 	}
-	l.CreatedAt = s.now()
+	l.CreatedAt, l.URLSuccess, l.URLFailure = s.now(), idn.URL(l.URLSuccess), idn.URL(l.URLFailure)
 	if err := s.check(l); err != nil {
 		return Link{}, err
 	}

@@ -355,6 +355,18 @@ func TestSignedLink_ignores_parameters_that_are_not_of_a_link(t *testing.T) {
 	}
 }
 
+// A return address with an international domain name is kept in Punycode, and signed
+// over as the shop wrote it.
+func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.pay(t, query("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
+	r := l.resource(t, id)
+	if r.URLSuccess != "https://xn--bcher-kva.example/danke" || r.URLFailure != "https://xn--bcher-kva.example/" {
+		t.Errorf("the invoice leads to %q and %q", r.URLSuccess, r.URLFailure)
+	}
+}
+
 // Who may do what to links: a page reads and pays, only admin changes.
 func TestLinks_scopes(t *testing.T) {
 	t.Parallel()

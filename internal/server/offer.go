@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -170,6 +171,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 
 // slugOffer is what a link asks for that a merchant made.
 func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
+	slug = strings.ToLower(slug)
 	if !slugPattern.MatchString(slug) {
 		return offer{}, errNoLink
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -61,8 +62,10 @@ func (s *server) sells(p merchant.Product) bool {
 	return p.Active && err == nil
 }
 
-// sold finds a product that can be ordered.
+// sold finds a product that can be ordered. Slugs are lower case; a shopper may type
+// them otherwise.
 func (s *server) sold(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
+	slug = strings.ToLower(slug)
 	if !slugPattern.MatchString(slug) {
 		return merchant.Product{}, errNoProduct
 	}
@@ -108,7 +111,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	r := invoice.CreateRequest{
-		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, Key: namespaced(productKeys, "", o.Slug+":"+token),
+		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
 	}
 	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
 		if err := s.sell(ctx, o, r); err != nil {
