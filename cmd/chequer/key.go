@@ -90,7 +90,7 @@ func (s *shell) keyList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "KEY\tMODE\tSCOPES\tCREATED\tREVOKED", rows, func(r keyRow) []any {
-					return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.CreatedAt, r.RevokedAt}
+					return []any{r.Key, r.Mode, joinScopes(r.Scopes), s.when(r.CreatedAt), s.when(r.RevokedAt)}
 				})
 			})
 		},
@@ -101,7 +101,7 @@ func (s *shell) keyRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke KEY",
 		Short: "End an API key, within two seconds on a running server",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, err := s.core(c)
 			if err != nil {

@@ -105,7 +105,7 @@ func (s *shell) linkList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", rows, func(r linkRow) []any {
-					return []any{r.URL, r.Mode, r.price(), r.Description, r.CreatedAt}
+					return []any{r.URL, r.Mode, r.price(), r.Description, s.when(r.CreatedAt)}
 				})
 			})
 		},
@@ -117,7 +117,7 @@ func (s *shell) linkRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "End a link; invoices that it made stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
 			if err != nil {

@@ -84,7 +84,7 @@ func (s *shell) posList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "ID\tMODE\tNAME\tCURRENCY\tCREATED", rows, func(r terminalRow) []any {
-					return []any{r.ID, r.Mode, r.Name, r.Currency, r.CreatedAt}
+					return []any{r.ID, r.Mode, r.Name, r.Currency, s.when(r.CreatedAt)}
 				})
 			})
 		},
@@ -95,7 +95,7 @@ func (s *shell) posRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",
 		Short: "End an address; invoices that were made by it stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
 			if err != nil {

@@ -98,7 +98,7 @@ func (s *shell) productAdd() *cobra.Command {
 		Use:     "add SLUG",
 		Short:   "Make a product; its page is at /shop/ and the slug",
 		Example: "  chequer product add coffee --name \"Filter coffee\" --price 3.50 --max-quantity 20",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
 			if err != nil {
@@ -134,7 +134,7 @@ func (s *shell) productChange() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "change SLUG",
 		Short: "Change what is named of a product; invoices that were made of it stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
 			if err != nil {
@@ -161,7 +161,7 @@ func (s *shell) productShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SLUG",
 		Short: "Show a product",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
 			if err != nil {
@@ -210,7 +210,7 @@ func (s *shell) productRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "End a product; invoices that were made of it stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
 			if err != nil {

@@ -162,8 +162,11 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	if !signature.Verify(secret, message, given) {
 		return "", errBadSignature
 	}
-	if !s.timely(timestamp) {
-		return "", errBadTimestamp
+	if now := s.now(); !timely(timestamp, now) {
+		return "", &problem{
+			status: errBadTimestamp.status, code: errBadTimestamp.code,
+			message: fmt.Sprintf("Bad timestamp header: the time of the server is %d", now.Unix()),
+		}
 	}
 	if !noncePattern.MatchString(nonce) {
 		return "", errBadNonce
@@ -171,13 +174,13 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	return nonce, nil
 }
 
-// timely tells whether a timestamp is inside the window.
-func (s *server) timely(timestamp string) bool {
+// timely reports whether a timestamp is inside the window around a moment.
+func timely(timestamp string, now time.Time) bool {
 	if !timestampPattern.MatchString(timestamp) {
 		return false
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	return err == nil && s.now().Sub(time.Unix(seconds, 0)).Abs() <= window
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= window
 }
 
 // useNonce refuses a nonce that was used before. Requests signed by the family's

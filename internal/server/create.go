@@ -154,9 +154,17 @@ func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
 func (p asked) price(fiats []money.Currency, maximum string) (money.Amount, error) {
 	i := slices.IndexFunc(fiats, func(c money.Currency) bool { return c.Code == p.code })
 	if i < 0 {
-		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats))
+		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats)+howToAdd(p.code))
 	}
 	return price(p.digits, fiats[i], maximum)
+}
+
+// howToAdd names the setting that adds a currency; nothing for an unknown code.
+func howToAdd(code string) string {
+	if _, known := money.Fiat(code); !known {
+		return ""
+	}
+	return "; the setting CHEQUER_FIAT adds " + code
 }
 
 // either names some currencies, two at least: "EUR, USD or CHF".
