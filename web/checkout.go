@@ -125,8 +125,14 @@ func (h *Handler) pay(c echo.Context) error {
 		}
 		key += "-" + link.Amount
 	}
+	if link.Slug != "" {
+		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
+	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, link, key) })
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodePriceChanged {
+		return h.refuseLink(c, reader, page, http.StatusConflict, reader.Text("link.price", "Amount", page.Price))
+	}
 	if orderPaid(err) { // since the offer was read
 		return h.checkout(c)
 	}
@@ -172,6 +178,9 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 	h.choice(&page.Page, linkOf(c).Query)
 	h.framed(&page.Page)
 	if offer.Amount != "" {
+		if linkOf(c).Slug != "" {
+			page.Shown = views.Shown{Amount: offer.Amount, Currency: offer.FiatCurrency}
+		}
 		page.Price = reader.Fiat(offer.Amount, offer.FiatCurrency)
 	}
 	if offer.OtherID != "" {

@@ -41,6 +41,7 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 		{"one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
 		{"the form keeps the link", "/pay?" + signed, nil, `form[action="/order/pay?` + signed + `"]`, 1},
 		{"the form keeps the slug", "/pay/coffee", nil, `form[action="/order/pay/coffee"]`, 1},
+		{"the price that is shown", "/pay/coffee", nil, `input[type=hidden][name=shown_amount][value="56.5"], input[type=hidden][name=shown_currency][value=EUR]`, 2},
 		{"a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
 		{"no script", "/pay?" + signed, nil, `script, [style], style`, 0},
 		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
@@ -80,6 +81,11 @@ func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
 		}
 	}
 	want := []api.OfferRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
+	shown := post(t, h, "/order/pay/coffee", url.Values{"token": {token}, "shown_amount": {"56.5"}, "shown_currency": {"EUR"}}, nil)
+	if last := s.paid[len(s.paid)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
+		t.Errorf("answer %d; asked of the service: %+v", shown.StatusCode, last)
+	}
+	s.paid, s.keys = s.paid[:4], s.keys[:4]
 	if diff := cmp.Diff(want, s.paid); diff != "" {
 		t.Errorf("asked of the service (-want +got):\n%s", diff)
 	}
@@ -261,6 +267,7 @@ func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
 		{&client.Error{Status: 503, Code: "no_rate", Message: "secret"}, 503, `.err p:contains("no prices at the moment")`},
 		{&client.Error{Status: 503, Code: "unavailable", Message: "secret"}, 503, `.err p:contains("Payments cannot be taken right now")`},
 		{&client.Error{Status: 400, Code: "invalid_amount", Message: "amount must be at least 2 EUR"}, 422, `.err p:contains("at least 2 EUR")`},
+		{&client.Error{Status: 409, Code: api.CodePriceChanged}, 409, `.err p:contains("it is €56.50 now")`},
 		{&client.Error{Status: 410, Code: api.CodeLinkExpired}, 410, `h1:contains("This link has expired")`},
 	} {
 		s := offering(nil)

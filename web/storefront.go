@@ -161,7 +161,7 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 	for try := 0; ; try++ {
 		id, err := create()
 		refused, ok := errors.AsType[*client.Error](err)
-		if !ok || refused.Status != http.StatusConflict || refused.Code == api.CodeLinkOrderPaid || try == 4 {
+		if !ok || refused.Status != http.StatusConflict || refused.Code == api.CodeLinkOrderPaid || refused.Code == api.CodePriceChanged || try == 4 {
 			return id, err
 		}
 		if err := pause(ctx, 500*time.Millisecond); err != nil {

@@ -11,7 +11,11 @@ type Link struct {
 	Language     string `json:"language"`
 	URLSuccess   string `json:"url_success"`
 	URLFailure   string `json:"url_failure"`
-	CreatedAt    string `json:"created_at"`
+	// PaymentMethods are offered in this order; empty: those of the merchant.
+	PaymentMethods []string `json:"payment_methods"`
+	EndsAt         string   `json:"ends_at"`  // empty never
+	MaxUses        int      `json:"max_uses"` // invoices that it makes; 0 any number
+	CreatedAt      string   `json:"created_at"`
 }
 
 // LinkList is what GET /api/v2/links answers.
@@ -29,6 +33,9 @@ type OfferRequest struct {
 	Amount   string `json:"amount,omitempty"`   // to pay, where the link lets the shopper say it
 	OrderID  string `json:"order_id,omitempty"` // at a terminal alone, as is the note
 	Note     string `json:"note,omitempty"`
+	// What the page of a link by its slug showed, so that no other price is charged.
+	ShownAmount   string `json:"shown_amount,omitempty"`
+	ShownCurrency string `json:"shown_currency,omitempty"`
 }
 
 // Offer is what a checkout link asks for.

@@ -18,7 +18,8 @@ type Storage interface {
 	// idempotency key is known, the invoice made then is returned and replayed is
 	// true, as is the invoice that the creation's order leads to unless Order.After
 	// is it; ErrConflict means that it was used with another body. Otherwise the
-	// nonce must be unused: ErrNonceUsed.
+	// nonce must be unused: ErrNonceUsed. ErrLinkUsed means that the creation's link makes no
+	// more invoices.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
 	// OrderedInvoice returns the invoice that an order leads to: one that is paid at
 	// the order's price, else one that is paid, else the newest; ErrNotFound. After is
@@ -61,6 +62,7 @@ type Creation struct {
 	BodyHash   string // of the request the key was used with
 	At         time.Time
 	Order      Order
+	Link       LinkUse
 	// Nonce of a signed request is used up with the creation, or not at all.
 	Nonce Nonce
 	// Evidence is what the prices rest on, kept once under its name; "" = nothing.
@@ -91,6 +93,13 @@ type Order struct {
 
 // IsZero tells whether there is no order.
 func (o Order) IsZero() bool { return o.ID == "" }
+
+// LinkUse is the use of a merchant's checkout link by a creation. The zero value is
+// none.
+type LinkUse struct {
+	Slug string
+	Max  int // invoices of the link that are paid or can still be; 0 any number
+}
 
 // Nonce is a number that a caller uses once, kept for a time. The zero value is
 // none.

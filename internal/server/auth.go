@@ -82,7 +82,20 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 		if !key.Builtin && !s.keys.take(key.ID, s.now()) {
 			return errTooManyByKey
 		}
+		s.recordUse(c.Request().Context(), key)
 		return handle(c, call{key: key, body: body, nonce: nonce})
+	}
+}
+
+// recordTimeout bounds how long a call waits for the record of its key's use.
+const recordTimeout = time.Second
+
+// recordUse records that a key was used. A call does not fail for the record.
+func (s *server) recordUse(ctx context.Context, key merchant.Key) {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	if err := s.merchants.UseKey(ctx, key); err != nil {
+		s.log.Warn("use of API key not recorded", "error", err)
 	}
 }
 

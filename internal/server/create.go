@@ -111,6 +111,9 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 		return err
 	}
 	r.Terms.Merchant = m.Name
+	if len(r.Choice) == 0 {
+		r.Choice = m.Methods.Codes()
+	}
 	for _, w := range wallets {
 		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
 	}

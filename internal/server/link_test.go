@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/merchant"
 	"chequer/internal/signature"
 )
 
@@ -409,5 +410,102 @@ func TestOpenLink_takes_the_shoppers_amount(t *testing.T) {
 		if response := l.send(m); response.StatusCode != want {
 			t.Errorf("%s answers %d, not %d: %s", body, response.StatusCode, want, read(t, response))
 		}
+	}
+}
+
+// A link that changes, ends or is used up makes nothing that the shopper was not shown.
+func TestLink_changes_and_ends(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	l.keepEndpoints()
+	links := func(method, below, body string) *http.Response {
+		return l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
+	}
+	pay := func(token, more string) *http.Response {
+		return l.send(message{
+			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"` + more + `}`, header: set(api.HeaderIdempotencyKey, token),
+		})
+	}
+	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR","payment_methods":["EURC-BASE","BTC"]}`)
+	var made api.OfferMade
+	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &made) != nil {
+		t.Fatal(text)
+	}
+	var offered []string
+	for _, m := range l.resource(t, made.ForeignID).PaymentMethods {
+		offered = append(offered, m.CryptoCurrency)
+	}
+	if got := strings.Join(offered, " "); got != "EURC-BASE BTC" {
+		t.Errorf("offered %s, want EURC-BASE BTC", got)
+	}
+
+	if text := read(t, links("PATCH", "/coffee", `{"amount":"4","max_uses":2,"ends_at":"2026-11-28T12:00:00Z"}`)); !strings.Contains(text, `"amount":"4"`) || !strings.Contains(text, `"fiat_currency":"EUR"`) {
+		t.Errorf("changed to %s", text)
+	}
+	refused(t, pay("b", `,"shown_amount":"3.5","shown_currency":"EUR"`), http.StatusConflict, api.CodePriceChanged)
+	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
+		t.Errorf("at the new price: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	refused(t, pay("c", ""), http.StatusGone, api.CodeLinkExpired) // used twice
+	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
+		t.Errorf("the same form again: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	links("PATCH", "/coffee", `{"max_uses":0}`)
+	if r := pay("c", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("without a bound: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	refused(t, pay("d", ""), http.StatusGone, api.CodeLinkExpired)
+	links("PATCH", "/coffee", `{"ends_at":""}`)
+	if r := pay("d", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("without an end: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	for body, code := range map[string]string{
+		`{"payment_methods":["DOGE"]}`: "invalid_payment_methods", `{"payment_methods":["BTC","BTC"]}`: "invalid_payment_methods", `{"payment_methods":"BTC"}`: "invalid_payment_methods",
+		`{"ends_at":"tomorrow"}`: "invalid_ends_at", `{"max_uses":-1}`: "invalid_max_uses", `{"amount":"0"}`: "invalid_amount", `{"slug":"tea"}`: "unknown_field",
+	} {
+		refused(t, links("PATCH", "/coffee", body), http.StatusBadRequest, code)
+	}
+	refused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
+}
+
+// The merchant's choice of payment methods is offered in its order, unless the caller
+// chooses; a code that is unknown by now is left out.
+func TestCreate_offers_the_merchants_choice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		choice merchant.Methods
+		body   string
+		want   string
+	}{
+		{"", `{"amount":5,"fiat_currency":"EUR"}`, "BTC ETH EURC-BASE"},
+		{"EURC-BASE BTC", `{"amount":5,"fiat_currency":"EUR"}`, "EURC-BASE BTC"},
+		{"GONE ETH", `{"amount":5,"fiat_currency":"EUR"}`, "ETH"},
+		{"GONE", `{"amount":5,"fiat_currency":"EUR"}`, "BTC ETH EURC-BASE"},
+		{"BTC", `{"amount":5,"fiat_currency":"EUR","payment_methods":["EURC-BASE","ETH"]}`, "EURC-BASE ETH"},
+	} {
+		l := newLab(t, nil)
+		l.merchants.methods = tt.choice
+		var offered []string
+		for _, m := range l.resource(t, l.create(t, "all", tt.body)).PaymentMethods {
+			offered = append(offered, m.CryptoCurrency)
+		}
+		if got := strings.Join(offered, " "); got != tt.want {
+			t.Errorf("choice %q, %s: offered %s, want %s", tt.choice, tt.body, got, tt.want)
+		}
+	}
+}
+
+// A call and a signed link record the use of their key; a refused call does not.
+func TestKeys_record_their_use(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.create(t, "create", fine)
+	l.pay(t, query("all", "order_id", "1042"))
+	l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: fine}) // not its scope
+	l.send(create(message{key: "all", signed: "something else"}))
+	if got := strings.Join(l.merchants.used, " "); got != "create page all" && got != "create all page" {
+		t.Errorf("recorded %q, want the uses of create, page and all", got)
 	}
 }

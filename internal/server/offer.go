@@ -23,12 +23,15 @@ type offer struct {
 	mode       merchant.Mode
 	price      asked // no digits when the shopper says the amount
 	terms      invoice.Terms
+	methods    merchant.Methods
+	use        invoice.LinkUse
 	order      invoice.Order
 	expires    time.Time        // of the link; zero never
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
 	anybody    bool             // may have an invoice of it
 	earlier    string           // one that ended, although money came
 	other      *invoice.Invoice // of the order, with another price and a payment
+	changed    bool             // the page showed another price
 	replaces   string           // invoice of the order, with another price and no payment
 }
 
@@ -42,6 +45,15 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	o, _, err := s.offer(c, k)
 	if err != nil {
 		return err
+	}
+	if o.use.Max > 0 {
+		used, err := s.links.LinkUses(c.Request().Context(), o.use.Slug)
+		if err != nil {
+			return err
+		}
+		if used >= o.use.Max {
+			return errLinkUsed
+		}
 	}
 	m, err := s.merchants.Merchant(c.Request().Context(), o.merchantID)
 	if err != nil {
@@ -74,6 +86,8 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		return err
 	}
 	switch {
+	case o.changed:
+		return errPriceChanged
 	case o.other != nil:
 		return errOrderPaid
 	case o.has != nil:
@@ -86,7 +100,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		o.price.digits = chosen
 	}
 	r := invoice.CreateRequest{
-		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order,
+		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order, Choice: o.methods.Codes(), Link: o.use,
 	}
 	if o.order.IsZero() {
 		if r.Key, err = o.key(c.Request()); err != nil {
@@ -140,6 +154,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	var r api.OfferRequest
 	err = decode(k.body, map[string]field{
 		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
+		"shown_amount": {set: amount(&r.ShownAmount)}, "shown_currency": {set: text(&r.ShownCurrency, 8)},
 		"amount": {set: amount(&chosen)}, "order_id": {set: line(&r.OrderID, api.MaxShopperOrderID)}, "note": {set: paragraph(&r.Note, api.MaxShopperNote)},
 	})
 	if err != nil {
@@ -163,10 +178,25 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 		o, err = s.terminalOffer(ctx, r)
 	case r.Slug != "":
 		o, err = s.slugOffer(ctx, r.Slug)
+		o.changed = err == nil && s.shownOther(o, r)
 	default:
 		o, err = s.signedOffer(ctx, r.Query)
 	}
 	return o, chosen, err
+}
+
+// shownOther reports whether the page of a link showed another price than the link asks
+// by now.
+func (s *server) shownOther(o offer, r api.OfferRequest) bool {
+	if r.ShownAmount == "" {
+		return false
+	}
+	shown, err := asked{r.ShownAmount, r.ShownCurrency}.price(s.fiats, s.maximum)
+	if err != nil || o.price.digits == "" {
+		return true
+	}
+	now, err := o.price.price(s.fiats, s.maximum)
+	return err != nil || !shown.Equal(now)
 }
 
 // slugOffer is what a link asks for that a merchant made.
@@ -179,7 +209,11 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	if errors.Is(err, merchant.ErrNotFound) {
 		return offer{}, errNoLink
 	}
+	if err == nil && l.Ended(s.now()) {
+		return offer{}, errLinkExpired
+	}
 	return offer{
+		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
 		namespace: linkKeys, source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,

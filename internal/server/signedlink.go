@@ -26,6 +26,7 @@ var (
 	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
 	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}
 	errLinkScope     = &problem{status: http.StatusForbidden, code: api.CodeLinkKey, message: "The key of the link may not sign any"}
+	errLinkUsed      = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link was used as often as it may be"}
 	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
 )
 
@@ -133,6 +134,7 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 	if !key.May(merchant.ScopeLink) {
 		return merchant.Key{}, errLinkScope
 	}
+	s.recordUse(ctx, key)
 	return key, nil
 }
 

@@ -25,6 +25,7 @@ type Storage struct {
 	events   []invoice.Event
 	evidence map[string]string
 	orders   map[orderOf][]string // newest last
+	links    map[string][]string  // invoices by slug
 	nonces   map[invoice.Nonce]bool
 	pages    []int
 }
@@ -47,7 +48,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -90,6 +91,9 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if newest := s.leads(c.Order); newest != c.Order.After {
 		return Clone(s.invoices[newest]), true, nil
 	}
+	if used := s.uses(c.Link.Slug); c.Link.Max > 0 && used >= c.Link.Max {
+		return nil, false, invoice.ErrLinkUsed
+	}
 	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
 		return nil, false, invoice.ErrNonceUsed
 	}
@@ -112,6 +116,9 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 		o := orderOf{c.Order.KeyID, c.Order.ID}
 		s.orders[o] = append(s.orders[o], inv.ID)
 	}
+	if c.Link.Slug != "" {
+		s.links[c.Link.Slug] = append(s.links[c.Link.Slug], inv.ID)
+	}
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
 	s.write(inv)
@@ -124,6 +131,23 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	id := s.leads(o)
 	s.mu.Unlock()
 	return s.Invoice(ctx, id)
+}
+
+// LinkUses counts the invoices of a link that are paid or can still be.
+func (s *Storage) LinkUses(slug string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uses(slug)
+}
+
+func (s *Storage) uses(slug string) (n int) {
+	for _, id := range s.links[slug] {
+		switch s.invoices[id].Standing.Status {
+		case invoice.Created, invoice.Pending, invoice.Paid:
+			n++
+		}
+	}
+	return n
 }
 
 // leads is the invoice that an order leads to, "" for none.
