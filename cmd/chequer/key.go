@@ -164,3 +164,11 @@ func stamp(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339)
 }
+
+// orElse returns a value, or what an empty one means.
+func orElse(value, empty string) string {
+	if value == "" {
+		return empty
+	}
+	return value
+}

@@ -62,7 +62,7 @@ func methods(c *cobra.Command, core *app.Core, cfg config.Config, mode merchant.
 	if len(codes) == 0 {
 		return chosen, nil
 	}
-	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: logger()})
+	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
 	if err != nil {
 		return "", err
 	}
