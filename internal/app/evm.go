@@ -77,6 +77,11 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 	scanner.Doubted = func(d ethereum.Doubt) {
 		log.Error("token is not offered", "network", params.ID, "asset", d.Asset, "reason", d.Says)
 	}
+	for _, d := range scanner.Doubts() {
+		if d.Unreadable {
+			log.Warn("token is not offered", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+		}
+	}
 	if len(scanner.Assets()) == 0 {
 		return live{}, errors.New("no token is known there yet: name one in CHEQUER_EVM_TOKENS; or for the network's own coin, " + remedies("this setting"))
 	}
@@ -90,7 +95,8 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 			return err
 		},
 		details: func() []Finding {
-			return append(findingsOf(q, config.RPCSetting(string(params.ID))), doubtsOf(scanner)...)
+			setting := config.RPCSetting(string(params.ID))
+			return append(findingsOf(q, setting), doubtsOf(scanner, setting)...)
 		},
 	}, nil
 }
@@ -106,13 +112,17 @@ func claimed(params ethereum.Params, tokens []chain.Asset) []string {
 	return codes
 }
 
-// doubtsOf say which tokens are not offered.
-func doubtsOf(s *ethereum.Scanner) []Finding {
+// doubtsOf returns a finding for each token that is not offered. setting names the
+// network's endpoints.
+func doubtsOf(s *ethereum.Scanner, setting string) []Finding {
 	var found []Finding
 	for _, d := range s.Doubts() {
 		f := Finding{Level: LevelWarn, About: "token " + d.Asset, Says: d.Says}
 		if d.Wrong {
 			f.Level = LevelFail
+		}
+		if d.Unreadable {
+			f.Says += ": " + remedies(setting)
 		}
 		found = append(found, f)
 	}

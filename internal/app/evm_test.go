@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,30 @@ func baseNode(t *testing.T, decimals int) (url string) {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+func TestExamineEVM_names_a_token_whose_balances_may_not_be_read(t *testing.T) {
+	t.Parallel()
+	node := baseNode(t, 6)
+	c, err := config.Load([]string{
+		"CHEQUER_EVM_TOKENS=base:EURE:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:6:EURC", "CHEQUER_BASE_RPC=one=" + node + ",two=" + node,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := app.ExamineEVM(t.Context(), c, "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(f app.Finding) bool { return f.About == "token EURE" })
+	if i < 0 || all[i].Level != app.LevelWarn {
+		t.Fatalf("findings %+v, want a warning about the token", all)
+	}
+	for _, words := range []string{"neither offered nor looked for", "CHEQUER_BASE_RPC as trusted:", "CHEQUER_EVM_ADDRESS_QUERIES=on"} {
+		if !strings.Contains(all[i].Says, words) {
+			t.Errorf("the warning is %q, want %q in it", all[i].Says, words)
+		}
+	}
 }
 
 func TestExamineEVM_says_which_tokens_are_not_what_settings_say(t *testing.T) {

@@ -185,24 +185,23 @@ func (v *view) look(ctx context.Context, r *record, logs []Log, ours func(script
 // settle makes transfers of logs that are ours, once they are confirmed.
 func (v *view) settle(ctx context.Context, r *record, logs []Log, ours func(script string) bool) error {
 	var claims []Log
-	blocks := map[int64]*chain.Block{}
+	headers := map[int64]Header{}
 	for _, l := range logs {
 		if l.Amount == ([32]byte{}) || !ours(l.script()) || r.has(l) {
 			continue
 		}
-		block, known := blocks[l.Height]
+		header, known := headers[l.Height]
 		if !known {
-			header := r.Header
+			header = r.Header
 			if l.Height != r.Height {
 				var err error
 				if header, err = v.at(ctx, l.Height); err != nil {
 					return err
 				}
 			}
-			block = &header.Block
-			blocks[l.Height] = block
+			headers[l.Height] = header
 		}
-		if block.Hash == l.Block.String() {
+		if header.Hash == l.Block.String() {
 			claims = append(claims, l)
 		}
 	}
@@ -213,9 +212,11 @@ func (v *view) settle(ctx context.Context, r *record, logs []Log, ours func(scri
 	if err != nil {
 		return err
 	}
-	for _, l := range confirmed {
-		r.transfers = append(r.transfers, v.transfer(l, blocks[l.Height]))
+	transfers, err := v.credit(ctx, r, confirmed, headers)
+	if err != nil {
+		return err
 	}
+	r.transfers = append(r.transfers, transfers...)
 	return nil
 }
 

@@ -89,7 +89,9 @@ func (v *view) claim(t chain.Transfer) (log Log, token bool, err error) {
 			return Log{}, false, fmt.Errorf("recorded transfer %s in block %s: not that of a token", t.ID, t.Block.Hash)
 		}
 		log = Log{Contract: contract, To: to, Tx: tx, Index: uint32(index), Block: block, Height: t.Block.Height}
-		t.Amount.Minor().FillBytes(log.Amount[:])
+		if !v.claimed[contract] { // else the amount of the log is not recorded
+			t.Amount.Minor().FillBytes(log.Amount[:])
+		}
 		return log, true, nil
 	}
 	return Log{}, false, nil

@@ -17,9 +17,9 @@ const stale = 5 * time.Minute
 const lag = time.Minute
 
 // Scanner is an EVM network that is watched through a source. It implements
-// chain.Scanner and chain.Reporter. It offers tokens, and the network's own coin only
-// where a source may be asked for the balances of addresses: nothing else shows all
-// of it.
+// chain.Scanner and chain.Reporter. It offers the listed tokens. The network's own coin
+// and claimed tokens are offered only where a source may be asked for the balances of
+// addresses: nothing else shows how much arrived.
 type Scanner struct {
 	*Network
 	assets   []chain.Asset
@@ -52,8 +52,8 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 		}
 		s.assets = append(s.assets, a)
 	}
-	s.view = newView(source, s.assets, network.params.BlockTime)
-	s.doubts = newDoubts(s.assets, network.params.Claimed)
+	s.doubts = newDoubts(s.assets, network.params.Claimed, ok && accounts.MayAsk())
+	s.view = newView(source, s.looked(), network.params.Claimed, network.params.BlockTime)
 	return s
 }
 
@@ -88,6 +88,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if err := s.view.begin(ctx, from, best); err != nil {
 		return chain.Snapshot{}, err
 	}
+	s.view.remember(watched)
 	reached, behind, err := s.view.follow(ctx, best, watched)
 	if err != nil {
 		return chain.Snapshot{}, err

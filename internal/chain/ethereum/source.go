@@ -30,7 +30,8 @@ type Source interface {
 	// Confirm returns those of some logs, each in a block of the best chain, that are
 	// really there. It is an error when that cannot be told of one of them. A log
 	// without voices was confirmed by an earlier process: it counts as not there only
-	// when enough deny it and none confirms it.
+	// when enough deny it and none confirms it. The amount of a log without an amount
+	// is not compared: its place in the block identifies it.
 	Confirm(ctx context.Context, logs []Log) ([]Log, error)
 	// Health is how the source fares, from memory.
 	Health() chain.Health
@@ -47,6 +48,9 @@ type BalanceSource interface {
 	// the block is there and its state is not kept any more.
 	Balances(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]*big.Int, error)
 	Nonces(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]uint64, error)
+	// Tokens returns how much of a token accounts hold in the state after a block. Its
+	// errors are those of Balances. See EIP-20, "balanceOf".
+	Tokens(ctx context.Context, at Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error)
 	// Payments are the transactions of a block that send the network's own coin to
 	// some accounts, without those of contracts.
 	Payments(ctx context.Context, at Header, to []keys.EthereumAddress) ([]Payment, error)

@@ -20,7 +20,11 @@ type Doubt struct {
 	// Wrong tells that its contract scales amounts in another way than we would: what
 	// comes there is not looked for either, as it would be read by a wrong scale.
 	Wrong bool
-	Says  string
+	// Unreadable reports that no endpoint may be asked what addresses hold of the token:
+	// transfers of it are not looked for either, as their logs do not prove how much
+	// arrived.
+	Unreadable bool
+	Says       string
 }
 
 // doubts are what is known of the scales of tokens. Safe for concurrent use.
@@ -31,12 +35,16 @@ type doubts struct {
 	at    time.Time // of the last try
 }
 
-// newDoubts begin with the tokens that a setting describes: nobody but their contracts
-// can say that it is right.
-func newDoubts(assets []chain.Asset, claimed []string) *doubts {
+// newDoubts returns the doubts about the claimed tokens: their contracts must confirm
+// the decimals that the setting states, and their balances must be readable.
+func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
 	d := &doubts{by: map[string]Doubt{}, asked: map[string]bool{}}
 	for _, a := range assets {
-		if slices.Contains(claimed, a.Code) {
+		switch {
+		case !slices.Contains(claimed, a.Code):
+		case !readable:
+			d.by[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Says: "is neither offered nor looked for: only balances of addresses show how much of it arrives, and no endpoint may be asked for them"}
+		default:
 			d.by[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered before its contract %s was asked whether it has %d decimals", a.Contract, a.Currency.Decimals)}
 		}
 	}
@@ -58,6 +66,8 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 	d.asked[a.Code] = true
 	before, doubted := d.by[a.Code]
 	switch {
+	case before.Unreadable:
+		return before, false
 	case !told && doubted:
 		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not say how many decimals it has, or is not there", a.Contract)}
 	case told && decimals != int(a.Currency.Decimals):
@@ -114,7 +124,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 			s.Doubted(doubt)
 		}
 		if doubt.Wrong {
-			s.view = newView(s.source, s.looked(), s.params.BlockTime)
+			s.view = newView(s.source, s.looked(), s.params.Claimed, s.params.BlockTime)
 		}
 	}
 	return nil
@@ -124,7 +134,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 func (s *Scanner) looked() []chain.Asset {
 	return slices.DeleteFunc(slices.Clone(s.assets), func(a chain.Asset) bool {
 		doubt, _ := s.doubts.doubt(a.Code)
-		return doubt.Wrong
+		return doubt.Wrong || doubt.Unreadable
 	})
 }
 

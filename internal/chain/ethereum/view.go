@@ -26,8 +26,11 @@ type view struct {
 	source    Source
 	tokens    map[keys.EthereumAddress]chain.Asset
 	contracts []keys.EthereumAddress
-	behind    int64 // how far the cursor stays behind the tip
-	soon      int64 // how far behind the tip blocks are read for the second time
+	// claimed are the tokens whose logs do not prove their amounts; see credit.
+	claimed  map[keys.EthereumAddress]bool
+	recorded map[string]chain.Transfer // by ID; see remember
+	behind   int64                     // how far the cursor stays behind the tip
+	soon     int64                     // how far behind the tip blocks are read for the second time
 
 	base    Header
 	records []record // each on top of the one before
@@ -41,8 +44,10 @@ type view struct {
 	departed chain.Departed
 }
 
-func newView(source Source, assets []chain.Asset, blockTime time.Duration) view {
-	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, soon: max(2, int64(secondLook/blockTime))}
+// newView returns a view of the assets. claimed are the codes of the tokens among them
+// that a setting describes.
+func newView(source Source, assets []chain.Asset, claimed []string, blockTime time.Duration) view {
+	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, claimed: map[keys.EthereumAddress]bool{}, soon: max(2, int64(secondLook/blockTime))}
 	for _, a := range assets {
 		for _, d := range a.Policy.Depth {
 			v.behind = max(v.behind, int64(d.Confirmations))
@@ -55,6 +60,9 @@ func newView(source Source, assets []chain.Asset, blockTime time.Duration) view 
 			panic("ethereum: contract of " + a.Code + ": " + err.Error())
 		}
 		v.tokens[contract] = a
+		if slices.Contains(claimed, a.Code) {
+			v.claimed[contract] = true
+		}
 		v.contracts = append(v.contracts, contract)
 	}
 	return v

@@ -46,8 +46,7 @@ func (q *Quorum) Nonces(ctx context.Context, at ethereum.Header, accounts []keys
 	return nonces, nil
 }
 
-// Tokens reads how much of a token accounts hold, as Balances does. See EIP-20,
-// "balanceOf".
+// Tokens implements ethereum.BalanceSource.
 func (q *Quorum) Tokens(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error) {
 	const balanceOf = "0x70a08231" + "000000000000000000000000"
 	return q.numbers(ctx, at, len(accounts), func(i int) call {

@@ -30,6 +30,9 @@ type transfer struct {
 	// Without a contract it is the network's own coin: sent by a contract, or plainly
 	// by the transaction, which may have failed; or spent by the account.
 	plain, failed, spent bool
+	// fee is how much less of a token arrives than its log says; below zero it is what
+	// the token adds.
+	fee int64
 }
 
 // block is a block of the made-up chain.
@@ -280,7 +283,12 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 	case "eth_getBalance", "eth_getTransactionCount":
 		return n.state(blocks, c.Method, c.Params[0].(string), c.Params[1].(map[string]any)["blockHash"].(string))
 	}
-	if question, ok := c.Params[0].(map[string]any); ok && c.Method == "eth_call" && question["data"] == "0x313ce567" {
+	question, ok := c.Params[0].(map[string]any)
+	if ok && c.Method == "eth_call" && strings.HasPrefix(question["data"].(string), balanceOf) {
+		account := "0x" + strings.TrimPrefix(question["data"].(string), balanceOf)
+		return n.tokens(blocks, question["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
+	}
+	if ok && c.Method == "eth_call" && question["data"] == "0x313ce567" {
 		says, there := n.decimals[strings.ToLower(question["to"].(string))]
 		switch {
 		case !there:
@@ -365,6 +373,29 @@ func (n *node) state(blocks []block, method, account, hash string) (any, string)
 		return fmt.Sprintf("0x%x", nonce), ""
 	}
 	return fmt.Sprintf("0x%x", balance+n.adds), ""
+}
+
+// balanceOf begins the data of a call for the balance of an account.
+const balanceOf = "0x70a08231" + "000000000000000000000000"
+
+// tokens returns what an account holds of a token after a block.
+func (n *node) tokens(blocks []block, contract, account, hash string) (any, string) {
+	at := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
+	switch {
+	case at < 0:
+		return nil, "header not found"
+	case n.keep > 0 && at < len(blocks)-n.keep:
+		return nil, "missing trie node 0123 (path )"
+	}
+	balance := n.adds
+	for _, b := range blocks[:at+1] {
+		for _, t := range b.transfers {
+			if strings.EqualFold(t.contract, contract) && strings.EqualFold(t.to, account) {
+				balance += uint64(int64(t.units) - t.fee)
+			}
+		}
+	}
+	return fmt.Sprintf("0x%064x", balance), ""
 }
 
 // transactions is a block with its transactions.

@@ -133,14 +133,19 @@ func receiptOf(result json.RawMessage) (*receipt, error) {
 	return r, nil
 }
 
-// has tells whether the transaction succeeded and logged an event in its block.
+// has reports whether the transaction succeeded and logged an event in its block. A
+// log without an amount matches an event of any amount.
 func (r *receipt) has(log ethereum.Log) bool {
 	if r == nil || r.Status != "0x1" || !strings.EqualFold(r.BlockHash, log.Block.String()) {
 		return false
 	}
 	contracts := map[keys.EthereumAddress]bool{log.Contract: true}
 	for _, e := range r.Logs {
-		if found, ok := e.transfer(contracts); ok && found == log.Event() {
+		found, ok := e.transfer(contracts)
+		if log.Amount == ([32]byte{}) {
+			found.Amount = log.Amount
+		}
+		if ok && found == log.Event() {
 			return true
 		}
 	}

@@ -1,0 +1,194 @@
+package quorum_test
+
+import (
+	"testing"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/quorum"
+)
+
+// feeToken is the contract of the claimed token.
+const feeToken = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
+
+// sixDecimals makes the claimed token confirm its decimals.
+func sixDecimals(n *node) { say(feeToken, six)(n) }
+
+// openClaimed opens a shop that watches for the claimed token as well.
+func openClaimed(t *testing.T, w *world, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
+	t.Helper()
+	s := open(t, w, list, change...)
+	s.scanner = ethereum.Watch(ethereum.New(claimed(t)), s.quorum, w.Now)
+	return s
+}
+
+func TestCredit(t *testing.T) {
+	t.Parallel()
+	token := func(units uint64, fee int64) transfer {
+		return transfer{contract: feeToken, to: ours, units: units, fee: fee}
+	}
+	for name, test := range map[string]struct {
+		transfers []transfer
+		want      []string
+	}{
+		"the whole amount arrives":                 {[]transfer{token(5_000_000, 0)}, []string{"5"}},
+		"the token keeps a fee":                    {[]transfer{token(5_000_000, 50_000)}, []string{"4.95"}},
+		"the token adds to the balance":            {[]transfer{token(5_000_000, -1_000_000)}, []string{"5"}},
+		"nothing arrives":                          {[]transfer{token(5_000_000, 5_000_000)}, nil},
+		"the balance falls":                        {[]transfer{token(5_000_000, 6_000_000)}, nil},
+		"two logs share the rise":                  {[]transfer{token(5_000_000, 50_000), token(2_000_000, 20_000)}, []string{"1.93", "5"}},
+		"a log of which nothing arrives":           {[]transfer{token(5_000_000, 0), token(9_000_000, 9_000_000)}, []string{"5"}},
+		"a transfer to another address beside it":  {[]transfer{token(5_000_000, 50_000), {contract: feeToken, to: theirs, units: 7_000_000}}, []string{"4.95"}},
+		"the log of a listed token proves its sum": {[]transfer{{contract: other.Contract, to: ours, units: 5_000_000, fee: 50_000}}, []string{"5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(100)
+			w.mine(token(3_000_000, 0)) // the address holds some already
+			var nodes []*node
+			for range 3 {
+				nodes = append(nodes, newNode(t, w, sixDecimals))
+			}
+			s := openClaimed(t, w, endpoints(nodes...), askAddresses)
+			s.from = chain.Cursor{Height: 101, Hash: w.blocks[101].hash}
+			w.mine(test.transfers...)
+			s.want(test.want...)
+			w.mine()
+			s.want(test.want...)
+		})
+	}
+}
+
+func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change [3]func(*node)
+		want   string // "" is an error
+	}{
+		"one of three lies":          {[3]func(*node){func(n *node) { n.adds = 1_000_000 }}, "4.95"},
+		"one of three does not tell": {[3]func(*node){func(n *node) { n.fails = "eth_call" }}, "4.95"},
+		"two of three do not tell":   {[3]func(*node){func(n *node) { n.fails = "eth_call" }, func(n *node) { n.fails = "eth_call" }}, ""},
+		"they do not agree":          {[3]func(*node){func(n *node) { n.adds = 1 }, func(n *node) { n.adds = 2 }}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(100)
+			var nodes []*node
+			for range 3 {
+				nodes = append(nodes, newNode(t, w, sixDecimals))
+			}
+			s := openClaimed(t, w, endpoints(nodes...), askAddresses)
+			s.want()
+			for i, change := range test.change {
+				if change != nil {
+					nodes[i].change(change)
+				}
+			}
+			w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 50_000})
+			if test.want == "" {
+				s.wantError("balance of token " + feeToken)
+				return
+			}
+			s.want(test.want)
+		})
+	}
+}
+
+// A balance whose state is gone proves nothing, and never will: a person decides.
+func TestCredit_without_the_state_of_the_block_is_unsure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	n := newNode(t, w, sixDecimals, func(n *node) { n.keep = 5 })
+	s := openClaimed(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
+	w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 50_000})
+	for range 10 {
+		w.mine()
+	}
+	got := s.want("5")
+	if len(got.Transfers) != 1 || !got.Transfers[0].Unsure {
+		t.Errorf("transfers %+v, want an unsure one", got.Transfers)
+	}
+}
+
+// After a restart the recorded amount stands, also where the state of its block is gone
+// or where only the receipt still shows the transfer.
+func TestCredit_outlasts_a_restart(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*node){
+		"with logs":                     func(*node) {},
+		"without the state":             func(n *node) { n.keep = 3 },
+		"with receipts and no logs":     func(n *node) { n.hide = true },
+		"with receipts and other state": func(n *node) { n.hide, n.adds = true, 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(100)
+			n := newNode(t, w, sixDecimals)
+			list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
+			s := openClaimed(t, w, list)
+			s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
+			w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 50_000})
+			w.mine()
+			before := s.want("4.95")
+			for range 10 {
+				w.mine()
+			}
+			n.change(change)
+			next := openClaimed(t, w, list)
+			recording := chaintest.Recording{Watch: s.watch, Transfers: before.Transfers}
+			after, err := next.scanner.Scan(t.Context(), s.from, recording)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.compare(after, []string{"4.95"})
+			if len(after.Transfers) == 1 && after.Transfers[0].Unsure {
+				t.Error("the recorded transfer became unsure")
+			}
+		})
+	}
+}
+
+// A log that an earlier process did not see gets no share that is recorded for another.
+func TestCredit_shares_what_is_not_recorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	n := newNode(t, w, sixDecimals)
+	list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
+	from := chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
+	b := w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ours, units: 5_000_000})
+	s := openClaimed(t, w, list)
+	s.from = from
+	first := s.want("5")
+	second := first.Transfers[0]
+	second.ID, second.Tx = b.transfers[1].tx+":1", b.transfers[1].tx
+	after, err := openClaimed(t, w, list).scanner.Scan(t.Context(), from, chaintest.Recording{Watch: s.watch, Transfers: []chain.Transfer{second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.compare(after, []string{"5"})
+	if len(after.Transfers) == 1 && after.Transfers[0].ID != second.ID {
+		t.Errorf("transfer %s is shown, want the recorded %s", after.Transfers[0].ID, second.ID)
+	}
+}
+
+// Where no endpoint may be told an address, the balance is not asked for, and the token
+// is neither offered nor looked for. It stops nothing else.
+func TestCredit_tells_no_address_to_an_endpoint_that_may_not_learn_it(t *testing.T) {
+	t.Parallel()
+	w := newWorld(100)
+	nodes := []*node{newNode(t, w, sixDecimals), newNode(t, w, sixDecimals)}
+	s := openClaimed(t, w, endpoints(nodes...))
+	s.want()
+	w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000}, pays(ours, 2_000_000))
+	s.want("2")
+	for _, a := range s.scanner.Assets() {
+		if a.Code == "EURE" && !a.Doubted {
+			t.Error("the token is offered")
+		}
+	}
+	if doubts := s.scanner.Doubts(); len(doubts) != 1 || !doubts[0].Unreadable {
+		t.Errorf("doubts %+v", doubts)
+	}
+}
