@@ -28,7 +28,7 @@ type offer struct {
 	order      invoice.Order
 	expires    time.Time        // of the link; zero never
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
-	anybody    bool             // may have an invoice of it
+	from       origin
 	earlier    string           // one that ended, although money came
 	other      *invoice.Invoice // of the order, with another price and a payment
 	changed    bool             // the page showed another price
@@ -110,7 +110,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	if err := s.withdraw(c.Request().Context(), o.replaces); err != nil {
 		return err
 	}
-	inv, err := s.create(c.Request().Context(), k, r, o.price, o.anybody)
+	inv, err := s.create(c.Request().Context(), k, r, o.price, o.from)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	}
 	return offer{
 		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
-		namespace: linkKeys, source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		namespace: linkKeys, source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},
