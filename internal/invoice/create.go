@@ -27,9 +27,9 @@ type CreateRequest struct {
 	BodyHash       string
 	Nonce          Nonce
 	Order          Order
+	Link           LinkUse
 	// UnpaidLimits apply to callers that hold no key of the merchant.
 	UnpaidLimits []UnpaidLimit
-	Link         LinkUse
 
 	rates, evidence string // where the prices came from, and what they rest on
 }
