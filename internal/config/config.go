@@ -22,34 +22,36 @@ import (
 // Config is every setting. Each can also be given as a file's path in NAME_FILE,
 // as secrets are.
 type Config struct {
-	Listen      string `env:"LISTEN" envDefault:"127.0.0.1:8080"`
-	DataDir     string `env:"DATA_DIR" envDefault:"data"`
-	DatabaseURL string `env:"DATABASE_URL"`
-	BaseURL     string `env:"BASE_URL"`
-	ShopName    string `env:"SHOP_NAME"`
-	TrustProxy  string `env:"TRUST_PROXY"`
-	Storefront  Switch `env:"STOREFRONT"`
-	Unwatched   Switch `env:"UNWATCHED"`
-	Rates       string `env:"RATES"`
-	Fiat        string `env:"FIAT"`
-	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
-	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
-	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
-	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000"`
-	OwnScheme   Switch `env:"REQUIRE_NONCE"`
-	MasterKey   string `env:"MASTER_KEY"`
-	Passphrase  string `env:"PASSPHRASE"`
-	APIKey      string `env:"API_KEY"`
-	APISecret   string `env:"API_SECRET"`
-	Metrics     string `env:"METRICS"`
-	Callback    string `env:"CALLBACK_ALLOW"`
-	Embed       string `env:"EMBED_ORIGINS"`
-	Kraken      string `env:"KRAKEN_URL"`
-	Bitstamp    string `env:"BITSTAMP_URL"`
-	Language    string `env:"LANGUAGE" envDefault:"en"`
-	Offered     string `env:"LANGUAGES"`
-	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
-	Litecoin    Chain  `envPrefix:"LITECOIN_"`
+	Listen           string `env:"LISTEN" envDefault:"127.0.0.1:8080"`
+	DataDir          string `env:"DATA_DIR" envDefault:"data"`
+	DatabaseURL      string `env:"DATABASE_URL"`
+	BaseURL          string `env:"BASE_URL"`
+	ShopName         string `env:"SHOP_NAME"`
+	TrustProxy       string `env:"TRUST_PROXY"`
+	Storefront       Switch `env:"STOREFRONT"`
+	Unwatched        Switch `env:"UNWATCHED"`
+	Rates            string `env:"RATES"`
+	Fiat             string `env:"FIAT"`
+	EuroFloor        string `env:"EURC_FLOOR" envDefault:"0.98"`
+	MaxAmount        string `env:"MAX_AMOUNT" envDefault:"1000000"`
+	RateLimit        string `env:"RATE_LIMIT" envDefault:"20"`
+	MaxUnpaid        string `env:"MAX_UNPAID" envDefault:"1000"`
+	TolerancePercent string `env:"TOLERANCE_PERCENT" envDefault:"0"`
+	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0"`
+	OwnScheme        Switch `env:"REQUIRE_NONCE"`
+	MasterKey        string `env:"MASTER_KEY"`
+	Passphrase       string `env:"PASSPHRASE"`
+	APIKey           string `env:"API_KEY"`
+	APISecret        string `env:"API_SECRET"`
+	Metrics          string `env:"METRICS"`
+	Callback         string `env:"CALLBACK_ALLOW"`
+	Embed            string `env:"EMBED_ORIGINS"`
+	Kraken           string `env:"KRAKEN_URL"`
+	Bitstamp         string `env:"BITSTAMP_URL"`
+	Language         string `env:"LANGUAGE" envDefault:"en"`
+	Offered          string `env:"LANGUAGES"`
+	Bitcoin          Chain  `envPrefix:"BITCOIN_"`
+	Litecoin         Chain  `envPrefix:"LITECOIN_"`
 
 	BitcoinPeers string `env:"BITCOIN_PEERS"`
 
@@ -237,6 +239,12 @@ func (c Config) check() []error {
 	}
 	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,6})$`).MatchString(c.MaxUnpaid) {
 		fault("MAX_UNPAID", "%q is neither off nor a number of invoices like 1000", c.MaxUnpaid)
+	}
+	if !regexp.MustCompile(`^(1?[0-9](\.[0-9]{1,2})?|20(\.0{1,2})?)$`).MatchString(c.TolerancePercent) {
+		fault("TOLERANCE_PERCENT", "%q is no percentage from 0 to 20, like 0.5", c.TolerancePercent)
+	}
+	if !regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,2})?$`).MatchString(c.ToleranceAmount) {
+		fault("TOLERANCE_AMOUNT", "%q is no amount of euro like 0.10", c.ToleranceAmount)
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {

@@ -119,6 +119,7 @@ var csvColumns = []string{
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
 	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address", "note",
 	"disable_convert", "converted", "converted_eur", "conversion_fee_eur", "conversion_price_eur",
+	"tolerance_amount", "paid_count", "first_paid_at", "accepted_at", "accepted_by", "shortfall",
 }
 
 func newCSVSheet(to io.Writer) *csvSheet {
@@ -142,6 +143,7 @@ func (s *csvSheet) write(r api.Resource) error {
 		r.PaidAt, r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
 		r.Metadata[api.MetadataNote],
 		strconv.FormatBool(r.DisableConvert), sold, euro, fee, price,
+		r.ToleranceAmount, strconv.FormatInt(r.PaidCount, 10), r.FirstPaidAt, r.Accepted.At, r.Accepted.Actor, r.Accepted.Shortfall,
 	}
 	for i, cell := range row {
 		row[i] = inert(cell)
