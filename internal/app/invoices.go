@@ -8,6 +8,7 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 	"chequer/internal/server"
 )
 
@@ -39,9 +40,22 @@ func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Netw
 		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
 		Rates:     rates,
 		Unwatched: bool(cfg.Unwatched),
+		Tolerance: tolerance(cfg),
 		Now:       c.Now,
 		NewID:     func() string { return token(32) },
 		Encode:    server.EncodeEvent,
 		Log:       log,
 	})
+}
+
+// tolerance returns how much of a price may be missing. Config has checked both texts.
+func tolerance(cfg config.Config) invoice.Tolerance {
+	var t invoice.Tolerance
+	if share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2}); err == nil {
+		t.Percent = share.Cents()
+	}
+	if euro, err := money.Parse(cfg.ToleranceAmount, money.EUR); err == nil {
+		t.Euro = euro
+	}
+	return t
 }

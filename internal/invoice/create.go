@@ -145,6 +145,9 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 	}
 	inv.Elsewhere = s.elsewhere(r, offers, indexes)
 	inv.Terms.Rules.Gas = s.gas(r.Mode)
+	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
+		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, offers[0].price)
+	}
 	s.coverAll(inv, progress)
 	inv.Standing = inv.Judge()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}

@@ -36,6 +36,8 @@ type Config struct {
 	// Unwatched lets networks without a scanner be offered; they count as
 	// scanned by the clock.
 	Unwatched bool
+	// Tolerance is frozen in the terms of new invoices.
+	Tolerance Tolerance
 	Now       func() time.Time
 	// NewID makes a random identifier of 32 letters and digits.
 	NewID func() string
@@ -52,6 +54,7 @@ type Service struct {
 	began     time.Time
 	rates     func() Rates
 	unwatched bool
+	tolerance Tolerance
 	now       func() time.Time
 	id        func() string
 	encode    func(*Invoice, Event) []byte
@@ -63,7 +66,7 @@ type Service struct {
 // NewService makes a Service.
 func NewService(c Config) *Service {
 	s := &Service{
-		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
+		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
 		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, began: c.Now(),
 	}
 	for _, networks := range c.Networks {
@@ -106,7 +109,7 @@ func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		open := inv.Standing.Status == Created ||
-			inv.Standing.Status == Pending && inv.Standing.Has(Underpaid)
+			inv.Standing.Status == Pending && inv.Standing.Has(Underpaid) && !inv.Standing.Due.IsZero()
 		if !open {
 			return ErrState
 		}
@@ -130,9 +133,9 @@ func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
-// Accept lets the transfers present stand for the full price; ErrState when
-// there is none, or the invoice is paid already.
-func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {
+// Accept lets the transfers present stand for the full price, and records who decided
+// that; ErrState when there is none, or the invoice is paid already.
+func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Standing.Status == Paid {
 			return ErrState
@@ -144,7 +147,7 @@ func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {
 		if len(ids) == 0 {
 			return ErrState
 		}
-		inv.Accepted = ids
+		inv.Accepted, inv.AcceptedAt, inv.AcceptedBy = ids, s.now().Add(inv.Clock), actor
 		return nil
 	})
 }
@@ -232,6 +235,10 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	}
 	inv.Standing = standing
 	if standing.Status == Paid && before.Standing.Status != Paid {
+		inv.PaidCount++
+		if inv.FirstPaidAt.IsZero() {
+			inv.FirstPaidAt = standing.PaidAt
+		}
 		inv.convert(now)
 	}
 	list := changes(before, inv)
@@ -246,7 +253,7 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 
 // visible tells whether something changed that no event tells, but a page does.
 func visible(before, after *Invoice) bool {
-	if before.Clock != after.Clock || before.Refund != after.Refund {
+	if before.Clock != after.Clock || before.Refund != after.Refund || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
 	}
 	nothing := after.nothing()
