@@ -47,7 +47,10 @@ type Config struct {
 	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
 	Unwatched   Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
-	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
+
+	MaxScanAge time.Duration `env:"MAX_SCAN_AGE" envDefault:"10m" about:"how long a network may be out of reach before its methods are left out of new invoices"`
+
+	Bitcoin Chain `envPrefix:"BITCOIN_"`
 
 	BitcoinPeers string `env:"BITCOIN_PEERS" about:"peers that the light client connects to before others"`
 
@@ -209,6 +212,9 @@ func (c Config) check() []error {
 	}
 	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,6})$`).MatchString(c.MaxUnpaid) {
 		fault("MAX_UNPAID", "%q is neither off nor a number of invoices like 1000", c.MaxUnpaid)
+	}
+	if c.MaxScanAge < time.Minute || c.MaxScanAge > 24*time.Hour {
+		fault("MAX_SCAN_AGE", "%q is no time from 1m to 24h, like 10m", c.MaxScanAge)
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
