@@ -108,7 +108,7 @@ func showExtra(p *views.Payment, r api.Resource, s scene) {
 
 func showExpired(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("expired.title"), s)
-	p.Due.Line = heldUntil(r, s)
+	heldUntil(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if byHand(r) && isZero(r.PaidAmount) {
 		showByHand(p, r, s)

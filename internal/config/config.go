@@ -49,7 +49,10 @@ type Config struct {
 	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts"`
 	RateLimit        string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
 	Unwatched        Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
-	Bitcoin          Chain  `envPrefix:"BITCOIN_"`
+
+	MaxScanAge time.Duration `env:"MAX_SCAN_AGE" envDefault:"10m" about:"how long a network may be out of reach before its methods are left out of new invoices"`
+
+	Bitcoin Chain `envPrefix:"BITCOIN_"`
 
 	BitcoinPeers string `env:"BITCOIN_PEERS" about:"peers that the light client connects to before others"`
 
@@ -217,6 +220,9 @@ func (c Config) check() []error {
 	}
 	if !regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,2})?$`).MatchString(c.ToleranceAmount) {
 		fault("TOLERANCE_AMOUNT", "%q is no amount of euro like 0.10", c.ToleranceAmount)
+	}
+	if c.MaxScanAge < time.Minute || c.MaxScanAge > 24*time.Hour {
+		fault("MAX_SCAN_AGE", "%q is no time from 1m to 24h, like 10m", c.MaxScanAge)
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {

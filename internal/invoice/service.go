@@ -38,7 +38,13 @@ type Config struct {
 	Unwatched bool
 	// Tolerance is frozen in the terms of new invoices.
 	Tolerance Tolerance
-	Now       func() time.Time
+	// MaxScanAge is how old the last scan of a live network may be while its methods
+	// are offered; 0 is any age.
+	MaxScanAge time.Duration
+	// SinceStart offers the methods of a live network only once it was scanned after
+	// NewService.
+	SinceStart bool
+	Now        func() time.Time
 	// NewID makes a random identifier of 32 letters and digits.
 	NewID func() string
 	// Encode makes the body of an event from the invoice as it stands then.
@@ -51,28 +57,35 @@ type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
+	live      map[chain.ID]bool // those that carry live invoices
 	began     time.Time
 	rates     func() Rates
 	unwatched bool
 	tolerance Tolerance
-	now       func() time.Time
-	id        func() string
-	encode    func(*Invoice, Event) []byte
-	log       *slog.Logger
-	bell      bell
-	guesses   guesses
+
+	maxScanAge time.Duration
+	sinceStart bool
+
+	now     func() time.Time
+	id      func() string
+	encode  func(*Invoice, Event) []byte
+	log     *slog.Logger
+	bell    bell
+	guesses guesses
 }
 
 // NewService makes a Service.
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
-		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, began: c.Now(),
+		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, began: c.Now(),
+		maxScanAge: c.MaxScanAge, sinceStart: c.SinceStart,
 	}
-	for _, networks := range c.Networks {
+	for mode, networks := range c.Networks {
 		for _, n := range networks {
 			if _, ok := n.(chain.Scanner); ok {
 				s.scanned[n.ID()] = true
+				s.live[n.ID()] = mode == Live
 			}
 		}
 	}
@@ -311,8 +324,22 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	}
 }
 
-// lately is how old a scan may be before what is sent shows later than usual.
-const lately = 2 * time.Minute
+// Reached reports whether a network was scanned recently enough for its methods to be
+// offered. Networks of test invoices, and those without a scanner, always are.
+func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool {
+	if s.maxScanAge == 0 || !s.live[network] {
+		return true
+	}
+	now, scanned := s.now(), progress[network].Scanned
+	if s.sinceStart && scanned.Before(s.began) && !now.Before(s.began) { // else the clock was put back
+		return false
+	}
+	return now.Sub(scanned) <= s.maxScanAge
+}
+
+// lately is how old a scan may be before the page says that a payment may show
+// later than usual.
+const lately = 30 * time.Second
 
 // firstLook is how long a program that has just begun may take for its first look.
 const firstLook = 20 * time.Second
