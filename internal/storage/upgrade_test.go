@@ -73,6 +73,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			delete(after, "networks")
 			forgetAdded(t, after)
 			for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
+				row, _, _ = strings.Cut(row, ", paid_count: ") // of migration 22
 				row = strings.TrimSuffix(row, ", conversions: 0")
 				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
 			}
