@@ -86,7 +86,10 @@ func (e *ether) start() {
 	e.watcher = watcher.New(watcher.Config{
 		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.ids), Every: time.Hour, Now: e.world.Now, Log: log,
 	})
-	e.world.pass(time.Minute) // until nobody leads any more
+	if e.ids > 0 { // the lease of the former process is taken over once it was seen to stand still
+		e.step()
+	}
+	e.world.pass(time.Minute)
 	e.world.mine()
 }
 
