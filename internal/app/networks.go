@@ -152,8 +152,9 @@ func keepRunning(ctx context.Context, l live, log *slog.Logger) error {
 	}
 }
 
-// mustLookStill is an error when open invoices wait for money on a network that
-// nobody looks at any more, or in its own coin, which nobody may look at any more.
+// mustLookStill returns an error when open invoices wait for money on a network that
+// is not watched any more, for its own coin while that may not be read any more, or
+// for a token that is not looked for any more.
 func (c *Core) mustLookStill(ctx context.Context, all []live) error {
 	var watched, tokensOnly []chain.ID
 	for _, l := range all {
@@ -180,11 +181,41 @@ func (c *Core) mustLookStill(ctx context.Context, all []live) error {
 	for _, network := range slices.Sorted(maps.Keys(coins)) {
 		says = append(says, fmt.Sprintf("%s in its own coin (%d open invoices)", network, coins[network]))
 	}
-	if len(says) == 0 {
+	tokens, err := c.openTokens(ctx, all)
+	if err != nil {
+		return err
+	}
+	if says = append(says, tokens...); len(says) == 0 {
 		return nil
 	}
 	return errors.New("nobody would look any more for payments on " + strings.Join(says, ", ") +
 		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
+}
+
+// openTokens says which tokens open invoices wait for that watched networks do not look
+// for any more, such as a token that left the settings.
+func (c *Core) openTokens(ctx context.Context, all []live) ([]string, error) {
+	var says []string
+	for _, l := range all {
+		e, isEVM := l.Network.(endpoints)
+		if !isEVM {
+			continue
+		}
+		now := e.Looked()
+		for _, a := range e.Params().Assets {
+			if a.Policy.Balance { // told by the balances
+				now = append(now, a.Code)
+			}
+		}
+		open, err := c.Storage.OpenAssets(ctx, l.ID(), now)
+		if err != nil {
+			return nil, err
+		}
+		for _, code := range slices.Sorted(maps.Keys(open)) {
+			says = append(says, fmt.Sprintf("%s in %s (%s)", l.ID(), code, plural(open[code], "open invoice")))
+		}
+	}
+	return says, nil
 }
 
 // tellWatched logs what is watched on worthless coins and what is not watched at

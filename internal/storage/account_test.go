@@ -104,6 +104,39 @@ func TestOpenBalances_counts_who_would_wait_for_nobody(t *testing.T) {
 	})
 }
 
+func TestOpenAssets_counts_watched_methods_that_are_not_looked_for(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, withAccount("open", "shop"))
+		create(t, s, withAccount("other", "bakery"))
+		paid := withAccount("paid", "shop")
+		build := paid.Build
+		paid.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			inv, err := build(next)
+			if err == nil {
+				inv.Standing.Status, inv.Standing.NextCheck = invoice.Paid, time.Time{}
+			}
+			return inv, err
+		}
+		create(t, s, paid)
+		for _, test := range []struct {
+			now  []string
+			want map[string]int
+		}{
+			{nil, map[string]int{"ETH": 2, "EURC": 2}},
+			{[]string{"ETH"}, map[string]int{"EURC": 2}},
+			{[]string{"EURC", "ETH"}, map[string]int{}},
+		} {
+			got, err := s.OpenAssets(t.Context(), "ethereum", test.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("while %q are looked for (-want +got):\n%s", test.now, diff)
+			}
+		}
+	})
+}
+
 func TestRises_are_those_of_watched_destinations(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		rises := func(id, merchantID string, c invoice.Creation) {

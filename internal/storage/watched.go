@@ -24,7 +24,12 @@ func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID
 			if slices.Contains(now, chain.ID(network)) {
 				continue
 			}
-			if err := countOpen(ctx, q, chain.ID(network), found); err != nil {
+			err := eachOpen(ctx, q, chain.ID(network), func(methods []invoice.Method) {
+				if slices.ContainsFunc(methods, func(m invoice.Method) bool { return m.Watched }) {
+					found[chain.ID(network)]++
+				}
+			})
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -63,8 +68,29 @@ func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[ch
 	return found, nil
 }
 
-// countOpen counts a network's open invoices that were looked for.
-func countOpen(ctx context.Context, q querier, network chain.ID, found map[chain.ID]int) error {
+// OpenAssets counts, by asset, the live invoices that wait for an asset of a network
+// which was looked for when they were made, leaving out assets that are looked for now.
+func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string) (map[string]int, error) {
+	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]int, error) {
+		found := map[string]int{}
+		err := eachOpen(ctx, q, network, func(methods []invoice.Method) {
+			for _, m := range methods {
+				if m.Watched && !slices.Contains(now, m.Asset.Code) {
+					found[m.Asset.Code]++
+				}
+			}
+		})
+		return found, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open invoices by asset: %w", err)
+	}
+	return found, nil
+}
+
+// eachOpen calls do with the methods on a network of each live invoice that waits for
+// money there.
+func eachOpen(ctx context.Context, q querier, network chain.ID, do func([]invoice.Method)) error {
 	return each(ctx, q, func(row scanner) error {
 		var text string
 		if err := row.Scan(&text); err != nil {
@@ -74,9 +100,7 @@ func countOpen(ctx context.Context, q querier, network chain.ID, found map[chain
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(methods, func(m invoice.Method) bool { return m.Asset.Network == network && m.Watched }) {
-			found[network]++
-		}
+		do(slices.DeleteFunc(methods, func(m invoice.Method) bool { return m.Asset.Network != network }))
 		return nil
 	}, `
 		SELECT i.methods FROM destinations d JOIN invoices i ON i.id = d.invoice_id

@@ -130,6 +130,15 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 	return nil
 }
 
+// Looked returns the codes of the assets whose transfers are looked for.
+func (s *Scanner) Looked() []string {
+	var codes []string
+	for _, a := range s.looked() {
+		codes = append(codes, a.Code)
+	}
+	return codes
+}
+
 // looked are the assets that are looked for.
 func (s *Scanner) looked() []chain.Asset {
 	return slices.DeleteFunc(slices.Clone(s.assets), func(a chain.Asset) bool {
