@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -156,6 +157,22 @@ func findingsOf(q *quorum.Quorum, setting string) []Finding {
 		found = append(found, f)
 	}
 	return found
+}
+
+// evmRates returns the codes that price the coins and tokens of the EVM networks,
+// those of CHEQUER_EVM_TOKENS included.
+func evmRates(c config.Config) []string {
+	tokens, _ := tokensOf(c) // a wrong setting is refused where the networks are made
+	codes := map[string]bool{}
+	for _, p := range ethereum.Networks {
+		for _, a := range slices.Concat(p.Assets, p.More, tokens[p.ID]) {
+			codes[a.Rate] = true
+		}
+	}
+	for _, known := range []string{"ETH", "USDC", "EURC"} { // priced in every table
+		delete(codes, known)
+	}
+	return slices.Sorted(maps.Keys(codes))
 }
 
 // tokensOf reads the tokens beside those that are offered by default: the code of

@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/app"
 	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
 	"chequer/internal/config"
 )
 
@@ -72,6 +73,32 @@ func TestEVMNetworks(t *testing.T) {
 				t.Errorf("networks (-got +want):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestCheck_takes_a_fixed_rate_of_each_asset(t *testing.T) {
+	t.Parallel()
+	for code, environ := range map[string][]string{
+		"SHIB": {"CHEQUER_EVM_TOKENS=base:SHIB:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:SHIB"},
+	} {
+		checkRate(t, code, environ...)
+	}
+	for _, params := range ethereum.Networks {
+		for _, a := range slices.Concat(params.Assets, params.More) {
+			checkRate(t, a.Rate)
+		}
+	}
+}
+
+// checkRate wants the settings to take a fixed rate of a coin.
+func checkRate(t *testing.T, code string, environ ...string) {
+	t.Helper()
+	c, err := config.Load(append(environ, "CHEQUER_RATES=fixed:"+code+"-EUR=0.5,EUR-USD=1.08"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Check(c); err != nil {
+		t.Errorf("%s: %v", code, err)
 	}
 }
 

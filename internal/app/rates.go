@@ -40,7 +40,7 @@ func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop fu
 		text, source, isFixed = demoRates, "demo", true
 	}
 	if isFixed {
-		fixed, err := rates.ParseFixed(text, source)
+		fixed, err := rates.ParseFixed(text, source, evmRates(c)...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("CHEQUER_RATES: %w", err)
 		}

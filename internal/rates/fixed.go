@@ -24,21 +24,23 @@ type asked struct {
 	coin, fiat money.Currency
 }
 
-// priced are the codes that a table of fixed rates may price.
+// priced are the codes that every table of fixed rates may price.
 var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 
 // ParseFixed reads "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08": the price of
 // one of the first in the second. Source is the word that tells where these
 // prices come from. EUR-USD must be there, since every invoice shows both; other
 // currencies are priced from the euro, as in "EUR-CHF=0.93". An EURC is a euro and
-// a USDC a dollar unless the table says otherwise. The error names every fault.
-func ParseFixed(text, source string) (*Fixed, error) {
+// a USDC a dollar unless the table says otherwise. more are further codes that the
+// table may price. The error names every fault.
+func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
+	codes := slices.Concat(priced, more)
 	given := map[string]bool{}
 	var faults []error
 	for part := range strings.SplitSeq(text, ",") {
 		pair, price, _ := strings.Cut(strings.TrimSpace(part), "=")
-		if err := checkFixed(pair, price); err != nil {
+		if err := checkFixed(pair, price, codes); err != nil {
 			faults = append(faults, err)
 			continue
 		}
@@ -54,16 +56,17 @@ func ParseFixed(text, source string) (*Fixed, error) {
 	return f, errors.Join(faults...)
 }
 
-// checkFixed says what is wrong with one price of a table.
-func checkFixed(pair, price string) error {
+// checkFixed returns an error when one price of a table is wrong. codes are those that
+// the table may price.
+func checkFixed(pair, price string, codes []string) error {
 	coin, fiat, _ := strings.Cut(pair, "-")
 	_, known := money.Fiat(fiat)
 	quoted := fiat == money.EUR.Code || fiat == money.USD.Code || coin == money.EUR.Code
 	if !known || !quoted || coin == fiat || price == "" {
 		return fmt.Errorf("%q: want COIN-EUR=PRICE, COIN-USD=PRICE or EUR-CURRENCY=PRICE", pair)
 	}
-	if !slices.Contains(priced, coin) {
-		return fmt.Errorf("%s: there is no such coin; there are %s", pair, strings.Join(priced, " "))
+	if !slices.Contains(codes, coin) {
+		return fmt.Errorf("%s: there is no such coin; there are %s", pair, strings.Join(codes, " "))
 	}
 	if _, err := money.ParseRate(price, money.Currency{Code: coin, Decimals: 8}, money.EUR); err != nil {
 		return fmt.Errorf("%s: price %q is %w", pair, price, err)

@@ -55,6 +55,23 @@ func TestFixed(t *testing.T) {
 	}
 }
 
+func TestParseFixed_prices_further_coins_that_are_named(t *testing.T) {
+	t.Parallel()
+	const text = "POL-EUR=0.2,AVAX-USD=21.6,EUR-USD=1.08"
+	if _, err := rates.ParseFixed(text, "fixed", "POL"); err == nil {
+		t.Error("a coin that is not named was accepted")
+	}
+	fixed, err := rates.ParseFixed(text, "fixed", "POL", "AVAX")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[string]string{"POL": "0.2", "AVAX": "20"} {
+		if got, err := fixed.Rate(code, money.Currency{Code: code, Decimals: 18}, money.EUR); err != nil || got.Price() != want {
+			t.Errorf("a %s is %s EUR, %v; want %s", code, got.Price(), err, want)
+		}
+	}
+}
+
 func TestParseFixedRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
