@@ -162,6 +162,31 @@ func baseNode(t *testing.T, decimals int) (url string) {
 	return server.URL
 }
 
+func TestExamineEVM_says_which_endpoints_are_down(t *testing.T) {
+	t.Parallel()
+	down := httptest.NewServer(nil)
+	down.Close()
+	node := "trusted:" + down.URL
+	for name, test := range map[string]struct{ endpoints, want string }{
+		"the only own node":                {node, "your own node must answer, and does not: 127.0.0.1: "},
+		"both own nodes":                   {node + "," + node, "one of your 2 own nodes must answer, and none does: "},
+		"an own node beside one operator":  {node + ",one=" + down.URL, "your own node must answer, and does not: "},
+		"an own node beside two operators": {node + ",one=" + down.URL + ",two=" + down.URL, "your own node, or endpoints of at least 2 operators, must answer, and too few of 3 endpoints do: "},
+		"two operators":                    {"one=" + down.URL + ",two=" + down.URL, "endpoints of at least 2 operators must answer, and too few of 2 endpoints do: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := config.Load([]string{"CHEQUER_BASE_RPC=" + test.endpoints})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := app.ExamineEVM(t.Context(), c, "base"); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("error %v, want %q first", err, test.want)
+			}
+		})
+	}
+}
+
 func TestExamineEVM_names_a_token_whose_balances_may_not_be_read(t *testing.T) {
 	t.Parallel()
 	node := baseNode(t, 6)

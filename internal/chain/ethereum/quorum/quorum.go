@@ -123,8 +123,8 @@ func (q *Quorum) tell(height int64, err error) {
 	q.height = height
 }
 
-// tooFew says that too few endpoints do something, and what is wrong with the
-// others.
+// tooFew returns the error that too few endpoints do something. It says what is wrong
+// with them.
 func (q *Quorum) tooFew(do string) error {
 	var wrong []string
 	for _, e := range q.endpoints {
@@ -132,11 +132,26 @@ func (q *Quorum) tooFew(do string) error {
 			wrong = append(wrong, e.name+": "+fault)
 		}
 	}
-	says := fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", operatorsAgree, do, len(q.endpoints))
+	says := q.needs(do)
 	if len(wrong) > 0 {
 		says += ": " + strings.Join(wrong, "; ")
 	}
 	return errors.New(says)
+}
+
+// needs says which endpoints must do something, and that they do not.
+func (q *Quorum) needs(do string) string {
+	others := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.Trusted })
+	own := len(q.endpoints) - len(others)
+	switch {
+	case own == 1 && operators(others) < operatorsAgree:
+		return fmt.Sprintf("your own node must %s, and does not", do)
+	case own > 0 && operators(others) < operatorsAgree:
+		return fmt.Sprintf("one of your %d own nodes must %s, and none does", own, do)
+	case own > 0:
+		return fmt.Sprintf("your own node, or endpoints of at least %d operators, must %s, and too few of %d endpoints do", operatorsAgree, do, len(q.endpoints))
+	}
+	return fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", operatorsAgree, do, len(q.endpoints))
 }
 
 // Headers implements ethereum.Source.
