@@ -42,6 +42,8 @@ type walletRow struct {
 	Addresses []string `json:"addresses"`
 	Warning   string   `json:"warning,omitempty"`
 	CreatedAt string   `json:"created_at,omitempty"`
+	// Methods are the payment methods that the wallet gives, of a wallet that is added.
+	Methods *app.Methods `json:"payment_methods,omitempty"`
 }
 
 func (s *shell) walletAdd() *cobra.Command {
@@ -123,11 +125,16 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
 	if err != nil {
 		return err
 	}
-	_, core, shop, err := s.shop(c)
+	cfg, core, shop, err := s.shop(c)
 	if err != nil {
 		return err
 	}
 	defer core.Close()
+	gives, err := app.WalletMethods(cfg, key.Kind())
+	if err != nil {
+		return fmt.Errorf("wallet add: %w", err)
+	}
+	row.Methods = &gives
 	if err := refuseTwice(c.Context(), core, shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
@@ -148,7 +155,17 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
 		if row.Warning != "" {
 			fmt.Fprintln(w, "Warning:", row.Warning)
 		}
+		printMethods(w, gives)
 	})
+}
+
+// printMethods prints the payment methods that a wallet gives, and those that are off
+// with the reasons.
+func printMethods(w io.Writer, m app.Methods) {
+	fmt.Fprintln(w, "Payment methods that it gives:", orElse(strings.Join(m.Offered, ", "), "none"))
+	for _, off := range slices.Concat(m.Off, m.More) {
+		fmt.Fprintf(w, "Off: %s: %s\n", strings.Join(off.Codes, ", "), off.Reason)
+	}
 }
 
 // refuseTwice is an error when a merchant's wallet has the addresses of key, in

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chequer/internal/config"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/rates"
@@ -60,7 +61,11 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 		say(LevelFail, "wallets", "none yet: chequer wallet add BTC zpub…")
 	}
 	for _, w := range wallets {
-		say(LevelOK, "wallet", "%s since %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly))
+		gives, err := WalletMethods(cfg, keys.Kind(w.Asset))
+		if err != nil {
+			return nil, err
+		}
+		say(LevelOK, "wallet", "%s since %s, %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly), gives)
 	}
 	if err := examineRates(ctx, cfg, say); err != nil {
 		return nil, err

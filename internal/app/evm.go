@@ -97,7 +97,7 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		},
 		details: func() []Finding {
 			setting := config.RPCSetting(string(params.ID))
-			return append(findingsOf(q, setting), doubtsOf(scanner, setting)...)
+			return append(findingsOf(q, ownCoin(params), setting), doubtsOf(scanner, setting)...)
 		},
 	}, nil
 }
@@ -137,11 +137,18 @@ func pollFor(blockTime time.Duration) time.Duration {
 	return min(max(blockTime/2, time.Second), 4*time.Second) - 200*time.Millisecond
 }
 
-// findingsOf say how the endpoints fare that were probed.
-func findingsOf(q *quorum.Quorum, setting string) []Finding {
+// ownCoin returns the code of a network's own coin.
+func ownCoin(p ethereum.Params) string {
+	i := slices.IndexFunc(p.Assets, func(a chain.Asset) bool { return a.Policy.Balance })
+	return p.Assets[i].Code
+}
+
+// findingsOf returns what is to be said of the endpoints that were probed. coin is the
+// code of the network's own coin.
+func findingsOf(q *quorum.Quorum, coin, setting string) []Finding {
 	var found []Finding
 	if !q.MayAsk() {
-		found = append(found, Finding{Level: LevelWarn, About: "own coin", Says: "is not offered, as only balances of addresses show it: " + remedies(setting)})
+		found = append(found, Finding{Level: LevelWarn, About: "own coin " + coin, Says: "is not offered, as only balances of addresses show it: " + remedies(setting)})
 	}
 	if says := q.Narrow(); says != "" {
 		found = append(found, Finding{Level: LevelWarn, About: "endpoints", Says: says})

@@ -29,9 +29,9 @@ type Holding struct {
 // readAtOnce is how many addresses are asked about together.
 const readAtOnce = 1000
 
-// remedies are how endpoints may be asked about addresses.
+// remedies says how endpoints may be asked about addresses, and what that tells them.
 func remedies(setting string) string {
-	return "name a node of your own in " + setting + " as trusted:http://…, or set CHEQUER_EVM_ADDRESS_QUERIES=on, which lets public endpoints learn your addresses"
+	return "name a node of your own in " + setting + " as trusted:http://…, or set CHEQUER_EVM_ADDRESS_QUERIES=on, which lets public endpoints learn your addresses, when each was made and what it holds"
 }
 
 // Gather lists what the addresses hold that were handed out of a merchant's wallet on

@@ -1,0 +1,144 @@
+package app
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/config"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+)
+
+// Methods are the payment methods that a wallet of a kind gives under some settings.
+type Methods struct {
+	Offered []string    `json:"offered"` // codes, in the server's order
+	Off     []MethodOff `json:"off"`
+	// More are those of networks that the settings do not name.
+	More []MethodOff `json:"more,omitempty"`
+}
+
+// MethodOff is a group of payment methods that are not offered for one reason.
+type MethodOff struct {
+	Codes  []string `json:"codes"`
+	Reason string   `json:"reason"` // with the setting that would change it
+}
+
+// WalletMethods returns the payment methods that a live wallet of a kind gives. No
+// network is asked.
+func WalletMethods(c config.Config, kind keys.Kind) (Methods, error) {
+	log := slog.New(slog.DiscardHandler)
+	networks, err := liveNetworks(c, now, log)
+	if err != nil {
+		return Methods{}, err
+	}
+	moment, loop, err := rateTable(c, Options{Log: log})
+	if err != nil {
+		return Methods{}, err
+	}
+	m := Methods{Offered: []string{}, Off: []MethodOff{}}
+	for _, l := range networks {
+		if l.wallet() != string(kind) {
+			continue
+		}
+		for _, a := range allAssets(l) {
+			reason := whyOff(c, l, a)
+			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
+				reason = "no fixed rate: add " + a.Rate + "-EUR=… to CHEQUER_RATES"
+			}
+			if reason == "" {
+				m.Offered = append(m.Offered, a.Code)
+				continue
+			}
+			m.Off = addOff(m.Off, a.Code, reason)
+		}
+	}
+	if kind == keys.ETH && !c.EVM.Trial() {
+		m.More = otherNetworks(networks)
+	}
+	return m, nil
+}
+
+// addOff adds a method to those that are off for the same reason.
+func addOff(off []MethodOff, code, reason string) []MethodOff {
+	i := slices.IndexFunc(off, func(o MethodOff) bool { return o.Reason == reason })
+	if i < 0 {
+		off, i = append(off, MethodOff{Reason: reason}), len(off)
+	}
+	off[i].Codes = append(off[i].Codes, code)
+	return off
+}
+
+// otherNetworks returns the methods of the real EVM networks that are not among some.
+func otherNetworks(networks []live) []MethodOff {
+	var more []MethodOff
+	for _, p := range ethereum.Networks {
+		if p.Trial || slices.ContainsFunc(networks, func(l live) bool { return l.ID() == p.ID }) {
+			continue
+		}
+		for _, a := range p.Assets {
+			more = addOff(more, a.Code, "the network is off; "+config.RPCSetting(string(p.ID))+" switches it on")
+		}
+	}
+	return more
+}
+
+// allAssets returns the assets of a network, with the coin that may not be looked for.
+func allAssets(l live) []chain.Asset {
+	if e, isEVM := l.Network.(endpoints); isEVM {
+		return e.Params().Assets
+	}
+	return l.Assets()
+}
+
+// whyOff returns why an asset of a network is not offered; "" when it is.
+func whyOff(c config.Config, l live, a chain.Asset) string {
+	if _, watched := l.Network.(chain.Scanner); !watched {
+		if c.Unwatched {
+			return ""
+		}
+		_, says := unwatched(l, c)
+		return "the network " + says
+	}
+	e, isEVM := l.Network.(endpoints)
+	if !isEVM {
+		return ""
+	}
+	for _, d := range e.Doubts() {
+		if d.Asset != a.Code {
+			continue
+		}
+		if d.Unreadable {
+			return needsBalances(l.setting)
+		}
+		return d.Says
+	}
+	if a.Policy.Balance && !e.quorum.MayAsk() {
+		return needsBalances(l.setting)
+	}
+	return ""
+}
+
+// needsBalances says why a method that is seen by balances is off, how it can be
+// switched on, and what that costs in privacy.
+func needsBalances(setting string) string {
+	return "only balances of your addresses show the money, and no endpoint may be asked for them: " + remedies(setting)
+}
+
+// String says in one line what a wallet gives and what is off.
+func (m Methods) String() string {
+	text := "gives " + strings.Join(m.Offered, ", ")
+	if len(m.Offered) == 0 {
+		text = "gives no payment method"
+	}
+	var off []string
+	for _, o := range m.Off {
+		off = append(off, o.Codes...)
+	}
+	if len(off) > 0 {
+		text += "; off: " + strings.Join(off, ", ")
+	}
+	return text
+}
