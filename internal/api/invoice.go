@@ -57,6 +57,7 @@ const (
 	ExceptionReplaced   = "replaced"
 	ExceptionReorged    = "reorged"
 	ExceptionWrongAsset = "wrong_asset"
+	ExceptionOld        = "old"
 	ExceptionDelayed    = "delayed"
 )
 

@@ -21,6 +21,7 @@ type entry struct {
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
 	old      bool     // older than the invoice, by itself or by what it replaced
+	partOld  bool     // at least some of it is older
 	gas      bool     // what a merchant brought to gather the rest
 }
 
@@ -32,6 +33,7 @@ type ledger struct {
 	replaced   bool // money was taken back
 	reorged    bool // money lost its block
 	wrongAsset bool
+	old        bool // money that is there does not count because it is older
 	// slack is how much of an overpayment is only the rounding of a rest.
 	slack *big.Rat
 }
@@ -42,7 +44,7 @@ func (inv *Invoice) ledger() ledger {
 	l := ledger{accepted: inv.acceptHolds(b), slack: new(big.Rat)}
 	counting, largest := 0, new(big.Rat)
 	for _, t := range b.all {
-		e := entry{transfer: t, value: new(big.Rat), replaced: b.losers[t.Tx] || t.Presence == Replaced, old: t.Old}
+		e := entry{transfer: t, value: new(big.Rat), replaced: b.losers[t.Tx] || t.Presence == Replaced, old: t.Old, partOld: t.Old}
 		method, known := inv.Method(t.Network, t.Asset)
 		switch {
 		case !known:
@@ -67,6 +69,7 @@ func (inv *Invoice) ledger() ledger {
 		l.late = l.late || e.late
 		l.reorged = l.reorged || e.reorged
 		_, known := inv.Method(e.transfer.Network, e.transfer.Asset)
+		l.old = l.old || inv.ignoredAsOld(e)
 		l.wrongAsset = l.wrongAsset || !known && !e.gas && e.transfer.Presence == Present && !e.transfer.Old
 		if e.value.Sign() > 0 && !(l.accepted && slices.Contains(inv.Accepted, e.transfer.ID)) {
 			method, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
@@ -80,6 +83,17 @@ func (inv *Invoice) ledger() ledger {
 		l.slack = inv.rounding(largest)
 	}
 	return l
+}
+
+// ignoredAsOld reports whether a person should know about money that is there and
+// does not count because it is older than the invoice. Dust is not worth it, and
+// what a person accepted is known.
+func (inv *Invoice) ignoredAsOld(e entry) bool {
+	if !e.partOld || e.gas || e.replaced || e.transfer.Presence != Present || slices.Contains(inv.Accepted, e.transfer.ID) {
+		return false
+	}
+	m, known := inv.Method(e.transfer.Network, e.transfer.Asset)
+	return !known || !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
 }
 
 // passOverGas ignores what comes of a network's own coin, up to its allowance, once
@@ -129,6 +143,7 @@ func (inv *Invoice) count(e *entry, m Method, b book, accepted bool) {
 	e.ignored = e.old
 	for _, p := range parts {
 		if p.old {
+			e.partOld = true
 			continue
 		}
 		refused := !accepted && !inv.DeclinedAt.IsZero() && p.firstSeen.After(inv.DeclinedAt)

@@ -68,7 +68,7 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	}
 	switch {
 	case !t.FirstSeen.IsZero():
-		record.FirstSeen, record.Sighted = t.FirstSeen, true
+		record.FirstSeen, record.Sighted = inv.clampSighting(o.Network, t), true
 	case t.Block == nil:
 		// We look only for invoices that exist: an earlier time is a clock put back.
 		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
@@ -90,6 +90,29 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	return record
 }
 
+// clockSkew is how far two clocks may be apart: a sighting that a source reports
+// as earlier than the invoice by no more is a sighting of the time of creation.
+const clockSkew = 2 * time.Hour
+
+// clampSighting returns the first sighting that a source reports, on everybody's
+// clock. The source's clock and the one that dated the invoice differ, and the
+// destination is new: a sighting shortly before creation is clamped to creation,
+// unless the block of the transfer shows that it is older.
+func (inv *Invoice) clampSighting(network chain.ID, t chain.Transfer) time.Time {
+	created := inv.CreatedAt.Add(-inv.Clock)
+	early := t.FirstSeen.Before(created) && !t.FirstSeen.Before(created.Add(-clockSkew))
+	if early && (t.Block == nil || !inv.olderThanInvoice(network, t.Asset, inv.onOwnClock(*t.Block))) {
+		return created
+	}
+	return t.FirstSeen
+}
+
+// onOwnClock returns a block with its time on the invoice's own clock.
+func (inv *Invoice) onOwnClock(b chain.Block) chain.Block {
+	b.Time = b.Time.Add(inv.Clock)
+	return b
+}
+
 // place brings a recorded transfer to where the network shows it now.
 func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	// A balance that rises again after a reorganisation may rise in other steps.
@@ -103,8 +126,7 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 		t.Block, t.Confirmations = nil, 0
 		return
 	}
-	block := *now.Block
-	block.Time = block.Time.Add(inv.Clock)
+	block := inv.onOwnClock(*now.Block)
 	known := 0 // confirmations that a scan which stopped below the tip does not take back
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
@@ -155,7 +177,7 @@ func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Blo
 		}
 	}
 	sure := !method.Birth.IsZero() && !method.Forked
-	if !sure && b.Time.Before(inv.CreatedAt.Add(-2*time.Hour)) {
+	if !sure && b.Time.Before(inv.CreatedAt.Add(-clockSkew)) {
 		return true
 	}
 	return !method.Birth.IsZero() && b.Height <= method.Birth.Height

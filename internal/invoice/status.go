@@ -36,6 +36,8 @@ const (
 	WasReplaced Exception = "replaced"
 	WasReorged  Exception = "reorged"
 	WrongAsset  Exception = "wrong_asset"
+	// Older is money that does not count because it is older than the invoice.
+	Older Exception = "old"
 	Delayed     Exception = "delayed"
 )
 
@@ -105,11 +107,12 @@ func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, over *bi
 		WasReplaced: ledger.replaced,
 		WasReorged:  ledger.reorged,
 		WrongAsset:  ledger.wrongAsset,
+		Older:       ledger.old,
 		Late:        ledger.late,
 		Delayed:     !inv.DelayedAt.IsZero() && (status == Created || status == Pending),
 	}
 	var list []Exception
-	for _, e := range []Exception{Underpaid, Overpaid, Late, WasReplaced, WasReorged, WrongAsset, Delayed} {
+	for _, e := range []Exception{Underpaid, Overpaid, Late, WasReplaced, WasReorged, WrongAsset, Older, Delayed} {
 		if found[e] {
 			list = append(list, e)
 		}
