@@ -69,7 +69,7 @@ func transferChanges(before, after *Invoice) []EventType {
 	for _, t := range before.Transfers {
 		known[t.ID] = t
 	}
-	lostBefore, lostAfter := losers(before.Transfers), losers(after.Transfers)
+	lostBefore, lostAfter := newBook(before.Transfers), newBook(after.Transfers)
 	nothing := after.nothing()
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
@@ -77,8 +77,8 @@ func transferChanges(before, after *Invoice) []EventType {
 			continue
 		}
 		old, seen := known[t.ID]
-		gone := t.Presence == Replaced || lostAfter[t.Tx]
-		wasGone := seen && (old.Presence == Replaced || lostBefore[old.Tx])
+		gone := t.Presence == Replaced || lostAfter.lost(t)
+		wasGone := seen && (old.Presence == Replaced || lostBefore.lost(old))
 		lostBlock := seen && old.Block != nil && t.Block == nil
 		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !gone)
 		happened[EventPaymentConfirm] = happened[EventPaymentConfirm] || (t.Confirmed() && !(seen && old.Confirmed()))

@@ -37,8 +37,8 @@ const (
 	WasReorged  Exception = "reorged"
 	WrongAsset  Exception = "wrong_asset"
 	// Older is money that does not count because it is older than the invoice.
-	Older Exception = "old"
-	Delayed     Exception = "delayed"
+	Older   Exception = "old"
+	Delayed Exception = "delayed"
 )
 
 // Standing is what the facts of an invoice amount to.
