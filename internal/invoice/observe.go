@@ -30,7 +30,10 @@ type Observation struct {
 
 // Observe records what a scan found. It changes the facts only; Judge says what
 // they amount to. Hearing the same again changes nothing.
-func (inv *Invoice) Observe(o Observation) {
+func (inv *Invoice) Observe(o Observation) { inv.observe(o, keptTransfers) }
+
+// observe is Observe that records so many transfers before it folds small ones.
+func (inv *Invoice) observe(o Observation, kept int) {
 	inv.moveBirth(o)
 	place := map[string]int{} // of each known transfer in the list
 	for i, t := range inv.Transfers {
@@ -38,6 +41,7 @@ func (inv *Invoice) Observe(o Observation) {
 			place[t.ID] = i
 		}
 	}
+	fold := inv.newFold(o, kept)
 	shown := map[string]bool{}
 	for _, t := range o.Transfers {
 		if t.Amount.IsZero() {
@@ -45,7 +49,11 @@ func (inv *Invoice) Observe(o Observation) {
 		}
 		shown[t.ID] = true
 		i, known := place[t.ID]
+		if !known && fold.takes(t) {
+			continue
+		}
 		if !known {
+			fold.record(t.Spends)
 			i = len(inv.Transfers)
 			place[t.ID] = i
 			inv.Transfers = append(inv.Transfers, inv.firstSight(o, t))
@@ -54,10 +62,11 @@ func (inv *Invoice) Observe(o Observation) {
 	}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
-		if t.Network == o.Network && !shown[t.ID] && t.Presence == Present {
+		if t.Network == o.Network && t.Folded == 0 && !shown[t.ID] && t.Presence == Present {
 			inv.missing(t, o)
 		}
 	}
+	fold.apply()
 }
 
 // firstSight makes the record of a transfer that was not known.

@@ -64,8 +64,10 @@ func (s Standing) Has(e Exception) bool { return slices.Contains(s.Exceptions, e
 // Judge decides how the invoice stands. It is one pure function of the terms,
 // the transfers, how far the networks are scanned and the merchant's decisions:
 // any order of the same facts gives the same answer. PaidAt is not judged here.
-func (inv *Invoice) Judge() Standing {
-	ledger := inv.ledger()
+func (inv *Invoice) Judge() Standing { return inv.judge(inv.ledger()) }
+
+// judge is Judge by a ledger.
+func (inv *Invoice) judge(ledger ledger) Standing {
 	price := minor(inv.Terms.Price)
 	least := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
 	seen, confirmed := ledger.sum(false), ledger.sum(true)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/money"
 )
 
 // Storage makes invoices lasting. Every method is safe for concurrent use, and
@@ -109,10 +110,12 @@ type Recorded struct {
 	Tx            string
 	Script        string
 	Asset         string
+	Amount        money.Amount
 	Spends        []string
 	FirstSeen     time.Time // on the invoice's own clock
 	BlockHash     string    // "" while unconfirmed
 	BlockHeight   int64
 	Confirmations int
 	Required      int
+	Folded        int // see Transfer
 }

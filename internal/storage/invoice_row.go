@@ -30,6 +30,7 @@ type invoiceRow struct {
 	clock                          int64
 	terms, methods, quotes, covers string
 	conversions                    int64
+	revision                       int64 // of what is stored; two rows of one state share it
 }
 
 func invoiceToRow(inv *invoice.Invoice) invoiceRow {
@@ -53,7 +54,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 	fiat := r.fiat()
 	inv := &invoice.Invoice{
-		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version,
+		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
 		Refund: invoice.Refund{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
 	}
@@ -122,18 +123,18 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			version = $2, status = $3, exceptions = $4, paid = $5, due = $6, overpaid = $7, expires_at = $8,
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
-			refund_asset = $21, conversions = $22
+			refund_asset = $21, conversions = $22, revision = $23
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
-		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions)
+		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions, r.revision)
 	return err
 }
 
 // invoiceColumns are those that readInvoiceColumns reads.
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
-	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions`
+	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions, revision`
 
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -144,6 +145,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 	err = row.Scan(
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
-		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions)
+		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions, &r.revision)
 	return r, err
 }
