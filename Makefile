@@ -4,13 +4,21 @@ SHELL := /bin/bash
 
 BINARY := bin/chequer
 GO     := go
-# Packages with goroutines of their own: tested with the race detector.
-RACE   := ./internal/invoice/... ./internal/storage/... ./internal/watcher/... ./internal/webhook/... ./internal/merchant/... ./internal/rates/... \
-          ./internal/server/... ./internal/client/... ./internal/chain/simnet/... ./internal/chain/bitcoin ./internal/chain/bitcoin/light ./internal/chain/bitcoin/node ./internal/chain/ethereum/... ./internal/app/... ./internal/convert/... ./internal/exchange/... ./web/...
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
+CACHE  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/chequer/bin
 
-.PHONY: help build run generate verify test race e2e fetch bench lint nightly clean
+# Packages that run without the race detector, which makes them several times slower:
+#   internal/e2e, cmd/chequer   start the program as a process of its own, which the detector does not see
+#   internal/bench              measures
+#   internal/keys, money, proof, receipt, views: pure functions without goroutines, many vectors
+NORACE := ./internal/e2e/... ./cmd/... ./internal/bench/... ./internal/keys/... ./internal/money/... ./internal/proof/... ./internal/receipt/... ./views/...
+# Packages of rules and parsers, each of which answers in about two seconds.
+QUICK  := ./internal ./internal/money/... ./internal/invoice/... ./internal/merchant/... ./internal/config/... ./internal/signature/... ./internal/seal/... \
+          ./internal/api/... ./internal/locale/... ./internal/caller/... ./internal/guard/... ./internal/rates/... ./internal/chain ./internal/requestlog/... ./views/...
 
-help: ## Say what can be made
+.PHONY: help build run dev generate verify lint setup quick test race e2e bench nightly image clean
+
+help: ## List the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1|/' | column -t -s '|'
 
 build: ## Build the program as bin/chequer
@@ -30,6 +38,10 @@ build: ## Build the program as bin/chequer
 run: build ## Start the demo shop; Ctrl-C stops it
 	@exec $(BINARY) demo
 
+dev: ## Start the demo shop and restart it whenever a source, template, style or script changes
+	@$(GO) tool templ generate -watch -path . -open-browser=false -cmd "$(GO) run ./cmd/chequer demo" \
+		-watch-pattern '(.+\.go$$)|(.+\.templ$$)|(.+_templ\.txt$$)|(.+/(static|catalogue)/.+$$)'
+
 generate: ## Write the generated files again
 	$(GO) tool templ generate -path views
 
@@ -43,17 +55,24 @@ lint: ## Look for faults that the compiler lets through
 	@echo "gofmt"; test -z "$$(gofmt -l cmd internal static views web)" || { gofmt -l cmd internal static views web; exit 1; }
 	@echo "go vet"; $(GO) vet ./...
 	@echo "staticcheck"; $(GO) tool staticcheck ./...
+	@internal/e2e/fetch.sh lint
+	@echo "golangci-lint"; if [ -x $(CACHE)/golangci-lint ]; then $(CACHE)/golangci-lint run ./...; else test -z "$$CI" && echo "skipped: golangci-lint is not installed"; fi
 
-fetch: ## Install what the tests need and this machine lacks
+setup: ## Install what the tests need and this machine lacks; without root it says what is missing
 	@internal/e2e/fetch.sh
 
-test: fetch race ## Run every test
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE))")
+quick: ## Run the tests of rules and parsers, in under half a minute
+	$(GO) test -short $(QUICK)
 
-race: ## Run the packages with goroutines under the race detector
-	$(GO) test -race -short $(RACE)
+test: ## Run every test; first installs what they need, as make setup does
+	@echo "make setup: installing what the tests need and this machine lacks"; internal/e2e/fetch.sh
+	@$(MAKE) --no-print-directory race
+	$(GO) test -timeout 20m $(NORACE)
 
-e2e: fetch ## Run the whole program in a real browser
+race: ## Run every test but those of NORACE under the race detector
+	$(GO) test -race -short $$($(GO) list ./... | grep -vxF "$$($(GO) list $(NORACE))")
+
+e2e: setup ## Run the whole program in a real browser
 	$(GO) test -timeout 20m -count=1 ./internal/e2e/...
 
 bench: ## Measure, each figure beside a baseline of the same run

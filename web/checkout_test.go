@@ -159,7 +159,8 @@ func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
 		status   int
 		selector string
 	}{
-		{&client.Error{Status: 503, Message: "secret"}, 503, `.err p:contains("no prices at the moment")`},
+		{&client.Error{Status: 503, Code: "no_rate", Message: "secret"}, 503, `.err p:contains("no prices at the moment")`},
+		{&client.Error{Status: 503, Code: "unavailable", Message: "secret"}, 503, `.err p:contains("Payments cannot be taken right now")`},
 		{&client.Error{Status: 400, Code: "invalid_amount", Message: "amount must be at least 2 EUR"}, 422, `.err p:contains("at least 2 EUR")`},
 		{&client.Error{Status: 410, Code: api.CodeLinkExpired}, 410, `h1:contains("This link has expired")`},
 	} {

@@ -46,7 +46,7 @@ func (h *Handler) fail(err error, c echo.Context) {
 	}
 	status := statusOf(err)
 	if status >= 500 {
-		h.config.Logger.Error("page failed", "route", c.Path(), "error", err)
+		h.config.Logger.ErrorContext(c.Request().Context(), "page failed", "route", c.Path(), "error", err)
 	}
 	if c.Response().Committed {
 		return
@@ -74,7 +74,7 @@ func (h *Handler) fail(err error, c echo.Context) {
 		page.Text = reader.said(refused, page.Text)
 	}
 	if err := render(c, status, views.ErrorPage(page)); err != nil {
-		h.config.Logger.Error("error page failed", "error", err)
+		h.config.Logger.ErrorContext(c.Request().Context(), "error page failed", "error", err)
 	}
 }
 

@@ -17,11 +17,15 @@ import (
 // holdRefusals are the texts of why no new price was held, by the word that stands for it in
 // an address: the service's code where we know that, else refusedOther.
 var holdRefusals = map[string]string{
-	"no_rate":        "hold.unpriced",
-	"unavailable":    "hold.unpriced",
+	api.CodeNoRate:   "hold.unpriced",
+	refusedAway:      "fault.away.text",
 	"too_little_due": "hold.little",
 	refusedOther:     "refused.changed",
 }
+
+// refusedAway stands in an address for a service that cannot answer now, for any reason
+// but that there is no price.
+const refusedAway = "unavailable"
 
 // holdAgain asks for a new price, and leads back to the page. The form says which
 // price it was for, so that a second click finds it done.
@@ -41,6 +45,9 @@ func (h *Handler) holdAgain(c echo.Context) error {
 	err = h.config.Client.Requote(c.Request().Context(), id, api.RequoteRequest{Quote: seen})
 	if refused, ok := errors.AsType[*client.Error](err); ok && (refused.Status == http.StatusConflict || refused.Status == http.StatusServiceUnavailable) {
 		query.Set("hold", refusedOther)
+		if refused.Status == http.StatusServiceUnavailable {
+			query.Set("hold", refusedAway)
+		}
 		if _, known := holdRefusals[refused.Code]; known {
 			query.Set("hold", refused.Code)
 		}

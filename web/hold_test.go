@@ -77,6 +77,8 @@ func TestHoldAgain(t *testing.T) {
 		{"done", url.Values{"quote": {"2"}}, nil, 303, "/invoice/abc", ""},
 		{"keeps the method", url.Values{"quote": {"2"}, "m": {"EURC-BASE"}}, nil, 303, "/invoice/abc?m=EURC-BASE", ""},
 		{"no rate", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "no_rate"}, 303, "/invoice/abc?hold=no_rate", "no price at the moment"},
+		{"no database", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "unavailable"}, 303, "/invoice/abc?hold=unavailable", "What you have paid is not lost"},
+		{"interrupted", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "interrupted"}, 303, "/invoice/abc?hold=unavailable", "What you have paid is not lost"},
 		{"too little", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "too_little_due"}, 303, "/invoice/abc?hold=too_little_due", "less than the networks carry"},
 		{"not now", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?hold=changed", "does not fit any more"},
 		{"a form that is none of ours", url.Values{"quote": {"x"}}, nil, 422, "", ""},

@@ -57,8 +57,8 @@ func lighten(header http.Header, contentType string) {
 // recovered turns a panic into an error like any other.
 func (h *Handler) recovered() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
-		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
-			h.config.Logger.Error("page panicked", "error", err, "stack", string(stack))
+		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
+			h.config.Logger.ErrorContext(c.Request().Context(), "page panicked", "error", err, "stack", string(stack))
 			return err
 		},
 	})

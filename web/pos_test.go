@@ -124,7 +124,8 @@ func TestTerminalRefuses(t *testing.T) {
 		"a long reference": {url.Values{"amount": {"5"}, "order_id": {strings.Repeat("1", 65)}}, nil, 422, `details[open] #order_id-error:contains("64")`},
 		"a long note":      {url.Values{"amount": {"5"}, "note": {strings.Repeat("1", 501)}}, nil, 422, `details[open] #note-error:contains("500")`},
 		"too little":       {url.Values{"amount": {"0.01"}}, &client.Error{Status: 400, Message: "amount must be at least 2 EUR"}, 422, `#amount-error:contains("at least 2 EUR")`},
-		"no rates":         {url.Values{"amount": {"5"}}, &client.Error{Status: 503}, 503, `.err p:contains("no prices")`},
+		"no rates":         {url.Values{"amount": {"5"}}, &client.Error{Status: 503, Code: "no_rate"}, 503, `.err p:contains("no prices")`},
+		"no database":      {url.Values{"amount": {"5"}}, &client.Error{Status: 503, Code: "unavailable"}, 503, `.err p:contains("cannot be taken right now")`},
 	} {
 		s := terminal()
 		if tt.err != nil {

@@ -331,7 +331,8 @@ func TestProductOrderWhenTheServiceRefuses(t *testing.T) {
 		says   string
 	}{
 		{&client.Error{Status: 400, Message: "amount must be at least 5 EUR"}, 422, "The shop cannot be paid this amount: amount must be at least 5 EUR."},
-		{&client.Error{Status: 503, Message: "secret detail"}, 503, "There are no prices at the moment"},
+		{&client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, "There are no prices at the moment"},
+		{&client.Error{Status: 503, Code: "unavailable", Message: "secret detail"}, 503, "Payments cannot be taken right now"},
 		{&client.Error{Status: 503, Code: "no_wallet", Message: "secret"}, 503, "The shop cannot take payments yet"},
 		{&client.Error{Status: 429}, 429, "Wait half a minute"},
 		{&client.Error{Status: 403, Message: "secret"}, 500, "It is our fault"},

@@ -31,7 +31,7 @@ var (
 var orderFaults = map[int]string{
 	http.StatusConflict:           "order.running",
 	http.StatusTooManyRequests:    "order.many",
-	http.StatusServiceUnavailable: "order.unpriced",
+	http.StatusServiceUnavailable: "order.away",
 }
 
 // amountLabels are the texts of the field's label, by currency; else
@@ -186,6 +186,8 @@ func (h *Handler) refused(r reader, refusal *client.Error) (status int, problem 
 		return status, r.said(refusal, r.Text("amount.refused"))
 	case refusal.Code == api.CodeNoWallet:
 		return status, r.Text("order.closed")
+	case refusal.Code == api.CodeNoRate:
+		return status, r.Text("order.unpriced")
 	case !known:
 		return status, r.Text("order.broken")
 	}

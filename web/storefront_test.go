@@ -118,7 +118,9 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 		retry    string
 	}{
 		{"its sentence stands at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
-		{"no rates", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
+		{"no rates", &client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
+		{"no database", &client.Error{Status: 503, Code: "unavailable", Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
+		{"no reason", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
 		{"too many", &client.Error{Status: 429}, 429, `.err p:contains("Wait half a minute")`, "30"},
 		{"our key is wrong", &client.Error{Status: 403, Message: "Bad key header"}, 500, `.err p:contains("It is our fault")`, ""},
 		{"not reachable", &url.Error{Op: "Post", URL: "http://service/", Err: errors.New("connection refused")}, 503, `h1:contains("Not available")`, "10"},

@@ -22,7 +22,7 @@ func (s *shell) demo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Demo: true, Log: logger()})
+			a, err := app.New(c.Context(), cfg, app.Options{Demo: true, Log: newLogger(cfg)})
 			if err != nil {
 				return err
 			}
@@ -60,5 +60,5 @@ func (s *shell) loadDemo() (config.Config, error) {
 	if !slices.ContainsFunc(s.environ, given) {
 		s.environ = append(s.environ, "CHEQUER_DATA_DIR="+demoDir)
 	}
-	return s.load()
+	return s.loadServer()
 }

@@ -32,7 +32,7 @@ func (s *shell) invoices(c *cobra.Command) (*app.Core, *invoice.Service, merchan
 	if err != nil {
 		return nil, nil, shop, err
 	}
-	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: logger()})
+	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
 	if err != nil {
 		core.Close()
 		return nil, nil, shop, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -150,12 +151,12 @@ func readLogo(name string) ([]byte, error) {
 func (s *shell) printLook(c *cobra.Command, shop merchant.Merchant, l look.Look) error {
 	row := server.EncodeLook(l)
 	return s.print(c, row, func(w io.Writer) {
-		fmt.Fprintf(w, "name         %s\n", orElse(row.Name, shop.Name))
+		fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, shop.Name))
 		fmt.Fprintf(w, "logo         %s\n", logoWords(l.Logo))
-		fmt.Fprintf(w, "accent       %s\n", orElse(row.Accent, "ours"))
-		fmt.Fprintf(w, "line         %s\n", orElse(row.Line, "none"))
-		fmt.Fprintf(w, "support      %s\n", orElse(row.Support, "none"))
-		fmt.Fprintf(w, "terms        %s\n", orElse(row.Terms, "none"))
+		fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "ours"))
+		fmt.Fprintf(w, "line         %s\n", cmp.Or(row.Line, "none"))
+		fmt.Fprintf(w, "support      %s\n", cmp.Or(row.Support, "none"))
+		fmt.Fprintf(w, "terms        %s\n", cmp.Or(row.Terms, "none"))
 		fmt.Fprintf(w, "auto return  %s\n", config.Switch(row.AutoReturn))
 		for _, colors := range row.Colors {
 			fmt.Fprintln(w, colorWords(row.Accent, colors))

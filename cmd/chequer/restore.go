@@ -22,7 +22,7 @@ func (s *shell) restore() *cobra.Command {
 				return err
 			}
 			r, err := app.Restore(c.Context(), cfg, args[0], app.RestoreOptions{
-				Log:        logger(),
+				Log:        newLogger(cfg),
 				Passphrase: func() (string, error) { return passphrase(c.Context(), cfg, "Passphrase of the backup: ") },
 			})
 			if err != nil {

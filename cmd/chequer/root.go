@@ -17,6 +17,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
+	"chequer/internal/requestlog"
 )
 
 // shell is what every command shares.
@@ -32,7 +33,7 @@ func root(environ []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:           "chequer",
 		Short:         "A self-hosted crypto checkout in one binary",
-		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment: see chequer config.",
+		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment and from one file: see chequer config.",
 		Args:          noCommand,
 		RunE:          serve.RunE,
 		SilenceUsage:  true,
@@ -40,8 +41,8 @@ func root(environ []string) *cobra.Command {
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
-	c.AddCommand(serve, s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
-		s.config(), s.doctor(), s.backup(), s.restore(), s.version())
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }
 
@@ -62,19 +63,31 @@ func noCommand(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// load reads the settings. The error names every fault.
+// load reads the settings. The error names every fault. A CHEQUER_ variable that is no
+// setting is reported on standard error.
 func (s *shell) load() (config.Config, error) {
-	cfg, err := config.Load(s.environ)
+	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
+	if unknown := cfg.Unknown(); unknown != nil {
+		newLogger(cfg).Warn("unknown settings are ignored", "settings", unknown)
+	}
 	return cfg, errors.Join(err, app.Check(cfg))
 }
 
-// core opens the storage that a command works on.
+// loadServer reads the settings of a program that serves. A CHEQUER_ variable that is
+// no setting is an error: a misspelt setting would not be in force.
+func (s *shell) loadServer() (config.Config, error) {
+	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
+	return cfg, errors.Join(err, cfg.Unknown(), app.Check(cfg))
+}
+
+// core opens the storage that a command works on. It must exist: a command that runs
+// in a wrong directory must not create another shop.
 func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 	cfg, err := s.load()
 	if err != nil {
 		return cfg, nil, err
 	}
-	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: logger()})
+	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 	return cfg, core, err
 }
 
@@ -156,7 +169,12 @@ func printable(text string) string {
 // colours, or writes the rest of the line the other way round (UAX 9, section 2).
 func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// logger writes to standard error, so that results stand alone.
-func logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, nil))
+// newLogger returns a logger that writes to standard error, so that results on
+// standard output stand alone.
+func newLogger(cfg config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.Log.Level}
+	if cfg.Log.JSON {
+		return slog.New(requestlog.Handler(slog.NewJSONHandler(os.Stderr, options)))
+	}
+	return slog.New(requestlog.Handler(slog.NewTextHandler(os.Stderr, options)))
 }

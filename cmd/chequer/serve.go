@@ -17,11 +17,11 @@ func (s *shell) serve() *cobra.Command {
 		Short: "Serve the API and the payment pages (the default)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := s.load()
+			cfg, err := s.loadServer()
 			if err != nil {
 				return err
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Log: logger()})
+			a, err := app.New(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ func (s *shell) storefront() *cobra.Command {
 		Long:  "Serves the storefront and the payment page in front of any service that creates invoices as the\nspecification says. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests.",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := s.load()
+			cfg, err := s.loadServer()
 			if err != nil {
 				return err
 			}
@@ -29,7 +29,7 @@ func (s *shell) storefront() *cobra.Command {
 			if cfg.APIKey == "" {
 				return errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the service")
 			}
-			a, err := app.NewStorefront(c.Context(), cfg, service, app.Options{Log: logger()})
+			a, err := app.NewStorefront(c.Context(), cfg, service, app.Options{Log: newLogger(cfg)})
 			if err != nil {
 				return err
 			}

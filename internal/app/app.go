@@ -23,6 +23,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/requestlog"
 	"chequer/internal/server"
 	"chequer/internal/watcher"
 	"chequer/web"
@@ -33,7 +34,12 @@ type Options struct {
 	// Demo is a shop to try: the storefront is open, its invoices are test ones
 	// and rates are made up.
 	Demo bool
-	Log  *slog.Logger
+	// Upgrade lets OpenCore change the schema of a database that an older release
+	// made. A server always does.
+	Upgrade bool
+	// Existing makes OpenCore fail if there is no database, instead of creating one.
+	Existing bool
+	Log     *slog.Logger
 	// Now is the machine's clock when nil. Tests let days pass.
 	Now func() time.Time
 }
@@ -65,6 +71,7 @@ const shutdownFor = 10 * time.Second
 
 // New opens storage and the port. Nothing runs before Run; Close undoes it.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
+	o.Upgrade, o.Log = true, limit(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
 	core, err := OpenCore(ctx, c, o)
 	if err != nil {
@@ -147,7 +154,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		})
 	}
 	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run,
-		core.webhooks(c, o.Log).Run, core.seller(c, invoices, o.Log).Run)
+		core.webhooks(c, o.Log).Run, core.seller(c, invoices, o.Log).Run, core.watchClock(o.Log))
 	for _, l := range networks {
 		if scanner, ok := l.Network.(chain.Scanner); ok {
 			a.loops = append(a.loops, a.watch(core, l, newWatcher(scanner)))
@@ -156,7 +163,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := a.listenMetrics(ctx, c, numbers); err != nil {
 		return err
 	}
-	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched)))
+	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched, numbers)))
 }
 
 // listenMetrics opens the port for Prometheus, if there is to be one.
@@ -181,6 +188,7 @@ func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics) er
 // NewStorefront is storefront and payment page alone, in front of a service
 // elsewhere.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
+	o.Log = limit(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
 	c.Storefront = true
 	name := c.ShopName
@@ -250,8 +258,12 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 		return fmt.Errorf("listen: %w", err)
 	}
 	a.listener = l
+	requests := requestlog.Config{Now: time.Now}
+	if c.AccessLog {
+		requests.Access = a.log
+	}
 	a.http = &http.Server{
-		Handler:           h,
+		Handler:           requestlog.New(requests, h),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second, // event streams lift it for themselves

@@ -71,7 +71,10 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	if err := os.Rename(f.Name(), path); err != nil {
 		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
-	return m, durable.SyncFolder(path)
+	if err := durable.SyncFolder(path); err != nil {
+		return m, err
+	}
+	return m, recordBackup(c.DataDir, backupRecord{FinishedAt: now(), File: path})
 }
 
 // backupEnding is how the names of files end that a backup may replace: no
@@ -102,7 +105,8 @@ func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
 	if !used {
 		return nil, fmt.Errorf("back up: %w", storage.ErrNoDatabase)
 	}
-	return masterKey(ctx, c)
+	key, _, err := masterKey(ctx, c)
+	return key, err
 }
 
 // writeBackup fills a file and reads it back when it is on disk.

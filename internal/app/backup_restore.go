@@ -61,7 +61,7 @@ func Restore(ctx context.Context, c config.Config, path string, o RestoreOptions
 	if err != nil {
 		return Restored{}, err
 	}
-	core, err := OpenCore(ctx, c, Options{Log: o.Log}) // as a server does: this upgrades it, too
+	core, err := OpenCore(ctx, c, Options{Log: o.Log, Upgrade: true}) // as a server does
 	if err != nil {
 		return restored, fmt.Errorf("restored, but: %w", err)
 	}

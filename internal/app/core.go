@@ -33,29 +33,26 @@ type Core struct {
 	Now       func() time.Time
 
 	pass string // of who has the master key, towards the running program
+	// prove returns a code over a challenge that only this installation can make.
+	prove func(challenge string) string
 }
 
-// OpenCore opens the storage, making the data directory, the master key and the
-// database when they are absent.
+// OpenCore opens the storage. It creates the data directory, the master key and the
+// database if they do not exist, unless o.Existing is set.
 func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	more, err := fiats(c)
 	if err != nil {
 		return nil, err
 	}
+	if o.Existing {
+		if err := mustExist(ctx, c); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	master, err := masterKey(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	box, err := seal.New(master)
-	if err != nil {
-		return nil, err
-	}
-	store, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{
-		IndexMarks: filepath.Join(c.DataDir, indexMarks), Log: o.Log,
-	})
+	store, box, err := openStorage(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +76,51 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 		pass:   box.MAC("pass of commands"),
+		prove:  func(challenge string) string { return box.MAC("identity of the server", challenge) },
 	}, nil
+}
+
+// mustExist returns an error if there is no database yet. A database that was lost
+// while its master key remains is left to masterKey, which says so.
+func mustExist(ctx context.Context, c config.Config) error {
+	used, err := storage.InUse(ctx, c.DatabaseURL)
+	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
+		return err
+	}
+	return fmt.Errorf("there is no shop in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", place(c))
+}
+
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// openStorage opens the storage with the master key and creates what does not exist.
+func openStorage(ctx context.Context, c config.Config, o Options) (*storage.Storage, *seal.Box, error) {
+	release, err := holdDataDir(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = release() }() // closing a file that was only locked
+	master, made, err := masterKey(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	box, err := seal.New(master)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{
+		IndexMarks: filepath.Join(c.DataDir, indexMarks), Upgrade: o.Upgrade, Log: o.Log,
+	})
+	switch {
+	case errors.Is(err, storage.ErrOlder):
+		return nil, nil, fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
+	case err != nil && made:
+		return nil, nil, errors.Join(err, takeBack(ctx, c))
+	}
+	return s, box, err
 }
 
 // indexMarks is the file that remembers how far addresses may have been handed

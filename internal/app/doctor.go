@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +43,12 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 		return nil, err
 	}
 	say(LevelOK, "storage", "%s opens, the master key fits", place(cfg))
-	examineAddress(cfg, say)
+	examineSpace(cfg, say)
+	running, answers := c.askServer(ctx, cfg)
+	c.examineAddress(ctx, cfg, answers, say)
+	if err := c.examineClocks(ctx, say); err != nil {
+		return nil, err
+	}
 	wallets, err := c.Storage.Wallets(ctx, shop.ID, merchant.Live)
 	if err != nil {
 		return nil, err
@@ -62,7 +66,7 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	if err != nil {
 		return nil, err
 	}
-	c.examineNetworks(ctx, cfg, networks, wallets, say)
+	c.examineNetworks(ctx, cfg, networks, wallets, running, answers, say)
 	examinePrices(cfg, networks, wallets, say)
 	if err := c.examineGaps(ctx, networks, shop.ID, say); err != nil {
 		return nil, err
@@ -72,6 +76,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	if err := c.examineConversion(ctx, cfg, shop.ID, say); err != nil {
 		return nil, err
+	}
+	if len(wallets) > 0 {
+		examineBackup(cfg, c.Now(), say)
 	}
 	keys, err := c.Storage.Keys(ctx, shop.ID)
 	if err != nil {
@@ -159,20 +166,6 @@ func (c *Core) examineGaps(ctx context.Context, networks []live, merchantID stri
 		}
 	}
 	return nil
-}
-
-// examineAddress says when shoppers cannot reach the public address safely.
-func examineAddress(cfg config.Config, say func(Level, string, string, ...any)) {
-	u, err := url.Parse(cfg.BaseURL)
-	switch {
-	case err != nil:
-	case u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost" || u.Hostname() == "::1":
-		say(LevelWarn, "address", "%s is reached from this machine alone: set CHEQUER_BASE_URL to the public address", cfg.BaseURL)
-	case u.Scheme == "http" && !strings.HasSuffix(u.Hostname(), ".onion"):
-		say(LevelWarn, "address", "%s has no TLS: put a proxy in front and make it https", cfg.BaseURL)
-	default:
-		say(LevelOK, "address", "%s", cfg.BaseURL)
-	}
 }
 
 // examinePrices says which coins of the wallets the fixed rates leave out.

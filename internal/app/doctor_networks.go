@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/guard"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 )
 
@@ -19,8 +21,7 @@ import (
 const probeFor = 5 * time.Second
 
 // examineNetworks says who looks for the money of the wallets, and how that goes.
-func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks []live, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
-	running, answers := c.askServer(ctx, cfg)
+func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks []live, wallets []merchant.Wallet, running readiness, answers bool, say func(Level, string, string, ...any)) {
 	for _, l := range networks {
 		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == l.wallet() })
 		if !used {
@@ -51,6 +52,7 @@ func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks 
 			continue
 		}
 		sayHealth(running.Networks[i], about, say)
+		sayClock(running.Networks[i], l.wallet(), c.Now(), about, say)
 	}
 }
 
@@ -92,6 +94,29 @@ func sayHealth(h NetworkHealth, about string, say func(Level, string, string, ..
 	}
 }
 
+// How far a block's time may differ from this machine's clock. Bitcoin's consensus
+// allows blocks two hours ahead and sets no bound behind; EVM blocks come every few
+// seconds and are refused when they are ahead.
+const (
+	maxBitcoinAhead = 2 * time.Hour
+	maxEVMAhead     = 15 * time.Second
+	maxEVMBehind    = 2 * time.Minute
+)
+
+// sayClock warns when the block times of a network contradict this machine's clock.
+func sayClock(h NetworkHealth, wallet string, now time.Time, about string, say func(Level, string, string, ...any)) {
+	if h.TipTime == nil || h.Fault != "" || h.Progress != "" {
+		return
+	}
+	ahead, isEVM := h.TipTime.Sub(now), wallet == string(keys.ETH)
+	switch {
+	case isEVM && ahead > maxEVMAhead || !isEVM && ahead > maxBitcoinAhead:
+		say(LevelWarn, about, "the newest block is %s ahead of this machine's clock: set the clock by NTP, or payments are judged by a wrong time", ahead.Round(time.Second))
+	case isEVM && ahead < -maxEVMBehind:
+		say(LevelWarn, about, "the newest block is %s old: the network or its endpoints stand still, or this machine's clock is ahead", (-ahead).Round(time.Second))
+	}
+}
+
 // scannedLately is how old a scan may be before a person should know.
 const scannedLately = 2 * time.Minute
 
@@ -117,27 +142,60 @@ func probe(ctx context.Context, l live) error {
 // askServer asks the running server how it watches the networks; false when none
 // answers.
 func (c *Core) askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
+	found, _, err := askReady(ctx, cfg, c.pass)
+	return found, err == nil
+}
+
+// Ready asks the server of these settings, where it listens, whether it is ready. The
+// error says why it is not.
+func Ready(ctx context.Context, cfg config.Config) error {
+	found, status, err := askReady(ctx, cfg, "")
+	switch {
+	case err != nil:
+		return err
+	case !found.Ready:
+		return fmt.Errorf("/readyz answers %d", status)
+	}
+	return nil
+}
+
+// askReady fetches /readyz from the address that a server with these settings listens on.
+func askReady(ctx context.Context, cfg config.Config, pass string) (readiness, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
 	host, port, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
-		return readiness{}, false
+		return readiness{}, 0, err
 	}
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	url := "http://" + net.JoinHostPort(host, port) + cfg.BasePath() + "/readyz"
+	return fetchReadiness(ctx, "http://"+net.JoinHostPort(host, port)+cfg.BasePath()+"/readyz", pass)
+}
+
+// maxReadiness bounds the answer of /readyz, in bytes.
+const maxReadiness = 1 << 20
+
+// fetchReadiness asks a server's /readyz; pass is the installation's own, or "" towards
+// a server that may be another's. The status is 0 if there was no answer. Redirects
+// are not followed.
+func fetchReadiness(ctx context.Context, url, pass string) (found readiness, status int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return readiness{}, false
+		return readiness{}, 0, err
 	}
-	r.Header.Set("Authorization", "Bearer "+c.pass)
-	answer, err := (&http.Client{Transport: guard.NoUpgrade(&http.Transport{})}).Do(r) // no proxy: it is this machine
+	if pass != "" {
+		r.Header.Set("Authorization", "Bearer "+pass)
+	}
+	client := &http.Client{
+		Transport:     guard.NoUpgrade(&http.Transport{DisableKeepAlives: true}), // no proxy
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(r)
 	if err != nil {
-		return readiness{}, false
+		return readiness{}, 0, err
 	}
 	defer answer.Body.Close()
-	var found readiness
-	err = json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&found)
-	return found, err == nil
+	err = json.NewDecoder(io.LimitReader(answer.Body, maxReadiness)).Decode(&found)
+	return found, answer.StatusCode, err
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 
 // ExamineFiats lets tests give the doctor what the sources said.
 var ExamineFiats = examineFiats
+
+// LimitLog is limit.
+var LimitLog = limit
 
 // AskServer asks the running server as the operator's commands do.
 func AskServer(ctx context.Context, core *Core, c config.Config) []NetworkHealth {
@@ -36,4 +40,20 @@ func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Findi
 		}
 	}
 	return nil, nil
+}
+
+// ExamineAddress is what doctor reports about the public address of a configuration,
+// while its server runs.
+func ExamineAddress(ctx context.Context, core *Core, c config.Config) []string {
+	var got said
+	core.examineAddress(ctx, c, true, got.say)
+	return got
+}
+
+// ExamineClocks returns what the doctor says of clocks.
+func ExamineClocks(ctx context.Context, core *Core) (found []Finding, err error) {
+	err = core.examineClocks(ctx, func(level Level, about, format string, args ...any) {
+		found = append(found, Finding{Level: level, About: about, Says: fmt.Sprintf(format, args...)})
+	})
+	return found, err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"chequer/internal/config"
 	"chequer/internal/seal"
@@ -21,28 +22,58 @@ const masterKeyFile = "master.key"
 
 // masterKey is the key that secrets in the database are sealed with: that of the
 // settings, else that of a file in the data directory. The file is made only
-// together with a new database, so that a lost one is never silently replaced.
-func masterKey(ctx context.Context, c config.Config) ([]byte, error) {
+// together with a new database, so that a lost one is never silently replaced, and a
+// new database is never made beside an old key. The caller holds the data directory.
+func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err error) {
 	if c.MasterKey != "" {
-		return hex.DecodeString(c.MasterKey)
+		key, err = hex.DecodeString(c.MasterKey)
+		return key, false, err
 	}
 	path := filepath.Join(c.DataDir, masterKeyFile)
-	key, err := readMasterKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
+	key, fault := readMasterKey(path)
+	if fault != nil && !errors.Is(fault, fs.ErrNotExist) {
+		return nil, false, fault
 	}
 	used, err := storage.InUse(ctx, c.DatabaseURL)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case fault == nil && !used:
+		return nil, false, fmt.Errorf("%s has no tables, but %s is the master key of an earlier database: "+
+			"put the database back, with the file that ends in -wal if there is one, or chequer restore a backup. "+
+			"To begin with an empty database, move the key away", place(c), path)
+	case fault == nil:
+		return key, false, nil
+	case used:
+		return nil, false, fmt.Errorf("the database was made with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
+	}
+	key, err = makeMasterKey(path)
+	return key, err == nil, err
+}
+
+// takeBack removes a new key whose database could not be made: it would look like that
+// of an earlier one.
+func takeBack(ctx context.Context, c config.Config) error {
+	if used, err := storage.InUse(ctx, c.DatabaseURL); used || err != nil {
+		return nil // it may be the database's already
+	}
+	return os.Remove(filepath.Join(c.DataDir, masterKeyFile))
+}
+
+// startLock is the file that is locked while a process opens what a data directory
+// holds, so that key and database are made by one process.
+const startLock = "start.lock"
+
+// holdDataDir returns when no other process opens what the data directory holds.
+func holdDataDir(c config.Config) (release func() error, err error) {
+	f, err := os.OpenFile(filepath.Join(c.DataDir, startLock), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if !used {
-		return makeMasterKey(path)
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock data directory: %w", err), f.Close())
 	}
-	key, err = readMasterKey(path) // another process may just have made both
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the database was made with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
-	}
-	return key, err
+	return f.Close, nil
 }
 
 // readMasterKey reads a key's file; fs.ErrNotExist.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type metrics struct {
 
 	mu    sync.Mutex
 	shown map[chain.ID]map[string]bool // transfers of the newest scan
+	tips  map[chain.ID]time.Time       // block time of the newest scanned block
 }
 
 var (
@@ -49,7 +51,7 @@ var (
 
 func newMetrics(core *Core, networks []chain.Network) *metrics {
 	m := &metrics{
-		core: core, networks: networks, now: core.Now, registry: prometheus.NewRegistry(), shown: map[chain.ID]map[string]bool{},
+		core: core, networks: networks, now: core.Now, registry: prometheus.NewRegistry(), shown: map[chain.ID]map[string]bool{}, tips: map[chain.ID]time.Time{},
 		scanSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "chequer_scan_seconds", Help: "How long this process's scans took, with recording what they found.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
@@ -78,9 +80,21 @@ func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) 
 			}
 		}
 		m.shown[network] = now
+		m.tips[network] = s.Tip.Time
 		m.mu.Unlock()
 		m.transfers.WithLabelValues(string(network)).Add(float64(fresh))
 	}
+}
+
+// tipTime returns the block time of the newest block that this process scanned on a
+// network, nil before there is one.
+func (m *metrics) tipTime(network chain.ID) *time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tips[network]; !t.IsZero() {
+		return &t
+	}
+	return nil
 }
 
 // Describe implements prometheus.Collector.
@@ -156,6 +170,10 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric, network chain.ID
 // serve answers Prometheus on an address of its own until the context ends.
 func (m *metrics) serve(l net.Listener) func(context.Context) error {
 	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 2 * collectFor}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return func(ctx context.Context) error {

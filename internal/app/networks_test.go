@@ -84,6 +84,12 @@ func TestMetrics_have_an_address_of_their_own(t *testing.T) {
 	if status, _ := fetch(t, p.url+"/metrics"); status != http.StatusNotFound {
 		t.Errorf("/metrics beside the shop answers %d", status)
 	}
+	if status, text := fetch(t, "http://"+address+"/debug/pprof/goroutine?debug=1"); status != http.StatusOK || !strings.Contains(text, "goroutine profile:") {
+		t.Errorf("/debug/pprof answers %d", status)
+	}
+	if status, _ := fetch(t, p.url+"/debug/pprof/"); status != http.StatusNotFound {
+		t.Errorf("/debug/pprof beside the shop answers %d", status)
+	}
 	for { // until simnet was scanned once
 		status, text := fetch(t, "http://"+address+"/metrics")
 		if status != http.StatusOK {

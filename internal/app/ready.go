@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -11,12 +12,18 @@ import (
 	"chequer/internal/chain"
 )
 
-// readiness is what /readyz answers: the program is ready when its storage is.
-// How far each network was scanned are facts beside it.
+// readiness is what /readyz answers: the program is ready when its storage takes
+// writes. How far each network was scanned are facts beside it.
 type readiness struct {
 	Ready    bool            `json:"ready"`
 	Networks []NetworkHealth `json:"networks"`
+	// Proof answers the challenge of the request, if it has one: doctor learns by it
+	// whether the public address leads to this installation.
+	Proof string `json:"proof,omitempty"`
 }
+
+// maxChallenge bounds a challenge, in bytes.
+const maxChallenge = 64
 
 // NetworkHealth is how a network is watched.
 type NetworkHealth struct {
@@ -27,10 +34,13 @@ type NetworkHealth struct {
 	// before there was one.
 	ScannedAgo *int64 `json:"scanned_seconds_ago"`
 	Source     string `json:"source"`
-	Height     int64  `json:"source_height"`
-	Peers      int    `json:"peers"`
-	Progress   string `json:"progress"`
-	Fault      string `json:"fault"`
+	// TipTime is the time of the newest scanned block by the network's clock; null
+	// before this process scanned one.
+	TipTime  *time.Time `json:"tip_time"`
+	Height   int64      `json:"source_height"`
+	Peers    int        `json:"peers"`
+	Progress string     `json:"progress"`
+	Fault    string     `json:"fault"`
 }
 
 // veiledFault stands for a fault's own words, which name hosts of the operator's.
@@ -41,11 +51,16 @@ const readyFor = 2 * time.Second
 
 // ready answers /readyz. Who asks with the installation's own pass is told where
 // the sources are, too, and their faults in words.
-func (c *Core) ready(networks []chain.Network) http.Handler {
+func (c *Core) ready(networks []chain.Network, m *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
 		defer cancel()
-		health, err := c.health(ctx, networks)
+		err := c.Storage.Ready(ctx)
+		health, fault := c.health(ctx, networks)
+		err = cmp.Or(err, fault)
+		for i := range health {
+			health[i].TipTime = m.tipTime(health[i].Network)
+		}
 		if !c.passes(r) {
 			for i := range health {
 				health[i].veil()
@@ -56,7 +71,11 @@ func (c *Core) ready(networks []chain.Network) http.Handler {
 		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(w).Encode(readiness{Ready: err == nil, Networks: health})
+		answer := readiness{Ready: err == nil, Networks: health}
+		if challenge := r.URL.Query().Get("challenge"); challenge != "" && len(challenge) <= maxChallenge {
+			answer.Proof = c.prove(challenge)
+		}
+		_ = json.NewEncoder(w).Encode(answer)
 	})
 }
 

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,40 +18,50 @@ import (
 )
 
 // Config is every setting. Each can also be given as a file's path in NAME_FILE,
-// as secrets are.
+// as secrets should be. The tag about describes a setting; show says how a setting
+// that may hold a secret is shown: "secret" only as set, "url" without its password
+// and query, "endpoints" by host alone.
 type Config struct {
-	Listen      string `env:"LISTEN" envDefault:"127.0.0.1:8080"`
-	DataDir     string `env:"DATA_DIR" envDefault:"data"`
-	DatabaseURL string `env:"DATABASE_URL"`
-	BaseURL     string `env:"BASE_URL"`
-	ShopName    string `env:"SHOP_NAME"`
-	TrustProxy  string `env:"TRUST_PROXY"`
-	Storefront  Switch `env:"STOREFRONT"`
-	Unwatched   Switch `env:"UNWATCHED"`
-	Rates       string `env:"RATES"`
-	Fiat        string `env:"FIAT"`
-	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98"`
-	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000"`
-	RateLimit   string `env:"RATE_LIMIT" envDefault:"20"`
-	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000"`
-	OwnScheme   Switch `env:"REQUIRE_NONCE"`
-	MasterKey   string `env:"MASTER_KEY"`
-	Passphrase  string `env:"PASSPHRASE"`
-	APIKey      string `env:"API_KEY"`
-	APISecret   string `env:"API_SECRET"`
-	Metrics     string `env:"METRICS"`
-	Callback    string `env:"CALLBACK_ALLOW"`
-	Embed       string `env:"EMBED_ORIGINS"`
-	Kraken      string `env:"KRAKEN_URL"`
-	Bitstamp    string `env:"BITSTAMP_URL"`
-	Language    string `env:"LANGUAGE" envDefault:"en"`
-	Offered     string `env:"LANGUAGES"`
+	Config      string `env:"CONFIG" about:"settings file to read; else chequer.env in the data directory, else /etc/chequer/chequer.env"`
+	Listen      string `env:"LISTEN" envDefault:"127.0.0.1:8080" about:"address to listen on"`
+	BaseURL     string `env:"BASE_URL" about:"public address, with a path if there is one"`
+	DataDir     string `env:"DATA_DIR" envDefault:"data" about:"directory of the database and the master key"`
+	DatabaseURL string `env:"DATABASE_URL" show:"url" about:"sqlite:PATH or postgres://…"`
+	MasterKey   string `env:"MASTER_KEY" show:"secret" about:"64 hexadecimal digits; else a file in the data directory"`
+	Passphrase  string `env:"PASSPHRASE" show:"secret" about:"passphrase of backups"`
+	ShopName    string `env:"SHOP_NAME" about:"name of the shop that shoppers see; Shop by default"`
+	TrustProxy  string `env:"TRUST_PROXY" about:"networks of proxies whose X-Forwarded-For is believed"`
+	Embed       string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
+	Language    string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
+	Offered     string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; all by default"`
+	Storefront  Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off"`
+	Rates       string `env:"RATES" about:"live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"`
+	Fiat        string `env:"FIAT" about:"currencies beside EUR and USD that invoices may be in, such as CHF,GBP"`
+	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
+	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
+	OwnScheme   Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
+	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices after which storefront, products and links make no more; or off"`
+	RateLimit   string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
+	Unwatched   Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
-	Litecoin    Chain  `envPrefix:"LITECOIN_"`
 
-	BitcoinPeers string `env:"BITCOIN_PEERS"`
+	BitcoinPeers string `env:"BITCOIN_PEERS" about:"peers that the light client connects to before others"`
+
+	Litecoin Chain  `envPrefix:"LITECOIN_"`
+	Callback string `env:"CALLBACK_ALLOW" about:"networks that webhooks may be sent to although they are not public, such as 10.0.0.0/8"`
+	Kraken   string `env:"KRAKEN_URL" about:"for tests only: a simulated exchange on this machine, such as http://127.0.0.1:8400"`
+	Bitstamp string `env:"BITSTAMP_URL" about:"for tests only: a simulated exchange on this machine"`
 
 	EVM EVM
+
+	Log       LogFormat `env:"LOG" envDefault:"info,text" about:"level and format of the log: debug, info, warn or error, then text or json"`
+	AccessLog Switch    `env:"ACCESS_LOG" about:"log each HTTP request: on or off"`
+	Metrics   string    `env:"METRICS" about:"address for Prometheus (/metrics) and profiles (/debug/pprof), such as 127.0.0.1:9464; none by default"`
+	APIKey    string    `env:"API_KEY" about:"API key for chequer storefront, listen and trigger"`
+	APISecret string    `env:"API_SECRET" show:"secret" about:"secret of the API key"`
+
+	source  map[string]string
+	unknown []error
 }
 
 const prefix = "CHEQUER_"
@@ -82,12 +90,14 @@ func (s Switch) String() string {
 	return "off"
 }
 
-// Load reads the settings from an environment, as os.Environ gives it. The error
-// names every fault.
+// Load reads the settings from an environment, as os.Environ returns it, and from the
+// settings file: the one that CHEQUER_CONFIG names, else chequer.env in the data
+// directory. The error names every fault; a name that is no setting is reported by
+// Unknown instead.
 func Load(environ []string) (Config, error) {
-	values, faults := collect(environ)
-	var c Config
-	err := env.ParseWithOptions(&c, env.Options{Environment: values, Prefix: prefix})
+	given, file, faults := read(environ)
+	c := Config{source: given.source, unknown: given.unknown}
+	err := env.ParseWithOptions(&c, env.Options{Environment: given.value, Prefix: prefix})
 	var all env.AggregateError
 	switch {
 	case errors.As(err, &all):
@@ -96,6 +106,9 @@ func Load(environ []string) (Config, error) {
 		}
 	case err != nil:
 		faults = append(faults, err)
+	}
+	if c.Config == "" && file != "" {
+		c.Config = file
 	}
 	if c.DatabaseURL == "" {
 		c.DatabaseURL = "sqlite:" + filepath.Join(c.DataDir, "chequer.db")
@@ -115,56 +128,10 @@ func Load(environ []string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// collect takes our settings out of an environment and reads those that are
-// given as files.
-func collect(environ []string) (map[string]string, []error) {
-	values := map[string]string{}
-	var faults []error
-	known := names()
-	for _, pair := range environ {
-		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, prefix) || value == "" {
-			continue // an empty setting is none
-		}
-		base, isFile := strings.CutSuffix(name, "_FILE")
-		if slices.Contains(known, name) {
-			base, isFile = name, false
-		}
-		if !slices.Contains(known, base) {
-			faults = append(faults, fmt.Errorf("%s: there is no such setting", name))
-			continue
-		}
-		if _, twice := values[base]; twice {
-			faults = append(faults, fmt.Errorf("%s: given both as a value and as a file", base))
-			continue
-		}
-		if isFile {
-			content, err := os.ReadFile(value)
-			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", name, err))
-			}
-			value = strings.TrimSpace(string(content))
-			if err == nil && value == "" {
-				faults = append(faults, fmt.Errorf("%s: the file is empty", name))
-			}
-		}
-		values[base] = value
-	}
-	return values, faults
-}
-
-// names are those of all settings.
-func names() []string {
-	params, err := env.GetFieldParamsWithOptions(&Config{}, env.Options{Prefix: prefix})
-	if err != nil {
-		panic(err) // a fault in the struct above
-	}
-	keys := make([]string, len(params))
-	for i, p := range params {
-		keys[i] = p.Key
-	}
-	return keys
-}
+// Unknown returns an error that names every CHEQUER_ variable that is no setting, nil
+// if there is none. A server must not start with one, since a setting was meant and
+// is not in force; a command only warns.
+func (c Config) Unknown() error { return errors.Join(c.unknown...) }
 
 // settingFault names the setting that a parse error is about.
 func settingFault(err error) error {

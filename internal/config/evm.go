@@ -10,19 +10,19 @@ import (
 // EVM says how the EVM networks are watched: for each one RPCOff, RPCPublic or a
 // list of endpoints.
 type EVM struct {
-	Ethereum    string `env:"ETHEREUM_RPC"`
-	Base        string `env:"BASE_RPC"`
-	Arbitrum    string `env:"ARBITRUM_RPC"`
-	Optimism    string `env:"OPTIMISM_RPC"`
-	Polygon     string `env:"POLYGON_RPC"`
-	Gnosis      string `env:"GNOSIS_RPC"`
-	Avalanche   string `env:"AVALANCHE_RPC"`
-	Sepolia     string `env:"SEPOLIA_RPC"`
-	BaseSepolia string `env:"BASE_SEPOLIA_RPC"`
+	Ethereum    string `env:"ETHEREUM_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
+	Base        string `env:"BASE_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
+	Arbitrum    string `env:"ARBITRUM_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
+	Optimism    string `env:"OPTIMISM_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
+	Polygon     string `env:"POLYGON_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
+	Gnosis      string `env:"GNOSIS_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
+	Avalanche   string `env:"AVALANCHE_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
+	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
+	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
 	// AddressQueries lets endpoints that are not trusted learn our addresses.
-	AddressQueries Switch `env:"EVM_ADDRESS_QUERIES"`
+	AddressQueries Switch `env:"EVM_ADDRESS_QUERIES" about:"ask endpoints that are not your own about your addresses, which needs less reading: on or off"`
 	// Tokens are offered beside EURC and USDC.
-	Tokens string `env:"EVM_TOKENS"`
+	Tokens string `env:"EVM_TOKENS" about:"tokens beside EURC and USDC, such as USDT or base:CODE:0x…:6:USDC"`
 }
 
 // How an EVM network is watched without endpoints of one's own choice.
@@ -71,10 +71,14 @@ func (e *EVM) byNetwork() (networks []string, values map[string]*string) {
 
 func isTrial(network string) bool { return strings.HasSuffix(network, "sepolia") }
 
-// RPC is how an EVM network is watched: RPCOff, RPCPublic, or "" with endpoints.
+// RPC returns how an EVM network is watched: RPCOff, RPCPublic, or "" with endpoints.
 func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
 	_, values := e.byNetwork()
-	value := *values[network]
+	return parseRPC(*values[network])
+}
+
+// parseRPC reads the setting of an EVM network.
+func parseRPC(value string) (how string, endpoints []Endpoint) {
 	if value == RPCOff || value == RPCPublic {
 		return value, nil
 	}
@@ -135,9 +139,9 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 	}
 }
 
-// Shown is a network's setting without keys.
-func (e EVM) Shown(network string) string {
-	how, endpoints := e.RPC(network)
+// shownRPC returns the setting of an EVM network without keys.
+func shownRPC(value string) string {
+	how, endpoints := parseRPC(value)
 	if how != "" {
 		return how
 	}

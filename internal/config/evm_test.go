@@ -49,7 +49,7 @@ func TestRPC(t *testing.T) {
 			if diff := cmp.Diff(endpoints, test.want); diff != "" {
 				t.Errorf("endpoints (-got +want):\n%s", diff)
 			}
-			if got := c.EVM.Shown(test.network); got != test.shown {
+			if got := shownValue(c, config.RPCSetting(test.network)); got != test.shown {
 				t.Errorf("shown %q, want %q", got, test.shown)
 			}
 		})
@@ -75,4 +75,14 @@ func TestRPC_faults_show_no_key(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shownValue returns a setting as operators see it.
+func shownValue(c config.Config, name string) string {
+	for _, setting := range c.Settings() {
+		if setting.Name == name {
+			return setting.Value
+		}
+	}
+	return "no such setting"
 }

@@ -10,13 +10,13 @@ import (
 type Chain struct {
 	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty
 	// is NodeOff.
-	Node string `env:"NODE"`
+	Node string `env:"NODE" show:"url" about:"your own node, such as http://user:password@127.0.0.1:8332; off, the default for Litecoin; or light, the light client, the default for Bitcoin and for Bitcoin alone"`
 	// Cookie is a node's cookie file, in place of user and password.
-	Cookie string `env:"NODE_COOKIE"`
+	Cookie string `env:"NODE_COOKIE" about:"cookie file of your own node, in place of user and password"`
 	// Cert is a file with the certificate of a node that made its own.
-	Cert string `env:"NODE_CERT"`
+	Cert string `env:"NODE_CERT" about:"file with the certificate of your own node, if it is self-signed"`
 	// Network is mainnet or a test network.
-	Network string `env:"NETWORK" envDefault:"mainnet"`
+	Network string `env:"NETWORK" envDefault:"mainnet" about:"mainnet; or a test network: testnet4 (Bitcoin), signet (Bitcoin), testnet (Litecoin), regtest"`
 }
 
 // How a network is watched without a node of one's own.

@@ -25,6 +25,22 @@ func Replace(path string, content []byte) error {
 	return SyncFolder(path)
 }
 
+// Move gives a file another name in its folder, in place of a file of that name, and
+// returns when its content and its name are on disk.
+func Move(from, to string) error {
+	f, err := os.OpenFile(from, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return SyncFolder(to)
+}
+
 // SyncFolder returns when the name of a file is on disk.
 func SyncFolder(path string) error {
 	folder, err := os.Open(filepath.Dir(path))

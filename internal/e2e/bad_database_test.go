@@ -242,6 +242,17 @@ func fill(t *testing.T, path string) {
 	}
 }
 
+// status is that of an answer.
+func status(t *testing.T, url string) int {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode
+}
+
 // TestDiskFull fills the disk of a running program while it makes invoices, and
 // makes room again.
 func TestDiskFull(t *testing.T) {
@@ -266,6 +277,10 @@ func TestDiskFull(t *testing.T) {
 	if got := shop.invoice(id).Status; got != api.StatusCreated {
 		t.Errorf("the invoice is %s", got)
 	}
+	until(t, patience, "the program is not ready", func() bool {
+		fill(t, ballast)
+		return status(t, p.url+"/readyz") == http.StatusServiceUnavailable
+	})
 	stop()
 	c.keptAll()
 	full, refused := c.count()
@@ -284,6 +299,7 @@ func TestDiskFull(t *testing.T) {
 	stop = c.orders(4)
 	until(t, 10*time.Second, "orders are answered again", func() bool { n, _ := c.count(); return n >= full+20 })
 	stop()
+	until(t, patience, "the program is ready", func() bool { return status(t, p.url+"/readyz") == http.StatusOK })
 	c.keptAll()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	shop.status(id, api.StatusPaid, patience)

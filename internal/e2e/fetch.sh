@@ -4,6 +4,7 @@
 #
 #   chromium    the shopper's way through the pages, codes read off the screen   (internal/e2e)
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
+#   pgbouncer   a pooler before it                                               (internal/storage)
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
@@ -15,12 +16,14 @@
 #   axe-core    what is wrong with pages for people who cannot see or point well (internal/e2e)
 #   lighthouse  what a browser's maker finds wrong with pages; nightly only      (internal/e2e)
 #   pdftotext   receipts as another program reads them                           (internal/receipt, web)
+#   golangci    the linters of make lint: "fetch.sh lint" installs it alone       (.golangci.yml)
 set -uo pipefail
 
 packages() { # by apt-get, as root
 	local missing=()
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+	command -v pgbouncer >/dev/null || missing+=(pgbouncer)
 	command -v litecoind >/dev/null || missing+=(litecoind)
 	command -v php >/dev/null || missing+=(php-cli)
 	command -v python3 >/dev/null || missing+=(python3)
@@ -63,6 +66,17 @@ btcd() {
 	) >/dev/null 2>&1
 	[ $? -eq 0 ] || echo "could not be built, so what needs it is skipped: btcd $version"
 	rm -rf "$source"
+}
+
+# Built as a module of its own: what it depends on is not ours.
+golangci() {
+	local version=2.15.0 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin
+	[[ "$("$cache/golangci-lint" version --short 2>/dev/null)" == *"$version" ]] && return
+
+	echo "building for make lint: golangci-lint $version (takes minutes once)"
+	mkdir -p "$cache"
+	GOFLAGS= GOWORK=off GOBIN=$cache go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$version" >/dev/null 2>&1 ||
+		echo "could not be built, so its linters are skipped: golangci-lint $version"
 }
 
 # A program out of Foundry's package for npm, which is known by its hash.
@@ -145,6 +159,10 @@ geth() {
 	rm -rf "$build"
 }
 
+if [ "${1:-}" = lint ]; then
+	golangci
+	exit 0
+fi
 packages
 btcd
 anvil

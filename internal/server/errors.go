@@ -102,7 +102,7 @@ func explain(err error) *problem {
 	}
 	if unpriced, ok := errors.AsType[*invoice.NoRateError](err); ok {
 		return &problem{
-			status: http.StatusServiceUnavailable, code: "no_rate", retry: 30,
+			status: http.StatusServiceUnavailable, code: api.CodeNoRate, retry: 30,
 			message: "No payment method can be priced in " + unpriced.Fiat.Code + " now",
 		}
 	}
@@ -126,7 +126,7 @@ func explain(err error) *problem {
 func (s *server) fail(err error, c echo.Context) {
 	p := explain(err)
 	if p == errInternal {
-		s.log.Error("request failed", "route", c.Path(), "error", err)
+		s.log.ErrorContext(c.Request().Context(), "request failed", "route", c.Path(), "error", err)
 	}
 	if c.Response().Committed {
 		return
@@ -137,7 +137,7 @@ func (s *server) fail(err error, c echo.Context) {
 		header.Set("Retry-After", strconv.Itoa(p.retry))
 	}
 	if err := writeJSON(c, p.status, p.body()); err != nil {
-		s.log.Debug("answer not written", "route", c.Path(), "error", err)
+		s.log.DebugContext(c.Request().Context(), "answer not written", "route", c.Path(), "error", err)
 	}
 }
 

@@ -77,7 +77,7 @@ func (p programs) ask(t *testing.T, l *lab, tongue, folder, key string, argument
 	listening := httptest.NewServer(l.handler)
 	defer listening.Close()
 	out, err := p.command(t, tongue, folder, []string{
-		"CHEQUER_URL=" + listening.URL + "/shop", "CHEQUER_KEY=" + publicKey(key), "CHEQUER_SECRET=secret of all",
+		"CHEQUER_BASE_URL=" + listening.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
 	}, arguments...).Output()
 	return string(out), err
 }
@@ -149,7 +149,7 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 	t.Helper()
 	if tongue == "sh" {
 		return func(timestamp, id, signatures, body string) bool {
-			c := p.command(t, tongue, "callback", []string{"CHEQUER_ENDPOINT_SECRET=" + secret}, timestamp, id, signatures)
+			c := p.command(t, tongue, "callback", []string{"WEBHOOK_SECRET=" + secret}, timestamp, id, signatures)
 			c.Stdin = strings.NewReader(body)
 			out, err := c.Output()
 			return err == nil && string(out) == "genuine\n"
@@ -157,7 +157,7 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 	}
 	address := programtest.FreeAddress(t, "127.0.0.1")
 	_, port, _ := net.SplitHostPort(address)
-	c := p.command(t, tongue, "callback", []string{"CHEQUER_ENDPOINT_SECRET=" + secret, "PORT=" + port})
+	c := p.command(t, tongue, "callback", []string{"WEBHOOK_SECRET=" + secret, "PORT=" + port})
 	if tongue == "php" {
 		c.Args = []string{"php", "-S", address, "callback/callback.php"}
 	}

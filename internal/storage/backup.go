@@ -45,10 +45,7 @@ func openReading(ctx context.Context, url string) (*sql.DB, dialect, error) {
 	if !used {
 		return nil, d, ErrNoDatabase
 	}
-	if d == sqliteDialect {
-		place = sqliteReading(place, busyTimeout)
-	}
-	db, err := sql.Open(d.driver, place)
+	db, err := readingPool(d, place)
 	return db, d, err
 }
 

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 )
 
 // RestoreOptions are what need not be said to restore a backup.
@@ -53,15 +51,11 @@ func CheckEmpty(ctx context.Context, url string) error {
 		return err
 	}
 	if d == sqliteDialect {
-		switch file, err := os.Stat(place); {
-		case errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() == 0:
-			return nil
-		case err != nil:
-			return fmt.Errorf("look at database: %w", err)
+		if empty, err := emptyFile(place); empty || err != nil {
+			return err
 		}
-		place = sqliteReading(place, busyTimeout)
 	}
-	db, err := sql.Open(d.driver, place)
+	db, err := readingPool(d, place)
 	if err != nil {
 		return fmt.Errorf("look at database: %w", err)
 	}
@@ -89,6 +83,7 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 	if err != nil {
 		return Restored{}, err
 	}
+	defer marks.close()
 	b, err := newBackupReader(r)
 	if err != nil {
 		return Restored{}, err
@@ -130,16 +125,9 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 // checkUnused is ErrNotEmpty when a database was ever opened with a master key.
 // Tables alone may have been left by a restore that was cut short.
 func checkUnused(ctx context.Context, q querier, d dialect) error {
-	tables := "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta'"
-	if d == postgresDialect {
-		tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'meta'"
-	}
-	var count int64
-	if err := q.QueryRowContext(ctx, tables).Scan(&count); err != nil {
-		return fmt.Errorf("look at database: %w", err)
-	}
-	if count == 0 {
-		return nil
+	there, err := hasTable(ctx, q, d, "meta")
+	if err != nil || !there {
+		return err
 	}
 	switch _, err := masterKeyValue(ctx, q); {
 	case err == nil:
@@ -152,11 +140,7 @@ func checkUnused(ctx context.Context, q querier, d dialect) error {
 
 // makeSchema makes the tables of a schema version.
 func makeSchema(ctx context.Context, db *sql.DB, d dialect, version int64) error {
-	provider, err := migrationProvider(db, d)
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	if _, err := provider.UpTo(ctx, version); err != nil {
+	if err := migrateTo(ctx, db, d, version); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
 	there, err := schemaVersion(ctx, db)

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"maps"
 )
 
 // skipIndexes lets every counter leap over the indexes that may have been handed
@@ -41,8 +42,8 @@ func skipIndexes(ctx context.Context, q querier, marks *reserve) error {
 	return nil
 }
 
-// skip is where a counter goes on that stood at next in a backup. Its mark is as
-// far, on disk, when skip returns.
+// skip is where a counter goes on that was at next in a backup. Its mark is there,
+// on disk, when skip returns.
 func (r *reserve) skip(counter string, next int64) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,5 +51,7 @@ func (r *reserve) skip(counter string, next int64) (int64, error) {
 	if r.path == "" {
 		return next, nil
 	}
-	return next, r.raise(counter, next)
+	marks := maps.Clone(r.marks)
+	marks[counter] = next
+	return next, r.locked(func() error { return r.write(marks) })
 }

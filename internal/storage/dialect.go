@@ -19,11 +19,24 @@ type dialect struct {
 	// skipLocked locks those rows that nobody else has locked, and leaves the others
 	// out.
 	skipLocked string
+	// countTable is a statement: the number of tables called $1, one or none.
+	countTable string
+	// clock is an expression: the time now, in Unix milliseconds.
+	clock string
 }
 
 var (
-	sqliteDialect   = dialect{driver: "sqlite", goose: goose.DialectSQLite3}
-	postgresDialect = dialect{driver: "pgx", goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", forShare: " FOR SHARE", skipLocked: " FOR UPDATE SKIP LOCKED"}
+	sqliteDialect = dialect{
+		driver: "sqlite", goose: goose.DialectSQLite3,
+		countTable: "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1",
+		clock:      "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)",
+	}
+	postgresDialect = dialect{
+		driver: "pgx", goose: goose.DialectPostgres,
+		forUpdate: " FOR UPDATE", forShare: " FOR SHARE", skipLocked: " FOR UPDATE SKIP LOCKED",
+		countTable: "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1",
+		clock:      "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+	}
 )
 
 // parseURL tells which engine a database's URL is for. Of SQLite's, place is the

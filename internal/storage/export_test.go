@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"time"
 )
 
 // Write lets tests run statements of their own in a transaction.
@@ -48,4 +49,11 @@ func MakeSchema(ctx context.Context, url string, version int64) error {
 	}
 	defer db.Close()
 	return makeSchema(ctx, db, d, version)
+}
+
+// BelieveProofs sets how long a proof that the database takes writes is believed.
+func (s *Storage) BelieveProofs(ttl time.Duration) {
+	s.proof.mu.Lock()
+	defer s.proof.mu.Unlock()
+	s.proof.ttl = ttl
 }

@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
+	"os"
 	"time"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
+
+	"chequer/internal/durable"
 )
 
 //go:embed migrations/*.sql
@@ -23,54 +24,150 @@ var migrations embed.FS
 const migrateTries = 10
 
 // migrate brings the schema of a database to the version this program knows;
-// ErrNewer.
-func migrate(ctx context.Context, db *sql.DB, d dialect, log *slog.Logger) error {
-	provider, err := migrationProvider(db, d)
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
+// ErrNewer, and ErrOlder if it must not be changed.
+func migrate(ctx context.Context, db *sql.DB, d dialect, place string, o Options) (Migration, error) {
 	for try := 1; ; try++ {
-		err := upgrade(ctx, provider, log)
-		final := d != sqliteDialect || errors.Is(err, ErrNewer) || ctx.Err() != nil
+		m, err := upgrade(ctx, db, d, place, o)
+		final := d != sqliteDialect || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || ctx.Err() != nil
 		if err == nil || final || try == migrateTries {
-			return err
+			return m, err
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// upgrade runs the migrations that are missing, if any.
-func upgrade(ctx context.Context, provider *goose.Provider, log *slog.Logger) error {
-	current, known, err := provider.GetVersions(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read schema version: %w", err)
-	case current > known:
-		return fmt.Errorf("schema version %d: %w", current, ErrNewer)
-	case current == known:
-		return nil
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("upgrade schema: %w", err)
-	}
-	log.Info("database upgraded", "from", current, "to", known)
-	return nil
+// Migration is a change of a database's schema when it was opened.
+type Migration struct {
+	From int64 `json:"from"` // 0 = there were no tables
+	To   int64 `json:"to"`
+	// Copy is the file of the database as it was before; "" = none was made.
+	Copy string `json:"copy"`
 }
 
-// migrationProvider reads our migrations. On PostgreSQL an advisory lock lets
-// only one process run them.
+// Migration returns what Open did to the schema.
+func (s *Storage) Migration() Migration { return s.migration }
+
+// upgrade runs the migrations that are missing, if any. A SQLite database is copied
+// before.
+func upgrade(ctx context.Context, db *sql.DB, d dialect, place string, o Options) (m Migration, err error) {
+	if m.To, err = latestSchema(); err != nil {
+		return m, fmt.Errorf("read migrations: %w", err)
+	}
+	m.From, err = currentSchema(ctx, db, d)
+	switch {
+	case err != nil:
+		return m, err
+	case m.From > m.To:
+		return m, fmt.Errorf("schema version %d: %w", m.From, ErrNewer)
+	case m.From == m.To:
+		return m, nil
+	case m.From > 0 && !o.Upgrade:
+		return m, fmt.Errorf("schema version %d, not %d: %w", m.From, m.To, ErrOlder)
+	}
+	if m.From > 0 && d == sqliteDialect {
+		if m.Copy, err = copyBefore(ctx, db, place, m.From); err != nil {
+			return m, fmt.Errorf("copy database before its upgrade: %w", err)
+		}
+	}
+	if err := migrateTo(ctx, db, d, m.To); err != nil {
+		return m, fmt.Errorf("upgrade schema: %w", err)
+	}
+	o.Log.Info("database upgraded", "from", m.From, "to", m.To, "copy", m.Copy)
+	return m, nil
+}
+
+// migrateTo runs the migrations up to a version.
+func migrateTo(ctx context.Context, db *sql.DB, d dialect, version int64) error {
+	provider, err := migrationProvider(db, d)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	return alone(ctx, db, d, func() error {
+		_, err := provider.UpTo(ctx, version)
+		return err
+	})
+}
+
+// copyBefore copies a SQLite database beside it, as it is at a schema version, and
+// returns the path of the copy. An earlier copy of that version is replaced.
+func copyBefore(ctx context.Context, db *sql.DB, place string, version int64) (path string, err error) {
+	path = fmt.Sprintf("%s.schema-%d", place, version)
+	unfinished := path + ".tmp"
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := makeFile(unfinished); err != nil { // so that only its owner can read it
+		return "", err
+	}
+	defer os.Remove(unfinished) // does nothing once it has its name
+	if _, err := db.ExecContext(ctx, "VACUUM INTO $1", unfinished); err != nil {
+		return "", err
+	}
+	if err := checkVersion(ctx, unfinished, version); err != nil {
+		return "", err
+	}
+	return path, durable.Move(unfinished, path)
+}
+
+// checkVersion fails unless a copy is of a schema version: another process may have
+// upgraded the database meanwhile.
+func checkVersion(ctx context.Context, path string, version int64) error {
+	db, err := readingPool(sqliteDialect, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	is, err := currentSchema(ctx, db, sqliteDialect)
+	if err == nil && is != version {
+		err = fmt.Errorf("the schema version went from %d to %d meanwhile", version, is)
+	}
+	return err
+}
+
+// currentSchema is the version of a database's schema; 0 if it has no tables of ours.
+func currentSchema(ctx context.Context, q querier, d dialect) (int64, error) {
+	there, err := hasTable(ctx, q, d, goose.DefaultTablename)
+	if err != nil || !there {
+		return 0, err
+	}
+	return schemaVersion(ctx, q)
+}
+
+// hasTable reports whether a database has a table.
+func hasTable(ctx context.Context, q querier, d dialect, name string) (bool, error) {
+	var count int64
+	if err := q.QueryRowContext(ctx, d.countTable, name).Scan(&count); err != nil {
+		return false, fmt.Errorf("look at database: %w", err)
+	}
+	return count > 0, nil
+}
+
+// migrationProvider reads our migrations.
 func migrationProvider(db *sql.DB, d dialect) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
-	if d == postgresDialect {
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
+	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true))
+}
+
+// migrationLock is the advisory lock of the process that runs migrations.
+const migrationLock = 5_887_940_537_704_921_958
+
+// alone runs do while no other process runs migrations. On PostgreSQL the lock belongs
+// to a transaction, not to a session: a pooler may end a session's statements up on
+// several connections.
+func alone(ctx context.Context, db *sql.DB, d dialect, do func() error) error {
+	if d != postgresDialect {
+		return do()
 	}
-	return goose.NewProvider(d.goose, db, files, options...)
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // releases the lock
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
+		return fmt.Errorf("lock migrations: %w", err)
+	}
+	return do()
 }

@@ -27,12 +27,14 @@ func TestAcquireLease(t *testing.T) {
 			{"bitcoin", "one", 0, 1},
 			{"bitcoin", "two", 0, 0},
 			{"ethereum", "two", 0, 1},
-			{"bitcoin", "one", 9 * time.Second, 1}, // renewed
-			{"bitcoin", "two", 18 * time.Second, 0},
-			{"bitcoin", "two", 19 * time.Second, 2}, // taken over
-			{"bitcoin", "one", 20 * time.Second, 0},
-			{"bitcoin", "two", time.Hour, 2}, // run out, but nobody came
-			{"bitcoin", "one", 2 * time.Hour, 3},
+			{"bitcoin", "one", 9 * time.Second, 1},  // renews it
+			{"bitcoin", "two", 11 * time.Second, 0}, // sees that
+			{"bitcoin", "two", 20 * time.Second, 0},
+			{"bitcoin", "two", 21 * time.Second, 2}, // takes it over
+			{"bitcoin", "one", 21 * time.Second, 0},
+			{"bitcoin", "two", time.Hour, 2}, // was late, and nothing waited
+			{"bitcoin", "one", time.Hour, 0}, // waited, but did not see that the lease was renewed
+			{"bitcoin", "one", time.Hour + 10*time.Second, 3},
 		} {
 			epoch, err := s.AcquireLease(t.Context(), test.network, test.holder, noon.Add(test.after), ttl)
 			if fenced := test.epoch == 0; epoch != test.epoch || fenced != errors.Is(err, invoice.ErrFenced) || !fenced && err != nil {
@@ -102,7 +104,7 @@ func TestLease_fences_who_must_not_write(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		old := lead(t, s, "bitcoin", "one", noon)
-		epoch := lead(t, s, "bitcoin", "two", noon.Add(time.Hour))
+		epoch := takeOver(t, s, "bitcoin", "two", noon)
 		saved := invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 5}
 		if err := s.SaveProgress(t.Context(), saved, invoice.Progress{Scanned: noon}); err != nil {
 			t.Fatal(err)
@@ -147,6 +149,52 @@ func lead(t *testing.T, s *storage.Storage, network chain.ID, holder string, at 
 		t.Fatal(err)
 	}
 	return epoch
+}
+
+// takeOver acquires the lease of a holder that does not renew it.
+func takeOver(t *testing.T, s *storage.Storage, network chain.ID, holder string, at time.Time) int64 {
+	t.Helper()
+	if _, err := s.AcquireLease(t.Context(), network, holder, at, time.Minute); !errors.Is(err, invoice.ErrFenced) {
+		t.Fatalf("got error %v, want %v", err, invoice.ErrFenced)
+	}
+	return lead(t, s, network, holder, at.Add(time.Minute))
+}
+
+func TestAcquireLease_is_taken_over_by_one_of_many_that_wait(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		lead(t, s, "bitcoin", "one", noon)
+		taken := 0
+		for _, at := range []time.Time{noon, noon.Add(time.Hour)} {
+			for i := range 4 {
+				if _, err := s.AcquireLease(t.Context(), "bitcoin", fmt.Sprint("waiting", i), at, time.Minute); err == nil {
+					taken++
+				}
+			}
+		}
+		if taken != 1 {
+			t.Errorf("%d took the lease over, want 1", taken)
+		}
+	})
+}
+
+func TestMeasureSkew(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
+			skew, margin, err := s.MeasureSkew(t.Context(), func() time.Time { return time.Now().Add(ahead) })
+			if off := (skew - ahead).Abs(); err != nil || off > margin+2*time.Millisecond {
+				t.Errorf("a clock %s ahead is measured as %s ahead, to within %s, error %v", ahead, skew, margin, err)
+			}
+		}
+		lead(t, s, "bitcoin", "one", noon)
+		released := lead(t, s, "litecoin", "one", noon)
+		if err := s.ReleaseLease(t.Context(), "litecoin", released); err != nil {
+			t.Fatal(err)
+		}
+		skews, err := s.LeaderSkews(t.Context())
+		if off := (skews["bitcoin"] - time.Hour).Abs(); err != nil || len(skews) != 1 || off > time.Minute {
+			t.Errorf("the clocks of those who watch are %v, error %v", skews, err)
+		}
+	})
 }
 
 func TestReleaseLease(t *testing.T) {

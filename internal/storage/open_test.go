@@ -108,3 +108,51 @@ func BenchmarkOpen(b *testing.B) {
 		})
 	}
 }
+
+// copyFile copies the file of a running SQLite database alone, as cp does, and returns
+// the URL of the copy.
+func copyFile(t *testing.T, url string) string {
+	t.Helper()
+	content, err := os.ReadFile(url[len("sqlite:"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "chequer.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
+}
+
+func TestOpen_leaves_a_new_database_in_its_file(t *testing.T) {
+	t.Parallel()
+	url := engines["sqlite"](t)
+	open(t, url) // which runs
+	if used, err := storage.InUse(t.Context(), copyFile(t, url)); err != nil || !used {
+		t.Errorf("the copy of a new database is in use: %v, error %v", used, err)
+	}
+}
+
+func TestStorage_puts_what_was_written_into_its_file_when_idle(t *testing.T) {
+	t.Parallel()
+	url := engines["sqlite"](t)
+	s := open(t, url)
+	addMerchants(t, s)
+	create(t, s, creation("a", "shop"))
+	await(t, "a copy of the file has the invoice", func() bool {
+		return len(rows(t, copyFile(t, url), "SELECT id FROM invoices")) == 1
+	})
+}
+
+func TestInUse_is_false_without_tables(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range engines {
+		url := fresh(t)
+		if name == "sqlite" { // a file that has a header alone, as a copy of one whose log was not copied
+			change(t, url, "PRAGMA journal_mode = WAL")
+		}
+		if used, err := storage.InUse(t.Context(), url); used || err != nil {
+			t.Errorf("%s: in use %v, error %v", name, used, err)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
 
 // defaultConnections is the size of the pool when no option says one.
@@ -25,18 +24,19 @@ const outage = 500 * time.Millisecond
 // those that would wait for the same rows.
 type postgres struct {
 	db     *sql.DB
+	pool   *pool
 	groups groups
 }
 
 // newPostgres makes the engine of an open database.
-func newPostgres(db *sql.DB, connections int) *postgres {
+func newPostgres(db *sql.DB, pool *pool, connections int) *postgres {
 	if connections <= 0 {
 		connections = defaultConnections
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	p := &postgres{db: db}
+	p := &postgres{db: db, pool: pool}
 	p.groups = groups{commit: p.commit, waiting: map[string][]*job{}}
 	return p
 }
@@ -44,19 +44,19 @@ func newPostgres(db *sql.DB, connections int) *postgres {
 // write implements engine. When the connection is lost at the commit, nobody
 // knows whether that came to pass, and the caller is told.
 func (p *postgres) write(ctx context.Context, w work) error {
-	return persist(ctx, func() (final bool, err error) {
+	return p.persist(ctx, func() (final bool, err error) {
 		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
 	})
 }
 
 // read implements engine.
 func (p *postgres) read(ctx context.Context, w work) error {
-	return persist(ctx, func() (final bool, err error) { return false, w(ctx, p.db) })
+	return p.persist(ctx, func() (final bool, err error) { return false, w(ctx, p.db) })
 }
 
 // snapshot implements engine.
 func (p *postgres) snapshot(ctx context.Context, w work) error {
-	return persist(ctx, func() (final bool, err error) {
+	return p.persist(ctx, func() (final bool, err error) {
 		_, err = p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, w)
 		return false, err // there is nothing to commit
 	})
@@ -87,10 +87,11 @@ func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w work) (fi
 
 // persist runs something again that PostgreSQL asks to run again, or was away
 // for, a few times, after a wait that grows and differs from caller to caller.
-func persist(ctx context.Context, do func() (final bool, err error)) error {
+func (p *postgres) persist(ctx context.Context, do func() (final bool, err error)) error {
 	started := time.Now()
 	for try := 1; ; try++ {
 		final, err := do()
+		p.pool.note(err)
 		worth := again(err) || lost(err) && time.Since(started) < outage
 		if err == nil || final || !worth || try == tries || ctx.Err() != nil {
 			return err

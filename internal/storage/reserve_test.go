@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"chequer/internal/invoice"
+	"chequer/internal/logtest"
 	"chequer/internal/storage"
 )
 
@@ -21,6 +23,7 @@ type shop struct {
 	url   string
 	marks string
 	made  int
+	log   *logtest.Journal
 }
 
 // index creates an invoice in a new run of the server and tells its index.
@@ -31,7 +34,9 @@ func (s *shop) index() uint32 {
 
 func (s *shop) indexes(count int) []uint32 {
 	s.t.Helper()
-	store, err := storage.Open(context.Background(), s.url, box(s.t, 1), storage.Options{IndexMarks: s.marks})
+	store, err := storage.Open(context.Background(), s.url, box(s.t, 1), storage.Options{
+		IndexMarks: s.marks, Log: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -46,7 +51,7 @@ func (s *shop) indexes(count int) []uint32 {
 
 func newShop(t *testing.T, engine string) *shop {
 	t.Helper()
-	s := &shop{t: t, url: engines[engine](t), marks: filepath.Join(t.TempDir(), "indexes.json")}
+	s := &shop{t: t, url: engines[engine](t), marks: filepath.Join(t.TempDir(), "indexes.json"), log: &logtest.Journal{}}
 	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -77,25 +82,164 @@ func TestIndexesSkipNothingOverRestarts(t *testing.T) {
 	}
 }
 
-func TestIndexesOfARestoredDatabaseAreNotUsedTwice(t *testing.T) {
+func TestIndexesOfAnOlderDatabaseAreNotUsedTwice(t *testing.T) {
+	t.Parallel()
+	for _, since := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
+		t.Run(fmt.Sprint(since), func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, "sqlite")
+			s.indexes(5)
+			path := s.url[len("sqlite:"):]
+			older, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := s.indexes(since)
+			for _, side := range []string{"-wal", "-shm"} {
+				_ = os.Remove(path + side)
+			}
+			if err := os.WriteFile(path, older, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.made += 1000 // other ids than those that the copy does not know
+			if got := s.index(); got <= used[len(used)-1] {
+				t.Errorf("the next index is %d, though %d was used", got, used[len(used)-1])
+			}
+			if !s.log.Says("destination indexes skipped") {
+				t.Errorf("the log does not say that indexes were skipped:\n%s", s.log)
+			}
+		})
+	}
+}
+
+// A wallet that an older copy does not know of has a mark all the same.
+func TestIndexesOfAWalletThatAnOlderDatabaseDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
-	s.indexes(5)
 	path := s.url[len("sqlite:"):]
-	backup, err := os.ReadFile(path)
+	older, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := s.indexes(300)
-	for _, side := range []string{"-wal", "-shm"} {
-		_ = os.Remove(path + side)
-	}
-	if err := os.WriteFile(path, backup, 0o600); err != nil {
+	s.indexes(3)
+	if err := os.WriteFile(path, older, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.made += 1000 // other ids than those that the backup does not know
-	if got := s.index(); got <= used[len(used)-1] {
-		t.Errorf("after a restore the next index is %d, though %d was used", got, used[len(used)-1])
+	if got := s.index(); got != 3 {
+		t.Errorf("the next index is %d, want 3", got)
+	}
+}
+
+// crash copies a database and its marks as they are on disk while a server runs, and
+// returns the shop as the next start finds it.
+func (s *shop) crash() *shop {
+	s.t.Helper()
+	folder := s.t.TempDir()
+	after := *s
+	after.url, after.marks = "sqlite:"+filepath.Join(folder, "chequer.db"), filepath.Join(folder, "indexes.json")
+	for from, to := range map[string]string{
+		s.url[len("sqlite:"):]:          after.url[len("sqlite:"):],
+		s.url[len("sqlite:"):] + "-wal": after.url[len("sqlite:"):] + "-wal",
+		s.marks:                         after.marks,
+	} {
+		content, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, content, 0o600)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return &after
+}
+
+// Wallets do not look far beyond the last address that was used, usually 20: a crash
+// of a quiet shop must not skip as many.
+func TestACrashSkipsFewIndexes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "sqlite")
+	s.indexes(7) // up to a clean stop
+	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	create(t, store, creation("last", "shop"))
+	if got := s.crash().index(); got < 8 || got > 16 {
+		t.Errorf("the index after a crash is %d, want 8 to 16", got)
+	}
+}
+
+// A process that stops while another one runs must not lower the marks of that one.
+func TestAStopLeavesTheMarksOfServersThatRun(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "sqlite")
+	runs, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, runs, creation("first", "shop"))
+	if got := s.index(); got != 1 { // in a process that starts and stops meanwhile
+		t.Errorf("the second index is %d, want 1", got)
+	}
+	create(t, runs, creation("third", "shop"))
+	if got := s.crash().index(); got < 3 {
+		t.Errorf("the index after a crash is %d, though 2 was used", got)
+	}
+	if err := runs.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.index(); got != 3 {
+		t.Errorf("the index after the last clean stop is %d, want 3", got)
+	}
+}
+
+// Creations that are under way at a stop are committed before the marks are settled,
+// or fail.
+func TestAStopInTheMiddleOfCreationsUsesNoIndexTwice(t *testing.T) {
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, name)
+			store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var group sync.WaitGroup
+			begun := make(chan struct{}, 8)
+			for i := range 8 {
+				group.Go(func() {
+					for n := 0; ; n++ {
+						if _, _, err := store.CreateInvoice(context.Background(), creation(fmt.Sprintf("c%d-%d", i, n), "shop")); err != nil {
+							return
+						}
+						if n == 3 {
+							begun <- struct{}{}
+						}
+					}
+				})
+			}
+			for range 8 {
+				<-begun
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+			group.Wait()
+			text, err := os.ReadFile(s.marks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var marks map[string]int64
+			if err := json.Unmarshal(text, &marks); err != nil {
+				t.Fatal(err)
+			}
+			next := rows(t, s.url, "SELECT CAST(next AS TEXT) FROM counters WHERE name = 'shop/BTC'")
+			if got := fmt.Sprint(marks["shop/BTC"]); len(next) != 1 || got != next[0] {
+				t.Errorf("the mark is %s, the counter %s", got, next)
+			}
+		})
 	}
 }
 
@@ -226,7 +370,7 @@ func TestMarksThatCannotBeWrittenStopTheStart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := &shop{t: t, url: engines["sqlite"](t), marks: marks}
+		s := &shop{t: t, url: engines["sqlite"](t), marks: marks, log: &logtest.Journal{}}
 		addMerchants(t, open(t, s.url))
 		if got := s.index(); got != 0 {
 			t.Errorf("%s: the first index is %d", name, got)

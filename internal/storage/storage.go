@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -23,14 +24,18 @@ import (
 
 // Storage is an open database. It is safe for concurrent use.
 type Storage struct {
-	engine  engine
-	dialect dialect
-	box     *seal.Box
-	reserve *reserve
-	log     *slog.Logger
-	recent  recent
-	pruned  atomic.Int64 // when, in Unix milliseconds
-	away    atomic.Bool  // the database does not answer, so that the log tells of changes only
+	engine    engine
+	dialect   dialect
+	box       *seal.Box
+	reserve   *reserve
+	log       *slog.Logger
+	migration Migration
+	recent    recent
+	leases    observations
+	proof     writeProof
+	skew      atomic.Int64 // of this process's clock against the database's, in milliseconds
+	pruned    atomic.Int64 // when, in Unix milliseconds
+	away      atomic.Bool  // the database does not answer, so that the log tells of changes only
 }
 
 var _ interface {
@@ -53,6 +58,9 @@ type Options struct {
 	// IndexMarks is the file that remembers, outside the database, how far
 	// destination indexes may have been used; "" = none is kept.
 	IndexMarks string
+	// Upgrade changes the schema of a database that an older release made. Without it
+	// Open returns ErrOlder.
+	Upgrade bool
 	// BusyTimeout is how long SQLite waits, each of a few times, while another
 	// process keeps the database locked; 0 = 10 s.
 	BusyTimeout time.Duration
@@ -60,7 +68,7 @@ type Options struct {
 }
 
 // Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and
-// makes or upgrades its schema. The errors include ErrMasterKey and ErrNewer.
+// makes its schema. The errors include ErrMasterKey, ErrNewer and ErrOlder.
 func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, error) {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -73,55 +81,73 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Storage{dialect: d, box: box, reserve: marks, log: o.Log}
+	s := &Storage{dialect: d, box: box, reserve: marks, proof: writeProof{ttl: proofTTL}, log: o.Log}
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = busyTimeout
 	}
-	db, err := connect(d, place, o.BusyTimeout)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+	if err := s.connect(ctx, place, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), marks.close())
 	}
-	if err := s.prepare(ctx, db, place, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+	if err := s.catchUp(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.engine.close(), marks.close())
 	}
 	return s, nil
 }
 
-// InUse tells whether there is a database already that was made with a master
-// key.
+// InUse reports whether there is a database that was made with a master key.
 func InUse(ctx context.Context, url string) (bool, error) {
 	d, place, err := parseURL(url)
 	if err != nil {
 		return false, err
 	}
 	if d == sqliteDialect {
-		file, err := os.Stat(place)
-		return err == nil && file.Size() > 0, nil
+		if empty, err := emptyFile(place); empty || err != nil {
+			return false, err
+		}
 	}
-	db, err := connect(d, place, busyTimeout)
+	db, err := readingPool(d, place)
 	if err != nil {
 		return false, fmt.Errorf("look at database: %w", err)
 	}
 	defer db.Close()
-	var tables, values int64
-	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'meta'").Scan(&tables)
-	if err == nil && tables > 0 {
-		err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM meta WHERE name = 'master_key'").Scan(&values)
+	there, err := hasTable(ctx, db, d, "meta")
+	if err != nil || !there {
+		return false, err
+	}
+	_, err = masterKeyValue(ctx, db)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("look at database: %w", err)
 	}
-	return values > 0, nil
+	return true, nil
+}
+
+// emptyFile reports whether a database's file is absent or empty.
+func emptyFile(path string) (bool, error) {
+	file, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at database: %w", err)
+	}
+	return file.Size() == 0, nil
 }
 
 // Close ends what is under way and closes the database.
-func (s *Storage) Close() error { return s.engine.close() }
+func (s *Storage) Close() error {
+	s.settleMarks()
+	return errors.Join(s.engine.close(), s.reserve.close())
+}
 
 // connect makes a pool for a database; of SQLite, of the one connection that
 // writes. Nothing is asked of the database yet.
 func connect(d dialect, place string, busy time.Duration) (*sql.DB, error) {
 	if d != sqliteDialect {
-		return sql.Open(d.driver, place)
+		db, _, err := openPostgres(place)
+		return db, err
 	}
 	if err := makeFile(place); err != nil {
 		return nil, err
@@ -134,21 +160,49 @@ func connect(d dialect, place string, busy time.Duration) (*sql.DB, error) {
 	return db, nil
 }
 
-// prepare makes the schema, checks the master key and starts the engine.
-func (s *Storage) prepare(ctx context.Context, db *sql.DB, place string, o Options) error {
-	if err := migrate(ctx, db, s.dialect, o.Log); err != nil {
-		return err
+// readingPool makes a pool for a database that is only read.
+func readingPool(d dialect, place string) (*sql.DB, error) {
+	if d == sqliteDialect {
+		return sql.Open(d.driver, sqliteReading(place, busyTimeout))
 	}
-	if err := checkMasterKey(ctx, db, s.box); err != nil {
-		return err
-	}
+	return connect(d, place, busyTimeout)
+}
+
+// connect connects to the database, makes the schema, checks the master key and starts
+// the engine.
+func (s *Storage) connect(ctx context.Context, place string, o Options) error {
 	if s.dialect == postgresDialect {
-		s.engine = newPostgres(db, o.Connections)
+		db, pool, err := openPostgres(place)
+		if err != nil {
+			return err
+		}
+		if err := s.prepare(ctx, db, place, o); err != nil {
+			return errors.Join(err, db.Close())
+		}
+		s.engine = newPostgres(db, pool, o.Connections)
 		return nil
 	}
+	db, err := connect(s.dialect, place, o.BusyTimeout)
+	if err != nil {
+		return err
+	}
+	err = s.prepare(ctx, db, place, o)
+	if err == nil {
+		s.engine, err = newSQLite(ctx, db, place, o)
+	}
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// prepare makes the schema and checks the master key.
+func (s *Storage) prepare(ctx context.Context, db *sql.DB, place string, o Options) error {
 	var err error
-	s.engine, err = newSQLite(ctx, db, place, o)
-	return err
+	if s.migration, err = migrate(ctx, db, s.dialect, place, o); err != nil {
+		return err
+	}
+	return checkMasterKey(ctx, db, s.box)
 }
 
 // checkMasterKey compares a value that only the master key can make with the one

@@ -48,7 +48,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *storage.Storage, url string
 // open opens a database until the end of the test.
 func open(t testing.TB, url string) *storage.Storage {
 	t.Helper()
-	s, err := storage.Open(context.Background(), url, box(t, 1), storage.Options{})
+	s, err := storage.Open(context.Background(), url, box(t, 1), storage.Options{Upgrade: true})
 	if err != nil {
 		t.Fatalf("open %s: %v", url, err)
 	}

@@ -2,8 +2,11 @@ package storage_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,6 +111,124 @@ func TestStorage_loses_nothing_it_answered_when_PostgreSQL_restarts(t *testing.T
 		t.Errorf("%s invoices were made with %s keys, want one each", made[0], keys[0])
 	}
 	checkFeed(t, server.URL(), "shop")
+}
+
+// A server that was demoted answers, but takes no writes; a new connection leads to
+// the one that was promoted. Settings of the server and of the database stand for the
+// two: sessions keep those that they began with.
+func TestStorage_leaves_a_PostgreSQL_that_was_demoted(t *testing.T) {
+	t.Parallel()
+	server := storagetest.NewServer(t)
+	s := open(t, server.URL())
+	addMerchants(t, s)
+	var group sync.WaitGroup
+	for i := range 32 { // so that there are several connections
+		group.Go(func() { create(t, s, creation(fmt.Sprint("before", i), "shop")) })
+	}
+	group.Wait()
+
+	change(t, server.URL(), "ALTER SYSTEM SET default_transaction_read_only = on")
+	change(t, server.URL(), "SELECT pg_reload_conf()")
+	await(t, "transactions are read-only", func() bool {
+		return rows(t, server.URL(), "SHOW default_transaction_read_only")[0] == "on"
+	})
+	await(t, "creations are refused", func() bool {
+		_, _, err := s.CreateInvoice(t.Context(), creation(rand.Text(), "shop"))
+		if err != nil && !errors.Is(err, invoice.ErrUnavailable) {
+			t.Errorf("got error %v, want %v", err, invoice.ErrUnavailable)
+		}
+		return err != nil
+	})
+	if err := s.Ready(t.Context()); !errors.Is(err, invoice.ErrUnavailable) {
+		t.Errorf("ready: got error %v, want %v", err, invoice.ErrUnavailable)
+	}
+	s.BelieveProofs(0)
+
+	change(t, server.URL()+"&default_transaction_read_only=off", "ALTER DATABASE postgres SET default_transaction_read_only = off")
+	for i := range 32 {
+		group.Go(func() { create(t, s, creation(fmt.Sprint("after", i), "shop")) })
+	}
+	group.Wait()
+	await(t, "storage is ready again", func() bool { return s.Ready(t.Context()) == nil })
+}
+
+// await returns when something is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+func TestReady_fails_while_SQLite_takes_no_writes(t *testing.T) {
+	t.Parallel()
+	url := engines["sqlite"](t)
+	s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{BusyTimeout: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	other, err := database(t, url).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // the second and the third from memory
+		if err := s.Ready(t.Context()); !errors.Is(err, invoice.ErrUnavailable) {
+			t.Errorf("got error %v, want %v", err, invoice.ErrUnavailable)
+		}
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	s.BelieveProofs(0)
+	await(t, "storage is ready", func() bool { return s.Ready(t.Context()) == nil })
+}
+
+func TestReady_writes_at_most_once_in_a_while(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		s.BelieveProofs(time.Hour)
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		change(t, url, "DELETE FROM meta WHERE name = 'ready_at'")
+		var group sync.WaitGroup
+		for range 50 {
+			group.Go(func() {
+				if err := s.Ready(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if wrote := rows(t, url, "SELECT value FROM meta WHERE name = 'ready_at'"); len(wrote) > 0 {
+			t.Errorf("wrote %q", wrote)
+		}
+	})
+}
+
+func TestReady_fails_while_the_marks_cannot_be_written(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: filepath.Join(folder, "indexes.json")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err == nil {
+		t.Error("ready without a place for the marks")
+	}
 }
 
 // load creates and reads invoices, again and again until each is answered.

@@ -3,8 +3,10 @@ package storage_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -247,7 +249,7 @@ func TestOpen_undoes_an_upgrade_that_fails(t *testing.T) {
 			url := firstRelease(t, engine)
 			before := dump(t, url)
 			change(t, url, "CREATE VIEW in_the_way AS SELECT continuous_since FROM networks") // of the last step
-			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{}); err == nil {
+			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{Upgrade: true}); err == nil {
 				t.Error("upgraded all the same", s.Close())
 			}
 			change(t, url, "DROP VIEW in_the_way")
@@ -258,6 +260,60 @@ func TestOpen_undoes_an_upgrade_that_fails(t *testing.T) {
 			wantFirstRelease(t, open(t, url))
 		})
 	}
+}
+
+func TestOpen_upgrades_only_when_asked(t *testing.T) {
+	t.Parallel()
+	for engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, engine)
+			before := dump(t, url)
+			_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
+			if !errors.Is(err, storage.ErrOlder) {
+				t.Errorf("got error %v, want %v", err, storage.ErrOlder)
+			}
+			wantVersion(t, url, "1")
+			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
+				t.Errorf("rows (-before +after):\n%s", diff)
+			}
+			open(t, url)
+			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{}); err != nil {
+				t.Errorf("after the upgrade: %v", err)
+			} else if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestOpen_copies_a_SQLite_database_before_it_upgrades_it(t *testing.T) {
+	t.Parallel()
+	url := firstRelease(t, "sqlite")
+	before := dump(t, url)
+	copied := url + ".schema-1"
+	if err := os.WriteFile(copied[len("sqlite:"):], []byte("of an earlier attempt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open(t, url)
+	wantVersion(t, copied, "1")
+	if diff := cmp.Diff(before, dump(t, copied)); diff != "" {
+		t.Errorf("rows (-before +copy):\n%s", diff)
+	}
+	info, err := os.Stat(copied[len("sqlite:"):])
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy has mode %v, error %v", info.Mode(), err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(copied[len("sqlite:"):]))
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".tmp") {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	wantFirstRelease(t, open(t, url))
 }
 
 func wantVersion(t *testing.T, url, want string) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 )
 
 // beginTries is how often the writer waits for another process to end its
@@ -35,6 +36,7 @@ func newWriter(ctx context.Context, db *sql.DB, log *slog.Logger) (*writer, erro
 		return nil, err
 	}
 	w := &writer{db: db, conn: conn, queue: make(chan *job, maxBatch), ended: make(chan struct{}), log: log}
+	w.checkpoint(ctx) // of what migrations and a crash left
 	go w.run()
 	return w, nil
 }
@@ -84,20 +86,56 @@ func (w *writer) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
-// run commits batch after batch until the queue is closed and empty. It waits
-// for nobody: what has come meanwhile is the next batch.
+// checkpointDelay is how long after a commit the log is put back into the database's
+// file, if the writer is idle then.
+const checkpointDelay = 2 * time.Second
+
+// run commits batch after batch until the queue is closed and empty. It does not wait
+// for more jobs: those that arrived meanwhile are the next batch.
 func (w *writer) run() {
 	defer close(w.ended)
 	ctx := context.Background()
-	for j := range w.queue {
-		batch := []*job{j}
-		for range min(len(w.queue), maxBatch-1) {
-			batch = append(batch, <-w.queue)
+	var due <-chan time.Time // of the next checkpoint; nil = the log is empty
+	for {
+		select {
+		case j, ok := <-w.queue:
+			if !ok {
+				return
+			}
+			w.batch(ctx, j)
+			if due == nil {
+				due = time.After(checkpointDelay)
+			}
+		case <-due:
+			due = nil
+			if len(w.queue) > 0 {
+				due = time.After(checkpointDelay)
+				continue
+			}
+			w.checkpoint(ctx)
 		}
-		err := w.commit(ctx, batch)
-		for _, j := range batch {
-			j.answer(err)
-		}
+	}
+}
+
+// batch commits a job with those that wait, and answers them.
+func (w *writer) batch(ctx context.Context, first *job) {
+	batch := []*job{first}
+	for range min(len(w.queue), maxBatch-1) {
+		batch = append(batch, <-w.queue)
+	}
+	err := w.commit(ctx, batch)
+	for _, j := range batch {
+		j.answer(err)
+	}
+}
+
+// checkpoint puts the log back into the database's file, as far as readers allow, so
+// that a copy of the file alone is nearly complete. See SQLite, "Write-Ahead Logging".
+func (w *writer) checkpoint(ctx context.Context) {
+	var busy, logged, moved int64
+	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &logged, &moved)
+	if err != nil {
+		w.log.Warn("log not put back into the database's file", "error", err)
 	}
 }
 

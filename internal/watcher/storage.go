@@ -10,12 +10,14 @@ import (
 
 // Storage is what a watcher keeps.
 type Storage interface {
-	// AcquireLease takes or renews the lead of a network for a holder: it returns
+	// AcquireLease takes or renews the lease of a network for a holder. It returns
 	// the epoch, which grows with every new holder, or invoice.ErrFenced while
-	// somebody else's lease runs.
+	// another holder renews the lease. The lease is taken over when the caller's
+	// calls saw no renewal for ttl: now is only compared with the times of the same
+	// holder's earlier calls, never with another process's clock.
 	AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error)
-	// ReleaseLease gives the lead of a network up, if it is still the epoch's, so
-	// that the next holder need not wait for its end.
+	// ReleaseLease gives up the lease of a network, if it is still the epoch's, so
+	// that the next holder takes it without waiting.
 	ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error
 	// SaveProgress writes how far a network was scanned, if the lease still holds
 	// and its sequence is newer than the saved one; else invoice.ErrFenced.

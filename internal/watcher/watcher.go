@@ -34,7 +34,8 @@ type Config struct {
 	Scanned func(chain.Snapshot, time.Duration)
 }
 
-// leaseFor is how long a lead runs: a process that died is followed after it.
+// leaseFor is how long a lease may go without a renewal before another process
+// takes it over.
 const leaseFor = 10 * time.Second
 
 // releaseFor is how long the end of a watcher may take to give its lead up.

@@ -60,6 +60,38 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 	})
 }
 
+// Two processes whose clocks differ must not take the lease from each other.
+func TestStep_keeps_the_lease_whatever_the_clock_of_another_process(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, -15 * time.Second, 15 * time.Second, time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
+				two.watcher.Now = func() time.Time { return clock.Now().Add(ahead) }
+				for range 5 {
+					one.step()
+					two.step()
+					clock.Pass(5 * time.Second)
+				}
+				one.wantScans(5)
+				two.wantScans(0)
+				two.takesOver(clock) // once the first one is gone
+				clock.Pass(5 * time.Second)
+				two.step()
+				two.wantScans(2)
+			})
+		})
+	}
+}
+
+func TestStep_waits_anew_after_its_clock_went_back(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
+		one.step()
+		two.step()
+		clock.Pass(-time.Hour)
+		two.takesOver(clock)
+		two.wantScans(1)
+	})
+}
+
 func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, _ *clocktest.Clock) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -85,8 +117,7 @@ func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
 func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
-		clock.Pass(time.Minute)
-		two.step()
+		two.takesOver(clock)
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		if err := one.watcher.Run(ctx); err != nil {
@@ -102,6 +133,7 @@ func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
 func TestStep_takes_over_from_who_disappeared(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
+		two.step() // sees the lease for the first time
 		clock.Pass(10*time.Second - time.Millisecond)
 		two.step()
 		two.wantScans(0)
@@ -120,8 +152,7 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		var paid *invoice.Invoice
 		var reached invoice.Progress
 		one.net.meanwhile = func(context.Context) { // one has looked, and records nothing yet
-			clock.Pass(time.Minute)
-			two.step()
+			two.takesOver(clock)
 			paid, reached = two.reload(inv), two.progress()
 		}
 		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
@@ -168,8 +199,7 @@ func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
 		one.pays(inv)
 		one.net.cut = func(ctx context.Context) {
 			goOn := one.pause()
-			clock.Pass(time.Minute)
-			two.step() // sees the transfer
+			two.takesOver(clock) // sees the transfer
 			goOn()
 			<-ctx.Done()
 			if got := context.Cause(ctx); !errors.Is(got, invoice.ErrFenced) {
@@ -457,6 +487,15 @@ func (p *process) step() {
 	p.t.Helper()
 	_, err := p.watcher.Step(p.t.Context())
 	p.must(err)
+}
+
+// takesOver steps as long as it takes to get the lease of a process that does not
+// renew it.
+func (p *process) takesOver(clock *clocktest.Clock) {
+	p.t.Helper()
+	p.step()
+	clock.Pass(10 * time.Second)
+	p.step()
 }
 
 func (p *process) wantScans(want int) {

@@ -2,7 +2,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
-const { CHEQUER_ENDPOINT_SECRET, PORT } = process.env;
+const { WEBHOOK_SECRET, PORT } = process.env;
 
 // genuine tells whether Chequer signed these bytes in the last five minutes.
 function genuine(headers, body) {
@@ -10,7 +10,7 @@ function genuine(headers, body) {
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
   const hash = createHash("sha512").update(body).digest("hex");
   const message = ["chequer-event-v1", timestamp, headers["x-processing-event-id"], hash].join("\n");
-  const ours = createHmac("sha512", CHEQUER_ENDPOINT_SECRET).update(message).digest();
+  const ours = createHmac("sha512", WEBHOOK_SECRET).update(message).digest();
   // There are two signatures while the endpoint's keys are being rotated.
   return (headers["x-processing-signature-v2"] ?? "").split(",").some((hex) => {
     const theirs = Buffer.from(hex, "hex");

@@ -11,7 +11,7 @@ function genuine(array $headers, string $body): bool
     $message = implode("\n", [
         'chequer-event-v1', $timestamp, $headers['HTTP_X_PROCESSING_EVENT_ID'] ?? '', hash('sha512', $body),
     ]);
-    $ours = hash_hmac('sha512', $message, getenv('CHEQUER_ENDPOINT_SECRET'));
+    $ours = hash_hmac('sha512', $message, getenv('WEBHOOK_SECRET'));
     // There are two signatures while the endpoint's keys are being rotated.
     foreach (explode(',', $headers['HTTP_X_PROCESSING_SIGNATURE_V2'] ?? '') as $theirs) {
         if (hash_equals($ours, $theirs)) {

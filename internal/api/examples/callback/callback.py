@@ -2,7 +2,7 @@
 import hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SECRET = os.environ["CHEQUER_ENDPOINT_SECRET"].encode()
+SECRET = os.environ["WEBHOOK_SECRET"].encode()
 
 
 def genuine(headers, body):

@@ -4,7 +4,7 @@
 set -eu
 HASH=$(openssl dgst -sha512 -r | cut -d' ' -f1)
 OURS=$(printf 'chequer-event-v1\n%s\n%s\n%s' "$1" "$2" "$HASH" |
-  openssl dgst -sha512 -hmac "$CHEQUER_ENDPOINT_SECRET" -r | cut -d' ' -f1)
+  openssl dgst -sha512 -hmac "$WEBHOOK_SECRET" -r | cut -d' ' -f1)
 AGE=$(($(date +%s) - $1))
 case ",$3," in
 *",$OURS,"*) [ "${AGE#-}" -le 300 ] && echo genuine ;;

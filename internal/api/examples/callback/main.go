@@ -36,7 +36,7 @@ func genuine(h http.Header, body []byte) bool {
 	if err != nil || time.Since(time.Unix(sent, 0)).Abs() > 5*time.Minute {
 		return false
 	}
-	mac := hmac.New(sha512.New, []byte(os.Getenv("CHEQUER_ENDPOINT_SECRET")))
+	mac := hmac.New(sha512.New, []byte(os.Getenv("WEBHOOK_SECRET")))
 	fmt.Fprintf(mac, "chequer-event-v1\n%s\n%s\n%x", timestamp, h.Get("X-Processing-Event-Id"), sha512.Sum512(body))
 	ours := hex.EncodeToString(mac.Sum(nil))
 	// There are two signatures while the endpoint's keys are being rotated.

@@ -1,15 +1,15 @@
 // Creates an invoice of 56.50 euro: node create.mjs
 import { createHmac } from "node:crypto";
 
-const { CHEQUER_URL, CHEQUER_KEY, CHEQUER_SECRET } = process.env;
+const { CHEQUER_BASE_URL, CHEQUER_API_KEY, CHEQUER_API_SECRET } = process.env;
 const body = JSON.stringify({ amount: 56.5, fiat_currency: "EUR", order_id: "1042" });
 
-const answer = await fetch(CHEQUER_URL + "/api/v2/invoice/new", {
+const answer = await fetch(CHEQUER_BASE_URL + "/api/v2/invoice/new", {
   method: "POST",
   headers: {
     "Content-Type": "application/json",
-    "X-Processing-Key": CHEQUER_KEY,
-    "X-Processing-Signature": createHmac("sha512", CHEQUER_SECRET).update(body).digest("hex"),
+    "X-Processing-Key": CHEQUER_API_KEY,
+    "X-Processing-Signature": createHmac("sha512", CHEQUER_API_SECRET).update(body).digest("hex"),
     "Idempotency-Key": "order-1042",
   },
   body,

@@ -2,12 +2,12 @@
 // Creates an invoice of 56.50 euro: php create.php
 $body = json_encode(['amount' => 56.5, 'fiat_currency' => 'EUR', 'order_id' => '1042']);
 
-$answer = file_get_contents(getenv('CHEQUER_URL') . '/api/v2/invoice/new', false, stream_context_create(['http' => [
+$answer = file_get_contents(getenv('CHEQUER_BASE_URL') . '/api/v2/invoice/new', false, stream_context_create(['http' => [
     'method' => 'POST',
     'header' => [
         'Content-Type: application/json',
-        'X-Processing-Key: ' . getenv('CHEQUER_KEY'),
-        'X-Processing-Signature: ' . hash_hmac('sha512', $body, getenv('CHEQUER_SECRET')),
+        'X-Processing-Key: ' . getenv('CHEQUER_API_KEY'),
+        'X-Processing-Signature: ' . hash_hmac('sha512', $body, getenv('CHEQUER_API_SECRET')),
         'Idempotency-Key: order-1042',
     ],
     'content' => $body,

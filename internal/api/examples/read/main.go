@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	request, err := http.NewRequest("GET", os.Getenv("CHEQUER_URL")+"/api/v2/invoices/"+os.Args[1], nil)
+	request, err := http.NewRequest("GET", os.Getenv("CHEQUER_BASE_URL")+"/api/v2/invoices/"+os.Args[1], nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -36,12 +36,12 @@ func main() {
 // sign signs a request by our own scheme.
 func sign(r *http.Request, body []byte) {
 	timestamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), rand.Text()
-	mac := hmac.New(sha512.New, []byte(os.Getenv("CHEQUER_SECRET")))
+	mac := hmac.New(sha512.New, []byte(os.Getenv("CHEQUER_API_SECRET")))
 	mac.Write([]byte(strings.Join([]string{
 		"chequer-v1", timestamp, nonce, r.Method, r.URL.RequestURI(),
 		r.Header.Get("Idempotency-Key"), fmt.Sprintf("%x", sha512.Sum512(body)),
 	}, "\n")))
-	r.Header.Set("X-Processing-Key", os.Getenv("CHEQUER_KEY"))
+	r.Header.Set("X-Processing-Key", os.Getenv("CHEQUER_API_KEY"))
 	r.Header.Set("X-Processing-Timestamp", timestamp)
 	r.Header.Set("X-Processing-Nonce", nonce)
 	r.Header.Set("X-Processing-Signature", hex.EncodeToString(mac.Sum(nil)))

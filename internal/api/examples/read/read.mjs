@@ -1,7 +1,7 @@
 // Reads an invoice: node read.mjs FOREIGN_ID
 import { createHash, createHmac, randomBytes } from "node:crypto";
 
-const { CHEQUER_URL, CHEQUER_KEY, CHEQUER_SECRET } = process.env;
+const { CHEQUER_BASE_URL, CHEQUER_API_KEY, CHEQUER_API_SECRET } = process.env;
 
 // sign makes the headers of a request by our own scheme.
 function sign(method, url, body = "", idempotencyKey = "") {
@@ -11,14 +11,14 @@ function sign(method, url, body = "", idempotencyKey = "") {
   const hash = createHash("sha512").update(body).digest("hex");
   const message = ["chequer-v1", timestamp, nonce, method, pathname + search, idempotencyKey, hash].join("\n");
   return {
-    "X-Processing-Key": CHEQUER_KEY,
+    "X-Processing-Key": CHEQUER_API_KEY,
     "X-Processing-Timestamp": timestamp,
     "X-Processing-Nonce": nonce,
-    "X-Processing-Signature": createHmac("sha512", CHEQUER_SECRET).update(message).digest("hex"),
+    "X-Processing-Signature": createHmac("sha512", CHEQUER_API_SECRET).update(message).digest("hex"),
   };
 }
 
-const url = CHEQUER_URL + "/api/v2/invoices/" + process.argv[2];
+const url = CHEQUER_BASE_URL + "/api/v2/invoices/" + process.argv[2];
 const answer = await fetch(url, { headers: sign("GET", url) });
 console.log(await answer.text());
 if (!answer.ok) {

@@ -11,14 +11,14 @@ function sign(string $method, string $url, string $body = '', string $idempotenc
         'chequer-v1', $timestamp, $nonce, $method, $target, $idempotencyKey, hash('sha512', $body),
     ]);
     return [
-        'X-Processing-Key: ' . getenv('CHEQUER_KEY'),
+        'X-Processing-Key: ' . getenv('CHEQUER_API_KEY'),
         'X-Processing-Timestamp: ' . $timestamp,
         'X-Processing-Nonce: ' . $nonce,
-        'X-Processing-Signature: ' . hash_hmac('sha512', $message, getenv('CHEQUER_SECRET')),
+        'X-Processing-Signature: ' . hash_hmac('sha512', $message, getenv('CHEQUER_API_SECRET')),
     ];
 }
 
-$url = getenv('CHEQUER_URL') . '/api/v2/invoices/' . $argv[1];
+$url = getenv('CHEQUER_BASE_URL') . '/api/v2/invoices/' . $argv[1];
 echo file_get_contents($url, false, stream_context_create(['http' => [
     'header' => sign('GET', $url),
     'ignore_errors' => true, // the body of an error says what is wrong

@@ -9,14 +9,14 @@ def sign(request, body=b"", idempotency_key=""):
         "chequer-v1", timestamp, nonce, request.get_method(), request.selector,
         idempotency_key, hashlib.sha512(body).hexdigest(),
     ])
-    signature = hmac.new(os.environ["CHEQUER_SECRET"].encode(), message.encode(), hashlib.sha512).hexdigest()
-    request.add_header("X-Processing-Key", os.environ["CHEQUER_KEY"])
+    signature = hmac.new(os.environ["CHEQUER_API_SECRET"].encode(), message.encode(), hashlib.sha512).hexdigest()
+    request.add_header("X-Processing-Key", os.environ["CHEQUER_API_KEY"])
     request.add_header("X-Processing-Timestamp", timestamp)
     request.add_header("X-Processing-Nonce", nonce)
     request.add_header("X-Processing-Signature", signature)
 
 
-request = urllib.request.Request(os.environ["CHEQUER_URL"] + "/api/v2/invoices/" + sys.argv[1])
+request = urllib.request.Request(os.environ["CHEQUER_BASE_URL"] + "/api/v2/invoices/" + sys.argv[1])
 sign(request)
 try:
     with urllib.request.urlopen(request) as answer:

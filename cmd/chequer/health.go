@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+)
+
+// errNotReady means that the server does not answer or cannot store invoices.
+var errNotReady = errors.New("the server is not ready")
+
+// health returns the command that a container's health check runs. It opens no
+// database and needs no master key.
+func (s *shell) health() *cobra.Command {
+	return &cobra.Command{
+		Use:   "health",
+		Short: "Ask the running server whether it is ready; exits with 1 if it is not",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			if err := app.Ready(c.Context(), cfg); err != nil {
+				return fmt.Errorf("%w: %w", errNotReady, err)
+			}
+			fmt.Fprintln(c.OutOrStdout(), "ready")
+			return nil
+		},
+	}
+}

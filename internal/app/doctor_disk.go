@@ -1,0 +1,64 @@
+package app
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"chequer/internal/config"
+	"chequer/internal/diskspace"
+)
+
+// Free space, in bytes, below which examineSpace warns and fails. A day of a busy
+// shop takes well under a tenth of the first.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 64 << 20
+)
+
+// maxBackupAge is the age at which examineBackup warns of the last backup.
+const maxBackupAge = 7 * 24 * time.Hour
+
+// examineSpace reports the free space where the data directory and the database are.
+func examineSpace(cfg config.Config, say func(Level, string, string, ...any)) {
+	folders := []string{cfg.DataDir}
+	if path, isFile := strings.CutPrefix(cfg.DatabaseURL, "sqlite:"); isFile && filepath.Dir(path) != filepath.Clean(cfg.DataDir) {
+		folders = append(folders, filepath.Dir(path))
+	}
+	for _, folder := range folders {
+		sayFree(folder, diskspace.Free, say)
+	}
+}
+
+// sayFree reports the free space of a folder.
+func sayFree(folder string, free func(string) (uint64, error), say func(Level, string, string, ...any)) {
+	n, err := free(folder)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+	case err != nil:
+		say(LevelWarn, "disk", "%s: %v", folder, err)
+	case n < noSpace:
+		say(LevelFail, "disk", "only %d MiB free in %s: invoices and payments can no longer be recorded when it is full", n>>20, folder)
+	case n < littleSpace:
+		say(LevelWarn, "disk", "only %d MiB free in %s", n>>20, folder)
+	default:
+		say(LevelOK, "disk", "%d GiB free in %s", n>>30, folder)
+	}
+}
+
+// examineBackup reports the age of the last backup that chequer backup made.
+func examineBackup(cfg config.Config, now time.Time, say func(Level, string, string, ...any)) {
+	last, found, err := lastBackup(cfg.DataDir)
+	age := now.Sub(last.FinishedAt)
+	switch {
+	case err != nil:
+		say(LevelWarn, "backup", "%v", err)
+	case !found:
+		say(LevelWarn, "backup", "chequer backup was never run with this data directory: chequer backup FILE writes the database and the master key into one encrypted file")
+	case age > maxBackupAge:
+		say(LevelWarn, "backup", "the last one is %d days old: %s", int(age.Hours()/24), last.File)
+	default:
+		say(LevelOK, "backup", "%s, %s ago", last.File, age.Round(time.Minute))
+	}
+}

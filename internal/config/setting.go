@@ -1,0 +1,93 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// Setting is one setting as an operator sees it.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`  // without secrets
+	Source string `json:"source"` // "environment", "default", the settings file, or the file that holds the value
+	About  string `json:"about"`
+}
+
+// Settings returns every setting in the order of Config, with the value in force and
+// its source. Secrets are left out of the values.
+func (c Config) Settings() []Setting {
+	var found []Setting
+	value := reflect.ValueOf(c)
+	for _, d := range definitions() {
+		source, isGiven := c.source[d.name]
+		if !isGiven {
+			source = "default"
+		}
+		found = append(found, Setting{
+			Name: d.name, About: d.about, Source: source,
+			Value: shown(fmt.Sprint(value.FieldByIndex(d.index).Interface()), d.show),
+		})
+	}
+	return found
+}
+
+// shown returns a value as the tag show says.
+func shown(value, show string) string {
+	switch {
+	case value == "" || show == "":
+		return value
+	case show == "url":
+		return withoutPassword(value)
+	case show == "endpoints":
+		return shownRPC(value)
+	}
+	return "(set)"
+}
+
+// withoutPassword returns an address without its password and query.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Opaque != "" && u.Scheme != "sqlite" {
+		return "(set)"
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
+	}
+	return u.Redacted()
+}
+
+// definition is what the tags of a field of Config say about a setting.
+type definition struct {
+	name, about, show string
+	index             []int // of the field in Config
+}
+
+// definitions returns the settings in the order of Config.
+var definitions = sync.OnceValue(func() []definition {
+	return define(reflect.TypeFor[Config](), prefix, nil)
+})
+
+// define returns the settings of a struct whose names begin with a prefix.
+func define(t reflect.Type, prefix string, index []int) []definition {
+	var found []definition
+	for i := range t.NumField() {
+		field := t.Field(i)
+		at := append(slices.Clone(index), i)
+		name, isSetting := field.Tag.Lookup("env")
+		switch {
+		case isSetting:
+			found = append(found, definition{name: prefix + name, about: field.Tag.Get("about"), show: field.Tag.Get("show"), index: at})
+		case field.IsExported() && field.Type.Kind() == reflect.Struct:
+			found = append(found, define(field.Type, prefix+field.Tag.Get("envPrefix"), at)...)
+		}
+	}
+	return found
+}
+
+// isSetting reports whether a name is that of a setting.
+func isSetting(name string) bool {
+	return slices.ContainsFunc(definitions(), func(d definition) bool { return d.name == name })
+}

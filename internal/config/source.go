@@ -1,0 +1,231 @@
+package config
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// SystemFile is the settings file of an installation.
+const SystemFile = "/etc/chequer/chequer.env"
+
+// WithSystemFile returns an environment in which CHEQUER_CONFIG names the settings file
+// at path, if that file exists and the environment leaves the choice open: neither
+// CHEQUER_CONFIG nor CHEQUER_DATA_DIR is set, and there is no settings file in the
+// default data directory.
+func WithSystemFile(environ []string, path string) []string {
+	chosen := func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		base, _ := settingName(name)
+		return value != "" && (base == configSetting || base == dataDirSetting)
+	}
+	if slices.ContainsFunc(environ, chosen) || exists(filepath.Join(defaultDataDir, fileName)) || !exists(path) {
+		return environ
+	}
+	return append(slices.Clip(environ), configSetting+"="+path)
+}
+
+// exists reports whether there is a file, readable or not.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// fileName is the settings file in the data directory.
+const fileName = "chequer.env"
+
+// defaultDataDir is the data directory when no setting names one.
+const defaultDataDir = "data"
+
+// maxFileSize bounds a settings file and a file that holds one value, in bytes.
+const maxFileSize = 1 << 20
+
+// values are the settings that are given, by name, each with its source.
+type values struct {
+	value  map[string]string
+	source map[string]string
+	// unknown has an error for each CHEQUER_ name that is no setting.
+	unknown []error
+}
+
+// read collects the settings from the environment and from the settings file, whose
+// path it returns. A setting in the environment takes precedence over the file.
+func read(environ []string) (v values, file string, faults []error) {
+	v = values{value: map[string]string{}, source: map[string]string{}}
+	var fromEnvironment []assignment
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		fromEnvironment = append(fromEnvironment, assignment{name: name, value: value})
+	}
+	faults = v.add(fromEnvironment, "environment")
+	file, inFile, err := readFile(v.value)
+	if err != nil {
+		return v, file, append(faults, err)
+	}
+	inFile = slices.DeleteFunc(inFile, func(a assignment) bool { return v.given(a.name) })
+	return v, file, append(faults, v.add(inFile, file)...)
+}
+
+// readFile finds and reads the settings file: the one that CHEQUER_CONFIG names, else
+// chequer.env in the data directory. The path is empty if there is no such file.
+func readFile(environment map[string]string) (string, []assignment, error) {
+	if path := environment[configSetting]; path != "" {
+		found, err := parseFile(path)
+		return path, found, err
+	}
+	dir, isSet := environment[dataDirSetting]
+	if !isSet {
+		dir = defaultDataDir
+	}
+	path := filepath.Join(dir, fileName)
+	found, err := parseFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil
+	}
+	for _, a := range found {
+		if a.name == dataDirSetting && filepath.Clean(a.value) != filepath.Clean(dir) {
+			return path, nil, fmt.Errorf("%s:%d: %s must not differ from the directory of this file", path, a.line, dataDirSetting)
+		}
+	}
+	return path, found, err
+}
+
+// The settings that decide which settings file is read.
+const (
+	configSetting  = prefix + "CONFIG"
+	dataDirSetting = prefix + "DATA_DIR"
+)
+
+// assignment is a NAME=VALUE pair; line is its line in the file, 0 outside a file.
+type assignment struct {
+	name, value string
+	line        int
+}
+
+// parseFile reads a settings file: lines NAME=VALUE as systemd's EnvironmentFile
+// and Docker's --env-file take them, without expansion or escapes. A line that
+// begins with # is a comment, and one pair of quotes around a value is removed.
+func parseFile(path string) ([]assignment, error) {
+	text, err := readLimited(path)
+	if err != nil {
+		return nil, fmt.Errorf("settings file: %w", err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	var found []assignment
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxFileSize+1)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, isPair := strings.Cut(line, "=")
+		name = strings.TrimSpace(strings.TrimPrefix(name, "export "))
+		if !isPair || !isSettingName(name) {
+			return nil, fmt.Errorf("%s:%d: want NAME=VALUE or a comment that begins with #", path, number)
+		}
+		if slices.ContainsFunc(found, func(a assignment) bool { return a.name == name }) {
+			return nil, fmt.Errorf("%s:%d: %s is set twice", path, number, name)
+		}
+		value, err := unquote(strings.TrimSpace(value))
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", path, number, name, err)
+		}
+		found = append(found, assignment{name: name, value: value, line: number})
+	}
+	return found, lines.Err()
+}
+
+// readLimited reads a file of at most maxFileSize bytes.
+func readLimited(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFileSize {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFileSize)
+	}
+	return os.ReadFile(path)
+}
+
+// isSettingName reports whether name can be the name of an environment variable.
+func isSettingName(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// unquote removes the quotes around a value.
+func unquote(value string) (string, error) {
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		return value, nil
+	}
+	if len(value) < 2 || value[len(value)-1] != value[0] {
+		return "", errors.New("the closing quote is missing")
+	}
+	return value[1 : len(value)-1], nil
+}
+
+// given reports whether a setting has a value, by its name or by NAME_FILE.
+func (v values) given(name string) bool {
+	base, _ := settingName(name)
+	_, ok := v.value[base]
+	return ok
+}
+
+// settingName returns the setting that an assignment's name stands for, and
+// whether its value is the path of a file that holds the setting.
+func settingName(name string) (base string, isFile bool) {
+	if base, isFile := strings.CutSuffix(name, "_FILE"); isFile && isSetting(base) && !isSetting(name) {
+		return base, true
+	}
+	return name, false
+}
+
+// add takes the settings among assignments from one source and returns every fault
+// in them. An empty value counts as not given.
+func (v *values) add(assignments []assignment, source string) []error {
+	var faults []error
+	fault := func(a assignment, format string, args ...any) {
+		faults = append(faults, a.fault(source, format, args...))
+	}
+	for _, a := range assignments {
+		if !strings.HasPrefix(a.name, prefix) || a.value == "" {
+			continue
+		}
+		name, isFile := settingName(a.name)
+		if !isSetting(name) {
+			v.unknown = append(v.unknown, a.fault(source, "there is no such setting"))
+			continue
+		}
+		if _, isTwice := v.value[name]; isTwice {
+			fault(assignment{name: name, line: a.line}, "given both as a value and as a file")
+			continue
+		}
+		value, origin := a.value, source
+		if isFile {
+			content, err := readLimited(a.value)
+			value, origin = strings.TrimSpace(string(content)), "file "+a.value
+			if err != nil {
+				fault(a, "%w", err)
+			} else if value == "" {
+				fault(a, "the file is empty")
+			}
+		}
+		v.value[name], v.source[name] = value, origin
+	}
+	return faults
+}
+
+// fault returns an error about an assignment, with its place if it is in a file.
+func (a assignment) fault(source, format string, args ...any) error {
+	err := fmt.Errorf(a.name+": "+format, args...)
+	if a.line > 0 {
+		err = fmt.Errorf("%s:%d: %w", source, a.line, err)
+	}
+	return err
+}

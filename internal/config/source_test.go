@@ -1,0 +1,79 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"chequer/internal/config"
+)
+
+// TestWithSystemFile runs in a directory of its own, as the default data directory is
+// relative.
+func TestWithSystemFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "chequer.env")
+	if err := os.WriteFile(file, []byte("CHEQUER_SHOP_NAME=Installed\nCHEQUER_DATA_DIR=/var/lib/chequer\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		environ []string
+		path    string
+		local   bool // there is a data/chequer.env
+		want    string
+	}{
+		"installed":                       {path: file, want: file},
+		"not installed":                   {path: file + ".missing"},
+		"another file is named":           {environ: []string{"CHEQUER_CONFIG=shop.env"}, path: file},
+		"another file is named in a file": {environ: []string{"CHEQUER_CONFIG_FILE=which"}, path: file},
+		"another data directory is named": {environ: []string{"CHEQUER_DATA_DIR=elsewhere"}, path: file},
+		"an empty setting names nothing":  {environ: []string{"CHEQUER_DATA_DIR="}, path: file, want: file},
+		"a file in the data directory":    {path: file, local: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if test.local {
+				if err := os.MkdirAll("data", 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile("data/chequer.env", nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := config.WithSystemFile(test.environ, test.path)
+			added := slices.Contains(got, "CHEQUER_CONFIG="+test.want)
+			if test.want == "" && len(got) != len(test.environ) || test.want != "" && !added {
+				t.Errorf("environment %q, want settings file %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load([]string{"CHEQUER_DATABASE_URL=postgres://shop:hunter2@db.example/shop?sslpassword=hunter2", "CHEQUER_CALLBACK_ALLOW=10.0.0.0/8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]config.Setting{
+		"CHEQUER_DATABASE_URL":   {Value: "postgres://shop:xxxxx@db.example/shop?…", Source: "environment"},
+		"CHEQUER_CALLBACK_ALLOW": {Value: "10.0.0.0/8", Source: "environment"},
+		"CHEQUER_LISTEN":         {Value: "127.0.0.1:8080", Source: "default"},
+		"CHEQUER_BITCOIN_NODE":   {Value: "light", Source: "default"},
+	}
+	seen := 0
+	for _, s := range c.Settings() {
+		if s.About == "" {
+			t.Errorf("%s is not described", s.Name)
+		}
+		if w, ok := want[s.Name]; ok {
+			seen++
+			if s.Value != w.Value || s.Source != w.Source {
+				t.Errorf("%s = %q from %q, want %q from %q", s.Name, s.Value, s.Source, w.Value, w.Source)
+			}
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d of %d settings shown", seen, len(want))
+	}
+}

@@ -1,0 +1,16 @@
+//go:build linux || darwin
+
+package diskspace
+
+import (
+	"os"
+	"syscall"
+)
+
+func free(folder string) (uint64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: folder, Err: err}
+	}
+	return s.Bavail * uint64(s.Bsize), nil
+}

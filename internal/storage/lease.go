@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// A lease is renewed by raising a counter in the database. A process that waits for
+// the lease of another one reads the counter again and again, and takes the lease
+// over when its own clock has passed the lease's duration while the counter stood
+// still. Each process compares only readings of its own clock, so the clocks of
+// several processes may differ by any amount.
+
+// renewal is the state of a lease: a change means that its holder is alive.
+type renewal struct{ epoch, count int64 }
+
+// waiting names a process that waits for a lease.
+type waiting struct {
+	network chain.ID
+	holder  string
+}
+
+// observation is a lease of another holder and the time at which this process first
+// read it in this state.
+type observation struct {
+	renewal
+	since time.Time
+}
+
+// observations are the leases that processes wait for. The zero value is empty and
+// ready to use. It is safe for concurrent use.
+type observations struct {
+	mu   sync.Mutex
+	seen map[waiting]observation
+}
+
+// expired returns the state in which a lease may be taken over; the zero renewal,
+// which no lease has, when it must not be.
+func (o *observations) expired(w waiting, now time.Time, ttl time.Duration) renewal {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if seen, ok := o.seen[w]; ok && now.Sub(seen.since) >= ttl {
+		return seen.renewal
+	}
+	return renewal{}
+}
+
+// note records the state in which a lease of another holder was read. If the clock
+// went back, the wait begins again.
+func (o *observations) note(w waiting, state renewal, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if seen, ok := o.seen[w]; ok && seen.renewal == state && !now.Before(seen.since) {
+		return
+	}
+	if o.seen == nil {
+		o.seen = map[waiting]observation{}
+	}
+	o.seen[w] = observation{state, now}
+}
+
+// forget deletes what was noted of a lease.
+func (o *observations) forget(w waiting) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.seen, w)
+}
+
+// AcquireLease implements watcher.Storage.
+func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (int64, error) {
+	w := waiting{network, holder}
+	expired := s.leases.expired(w, now, ttl)
+	type lease struct {
+		renewal
+		held bool
+	}
+	is, err := answer(ctx, s.write, func(ctx context.Context, q querier) (is lease, err error) {
+		is.renewal, err = s.takeLease(ctx, q, w, expired)
+		if is.held = err == nil; is.held || !errors.Is(err, sql.ErrNoRows) {
+			return is, err
+		}
+		err = q.QueryRowContext(ctx, "SELECT epoch, renewals FROM networks WHERE network = $1", string(network)).Scan(&is.epoch, &is.count)
+		return is, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("acquire lease of %s: %w", network, err)
+	}
+	if !is.held {
+		s.leases.note(w, is.renewal, now)
+		return 0, invoice.ErrFenced
+	}
+	s.leases.forget(w)
+	return is.epoch, nil
+}
+
+// takeLease takes a lease that is free, the caller's own or in the expired state;
+// sql.ErrNoRows if it is neither.
+func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired renewal) (is renewal, err error) {
+	err = q.QueryRowContext(ctx, `
+		INSERT INTO networks (network, epoch, holder, renewals, clock_skew, sequence, cursor_height, cursor_hash, tip_height, tip_hash)
+		VALUES ($1, 1, $2, 1, $3, 0, 0, '', 0, '')
+		ON CONFLICT (network) DO UPDATE SET
+			epoch = CASE WHEN networks.holder = excluded.holder THEN networks.epoch ELSE networks.epoch + 1 END,
+			holder = excluded.holder, renewals = networks.renewals + 1, clock_skew = excluded.clock_skew
+		WHERE networks.holder = excluded.holder OR networks.holder = ''
+			OR (networks.epoch = $4 AND networks.renewals = $5)
+		RETURNING epoch, renewals`,
+		string(w.network), w.holder, s.skew.Load(), expired.epoch, expired.count).Scan(&is.epoch, &is.count)
+	return is, err
+}
+
+// ReleaseLease implements watcher.Storage. The lease has no holder afterwards, so
+// the next holder gets a new epoch, even if it is the same one.
+func (s *Storage) ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error {
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := q.ExecContext(ctx, "UPDATE networks SET holder = '' WHERE network = $1 AND epoch = $2", string(network), epoch)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release lease of %s: %w", network, err)
+	}
+	return nil
+}
+
+// checkLease locks the lease of a network until the transaction ends, so that it
+// cannot be taken over and the cursor cannot be saved meanwhile. It returns
+// ErrFenced when the lease was lost or its snapshot is not newer than the saved one.
+func (s *Storage) checkLease(ctx context.Context, q querier, lease invoice.Lease) error {
+	if lease.IsZero() {
+		return nil
+	}
+	var epoch int64
+	err := q.QueryRowContext(ctx, "SELECT epoch FROM networks WHERE network = $1 AND epoch = $2 AND sequence < $3"+s.dialect.forShare,
+		string(lease.Network), lease.Epoch, lease.Sequence).Scan(&epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return invoice.ErrFenced
+	}
+	if err != nil {
+		return fmt.Errorf("check lease of %s: %w", lease.Network, err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+)
+
+// proofTTL is how long a proof that the database takes writes is believed.
+const proofTTL = 3 * time.Second
+
+// proofTimeout is how long a proof may take.
+const proofTimeout = 2 * time.Second
+
+// writeProof is the last proof that the database takes writes.
+type writeProof struct {
+	mu      sync.Mutex
+	ttl     time.Duration
+	at      time.Time
+	err     error
+	running chan struct{} // closed when the proof that is being made is there
+}
+
+// Ready proves by a write that invoices can be kept, at most once every few seconds
+// however often it is called. The error is the reason why they cannot.
+func (s *Storage) Ready(ctx context.Context) error {
+	s.proof.mu.Lock()
+	if time.Since(s.proof.at) < s.proof.ttl {
+		defer s.proof.mu.Unlock()
+		return s.proof.err
+	}
+	running := s.proof.running
+	if running == nil {
+		running = make(chan struct{})
+		s.proof.running = running
+		go s.prove(context.WithoutCancel(ctx), running)
+	}
+	s.proof.mu.Unlock()
+	select {
+	case <-running:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.proof.mu.Lock()
+	defer s.proof.mu.Unlock()
+	return s.proof.err
+}
+
+// prove makes a new proof.
+func (s *Storage) prove(ctx context.Context, done chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
+	defer cancel()
+	err := s.proveWrite(ctx)
+	s.proof.mu.Lock()
+	s.proof.at, s.proof.err, s.proof.running = time.Now(), err, nil
+	s.proof.mu.Unlock()
+	close(done)
+}
+
+// proveWrite writes to the database and to the file of index marks, which may lie on
+// another disk.
+func (s *Storage) proveWrite(ctx context.Context) error {
+	err := s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := q.ExecContext(ctx, `
+			INSERT INTO meta (name, value) VALUES ('ready_at', $1)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, time.Now().UTC().Format(time.RFC3339))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write to database: %w", err)
+	}
+	return s.reserve.prove()
+}
+
+// prove writes the marks as they are.
+func (r *reserve) prove() error {
+	if r.path == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.locked(func() error {
+		if err := r.read(); err != nil {
+			return err
+		}
+		return r.write(maps.Clone(r.marks))
+	})
+}
