@@ -208,21 +208,60 @@ func TestFold_is_judged_like_the_transfers(t *testing.T) {
 	}
 }
 
-// BenchmarkLook measures what one look at an invoice costs: judging it and listing
-// what a page, an event and a resource show of it.
+// crumbs is an invoice with so many small transfers in ten blocks.
+func crumbs(tb testing.TB, n int) *invoice.Invoice {
+	inv := fresh(tb, noon)
+	var list []chain.Transfer
+	for i := range n {
+		list = append(list, crumb(fmt.Sprint(i), 1, 101+int64(i)%10, "a"))
+	}
+	inv.Observe(baseScan(100, 111, "a", list...))
+	return inv
+}
+
+// BenchmarkLook measures what one look at an invoice costs: everything that is shown
+// of its transfers. It does not grow with their number.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			inv := fresh(b, noon)
-			var list []chain.Transfer
-			for i := range n {
-				list = append(list, crumb(fmt.Sprint(i), 1, 101+int64(i)%10, "a"))
-			}
-			inv.Observe(baseScan(100, 111, "a", list...))
+			service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(b, n)
+			service.Count(inv)
 			for b.Loop() {
-				inv.Judge()
-				inv.Told()
+				count := service.Count(inv)
+				count.Told()
+				count.Rest(inv.Methods[0])
+				count.MayRequote(invoice.Shopper, noon)
 			}
 		})
+	}
+}
+
+// BenchmarkJudgeCrumbs measures what a change of an invoice costs. It does not grow
+// beyond the transfers that are kept one by one.
+func BenchmarkJudgeCrumbs(b *testing.B) {
+	for _, n := range []int{10, 1000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			inv := crumbs(b, n)
+			for b.Loop() {
+				inv.Judge()
+			}
+		})
+	}
+}
+
+// What is kept of an invoice is forgotten when it is written again.
+func TestCount_follows_the_revision(t *testing.T) {
+	t.Parallel()
+	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(t, 500)
+	inv.Revision = 1
+	if _, more := service.Count(inv).Told(); more != 400 {
+		t.Errorf("%d more payments than are told, want 400", more)
+	}
+	if service.Count(inv) != service.Count(inv) {
+		t.Error("the count of an unchanged invoice is computed again")
+	}
+	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
+	if _, more := service.Count(inv).Told(); more != 200 {
+		t.Errorf("%d more payments than are told after a change, want 200", more)
 	}
 }
