@@ -116,7 +116,7 @@ function again() {
 function listen() {
   if (live.dataset.final) return;
   again();
-  if (stream || !window.EventSource) return;
+  if (stream || d.hidden || !window.EventSource) return;
   stream = new EventSource(live.dataset.stream);
   stream.onopen = again;
   stream.addEventListener("page", function (e) { tries = 0; swap(e.data); });
@@ -127,7 +127,11 @@ function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll);
 
 // Coming back from the wallet app: the tab slept, so look now.
 function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
-d.addEventListener("visibilitychange", wake);
+
+// A hidden page has no stream: over HTTP/1.1 all tabs of a site share six connections.
+function sleep() { stop(); again(); }
+d.addEventListener("visibilitychange", function () { if (d.hidden) sleep(); else wake(); });
+addEventListener("pagehide", stop);
 addEventListener("online", wake);
 addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
 

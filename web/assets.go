@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,10 +27,10 @@ func sendAsset(c echo.Context, asset static.Asset, kept string) error {
 	header.Set("Cache-Control", kept)
 	header.Set("Vary", "Accept-Encoding")
 	switch accepted := c.Request().Header.Get("Accept-Encoding"); {
-	case strings.Contains(accepted, "br"):
+	case accepts(accepted, "br"):
 		header.Set("Content-Encoding", "br")
 		return c.Blob(http.StatusOK, asset.ContentType, asset.Brotli)
-	case strings.Contains(accepted, "gzip"):
+	case accepts(accepted, "gzip"):
 		header.Set("Content-Encoding", "gzip")
 		return c.Blob(http.StatusOK, asset.ContentType, asset.Gzip)
 	}

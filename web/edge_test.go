@@ -217,3 +217,55 @@ func TestAssetsAreCompressed(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswers_have_only_codings_that_are_accepted(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(invoice("abc")), nil)
+	for _, tt := range []struct{ accepted, page, asset string }{
+		{"", "", ""},
+		{"gzip, br", "gzip", "br"},
+		{"gzip, br;q=0", "gzip", "gzip"},
+		{"br;q=0.000, gzip;q=0.5", "gzip", "gzip"},
+		{"br, gzip;q=0", "", "br"},
+		{"br ; Q=0, gzip;q=0.0", "", ""},
+		{"*", "", "br"},
+		{"*;q=0", "", ""},
+		{"br;q=0, *", "", "gzip"},
+		{"brotli, xgzip", "", ""},
+		{"GZIP", "", "gzip"},
+		{"gzip;q=junk", "", ""},
+	} {
+		for target, want := range map[string]string{"/invoice/abc": tt.page, static.Path("pay.css"): tt.asset} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+			r.Header.Set("Accept-Encoding", tt.accepted)
+			if got := do(h, r).Header.Get("Content-Encoding"); got != want {
+				t.Errorf("%s with Accept-Encoding %q: Content-Encoding %q, want %q", target, tt.accepted, got, want)
+			}
+		}
+	}
+}
+
+func TestPayment_keeps_amounts_and_addresses_from_translation(t *testing.T) {
+	t.Parallel()
+	doc := document(t, get(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc"))
+	for _, selector := range []string{"#live code.addr", "#live code.num", "#live .unit", "#live .v.num bdi"} {
+		found := doc.Find(selector)
+		if kept := found.Filter(`[translate="no"]`); found.Length() == 0 || kept.Length() != found.Length() {
+			t.Errorf("%d of %d %s have translate=no", kept.Length(), found.Length(), selector)
+		}
+	}
+}
+
+func TestForms_with_a_content_coding_are_refused(t *testing.T) {
+	t.Parallel()
+	for coding, want := range map[string]int{"gzip": 415, "br": 415, "identity": 303, "": 303} {
+		s := newService()
+		response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"1"}, "token": {token}}, map[string]string{"Content-Encoding": coding})
+		if response.StatusCode != want {
+			t.Errorf("Content-Encoding %q: answer %d, want %d", coding, response.StatusCode, want)
+		}
+		if want == 415 && (response.Header.Get("Accept-Encoding") != "identity" || len(s.created) > 0) {
+			t.Errorf("Content-Encoding %q: Accept-Encoding %q, %d invoices", coding, response.Header.Get("Accept-Encoding"), len(s.created))
+		}
+	}
+}

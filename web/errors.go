@@ -32,6 +32,7 @@ var faults = map[int]fault{
 	http.StatusMethodNotAllowed:      {"fault.method", "fault.method.text"},
 	http.StatusRequestEntityTooLarge: {"fault.long", "fault.long.text"},
 	http.StatusConflict:              {"fault.changed", "fault.changed.text"},
+	http.StatusUnsupportedMediaType:  {"fault.unclear", "fault.unclear.text"},
 	http.StatusUnprocessableEntity:   {"fault.unclear", "fault.unclear.text"},
 	http.StatusTooManyRequests:       {"fault.many", "fault.many.text"},
 	http.StatusInternalServerError:   {"fault.broken", "fault.broken.text"},

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,15 @@ func lighten(header http.Header, contentType string) {
 	}
 }
 
+// shopperAddress passes the shopper's address on to the service in the same process.
+func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		c.SetRequest(r.WithContext(caller.NewContext(r.Context(), c.RealIP())))
+		return next(c)
+	}
+}
+
 // recovered turns a panic into an error like any other.
 func (h *Handler) recovered() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
@@ -75,9 +85,25 @@ func (h *Handler) compressed() echo.MiddlewareFunc {
 		Level: level,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
-			return path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
+			return !accepts(c.Request().Header.Get("Accept-Encoding"), "gzip") || path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
 		},
 	})
+}
+
+// uncompressed refuses a body with a content coding: none is decoded. See RFC 9110,
+// 15.5.16.
+func uncompressed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if r := c.Request(); r.ContentLength != 0 && !isIdentity(r.Header.Values("Content-Encoding")) {
+			c.Response().Header().Set("Accept-Encoding", "identity")
+			return echo.NewHTTPError(http.StatusUnsupportedMediaType)
+		}
+		return next(c)
+	}
+}
+
+func isIdentity(codings []string) bool {
+	return !slices.ContainsFunc(codings, func(coding string) bool { return coding != "" && !strings.EqualFold(coding, "identity") })
 }
 
 // sameOrigin refuses forms that another site sends.
@@ -103,22 +129,40 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	}
 }
 
-// limited bounds how often one address may send the form.
-func (h *Handler) limited() []echo.MiddlewareFunc {
-	if h.config.PostsPerMinute < 0 {
-		return nil
+// simulationsPerPost is how many simulations are allowed where one post is: a tester
+// presses many buttons.
+const simulationsPerPost = 3
+
+// limited limits the posts of one caller: those of a customer's network to perMinute
+// with a burst of twice that, and those of the blocks around it to more, so that a
+// caller with many networks is limited, too.
+func (h *Handler) limited(perMinute int) echo.MiddlewareFunc {
+	if perMinute < 0 {
+		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	}
-	perMinute := h.config.PostsPerMinute
-	store := middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
+	network := newPostLimit(perMinute)
+	around := []*middleware.RateLimiterMemoryStore{newPostLimit(4 * perMinute), newPostLimit(16 * perMinute)}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			address := c.RealIP()
+			allowed, err := network.Allow(caller.Network(address))
+			for i, block := range caller.Blocks(address) {
+				if err == nil && allowed {
+					allowed, err = around[i].Allow(block.Prefix)
+				}
+			}
+			if err != nil || !allowed {
+				return echo.NewHTTPError(http.StatusTooManyRequests).SetInternal(err)
+			}
+			return next(c)
+		}
+	}
+}
+
+func newPostLimit(perMinute int) *middleware.RateLimiterMemoryStore {
+	return middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
 		Rate:      rate.Limit(float64(perMinute) / 60),
 		Burst:     2 * perMinute,
 		ExpiresIn: 5 * time.Minute,
 	})
-	return []echo.MiddlewareFunc{middleware.RateLimiterWithConfig(middleware.RateLimiterConfig{
-		Store:               store,
-		IdentifierExtractor: func(c echo.Context) (string, error) { return caller.Network(c.RealIP()), nil },
-		DenyHandler: func(echo.Context, string, error) error {
-			return echo.NewHTTPError(http.StatusTooManyRequests)
-		},
-	})}
 }

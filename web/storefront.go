@@ -34,6 +34,13 @@ var orderFaults = map[int]string{
 	http.StatusServiceUnavailable: "order.away",
 }
 
+// unpaidFaults are the texts of why no invoice could be made while many are unpaid, by
+// the service's code.
+var unpaidFaults = map[string]string{
+	api.CodeTooManyUnpaid:        "order.unpaid",
+	api.CodeTooManyUnpaidNetwork: "order.unpaid.network",
+}
+
 // amountLabels are the texts of the field's label, by currency; else
 // form.amount.other.
 var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amount.dollar"}
@@ -180,7 +187,10 @@ func (h *Handler) refused(r reader, refusal *client.Error) (status int, problem 
 	if status >= 500 {
 		h.config.Logger.Warn("invoice not created", "status", status, "code", refusal.Code, "problem", refusal.Message)
 	}
-	id, known := orderFaults[status]
+	id, known := unpaidFaults[refusal.Code]
+	if !known {
+		id, known = orderFaults[status]
+	}
 	switch {
 	case status == http.StatusUnprocessableEntity:
 		return status, r.said(refusal, r.Text("amount.refused"))

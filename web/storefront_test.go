@@ -3,7 +3,9 @@ package web_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -122,6 +124,8 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 		{"no database", &client.Error{Status: 503, Code: "unavailable", Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
 		{"no reason", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
 		{"too many", &client.Error{Status: 429}, 429, `.err p:contains("Wait half a minute")`, "30"},
+		{"many are unpaid", &client.Error{Status: 429, Code: "too_many_unpaid"}, 429, `.err p:contains("Many invoices at this shop are unpaid")`, "30"},
+		{"many of the network are unpaid", &client.Error{Status: 429, Code: "too_many_unpaid_from_network"}, 429, `.err p:contains("opened from your network")`, "30"},
 		{"our key is wrong", &client.Error{Status: 403, Message: "Bad key header"}, 500, `.err p:contains("It is our fault")`, ""},
 		{"not reachable", &url.Error{Op: "Post", URL: "http://service/", Err: errors.New("connection refused")}, 503, `h1:contains("Not available")`, "10"},
 		{"something else", errors.New("secret detail"), 500, `h1:contains("Something went wrong")`, ""},
@@ -154,6 +158,46 @@ func TestStorefrontOff(t *testing.T) {
 	}
 	if response := post(t, h, "/", url.Values{"amount": {"1"}}, nil); response.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST answers %d", response.StatusCode)
+	}
+}
+
+func TestPosts_of_networks_around_one_caller_are_limited(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		shift, limit int
+	}{"in_a_56": {0, 8}, "in_a_48": {8, 32}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := pages(t, newService(), func(c *web.Config) { c.PostsPerMinute = 1 })
+			allowed := 0
+			for n := range 50 {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("amount=1"))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				r.RemoteAddr = fmt.Sprintf("[2001:db8:1:%x::1]:1234", n<<tt.shift)
+				if do(h, r).StatusCode == http.StatusSeeOther {
+					allowed++
+				}
+			}
+			if allowed != tt.limit {
+				t.Errorf("%d posts are allowed, want %d", allowed, tt.limit)
+			}
+		})
+	}
+}
+
+func TestSimulations_of_one_network_are_limited(t *testing.T) {
+	t.Parallel()
+	s := newService(invoice("abc"))
+	h := pages(t, s, func(c *web.Config) { c.PostsPerMinute = 1 })
+	var got []int
+	for range 8 {
+		got = append(got, post(t, h, "/invoice/abc/simulate", url.Values{"action": {"exact"}}, nil).StatusCode)
+	}
+	if diff := cmp.Diff(got, []int{303, 303, 303, 303, 303, 303, 429, 429}); diff != "" {
+		t.Errorf("answers (-got +want):\n%s", diff)
+	}
+	if len(s.simulated) != 6 {
+		t.Errorf("%d simulations reach the service, want 6", len(s.simulated))
 	}
 }
 

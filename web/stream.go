@@ -34,7 +34,7 @@ func (h *Handler) live(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	release, ok := h.streams.open(id)
+	release, ok := h.streams.open(id, c.RealIP())
 	if !ok {
 		return c.NoContent(http.StatusNoContent)
 	}

@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,9 +33,16 @@ type listener struct {
 
 func listen(t *testing.T, h http.Handler, target string) *listener {
 	t.Helper()
+	return listenFrom(t, h, target, "192.0.2.1")
+}
+
+// listenFrom listens from an address.
+func listenFrom(t *testing.T, h http.Handler, target, address string) *listener {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &listener{leave: cancel, header: http.Header{}}
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	r.RemoteAddr = net.JoinHostPort(address, "1234")
 	go func() {
 		h.ServeHTTP(l, r)
 		l.mu.Lock()
@@ -203,11 +212,11 @@ func TestLiveHasLimits(t *testing.T) {
 		s := newService(invoice("abc"), invoice("def"), invoice("ghi"))
 		h := pages(t, s, func(c *web.Config) { c.MaxStreams, c.MaxStreamsPerInvoice = 3, 2 })
 		var open []*listener
-		for _, tt := range []struct {
+		for i, tt := range []struct {
 			id     string
 			status int
 		}{{"abc", 200}, {"abc", 200}, {"abc", 204}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
-			l := listen(t, h, "/invoice/"+tt.id+"/live")
+			l := listenFrom(t, h, "/invoice/"+tt.id+"/live", fmt.Sprintf("2001:db8:%x::1", i))
 			if code, _, _ := l.got(); code != tt.status {
 				t.Errorf("%s: answer %d, want %d", tt.id, code, tt.status)
 			}
@@ -221,6 +230,50 @@ func TestLiveHasLimits(t *testing.T) {
 		h.Close()
 		synctest.Wait()
 	})
+}
+
+func TestLive_limits_the_streams_of_one_network(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		address func(n int) string
+		limit   int
+	}{
+		"one_ipv4_address": {func(int) string { return "192.0.2.7" }, 2},
+		"an_ipv6_64":       {func(n int) string { return fmt.Sprintf("2001:db8:1:1::%x", n) }, 2},
+		"an_ipv6_56":       {func(n int) string { return fmt.Sprintf("2001:db8:1:%x::1", n) }, 4},
+		"an_ipv6_48":       {func(n int) string { return fmt.Sprintf("2001:db8:1:%x::1", n<<8) }, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := pages(t, newService(invoice("abc")), func(c *web.Config) {
+					c.MaxStreams, c.MaxStreamsPerInvoice, c.MaxStreamsPerNetwork = 80, 80, 2
+				})
+				var first *listener
+				for n := range tt.limit {
+					l := listenFrom(t, h, "/invoice/abc/live", tt.address(n))
+					if code, _, _ := l.got(); code != 200 {
+						t.Errorf("stream %d: answer %d, want 200", n, code)
+					}
+					if first == nil {
+						first = l
+					}
+				}
+				for name, want := range map[string]int{tt.address(tt.limit): 204, "198.51.100.1": 200} {
+					if code, _, _ := listenFrom(t, h, "/invoice/abc/live", name).got(); code != want {
+						t.Errorf("stream from %s: answer %d, want %d", name, code, want)
+					}
+				}
+				first.leave()
+				synctest.Wait()
+				if code, _, _ := listenFrom(t, h, "/invoice/abc/live", tt.address(tt.limit)).got(); code != 200 {
+					t.Errorf("answer %d after a stream ended, want 200", code)
+				}
+				h.Close()
+				synctest.Wait()
+			})
+		})
+	}
 }
 
 func TestLiveAnswers(t *testing.T) {

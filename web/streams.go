@@ -1,40 +1,67 @@
 package web
 
-import "sync"
+import (
+	"sync"
 
-// streams counts the open streams, so that neither one page nor all of them can
-// use up the server.
+	"chequer/internal/caller"
+)
+
+// streams limits the open streams: of all callers, of one invoice, of one caller's
+// network, and of the address blocks around it.
 type streams struct {
-	max, maxPerInvoice int
+	max, maxPerInvoice, maxPerNetwork int
 
 	mu         sync.Mutex
 	total      int
 	perInvoice map[string]int
+	perNetwork map[string]int
+	perBlock   map[string]int
 }
 
-func newStreams(max, maxPerInvoice int) *streams {
-	return &streams{max: max, maxPerInvoice: maxPerInvoice, perInvoice: map[string]int{}}
+func newStreams(c Config) *streams {
+	return &streams{
+		max: c.MaxStreams, maxPerInvoice: c.MaxStreamsPerInvoice, maxPerNetwork: c.MaxStreamsPerNetwork,
+		perInvoice: map[string]int{}, perNetwork: map[string]int{}, perBlock: map[string]int{},
+	}
 }
 
-// open takes a place for a stream of an invoice, or tells that there is none.
-// The place is given back by calling release.
-func (s *streams) open(id string) (release func(), ok bool) {
+// open takes a place for a caller's stream of an invoice, or reports that there is
+// none. The place is given back by calling release.
+func (s *streams) open(id, address string) (release func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.total >= s.max || s.perInvoice[id] >= s.maxPerInvoice {
+	network, blocks := caller.Network(address), caller.Blocks(address)
+	if s.total >= s.max || s.perInvoice[id] >= s.maxPerInvoice || s.perNetwork[network] >= s.maxPerNetwork {
 		return nil, false
+	}
+	for _, block := range blocks {
+		if s.perBlock[block.Prefix] >= block.Of(s.max) {
+			return nil, false
+		}
 	}
 	s.total++
 	s.perInvoice[id]++
-	return func() { s.release(id) }, true
+	s.perNetwork[network]++
+	for _, block := range blocks {
+		s.perBlock[block.Prefix]++
+	}
+	return func() { s.release(id, network, blocks) }, true
 }
 
-func (s *streams) release(id string) {
+func (s *streams) release(id, network string, blocks []caller.Block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total--
-	s.perInvoice[id]--
-	if s.perInvoice[id] == 0 {
-		delete(s.perInvoice, id)
+	countDown(s.perInvoice, id)
+	countDown(s.perNetwork, network)
+	for _, block := range blocks {
+		countDown(s.perBlock, block.Prefix)
+	}
+}
+
+// countDown forgets a name whose count is zero.
+func countDown(counts map[string]int, name string) {
+	if counts[name]--; counts[name] == 0 {
+		delete(counts, name)
 	}
 }

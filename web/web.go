@@ -78,12 +78,15 @@ type Config struct {
 
 	// PostsPerMinute is how often one address may send the storefront's form, and
 	// those of payment pages, with a burst of twice that; 10 when 0, no limit when
-	// negative.
+	// negative. Simulations have three times as many.
 	PostsPerMinute int
 	// MaxStreams is how many streams are open at once, over all invoices; 5,000
-	// when 0. MaxStreamsPerInvoice is 20 when 0. Pages without one poll.
+	// when 0. The address blocks around a caller have their shares of it, see
+	// caller.Blocks. MaxStreamsPerInvoice is 20 when 0, and MaxStreamsPerNetwork, which
+	// is that of one caller.Network, 60. Pages without a stream poll.
 	MaxStreams           int
 	MaxStreamsPerInvoice int
+	MaxStreamsPerNetwork int
 	// IPExtractor tells the shopper's address; that of the socket when nil.
 	IPExtractor echo.IPExtractor
 }
@@ -101,10 +104,10 @@ type Handler struct {
 // New makes the handler of everything below the base path that is not the API.
 func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
-	h.streams = newStreams(h.config.MaxStreams, h.config.MaxStreamsPerInvoice)
+	h.streams = newStreams(h.config)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), h.compressed(), h.languages, middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.compressed(), h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
 	h.routes()
 	return h
 }
@@ -121,7 +124,7 @@ func (h *Handler) routes() {
 	read := []string{http.MethodGet, http.MethodHead}
 	pages := h.echo.Group(h.config.BasePath)
 
-	limited := h.limited()
+	limited := h.limited(h.config.PostsPerMinute)
 	roots := []string{"/"}
 	if h.config.BasePath != "" {
 		roots = append(roots, "")
@@ -129,7 +132,7 @@ func (h *Handler) routes() {
 	for _, root := range roots {
 		if h.config.Storefront {
 			pages.Match(read, root, h.storefront)
-			pages.POST(root, h.order, limited...)
+			pages.POST(root, h.order, limited)
 		} else {
 			pages.Match(read, root, h.about)
 		}
@@ -137,22 +140,22 @@ func (h *Handler) routes() {
 	if h.config.Storefront {
 		// Our form is sent to an address of its own: sent to the page's, the browser
 		// would forget the page, and its token with it.
-		pages.POST("/order", h.order, limited...)
+		pages.POST("/order", h.order, limited)
 		pages.Match(read, "/order", h.backToForm)
 	}
 	for _, link := range []string{"", "/:slug"} {
 		pages.Match(read, "/pay"+link, h.checkout)
-		pages.POST("/pay"+link, h.pay, limited...)
-		pages.POST("/order/pay"+link, h.pay, limited...) // as /order is for the storefront
+		pages.POST("/pay"+link, h.pay, limited)
+		pages.POST("/order/pay"+link, h.pay, limited) // as /order is for the storefront
 		pages.Match(read, "/order/pay"+link, h.backToLink)
 	}
 	pages.Match(read, "/shop", h.shop)
 	pages.Match(read, "/shop/:slug", h.product)
-	pages.POST("/order/shop/:slug", h.orderProduct, limited...) // as /order is for the storefront
+	pages.POST("/order/shop/:slug", h.orderProduct, limited) // as /order is for the storefront
 	pages.Match(read, "/order/shop/:slug", h.backToProduct)
 	pages.Match(read, "/pos", h.whichTerminal)
 	pages.Match(read, "/pos/:secret", h.pos)
-	pages.POST("/order/pos/:secret", h.charge, limited...) // as /order is for the storefront
+	pages.POST("/order/pos/:secret", h.charge, limited) // as /order is for the storefront
 	pages.Match(read, "/order/pos/:secret", h.backToPOS)
 	pages.Match(read, "/pos/:secret/:id", h.counter)
 	pages.Match(read, "/pos/:secret/app.webmanifest", h.install)
@@ -163,12 +166,12 @@ func (h *Handler) routes() {
 	pages.GET("/invoice/:id/live", h.live)
 	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
 	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
-	decisions := h.limited()
-	pages.POST("/invoice/:id/quote", h.holdAgain, decisions...)
-	pages.POST("/invoice/:id/refund", h.refund, decisions...)
+	decisions := h.limited(h.config.PostsPerMinute)
+	pages.POST("/invoice/:id/quote", h.holdAgain, decisions)
+	pages.POST("/invoice/:id/refund", h.refund, decisions)
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)
-	pages.POST("/invoice/:id/simulate", h.simulate)
+	pages.POST("/invoice/:id/simulate", h.simulate, h.limited(simulationsPerPost*h.config.PostsPerMinute))
 	pages.Match(read, "/embed", h.embed)
 	pages.Match(read, "/embed.js", h.embedScript)
 	if h.config.Docs {
@@ -200,6 +203,9 @@ func withDefaults(c Config) Config {
 	}
 	if c.MaxStreamsPerInvoice == 0 {
 		c.MaxStreamsPerInvoice = 20
+	}
+	if c.MaxStreamsPerNetwork == 0 {
+		c.MaxStreamsPerNetwork = 60
 	}
 	if c.IPExtractor == nil {
 		c.IPExtractor = echo.ExtractIPDirect()

@@ -26,11 +26,14 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ()))
 }
 
-// refusePrivate refuses a command line that holds a private key or the words of a
-// wallet anywhere, before anything can repeat it.
+// refusePrivate refuses a command line with an argument that holds a private key or
+// the words of a wallet, before any message can repeat it.
 func refusePrivate(args []string) error {
-	for _, arg := range append(args, strings.Join(args, " ")) {
-		if keys.LooksPrivate(strings.TrimLeft(arg, "-")) {
+	for _, arg := range args {
+		if _, value, isFlag := strings.Cut(arg, "="); isFlag && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		if keys.HoldsSecret(arg) {
 			return keys.ErrPrivateKey
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -45,22 +46,33 @@ type walletRow struct {
 
 func (s *shell) walletAdd() *cobra.Command {
 	var script string
+	var anyway bool
 	c := &cobra.Command{
-		Use:   "add ASSET KEY",
+		Use:   "add ASSET KEY|FILE",
 		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token",
 		Long: `Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for
 every EVM network and token. Prints the first addresses: compare them with your wallet's.
 Invoices made before keep their addresses.
 
 For BTC and LTC a descriptor of one key does as well: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
-in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> the first is taken.`,
+in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> the first is taken.
+A path in brackets that contradicts the key is refused without --anyway.
+
+The JSON file that a wallet exports does too, as a file name or as text: Coldcard's generic export, a
+wallet file of Electrum without secrets, BlueWallet's key with AccountKeyPath, and a file with a
+descriptor, as Sparrow and Bitcoin Core write it.`,
 		Example: `  chequer wallet add BTC zpub…
   chequer wallet add BTC "wpkh([73c5da0a/84h/0h/0h]xpub…/0/*)#…"
+  chequer wallet add BTC coldcard-export.json --script p2wpkh
   chequer wallet add LTC xpub… --script p2wpkh`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			// What has spaces in it is joined, so that the words of a wallet are told apart.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
+			text, err := readExport(text)
+			if err != nil {
+				return fmt.Errorf("wallet add: %w", err)
+			}
 			cfg, err := s.load()
 			if err != nil {
 				return err
@@ -73,11 +85,36 @@ in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> 
 			if err != nil {
 				return fmt.Errorf("wallet add: %w", err)
 			}
+			if len(key.Warnings()) > 0 && !anyway {
+				return fmt.Errorf("wallet add: %s; nothing was changed. Check the key in your wallet, or add --anyway if these are its addresses",
+					strings.Join(key.Warnings(), "; "))
+			}
 			return s.addWallet(c, key)
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
+	c.Flags().BoolVar(&anyway, "anyway", false, "take a key whose path contradicts it")
 	return c
+}
+
+// mostExport is more than any wallet's file of keys has.
+const mostExport = 1 << 20
+
+// readExport returns the content of the file that text names, or text itself if it
+// names none.
+func readExport(text string) (string, error) {
+	info, err := os.Stat(text)
+	if err != nil || !info.Mode().IsRegular() {
+		return text, nil
+	}
+	if info.Size() > mostExport {
+		return "", errors.New("the file is too large for the export of a wallet")
+	}
+	content, err := os.ReadFile(text)
+	if err != nil {
+		return "", errors.New("the file cannot be read")
+	}
+	return string(content), nil
 }
 
 // addWallet puts a key in force and shows its first addresses.

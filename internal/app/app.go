@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -39,7 +39,7 @@ type Options struct {
 	Upgrade bool
 	// Existing makes OpenCore fail if there is no database, instead of creating one.
 	Existing bool
-	Log     *slog.Logger
+	Log      *slog.Logger
 	// Now is the machine's clock when nil. Tests let days pass.
 	Now func() time.Time
 }
@@ -65,9 +65,6 @@ type App struct {
 	onShutdown func()
 	stopping   chan struct{} // closed when the server is about to stop
 }
-
-// shutdownFor is how long requests under way may take to end.
-const shutdownFor = 10 * time.Second
 
 // New opens storage and the port. Nothing runs before Run; Close undoes it.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
@@ -138,7 +135,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
-		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), Unpaid: core.Storage, OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, true, shop.Name, client.Config{
@@ -163,7 +160,8 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := a.listenMetrics(ctx, c, numbers); err != nil {
 		return err
 	}
-	return a.listen(ctx, c, edges(c.BasePath(), service, pages, core.ready(watched, numbers)))
+	all := edges(c.BasePath(), service, pages, core.ready(watched, numbers))
+	return a.listen(ctx, c, noticeProxy(all, c.Proxies(), core.Storage.SaveUntrustedProxy, o.Log))
 }
 
 // listenMetrics opens the port for Prometheus, if there is to be one.
@@ -199,7 +197,8 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if err != nil {
 		return nil, err
 	}
-	if err := a.listen(ctx, c, pages); err != nil {
+	unsaved := func(context.Context, netip.Addr) error { return nil } // there is no database
+	if err := a.listen(ctx, c, noticeProxy(pages, c.Proxies(), unsaved, o.Log)); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -262,48 +261,11 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 	if c.AccessLog {
 		requests.Access = a.log
 	}
-	a.http = &http.Server{
-		Handler:           requestlog.New(requests, h),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      60 * time.Second, // event streams lift it for themselves
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-	}
-	var spare spareConns
-	a.http.ConnState = spare.note
-	// What waits for news, as streams and long polls do, would hold a shutdown up,
-	// and so would connections that a browser keeps for later. Calls that do
-	// something are let end.
-	a.http.RegisterOnShutdown(func() {
+	a.http = newHTTPServer(requestlog.New(requests, h), a.log, func() {
 		close(a.stopping)
 		a.onShutdown()
-		time.AfterFunc(spareFor, spare.close)
 	})
 	return nil
-}
-
-// spareFor is how long a connection that has sent nothing may still do so while
-// the server stops.
-const spareFor = 500 * time.Millisecond
-
-// spareConns are connections that have sent nothing yet, which a shutdown waits
-// for.
-type spareConns struct{ all sync.Map }
-
-func (s *spareConns) note(c net.Conn, state http.ConnState) {
-	if state == http.StateNew {
-		s.all.Store(c, nil)
-		return
-	}
-	s.all.Delete(c)
-}
-
-func (s *spareConns) close() {
-	for c := range s.all.Range {
-		c.(net.Conn).Close()
-	}
 }
 
 // Addr is the address that is listened on.
@@ -315,22 +277,7 @@ func (a *App) Run(ctx context.Context) error {
 	for _, loop := range a.loops {
 		group.Go(func() error { return loop(ctx) })
 	}
-	group.Go(func() error {
-		if err := a.http.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownFor)
-		defer cancel()
-		if err := a.http.Shutdown(stop); err != nil {
-			a.log.Warn("calls were cut off that did not end in time", "error", err)
-			return a.http.Close()
-		}
-		return nil
-	})
+	group.Go(func() error { return serveHTTP(ctx, a.http, a.listener, a.log) })
 	return group.Wait()
 }
 

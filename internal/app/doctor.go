@@ -46,6 +46,9 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	examineSpace(cfg, say)
 	running, answers := c.askServer(ctx, cfg)
 	c.examineAddress(ctx, cfg, answers, say)
+	if err := c.examineProxy(ctx, cfg, say); err != nil {
+		return nil, err
+	}
 	if err := c.examineClocks(ctx, say); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,9 @@ func serve(ctx context.Context, binary, folder, database string, more ...string)
 	if database != "" {
 		p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+database)
 	}
+	if _, err := p.run(ctx, binary, "init"); err != nil {
+		return nil, err
+	}
 	for _, w := range wallets {
 		if _, err := p.run(ctx, binary, "wallet", "add", w[0], w[1]); err != nil {
 			return nil, err

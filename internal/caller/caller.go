@@ -1,39 +1,123 @@
-// Package caller tells who calls, as far as an address can.
+// Package caller identifies callers by their network addresses.
 package caller
 
 import (
-	"net"
+	"context"
+	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 )
 
-// Extractor tells a caller's address: that of the socket or, where trusted
-// proxies stand before it, the last one in X-Forwarded-For that is none of them.
-func Extractor(proxies []*net.IPNet) echo.IPExtractor {
-	if len(proxies) == 0 {
-		return echo.ExtractIPDirect()
+// Extractor returns a function that returns a caller's address. It is the address of
+// the connection unless that belongs to a trusted proxy. Each trusted proxy appends
+// the address of its own peer to X-Forwarded-For, so the header is read from its end
+// up to the first address that is not a trusted proxy's. An entry that is not an
+// address ends the search: everything before it was reported by an unidentified
+// peer, and the caller is counted under the proxy that reported the entry.
+func Extractor(proxies []netip.Prefix) echo.IPExtractor {
+	return func(r *http.Request) string {
+		peer, ok := parseAddr(r.RemoteAddr)
+		if !ok {
+			return r.RemoteAddr
+		}
+		hops := strings.Split(strings.Join(r.Header.Values(echo.HeaderXForwardedFor), ","), ",")
+		for i := len(hops) - 1; i >= 0 && contains(proxies, peer); i-- {
+			hop, ok := parseAddr(strings.TrimSpace(hops[i]))
+			if !ok {
+				break
+			}
+			peer = hop
+		}
+		return peer.String()
 	}
-	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
-	for _, n := range proxies {
-		options = append(options, echo.TrustIPRange(n))
-	}
-	return echo.ExtractIPFromXFFHeader(options...)
 }
 
-// Network is what one caller has of an address: all of IPv4's, and the 64 bits of
-// IPv6's that a provider gives to one customer.
-func Network(ip string) string {
-	if host, _, err := net.SplitHostPort(ip); err == nil {
-		ip = host
+// Untrusted returns the address of a proxy that is not trusted, and reports whether a
+// request came through one: from a loopback or private address, with headers that
+// only proxies add.
+func Untrusted(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
+	if !slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
+		return netip.Addr{}, false
 	}
-	address, err := netip.ParseAddr(ip)
-	if err != nil || address.Unmap().Is4() {
+	peer, ok := parseAddr(r.RemoteAddr)
+	return peer, ok && (peer.IsLoopback() || peer.IsPrivate() || peer.IsLinkLocalUnicast()) && !contains(proxies, peer)
+}
+
+var forwardingHeaders = []string{echo.HeaderXForwardedFor, "Forwarded", echo.HeaderXRealIP}
+
+func contains(proxies []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// parseAddr parses an address as proxies write it: with or without a port, an IPv6
+// address with or without brackets.
+func parseAddr(text string) (netip.Addr, bool) {
+	if both, err := netip.ParseAddrPort(text); err == nil {
+		return both.Addr().Unmap().WithZone(""), true
+	}
+	if inner, found := strings.CutPrefix(text, "["); found {
+		text = strings.TrimSuffix(inner, "]")
+	}
+	address, err := netip.ParseAddr(text)
+	return address.Unmap().WithZone(""), err == nil
+}
+
+// Network returns the network that limits for one caller apply to: an IPv4 address,
+// or the /64 that a provider gives to one customer at least. Other text is returned
+// unchanged.
+func Network(ip string) string { return block(ip, 32, 64) }
+
+// Block is an address block that many callers, or one caller with many addresses,
+// may share.
+type Block struct {
+	Prefix string
+	// Share is the part of a common limit that the block may use: 1/Share.
+	Share int
+}
+
+// Blocks returns the blocks around a caller's address that limits for all callers
+// are divided by: what providers give to homes (a /56, an IPv4 address) and to
+// companies (a /48; for IPv4 a /24). An empty address is in none.
+func Blocks(ip string) []Block {
+	if ip == "" {
+		return nil
+	}
+	return []Block{{Prefix: block(ip, 32, 56), Share: 20}, {Prefix: block(ip, 24, 48), Share: 10}}
+}
+
+// Of returns the block's part of a common limit, at least 1.
+func (b Block) Of(limit int) int { return (limit + b.Share - 1) / b.Share }
+
+// block returns the network of an address with the given prefix lengths. An IPv4
+// network of 32 bits is written as the address.
+func block(ip string, bits4, bits6 int) string {
+	address, ok := parseAddr(ip)
+	if !ok {
 		return ip
 	}
-	prefix, err := address.WithZone("").Prefix(64)
-	if err != nil {
-		return ip
+	bits := bits6
+	if address.Is4() {
+		bits = bits4
 	}
-	return prefix.String()
+	if bits == address.BitLen() {
+		return address.String()
+	}
+	return netip.PrefixFrom(address, bits).Masked().String()
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries the address of the caller that a call
+// within the program is made for.
+func NewContext(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, contextKey{}, address)
+}
+
+// FromContext returns the address that NewContext stored, or "".
+func FromContext(ctx context.Context) string {
+	address, _ := ctx.Value(contextKey{}).(string)
+	return address
 }

@@ -1,9 +1,11 @@
 package caller_test
 
 import (
-	"net"
 	"net/http/httptest"
+	"net/netip"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/caller"
 )
@@ -13,9 +15,10 @@ func TestNetwork(t *testing.T) {
 	for ip, want := range map[string]string{
 		"192.0.2.7":             "192.0.2.7",
 		"192.0.2.7:8080":        "192.0.2.7",
-		"::ffff:192.0.2.7":      "::ffff:192.0.2.7",
+		"::ffff:192.0.2.7":      "192.0.2.7",
 		"2001:db8:1:2:3::9":     "2001:db8:1:2::/64",
 		"[2001:db8:1:2::9]:443": "2001:db8:1:2::/64",
+		"[2001:db8:1:2::9]":     "2001:db8:1:2::/64",
 		"fe80::1%eth0":          "fe80::/64",
 		"nonsense":              "nonsense",
 	} {
@@ -25,29 +28,97 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-func TestExtractorBelievesTrustedProxiesOnly(t *testing.T) {
+func TestBlocks(t *testing.T) {
 	t.Parallel()
-	_, proxies, err := net.ParseCIDR("10.0.0.0/8")
-	if err != nil {
-		t.Fatal(err)
+	for ip, want := range map[string][]caller.Block{
+		"192.0.2.7":           {{Prefix: "192.0.2.7", Share: 20}, {Prefix: "192.0.2.0/24", Share: 10}},
+		"2001:db8:1:2345::9":  {{Prefix: "2001:db8:1:2300::/56", Share: 20}, {Prefix: "2001:db8:1::/48", Share: 10}},
+		"::ffff:198.51.100.1": {{Prefix: "198.51.100.1", Share: 20}, {Prefix: "198.51.100.0/24", Share: 10}},
+		"":                    nil,
+	} {
+		if diff := cmp.Diff(caller.Blocks(ip), want); diff != "" {
+			t.Errorf("Blocks(%q) (-got +want):\n%s", ip, diff)
+		}
 	}
-	for _, tt := range []struct {
-		name    string
-		trusted []*net.IPNet
+}
+
+func TestBlock_has_at_least_one_of_a_limit(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int]int{1: 1, 10: 1, 11: 2, 1000: 100} {
+		if got := (caller.Block{Share: 10}).Of(limit); got != want {
+			t.Errorf("Of(%d) = %d, want %d", limit, got, want)
+		}
+	}
+}
+
+func prefixes(list ...string) (parsed []netip.Prefix) {
+	for _, text := range list {
+		parsed = append(parsed, netip.MustParsePrefix(text))
+	}
+	return parsed
+}
+
+func TestExtractor(t *testing.T) {
+	t.Parallel()
+	ten := prefixes("10.0.0.0/8")
+	for name, tt := range map[string]struct {
+		trusted []netip.Prefix
 		socket  string
-		header  string
+		header  []string
 		want    string
 	}{
-		{"nobody is trusted", nil, "10.0.0.1:5", "192.0.2.7", "10.0.0.1"},
-		{"a trusted proxy", []*net.IPNet{proxies}, "10.0.0.1:5", "192.0.2.7", "192.0.2.7"},
-		{"what the caller made up stands before it", []*net.IPNet{proxies}, "10.0.0.1:5", "1.1.1.1, 192.0.2.7", "192.0.2.7"},
-		{"another proxy is not trusted", []*net.IPNet{proxies}, "127.0.0.1:5", "192.0.2.7", "127.0.0.1"},
+		"no_proxy_is_trusted":               {nil, "10.0.0.1:5", []string{"192.0.2.7"}, "10.0.0.1"},
+		"trusted_proxy":                     {ten, "10.0.0.1:5", []string{"192.0.2.7"}, "192.0.2.7"},
+		"forged_entry_before_the_address":   {ten, "10.0.0.1:5", []string{"1.1.1.1, 192.0.2.7"}, "192.0.2.7"},
+		"other_proxy_is_not_trusted":        {ten, "127.0.0.1:5", []string{"192.0.2.7"}, "127.0.0.1"},
+		"chain_of_trusted_proxies":          {ten, "10.0.0.1:5", []string{"192.0.2.7, 10.0.0.3,10.0.0.2"}, "192.0.2.7"},
+		"several_headers":                   {ten, "10.0.0.1:5", []string{"1.1.1.1", "192.0.2.7", "10.0.0.2"}, "192.0.2.7"},
+		"address_with_port":                 {ten, "10.0.0.1:5", []string{"203.0.113.7:50001"}, "203.0.113.7"},
+		"ipv6_with_port":                    {ten, "10.0.0.1:5", []string{"[2001:db8::7]:443"}, "2001:db8::7"},
+		"ipv6_in_brackets":                  {ten, "10.0.0.1:5", []string{"[2001:db8::7]"}, "2001:db8::7"},
+		"ipv4_mapped":                       {ten, "[::ffff:10.0.0.1]:5", []string{"::ffff:203.0.113.7"}, "203.0.113.7"},
+		"port_on_a_proxy":                   {ten, "10.0.0.1:5", []string{"203.0.113.7:50001, 10.0.0.2:80"}, "203.0.113.7"},
+		"junk_counts_for_its_proxy":         {ten, "10.0.0.1:5", []string{"192.0.2.7, unknown, 10.0.0.2"}, "10.0.0.2"},
+		"junk_before_the_address":           {ten, "10.0.0.1:5", []string{"junk, 192.0.2.7, 10.0.0.2"}, "192.0.2.7"},
+		"no_header":                         {ten, "10.0.0.1:5", nil, "10.0.0.1"},
+		"only_trusted_proxies":              {ten, "10.0.0.1:5", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
+		"zone_of_the_connection_is_dropped": {nil, "[fe80::1%eth0]:5", nil, "fe80::1"},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr = tt.socket
-		r.Header.Set("X-Forwarded-For", tt.header)
-		if got := caller.Extractor(tt.trusted)(r); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = tt.socket
+			r.Header["X-Forwarded-For"] = tt.header
+			if got := caller.Extractor(tt.trusted)(r); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUntrusted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		trusted              []netip.Prefix
+		socket, header, with string
+		want                 bool
+	}{
+		"loopback":               {nil, "127.0.0.1:5", "X-Forwarded-For", "192.0.2.7", true},
+		"private_ipv6":           {nil, "[fd00::1]:5", "X-Real-Ip", "192.0.2.7", true},
+		"private_with_forwarded": {nil, "172.17.0.2:5", "Forwarded", "for=192.0.2.7", true},
+		"trusted":                {prefixes("127.0.0.1/32"), "127.0.0.1:5", "X-Forwarded-For", "192.0.2.7", false},
+		"another_is_trusted":     {prefixes("10.0.0.0/8"), "127.0.0.1:5", "X-Forwarded-For", "192.0.2.7", true},
+		"public_caller":          {nil, "192.0.2.7:5", "X-Forwarded-For", "192.0.2.7", false},
+		"no_header":              {nil, "127.0.0.1:5", "Accept", "*/*", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = tt.socket
+			r.Header.Set(tt.header, tt.with)
+			if proxy, got := caller.Untrusted(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
+				t.Errorf("got %s, %t; want %t", proxy, got, tt.want)
+			}
+		})
 	}
 }

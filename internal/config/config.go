@@ -30,7 +30,7 @@ type Config struct {
 	MasterKey   string `env:"MASTER_KEY" show:"secret" about:"64 hexadecimal digits; else a file in the data directory"`
 	Passphrase  string `env:"PASSPHRASE" show:"secret" about:"passphrase of backups"`
 	ShopName    string `env:"SHOP_NAME" about:"name of the shop that shoppers see; Shop by default"`
-	TrustProxy  string `env:"TRUST_PROXY" about:"networks of proxies whose X-Forwarded-For is believed"`
+	TrustProxy  string `env:"TRUST_PROXY" about:"proxies whose X-Forwarded-For is trusted: addresses or networks"`
 	Embed       string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
 	Language    string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
 	Offered     string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; all by default"`
@@ -40,7 +40,7 @@ type Config struct {
 	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
 	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
 	OwnScheme   Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
-	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices after which storefront, products and links make no more; or off"`
+	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
 	RateLimit   string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
 	Unwatched   Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
 	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
@@ -124,6 +124,7 @@ func Load(environ []string) (Config, error) {
 		c.Litecoin.Node = NodeOff
 	}
 	c.EVM.complete()
+	faults = append(faults, checkProxies(environ)...)
 	faults = append(faults, c.check()...)
 	return c, errors.Join(faults...)
 }
@@ -170,14 +171,11 @@ func (c Config) check() []error {
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
 	c.EVM.check(fault)
-	for _, text := range parts(c.TrustProxy) {
-		if _, _, err := net.ParseCIDR(text); err != nil {
-			fault("TRUST_PROXY", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
-		}
-	}
-	for _, text := range parts(c.Callback) {
-		if _, err := netip.ParsePrefix(text); err != nil {
-			fault("CALLBACK_ALLOW", "%q is no network like 10.0.0.0/8 or 127.0.0.1/32", text)
+	for _, list := range []struct{ name, value string }{{"TRUST_PROXY", c.TrustProxy}, {"CALLBACK_ALLOW", c.Callback}} {
+		for _, text := range parts(list.value) {
+			if _, err := parseNetwork(text); err != nil {
+				fault(list.name, "%q %w", text, err)
+			}
 		}
 	}
 	for _, text := range c.EmbedOrigins() {
@@ -193,8 +191,8 @@ func (c Config) check() []error {
 			fault(name, "is for tests alone: want a server on this machine, like http://127.0.0.1:8400")
 		}
 	}
-	if !databaseURL.MatchString(c.DatabaseURL) {
-		fault("DATABASE_URL", "want sqlite:PATH or postgres://…")
+	if !isDatabase(c.DatabaseURL) {
+		fault("DATABASE_URL", "want sqlite:PATH or postgres://user:password@host/name, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password")
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
 		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
@@ -259,27 +257,11 @@ func (c Config) UnpaidInvoices() int {
 	return n
 }
 
-// Proxies are the networks whose word on a caller's address is believed.
-func (c Config) Proxies() []*net.IPNet {
-	var found []*net.IPNet
-	for _, text := range parts(c.TrustProxy) {
-		if _, n, err := net.ParseCIDR(text); err == nil {
-			found = append(found, n)
-		}
-	}
-	return found
-}
+// Proxies returns the networks of the proxies whose X-Forwarded-For is trusted.
+func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
 
-// CallbackAllow are the networks that the operator opens for callbacks.
-func (c Config) CallbackAllow() []netip.Prefix {
-	var found []netip.Prefix
-	for _, text := range parts(c.Callback) {
-		if p, err := netip.ParsePrefix(text); err == nil {
-			found = append(found, p.Masked())
-		}
-	}
-	return found
-}
+// CallbackAllow returns the networks that the operator opens for callbacks.
+func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
 
 // EmbedOrigins are those whose pages may show payments in a frame.
 func (c Config) EmbedOrigins() []string { return parts(c.Embed) }

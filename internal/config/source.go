@@ -209,6 +209,9 @@ func (v *values) add(assignments []assignment, source string) []error {
 		value, origin := a.value, source
 		if isFile {
 			content, err := readLimited(a.value)
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
+				err = path.Err // the path may be the secret itself, given by mistake
+			}
 			value, origin = strings.TrimSpace(string(content)), "file "+a.value
 			if err != nil {
 				fault(a, "%w", err)

@@ -91,6 +91,7 @@ func programIn(t *testing.T, folder string, settings ...string) *process {
 // sells adds a wallet for a coin and a key for the API.
 func (p *process) sells(c coin) (key merchant.Key) {
 	p.t.Helper()
+	p.run("init")
 	p.run(append([]string{"wallet", "add"}, c.wallet...)...)
 	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
 		p.t.Fatal(err)

@@ -46,6 +46,7 @@ func newShopThatSells(t *testing.T, database string) *shopThatSells {
 	if database != "" {
 		p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+database)
 	}
+	p.run("init")
 	p.run("wallet", "add", "BTC", zpub)
 	var key struct{ Key, Secret string }
 	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {

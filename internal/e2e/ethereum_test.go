@@ -51,6 +51,7 @@ func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	for _, setting := range more {
 		s.environ = append(s.environ, setting(s))
 	}
+	s.run("init")
 	s.run("wallet", "add", "ETH", ethXpub)
 	var key merchant.Key
 	if err := json.Unmarshal(s.run("key", "add", "--json"), &key); err != nil {

@@ -43,6 +43,7 @@ func TestKilledWhileCreating(t *testing.T) {
 			if url := engine.database(t); url != "" {
 				p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+url)
 			}
+			p.run("init")
 			p.run("wallet", "add", "BTC", zpub)
 			var key struct{ Key, Secret string }
 			if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {

@@ -147,6 +147,7 @@ func TestKeysChangeOnARunningServer(t *testing.T) {
 			p := &process{t: t, environ: append(os.Environ(), "CHEQUER_DATABASE_URL="+c.DatabaseURL,
 				"CHEQUER_DATA_DIR="+c.DataDir, "CHEQUER_MASTER_KEY="+masterKey)}
 			var key merchant.Key
+			p.run("init")
 			if err := json.Unmarshal(p.run("key", "add", "--test", "--json"), &key); err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,8 @@ type CreateRequest struct {
 	BodyHash       string
 	Nonce          Nonce
 	Order          Order
+	// UnpaidLimits apply to callers that hold no key of the merchant.
+	UnpaidLimits []UnpaidLimit
 
 	rates, evidence string // where the prices came from, and what they rest on
 }
@@ -51,7 +53,7 @@ type offer struct {
 // Create makes an invoice with everything that can be offered now. It asks no
 // network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError,
 // ErrNoMethod, ErrTooLong,
-// *NoRateError, *TooSmallError and ErrConflict. A known idempotency key returns
+// *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict. A known idempotency key returns
 // the invoice that was made with it; ask Replay first, since nothing may be on
 // offer now. Of an order that has another newest invoice than it says, that one
 // is returned.
@@ -73,6 +75,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	s.deriveAhead(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order,
+		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
 		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
 			return s.build(id, now, r, offers, progress, next)

@@ -49,6 +49,18 @@ var (
 	ErrUnavailable = errors.New("the database does not answer now")
 )
 
+// TooManyUnpaidError means that as many invoices of a group of callers are unpaid as
+// an UnpaidLimit allows.
+type TooManyUnpaidError struct{ Group string } // as in UnpaidLimit
+
+// Error implements error.
+func (e *TooManyUnpaidError) Error() string {
+	if e.Group == "" {
+		return "too many unpaid invoices"
+	}
+	return "too many unpaid invoices from one network"
+}
+
 // NoRateError is ErrNoRate and names the currency.
 type NoRateError struct{ Fiat money.Currency }
 

@@ -63,6 +63,10 @@ type Creation struct {
 	Order          Order
 	// Nonce of a signed request is used up with the creation, or not at all.
 	Nonce Nonce
+	// UnpaidLimits are checked and counted in the transaction that writes the
+	// invoice; CreateInvoice returns *TooManyUnpaidError for the first one reached.
+	Mode         Mode
+	UnpaidLimits []UnpaidLimit
 	// Evidence is what the prices rest on, kept once under its name; "" = nothing.
 	EvidenceName, Evidence string
 	// Build makes the invoice. It takes the indexes it needs from next, which

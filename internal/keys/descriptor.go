@@ -64,7 +64,16 @@ func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	return newKey(x, p, kind, script)
+	key, err := newKey(x, p, kind, script)
+	if err != nil {
+		return Key{}, err
+	}
+	if origin, _, ok := strings.Cut(expression, "]"); ok {
+		if _, path, ok := strings.Cut(origin, "/"); ok {
+			key.warnings, err = key.contradictions(path)
+		}
+	}
+	return key, err
 }
 
 // parseFunction takes a descriptor without its checksum apart: the script that

@@ -22,10 +22,13 @@ type Key struct {
 	given   *hdkeychain.ExtendedKey // the key that was read
 	path    string                  // the way from it to addresses, empty where its depth tells
 	branch  *branch                 // the key that an index is derived from
+	// warnings are contradictions in what was read.
+	warnings []string
 }
 
 // Parse reads the extended public key of a wallet or, for Bitcoin and Litecoin, a
-// descriptor of it, as a person pastes it. White space around it does not count.
+// descriptor of it, as a person pastes it, or the JSON file that a wallet exports
+// (see parseExport). White space, quotes and a byte order mark around it do not count.
 //
 // A key alone is that of an account, with addresses 0/index, or of its chain, with
 // addresses index. Other places are for descriptors to tell: pkh, wpkh, sh(wpkh)
@@ -39,11 +42,24 @@ type Key struct {
 // A private key in any form is ErrPrivateKey; the other errors are the
 // sentinels of this package as well.
 func Parse(text string, kind Kind, network Network, script Script) (Key, error) {
-	key, err := parse(strings.TrimSpace(text), kind, script)
+	text = clean(text)
+	key, err := parse(text, kind, script)
 	if err != nil {
+		if isAddress(text, kind, network) {
+			return Key{}, malformed("it is one address: give the extended public key of the wallet (xpub, ypub, zpub), so that each invoice gets an address of its own")
+		}
 		return Key{}, err
 	}
 	return key.On(network)
+}
+
+// isAddress reports whether a text is an address of a network.
+func isAddress(text string, kind Kind, network Network) bool {
+	if !kind.known() {
+		return false
+	}
+	_, _, err := ParseAddress(text, kind, network)
+	return err == nil
 }
 
 // On is k with the addresses of a network; ErrNetwork when its letters are those
@@ -61,6 +77,8 @@ func (k Key) On(network Network) (Key, error) {
 
 func parse(text string, kind Kind, script Script) (Key, error) {
 	switch {
+	case isExport(text) && kind.known():
+		return parseExport(text, kind, script)
 	case LooksPrivate(text):
 		return Key{}, ErrPrivateKey
 	case !kind.known():

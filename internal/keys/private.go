@@ -23,30 +23,31 @@ var secrets = []*regexp.Regexp{
 // use, as one may be lost in copying.
 const fewestWords = 10
 
-// LooksPrivate tells whether a text seems to be something that spends money, so
-// that nobody repeats it.
+// LooksPrivate reports whether a text in the place of a key or an address seems to
+// be something that spends money, even with a typing error. It judges by shape, so
+// that it also refuses ordinary text: for that see HoldsSecret.
 func LooksPrivate(text string) bool {
 	for _, secret := range secrets {
 		if secret.MatchString(text) {
 			return true
 		}
 	}
-	return looksLikeWords(text)
+	return len(wordsOf(text)) >= fewestWords
 }
 
-// looksLikeWords tells whether a text is a list of words, in any language,
-// numbered or not: a mnemonic of BIP 39, SLIP-39 or Electrum.
-func looksLikeWords(text string) bool {
-	words := 0
+// wordsOf returns the words of a text that is a list of words, in any language,
+// numbered or not: a mnemonic of BIP 39, SLIP-39 or Electrum. It is nil for other
+// texts.
+func wordsOf(text string) (words []string) {
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' }) {
 		word := strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 		if word == "" {
 			continue // a number before a word
 		}
 		if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-			return false
+			return nil
 		}
-		words++
+		words = append(words, word)
 	}
-	return words >= fewestWords
+	return words
 }

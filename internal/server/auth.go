@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -96,6 +97,11 @@ func (s *server) identify(r *http.Request, body []byte, by rule) (key merchant.K
 }
 
 func readBody(c echo.Context) ([]byte, error) {
+	codings := c.Request().Header.Values("Content-Encoding")
+	if c.Request().ContentLength != 0 && slices.ContainsFunc(codings, func(coding string) bool { return coding != "" && !strings.EqualFold(coding, "identity") }) {
+		c.Response().Header().Set("Accept-Encoding", "identity") // see RFC 9110, 15.5.16
+		return nil, errCompressed
+	}
 	if c.Request().ContentLength > maxBody {
 		return nil, errTooLarge
 	}

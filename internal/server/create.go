@@ -35,7 +35,11 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if request.IdempotencyKey != "" { // a test never answers for real money
 		request.IdempotencyKey = string(request.Mode) + ":" + request.IdempotencyKey
 	}
-	inv, err := s.create(c.Request().Context(), k, request, p, k.key.Builtin) // that of our storefront
+	from := signed
+	if k.key.Builtin { // the key of the storefront
+		from = openForm
+	}
+	inv, err := s.create(c.Request().Context(), k, request, p, from)
 	if err != nil {
 		return err
 	}
@@ -45,19 +49,12 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, specified(inv, inv.Quotes[0], invoice.Created))
 }
 
-// create makes an invoice once per idempotency key. What was answered once is
-// answered again before anything else is asked: an honest repetition has the
-// same nonce, rates may be gone, and settings may be others. Anybody is somebody whom
-// nobody vouches for.
-func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked, anybody bool) (*invoice.Invoice, error) {
-	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
-		if anybody {
-			if err := s.open(ctx, r); err != nil {
-				return err
-			}
-		}
-		return s.setPrice(p, &r.Terms)
-	})
+// create creates an invoice once per idempotency key. A repeated request gets the
+// first answer before anything else is checked: it carries the same nonce, and rates
+// and settings may have changed since.
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked, from origin) (*invoice.Invoice, error) {
+	r.UnpaidLimits = s.unpaidLimits(ctx, from, k)
+	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
 }
 
 // createOnce is create for a request that is completed only when there is no invoice

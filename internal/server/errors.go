@@ -44,6 +44,7 @@ var (
 	errBadNonce     = &problem{status: http.StatusForbidden, code: "bad_nonce_header", message: "Bad nonce header"}
 	errScope        = &problem{status: http.StatusForbidden, code: "key_may_not", message: "Key may not do this"}
 	errMediaType    = &problem{status: http.StatusUnsupportedMediaType, code: "unsupported_media_type", message: "The body must be application/json"}
+	errCompressed   = &problem{status: http.StatusUnsupportedMediaType, code: "unsupported_content_encoding", message: "The body must not be compressed"}
 	errNoInvoice    = &problem{status: http.StatusNotFound, code: "invoice_not_found", message: "There is no such invoice"}
 	errInternal     = &problem{status: http.StatusInternalServerError, code: "internal_error", message: "Internal error"}
 	errGone         = &problem{status: http.StatusServiceUnavailable, code: "interrupted", message: "The call was interrupted", retry: 1}
@@ -99,6 +100,12 @@ func explain(err error) *problem {
 			return invalid("payment_methods", "names "+unknown.Code+", which is not offered here")
 		}
 		return invalid("payment_methods", "names something that is not offered here")
+	}
+	if many, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
+		if many.Group == "" {
+			return errTooManyUnpaid
+		}
+		return errTooManyUnpaidNetwork
 	}
 	if unpriced, ok := errors.AsType[*invoice.NoRateError](err); ok {
 		return &problem{

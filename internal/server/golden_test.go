@@ -323,10 +323,10 @@ var mistakes = []mistake{
 	selling("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
 	{"order when many are unpaid", func(l *lab) *http.Response {
 		l.keepEndpoints()
-		l.config.MaxUnpaid, l.config.Unpaid = 1, unpaid{l}
+		l.config.MaxUnpaid = 1
 		l.begin()
-		l.send(create(message{key: "all"}))
 		l.send(products("all", "POST", "", coffee))
+		l.order("first", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 	}},
 	sent("sale at an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
@@ -391,7 +391,13 @@ var mistakes = []mistake{
 	listed("bad order_id of the list", "?order_id="),
 	listed("bad address of the list", "?address="),
 	listed("export without a format", "/export"),
+	sent("compressed body", create(message{key: "all", header: http.Header{"Content-Encoding": {"gzip"}}})),
 	listed("export in another format", "/export?format=xls"),
+	listed("export with another delimiter", "/export?format=csv&delimiter=pipe"),
+	listed("export with another decimal mark", "/export?format=csv&decimal=dot"),
+	listed("export with a byte order mark perhaps", "/export?format=csv&bom=perhaps"),
+	listed("export in the server's own time zone", "/export?format=csv&timezone=Local"),
+	listed("JSON export with a decimal mark", "/export?format=json&decimal=comma"),
 	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
 }
 

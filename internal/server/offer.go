@@ -23,8 +23,8 @@ type offer struct {
 	order      invoice.Order
 	expires    time.Time        // of the link; zero never
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
-	anybody    bool             // may have an invoice of it
-	earlier    string           // one that ended, although money came
+	from       origin
+	earlier    string // one that ended, although money came
 }
 
 // readOffer is POST links/read: what a link asks for. Nothing is made.
@@ -82,7 +82,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		}
 		r.IdempotencyKey = string(o.mode) + "-link:" + o.source + ":" + token
 	}
-	inv, err := s.create(c.Request().Context(), k, r, o.price, o.anybody)
+	inv, err := s.create(c.Request().Context(), k, r, o.price, o.from)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 		return offer{}, errNoLink
 	}
 	return offer{
-		source: "slug " + l.Slug, anybody: true, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},

@@ -76,11 +76,9 @@ type Config struct {
 	// Worthless tells that live invoices are paid in coins of test networks, which are
 	// never sold.
 	Worthless bool
-	// MaxUnpaid is how many invoices of a merchant, that nothing was seen for, the last
-	// quarter of an hour may have when somebody whom nobody vouches for wants one more;
-	// 0 any number. Unpaid counts them.
+	// MaxUnpaid is how many unpaid invoices of a merchant, created in the last quarter
+	// of an hour without a signature of the merchant, may exist; 0 is no limit.
 	MaxUnpaid int
-	Unpaid    Unpaid
 	// Fiats are the currencies that an invoice may be in beside euro and dollar.
 	Fiats []money.Currency
 	// MaxAmount is the largest price, in whole units of any currency.
@@ -121,7 +119,6 @@ type server struct {
 	stopping  <-chan struct{}
 	ownScheme bool
 	worthless bool
-	unpaid    Unpaid
 	maxUnpaid int
 }
 
@@ -131,7 +128,7 @@ type server struct {
 func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, looks: c.Looks, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
-		products: c.Products, terminals: c.Terminals, unpaid: c.Unpaid, maxUnpaid: c.MaxUnpaid,
+		products: c.Products, terminals: c.Terminals, maxUnpaid: c.MaxUnpaid,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     taken(c.Fiats),
 		stopping:  c.Stopping,

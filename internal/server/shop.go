@@ -110,12 +110,8 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	r := invoice.CreateRequest{
 		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, IdempotencyKey: "product:" + o.Slug + ":" + token,
 	}
-	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error {
-		if err := s.sell(ctx, o, r); err != nil {
-			return err
-		}
-		return s.open(ctx, r)
-	})
+	r.UnpaidLimits = s.unpaidLimits(ctx, published, k)
+	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.sell(ctx, o, r) })
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 )
 
@@ -45,6 +46,9 @@ func parseURL(url string) (d dialect, place string, err error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
+		if _, err := pgconn.ParseConfig(url); err != nil { // the error may quote a part of the password
+			return dialect{}, "", errors.New("database URL: its host, port or parameters cannot be parsed")
+		}
 		return postgresDialect, url, nil
 	case scheme == "sqlite":
 		place = rest

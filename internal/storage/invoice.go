@@ -59,6 +59,9 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*i
 	if known != "" {
 		return nil, &madeError{known}
 	}
+	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
+		return nil, err
+	}
 	if err := takeNonce(ctx, q, c); err != nil {
 		return nil, err
 	}
@@ -71,7 +74,10 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*i
 			return nil, err
 		}
 	}
-	return asRead(inv), insert(ctx, q, c, inv, position)
+	if err := insert(ctx, q, c, inv, position); err != nil {
+		return nil, err
+	}
+	return asRead(inv), s.keepUnpaidPlaces(ctx, q, c, inv.ID)
 }
 
 // insert writes a new invoice and all that belongs to it.

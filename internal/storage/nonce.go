@@ -61,7 +61,7 @@ func (s *Storage) prune(ctx context.Context, now time.Time) {
 	}
 }
 
-// forget deletes the nonces and idempotency keys that count no more.
+// forget deletes the nonces, idempotency keys and unpaid places that have expired.
 func forget(ctx context.Context, q querier, now time.Time) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM nonces WHERE expires_at <= $1", now.UnixMilli()); err != nil {
 		return fmt.Errorf("forget nonces: %w", err)
@@ -69,7 +69,7 @@ func forget(ctx context.Context, q querier, now time.Time) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM idempotency WHERE created_at <= $1", now.Add(-keptFor).UnixMilli()); err != nil {
 		return fmt.Errorf("forget idempotency keys: %w", err)
 	}
-	return nil
+	return forgetUnpaidPlaces(ctx, q, now)
 }
 
 // pruneDue tells one caller in a while to forget what has run out.

@@ -109,6 +109,20 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
+func TestOpen_never_repeats_a_database_URL_that_it_cannot_parse(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://shop:hunter#seven@db.example/chequer",
+		"postgres://shop:hunter/seven@db.example/chequer",
+		"postgres://shop:hunter%seven@db.example/chequer",
+	} {
+		_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
+		if err == nil || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "seven") {
+			t.Errorf("%s: got error %v, want one without the password", url, err)
+		}
+	}
+}
+
 // copyFile copies the file of a running SQLite database alone, as cp does, and returns
 // the URL of the copy.
 func copyFile(t *testing.T, url string) string {

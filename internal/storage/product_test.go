@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/storage"
@@ -136,45 +135,6 @@ func TestTerminals(t *testing.T) {
 		}
 		if _, err := s.Terminal(ctx, "aa"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
-		}
-	})
-}
-
-func TestUnpaidInvoices(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		ctx := t.Context()
-		made := map[string]time.Time{}
-		for _, id := range []string{"a", "b", "c"} {
-			made[id] = create(t, s, creation(id, "shop")).CreatedAt
-		}
-		if _, err := s.UpdateInvoice(ctx, "b", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Standing.Status = invoice.Pending
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		before := made["a"].Add(-time.Hour)
-		inv, err := s.Invoice(ctx, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		mode := merchant.Mode(inv.Mode)
-		for name, tt := range map[string]struct {
-			whose string
-			mode  merchant.Mode
-			since time.Time
-			most  int
-			want  int
-		}{
-			"all":            {"shop", mode, before, 10, 2},
-			"up to one":      {"shop", mode, before, 1, 1},
-			"since later":    {"shop", mode, made["c"].Add(time.Hour), 10, 0},
-			"another's":      {"bakery", mode, before, 10, 0},
-			"another mode's": {"shop", "other", before, 10, 0},
-		} {
-			if got, err := s.UnpaidInvoices(ctx, tt.whose, tt.mode, tt.since, tt.most); err != nil || got != tt.want {
-				t.Errorf("%s: got %d, error %v, want %d", name, got, err, tt.want)
-			}
 		}
 	})
 }

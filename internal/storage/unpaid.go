@@ -5,20 +5,58 @@ import (
 	"fmt"
 	"time"
 
-	"chequer/internal/merchant"
+	"chequer/internal/invoice"
 )
 
-// UnpaidInvoices implements server.Unpaid.
-func (s *Storage) UnpaidInvoices(ctx context.Context, merchantID string, mode merchant.Mode, since time.Time, most int) (n int, err error) {
-	n, err = answer(ctx, s.read, func(ctx context.Context, q querier) (n int, err error) {
-		err = q.QueryRowContext(ctx, `
+// checkUnpaidLimits returns *invoice.TooManyUnpaidError when a creation has reached
+// one of its limits. The merchant's feed is locked, so no other creation of the
+// merchant is between the check and the insertion.
+func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Creation) error {
+	for _, limit := range c.UnpaidLimits {
+		var unpaid int
+		err := q.QueryRowContext(ctx, `
 			SELECT COUNT(*) FROM (
-				SELECT 1 FROM invoices WHERE merchant_id = $1 AND mode = $2 AND created_at > $3 AND status = 'created' LIMIT $4
-			) AS unpaid`, merchantID, string(mode), since.UnixMilli(), most).Scan(&n)
-		return n, err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("count unpaid invoices: %w", err)
+				SELECT 1 FROM unpaid_places AS p JOIN invoices AS i ON i.id = p.invoice_id
+				WHERE p.merchant_id = $1 AND p.mode = $2 AND p.caller_group = $3 AND p.created_at > $4 AND i.status = 'created'
+				LIMIT $5
+			) AS unpaid`,
+			c.MerchantID, string(c.Mode), s.callerGroup(c, limit), c.At.Add(-invoice.UnpaidWindow).UnixMilli(), limit.Most).Scan(&unpaid)
+		if err != nil {
+			return fmt.Errorf("count unpaid invoices: %w", err)
+		}
+		if unpaid >= limit.Most {
+			return &invoice.TooManyUnpaidError{Group: limit.Group}
+		}
 	}
-	return n, nil
+	return nil
+}
+
+// keepUnpaidPlaces records that an invoice counts towards the limits of its creation.
+func (s *Storage) keepUnpaidPlaces(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
+	for _, limit := range c.UnpaidLimits {
+		_, err := q.ExecContext(ctx, `
+			INSERT INTO unpaid_places (merchant_id, mode, caller_group, created_at, invoice_id) VALUES ($1, $2, $3, $4, $5)`,
+			c.MerchantID, string(c.Mode), s.callerGroup(c, limit), c.At.UnixMilli(), invoiceID)
+		if err != nil {
+			return fmt.Errorf("write unpaid place: %w", err)
+		}
+	}
+	return nil
+}
+
+// callerGroup returns the name under which storage knows the group of a limit.
+func (s *Storage) callerGroup(c invoice.Creation, limit invoice.UnpaidLimit) string {
+	if limit.Group == "" {
+		return ""
+	}
+	return s.box.MAC("unpaid caller group", c.MerchantID, limit.Group)
+}
+
+// forgetUnpaidPlaces deletes the places of invoices that no longer count.
+func forgetUnpaidPlaces(ctx context.Context, q querier, now time.Time) error {
+	_, err := q.ExecContext(ctx, "DELETE FROM unpaid_places WHERE created_at <= $1", now.Add(-invoice.UnpaidWindow).UnixMilli())
+	if err != nil {
+		return fmt.Errorf("delete unpaid places: %w", err)
+	}
+	return nil
 }

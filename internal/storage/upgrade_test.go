@@ -125,7 +125,7 @@ func forgetAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["transfers"] {
 		tables["transfers"][i], _, _ = strings.Cut(row, ", unsure: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "proof_keys", "products", "terminals", "exchange_accounts", "conversions"} {
+	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s are there: %q", added, tables[added])
 		}

@@ -26,6 +26,7 @@ type Storage struct {
 	evidence map[string]string
 	orders   map[invoice.Order][]string // invoices of orders without After, newest last
 	nonces   map[invoice.Nonce]bool
+	places   map[string][]string // invoices of a merchant, mode and group of callers, see invoice.UnpaidLimit
 	pages    []int
 }
 
@@ -38,7 +39,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order][]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -81,6 +82,11 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if newest := s.leads(c.Order); newest != c.Order.After {
 		return Clone(s.invoices[newest]), true, nil
 	}
+	for _, limit := range c.UnpaidLimits {
+		if s.unpaid(c, limit) >= limit.Most {
+			return nil, false, &invoice.TooManyUnpaidError{Group: limit.Group}
+		}
+	}
 	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
 		return nil, false, invoice.ErrNonceUsed
 	}
@@ -105,8 +111,27 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	}
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
+	for _, limit := range c.UnpaidLimits {
+		place := unpaidPlace(c, limit)
+		s.places[place] = append(s.places[place], inv.ID)
+	}
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
+}
+
+// unpaid counts the invoices that count towards a limit.
+func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) {
+	for _, id := range s.places[unpaidPlace(c, limit)] {
+		inv := s.invoices[id]
+		if inv.Standing.Status == invoice.Created && inv.CreatedAt.After(c.At.Add(-invoice.UnpaidWindow)) {
+			n++
+		}
+	}
+	return n
+}
+
+func unpaidPlace(c invoice.Creation, limit invoice.UnpaidLimit) string {
+	return c.MerchantID + " " + string(c.Mode) + " " + limit.Group
 }
 
 // OrderedInvoice implements invoice.Storage.

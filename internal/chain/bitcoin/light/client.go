@@ -22,6 +22,9 @@ import (
 // errStopped is what a client that does not run says.
 var errStopped = errors.New("the light client is not running")
 
+// errOutvoted means that the stored filter headers are not those of the network.
+var errOutvoted = errors.New("the peers agree on other filter headers than the stored ones")
+
 // moment is how long a new tip may wait for the peers' word on it before that is
 // an error.
 const moment = 3 * time.Second
@@ -56,6 +59,9 @@ type Client struct {
 	tip      tip
 	moved    time.Time // when the tip did
 	rung     chainhash.Hash
+	// refetching is set from when the filter headers were dropped until the new ones
+	// are believed.
+	refetching bool
 }
 
 var _ bitcoin.Source = (*Client)(nil)
@@ -126,30 +132,44 @@ func (c *Client) setParts(p *parts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fault = ""; p == nil {
-		c.fault, c.progress, c.tip = errStopped.Error(), "", tip{}
+		c.fault, c.progress, c.tip, c.refetching = errStopped.Error(), "", tip{}, false
 	}
 }
 
-// follow looks at the tip and the peers as they change.
+// follow looks at the tip and the peers as they change. It starts neutrino again
+// when the headers do not come, and drops the filter headers when the peers agree on
+// others.
 func (c *Client) follow(ctx context.Context) error {
-	for wait := c.stuck; ; wait = min(2*wait, time.Hour) {
-		if err := c.followHeaders(ctx, wait); err != nil || ctx.Err() != nil {
+	wait, pause, dropped := c.stuck, c.stuck, time.Time{}
+	for {
+		drop, err := c.followHeaders(ctx, wait, dropped.Add(pause))
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		c.config.Log.Warn("light client asks for headers anew", "since", wait)
-		if err := c.renew(ctx); err != nil {
+		if drop {
+			c.config.Log.Warn("light client fetches its filter headers anew", "error", errOutvoted)
+			if !dropped.IsZero() {
+				pause = min(2*pause, time.Hour)
+			}
+			dropped = time.Now()
+		} else {
+			c.config.Log.Warn("light client asks for headers anew", "since", wait)
+			wait = min(2*wait, time.Hour)
+		}
+		if err := c.renew(ctx, drop); err != nil {
 			return err
 		}
 	}
 }
 
-// followHeaders returns without an error when there are peers and yet nothing
-// that may be believed for a while: neutrino waits for ever for a peer that left
-// as it was about to be asked.
-func (c *Client) followHeaders(ctx context.Context, patience time.Duration) error {
+// followHeaders returns drop when the peers agree on other filter headers than the
+// stored ones, but not before a time. It returns false without an error when there
+// are peers and yet nothing that may be believed for a while: neutrino waits for
+// ever for a peer that left as it was about to be asked.
+func (c *Client) followHeaders(ctx context.Context, patience time.Duration, dropAfter time.Time) (drop bool, err error) {
 	blocks, err := (&neutrino.RescanChainSource{ChainService: c.headers}).Subscribe(0)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer blocks.Cancel()
 	second := time.NewTicker(time.Second)
@@ -162,7 +182,7 @@ func (c *Client) followHeaders(ctx context.Context, patience time.Duration) erro
 		c.ring()
 		select {
 		case <-ctx.Done():
-			return nil
+			return false, nil
 		case <-blocks.Notifications:
 		case <-c.answered:
 		case <-second.C:
@@ -170,13 +190,16 @@ func (c *Client) followHeaders(ctx context.Context, patience time.Duration) erro
 			if err := c.pool.sweep(); err != nil {
 				c.config.Log.Warn("light client cannot keep what it saw", "error", err)
 			}
+			if c.listener.outvoted() && time.Now().After(dropAfter) {
+				return true, nil
+			}
 			_, peers := c.listener.witnesses()
 			reached := c.reached()
 			if reached != height || peers == 0 || c.verdict() == nil {
 				height, moved = reached, time.Now()
 			}
 			if time.Since(moved) > patience {
-				return nil
+				return false, nil
 			}
 		}
 	}
@@ -190,6 +213,7 @@ func (c *Client) ring() {
 	c.mu.Lock()
 	fresh := c.rung != c.tip.hash
 	c.rung = c.tip.hash
+	c.refetching = false
 	c.mu.Unlock()
 	if fresh {
 		c.wakeUp()

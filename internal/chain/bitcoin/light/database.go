@@ -87,16 +87,12 @@ func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 	if err != nil {
 		return nil, c.unreadable(err)
 	}
-	listener := &listener{
-		network: c.config.Network, configured: c.config.Peers, pool: pool, now: c.config.Now,
-		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, fetches: newFetches(),
-		answered: func() {
-			select {
-			case c.answered <- struct{}{}:
-			default:
-			}
-		},
-	}
+	listener := newListener(c.config.Network, c.config.Peers, pool, c.config.Now, func() {
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	})
 	if len(c.config.Network.Params.DNSSeeds) > 0 {
 		// neutrino keeps a book of its own in the folder.
 		dir := filepath.Join(c.config.Dir, "peers")
@@ -105,7 +101,7 @@ func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 		}
 		listener.book = newBook(dir, c.config.Network.Params)
 	}
-	headers, err := c.startHeaders(ctx, d)
+	headers, err := c.startHeaders(ctx, d, listener)
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,14 @@ type entry struct {
 	raw    []byte    // nil until it was fetched
 	// Hashes of the scripts that it pays and of the outpoints that it spends.
 	pays, spends []uint64
-	payer        bool // pays a watched destination
+	payer        bool     // pays a watched destination
+	paid         []uint64 // hashes of the watched scripts that it pays
 	// What follows is filled in for what is seen and of interest.
 	tx      *bitcoin.Tx
 	claimed []string // outpoints
+	// The memory that it takes, and the destinations that account for it.
+	size     int
+	accounts []uint64
 }
 
 // sure tells that enough groups announced e and that we have it.

@@ -3,6 +3,7 @@ package light
 import (
 	"iter"
 	"math/big"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -39,6 +40,12 @@ func Remembered(c *Client) (entries, fetches int) {
 	defer c.listener.mu.Unlock()
 	return len(c.pool.entries), len(c.listener.fetches.of)
 }
+
+// Gate is a gate.
+type Gate struct{ *gate }
+
+func NewGate(groups int) Gate               { return Gate{newGate(groups)} }
+func (g Gate) Guard(conn net.Conn) net.Conn { return g.guard(conn) }
 
 // Matches is matches.
 var Matches = matches
@@ -121,7 +128,9 @@ func (p *Pool) Announce(tx *wire.MsgTx, groups ...int) {
 	for _, g := range groups {
 		p.Now = p.Now.Add(time.Second)
 		if p.announced(tx.TxHash(), group(g)) {
-			p.delivered(tx, group(g))
+			if err := p.delivered(tx, group(g)); err != nil {
+				panic(err)
+			}
 		}
 	}
 }
@@ -137,11 +146,76 @@ func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.blo
 func (p *Pool) Buried(ids ...string)                                     { p.buried(ids) }
 func (p *Pool) Len() int                                                 { return len(p.entries) }
 
+// Interest returns the number of transactions of interest and the memory that they
+// take, as the pool counts it.
+func (p *Pool) Interest() (count, bytes int) { return p.interest.total.count, p.interest.total.bytes }
+
+// SetMostOfInterest sets how many transactions of interest the pool keeps in all.
+func (p *Pool) SetMostOfInterest(count int) { p.interest.most.count = count }
+
+// Stored returns how many transactions the store holds.
+func (p *Pool) Stored(t *testing.T) int {
+	t.Helper()
+	records, err := p.store.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(records)
+}
+
 func (p *Pool) Sweep(t *testing.T) {
 	t.Helper()
 	if err := p.sweep(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Listener is a listener that peers announce transactions to, each of a group of
+// its own and none of them connected.
+type Listener struct {
+	*listener
+	Pool *Pool
+}
+
+// NewListener returns a listener with a number of peers, whose pool needs a number
+// of announcers.
+func NewListener(t *testing.T, announcers, peers int) *Listener {
+	t.Helper()
+	p := NewPool(t, announcers)
+	network := Regtest
+	network.Trust.Peers, network.Trust.Announcers = announcers, announcers
+	l := &Listener{newListener(network, nil, p.pool, func() time.Time { return p.Now }, func() {}), p}
+	for i := range peers {
+		r := newRemote(&net.TCPAddr{IP: net.IPv4(127, byte(i+1), 0, 1), Port: 8333}, true)
+		var err error
+		if r.peer, err = peer.NewOutboundPeer(l.config(r), "127.0.0.1:8333"); err != nil {
+			t.Fatal(err)
+		}
+		r.id = int32(i)
+		l.remotes[r.id] = r
+	}
+	return l
+}
+
+// Announce lets a peer announce a transaction.
+func (l *Listener) Announce(peer int, tx *wire.MsgTx) {
+	m, id := wire.NewMsgInv(), tx.TxHash()
+	m.AddInvVect(wire.NewInvVect(wire.InvTypeTx, &id))
+	l.announced(l.remotes[int32(peer)], m)
+}
+
+// Deliver lets a peer deliver a transaction.
+func (l *Listener) Deliver(peer int, tx *wire.MsgTx) { l.delivered(l.remotes[int32(peer)], tx) }
+
+// Strikes returns how many transactions a peer failed to deliver.
+func (l *Listener) Strikes(peer int) int { return l.remotes[int32(peer)].failed }
+
+// Asked returns the peer that a transaction is requested from, -1 for none.
+func (l *Listener) Asked(tx *wire.MsgTx) int {
+	if f := l.fetches.of[tx.TxHash()]; f != nil {
+		return int(f.peers[0])
+	}
+	return -1
 }
 
 // Fetches are fetches.

@@ -13,8 +13,9 @@ const (
 	mostFetches = 5_000
 	// slow is when a transaction is asked of another peer that announced it.
 	slow = 10 * time.Second
-	// mostPeers is how many peers are remembered to ask for a transaction.
-	mostPeers = 4
+	// mostPeers is how many peers are remembered to ask for a transaction: more than
+	// are connected, unless the merchant names many.
+	mostPeers = 2 * outbound
 )
 
 // fetches is what was announced and is not here yet: each transaction is asked of
@@ -51,6 +52,9 @@ func (f *fetches) announced(id chainhash.Hash, peer int32, now time.Time) (ask b
 	}
 	return ask
 }
+
+// pending reports whether a transaction was announced and has not been delivered.
+func (f *fetches) pending(id chainhash.Hash) bool { return f.of[id] != nil }
 
 // delivered tells whether a transaction was asked for, and ends its fetch.
 func (f *fetches) delivered(id chainhash.Hash) bool {

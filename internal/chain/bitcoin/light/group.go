@@ -21,6 +21,14 @@ func groupOf(address netip.Addr) group {
 	return 6<<32 | group(binary.BigEndian.Uint32(bytes[:]))
 }
 
+// addressOf is the IP address that a connection goes to; invalid without one.
+func addressOf(remote net.Addr) netip.Addr {
+	if tcp, ok := remote.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
 // groupOfPeer is the group that a connection goes to.
 func groupOfPeer(remote net.Addr) group {
 	if tcp, ok := remote.(*net.TCPAddr); ok {

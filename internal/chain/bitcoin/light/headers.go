@@ -21,6 +21,12 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
+// Files of neutrino in the folder.
+const (
+	headerFile = "block_headers.bin"
+	filterFile = "reg_filter_headers.bin"
+)
+
 // batch is how many filters are fetched at once by who reads block after block.
 const batch = 200
 
@@ -33,10 +39,13 @@ func (c *Client) look() error {
 		return err
 	}
 	progress := ""
+	c.mu.Lock()
 	if of := c.listener.height(); int64(stamp.Height)+near < of {
 		progress = fmt.Sprintf("reading headers: %s of about %s", chain.Grouped(int64(stamp.Height)), chain.Grouped(of))
+		if c.refetching {
+			progress = "the peers agreed on other filter headers than the stored ones; " + progress
+		}
 	}
-	c.mu.Lock()
 	known := c.tip.hash
 	c.progress = progress
 	c.mu.Unlock()
@@ -65,23 +74,52 @@ func (c *Client) reached() uint32 {
 	return headers + filters
 }
 
-// renew begins anew with reading headers.
-func (c *Client) renew(ctx context.Context) error {
+// renew starts neutrino again, without the bans that it imposed. With drop, the
+// stored filter headers are fetched again.
+func (c *Client) renew(ctx context.Context, drop bool) error {
 	if err := c.headers.Stop(); err != nil {
 		return err
 	}
 	c.life.Lock() // waits for calls under way
 	defer c.life.Unlock()
-	headers, err := c.startHeaders(ctx, c.database)
-	if err == nil {
-		c.headers = headers
+	if err := forgetBans(c.database); err != nil {
+		return c.unreadable(err)
 	}
-	return err
+	if drop {
+		// Neutrino begins with the first block when the file is missing.
+		if err := removeFile(filepath.Join(c.config.Dir, filterFile)); err != nil {
+			return c.unreadable(err)
+		}
+	}
+	headers, err := c.startHeaders(ctx, c.database, c.listener)
+	if err != nil {
+		return err
+	}
+	c.headers = headers
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if drop {
+		// The tip of the same block has another filter header afterwards.
+		c.tip, c.refetching = tip{}, true
+	}
+	return nil
+}
+
+// forgetBans deletes the bans that neutrino imposed: it bans the honest peers once
+// it has stored a wrong filter header.
+func forgetBans(d *database) error {
+	return walletdb.Update(d, func(tx walletdb.ReadWriteTx) error {
+		bucket := []byte("ban-store")
+		if tx.ReadWriteBucket(bucket) == nil {
+			return nil
+		}
+		return tx.DeleteTopLevelBucket(bucket)
+	})
 }
 
 // startHeaders starts neutrino, which reads headers, filters and blocks.
-func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.ChainService, error) {
-	headers, err := c.newHeaders(ctx, d)
+func (c *Client) startHeaders(ctx context.Context, d *database, l *listener) (*neutrino.ChainService, error) {
+	headers, err := c.newHeaders(ctx, d, l)
 	if err == nil {
 		err = sound(headers)
 	}
@@ -92,7 +130,7 @@ func (c *Client) startHeaders(ctx context.Context, d *database) (*neutrino.Chain
 		if err := c.forgetHeaders(d); err != nil {
 			return nil, c.unreadable(err)
 		}
-		if headers, err = c.newHeaders(ctx, d); err != nil {
+		if headers, err = c.newHeaders(ctx, d, l); err != nil {
 			return nil, c.unreadable(err)
 		}
 	}
@@ -119,8 +157,8 @@ func sound(headers *neutrino.ChainService) error {
 
 // forgetHeaders drops everything that can be fetched again.
 func (c *Client) forgetHeaders(d *database) error {
-	for _, name := range []string{"block_headers.bin", "reg_filter_headers.bin"} {
-		if err := os.Remove(filepath.Join(c.config.Dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, name := range []string{headerFile, filterFile} {
+		if err := removeFile(filepath.Join(c.config.Dir, name)); err != nil {
 			return err
 		}
 	}
@@ -137,14 +175,30 @@ func (c *Client) forgetHeaders(d *database) error {
 	})
 }
 
-// newHeaders makes neutrino from what the folder holds.
-func (c *Client) newHeaders(ctx context.Context, d *database) (*neutrino.ChainService, error) {
+// removeFile removes a file that may be missing.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// newHeaders makes neutrino from what the folder holds. It requests filter headers
+// only while it is connected to peers of as many groups as must serve the same one.
+func (c *Client) newHeaders(ctx context.Context, d *database, l *listener) (*neutrino.ChainService, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
+	gate := newGate(max(c.config.Network.Trust.Filters, 1))
 	return neutrino.NewChainService(neutrino.Config{
 		DataDir: c.config.Dir, Database: d, ChainParams: *c.config.Network.Params, AddPeers: c.config.Peers,
 		Dialer: func(to net.Addr) (net.Conn, error) {
+			if l.lied(to) {
+				return nil, fmt.Errorf("peer %s served filter headers that others contradict", to)
+			}
 			conn, err := dialer.DialContext(ctx, to.Network(), to.String())
-			return patientConn{conn}, err
+			if err != nil {
+				return nil, err
+			}
+			return gate.guard(patientConn{conn}), nil
 		},
 		NameResolver: func(host string) ([]net.IP, error) {
 			return net.DefaultResolver.LookupIP(ctx, "ip", host)

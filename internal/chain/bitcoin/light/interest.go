@@ -27,6 +27,11 @@ type interest struct {
 	mined  map[string][]string
 	inputs []input
 	number uint64 // of the newest input
+
+	most     tally               // bound of total
+	total    tally               // of what was taken
+	accounts map[uint64]*account // by the hash of a destination's script
+	grown    map[uint64]bool     // accounts that may be beyond their bounds
 }
 
 // input is a script that an entry spends from.
@@ -37,7 +42,10 @@ type input struct {
 }
 
 func newInterest(mark uint64) interest {
-	return interest{taken: map[chainhash.Hash]*entry{}, claims: map[string][]*entry{}, mined: map[string][]string{}, number: mark}
+	return interest{
+		taken: map[chainhash.Hash]*entry{}, claims: map[string][]*entry{}, mined: map[string][]string{}, number: mark,
+		most: mostOfInterest, accounts: map[uint64]*account{}, grown: map[uint64]bool{},
+	}
 }
 
 // take lets an entry claim the outputs that it spends, all of them if it pays a
@@ -53,6 +61,8 @@ func (n *interest) take(e *entry) bool {
 		if e.tx == nil {
 			tx := bitcoin.NewTx(message)
 			e.tx, n.taken[e.id] = &tx, e
+			e.size = e.memory()
+			n.total.add(e)
 		}
 		e.claimed = append(e.claimed, outpoint)
 		n.claims[outpoint] = append(n.claims[outpoint], e)
@@ -61,6 +71,7 @@ func (n *interest) take(e *entry) bool {
 			n.inputs = append(n.inputs, input{n.number, script, e})
 		}
 	}
+	n.charge(e, e.paid)
 	return e.tx != nil
 }
 
@@ -75,6 +86,7 @@ func (n *interest) drop(e *entry) {
 	delete(n.taken, e.id)
 	if e.tx != nil {
 		n.inputs = slices.DeleteFunc(n.inputs, func(i input) bool { return i.by == e })
+		n.uncharge(e)
 	}
 	e.tx, e.claimed = nil, nil
 }

@@ -3,6 +3,7 @@ package light
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -38,10 +39,23 @@ type listener struct {
 	remotes map[int32]*remote
 	busy    map[group]int // connections, begun ones too
 	banned  map[group]time.Time
+	liars   map[netip.Addr]time.Time // until when neutrino does not connect to them
 	fetches fetches
 	tip     tip
 	asked   time.Time
-	since   time.Time // when enough groups were connected; zero while they are not
+	// outvotedSince is when the peers began to agree on another filter header than
+	// the tip's; zero while they do not.
+	outvotedSince time.Time
+	since         time.Time // when enough groups were connected; zero while they are not
+}
+
+// newListener returns a listener that is not connected yet. It calls answered when
+// a peer has sent its tip or a filter header.
+func newListener(network Network, configured []string, pool *pool, now func() time.Time, answered func()) *listener {
+	return &listener{
+		network: network, configured: configured, pool: pool, now: now, answered: answered,
+		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, liars: map[netip.Addr]time.Time{}, fetches: newFetches(),
+	}
 }
 
 // run keeps the connections until the context ends.
@@ -147,7 +161,8 @@ func (l *listener) add(r *remote) {
 	if r.gone {
 		return
 	}
-	l.remotes[r.peer.ID()] = r
+	r.id = r.peer.ID()
+	l.remotes[r.id] = r
 	l.count()
 	l.ask(r)
 	if r.discovered && l.book.wantsMore() {
@@ -159,10 +174,9 @@ func (l *listener) add(r *remote) {
 func (l *listener) remove(r *remote) {
 	l.mu.Lock()
 	r.gone = true
-	id := r.peer.ID()
-	if l.remotes[id] == r {
-		delete(l.remotes, id)
-		l.askOthers(id, l.fetches.gone(id))
+	if l.remotes[r.id] == r {
+		delete(l.remotes, r.id)
+		l.askOthers(r.id, l.fetches.gone(r.id))
 	}
 	l.count()
 	l.mu.Unlock()
@@ -192,15 +206,14 @@ func (l *listener) announced(r *remote, m *wire.MsgInv) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	id := r.peer.ID()
 	var fetch []chainhash.Hash
 	block := false
 	for _, i := range m.InvList {
 		switch {
 		case i.Type == wire.InvTypeBlock:
 			block = true
-		case i.Type != wire.InvTypeTx || l.fetches.full(id):
-		case l.pool.announced(i.Hash, r.group) && l.fetches.announced(i.Hash, id, now):
+		case i.Type != wire.InvTypeTx || l.fetches.full(r.id):
+		case l.pool.announced(i.Hash, r.group) && l.fetches.announced(i.Hash, r.id, now):
 			fetch = append(fetch, i.Hash)
 		}
 	}
@@ -210,14 +223,22 @@ func (l *listener) announced(r *remote, m *wire.MsgInv) {
 	}
 }
 
-// delivered takes in a transaction that was asked for.
+// delivered passes a requested transaction to the pool. A transaction that the
+// pool refuses counts as not delivered: its ID does not cover the witness, so that
+// one peer could otherwise hide a payment by delivering it with a witness that is
+// too large to keep.
 func (l *listener) delivered(r *remote, tx *wire.MsgTx) {
 	l.mu.Lock()
-	expected := l.fetches.delivered(tx.TxHash())
-	l.mu.Unlock()
-	if expected {
-		l.pool.delivered(tx, r.group)
+	defer l.mu.Unlock()
+	id := tx.TxHash()
+	if !l.fetches.pending(id) {
+		return
 	}
+	if err := l.pool.delivered(tx, r.group); err != nil {
+		l.askOthers(r.id, []chainhash.Hash{id})
+		return
+	}
+	l.fetches.delivered(id)
 }
 
 // refused takes in that a peer does not have what it announced.
@@ -225,11 +246,12 @@ func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, i := range m.InvList {
-		l.askOthers(r.peer.ID(), []chainhash.Hash{i.Hash})
+		l.askOthers(r.id, []chainhash.Hash{i.Hash})
 	}
 }
 
-// askOthers asks for transactions that a peer did not deliver.
+// askOthers counts a strike against a peer for each transaction that it did not
+// deliver, and requests the transaction from the next peer that announced it.
 func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	if r := l.remotes[failed]; r != nil {
 		if r.failed += len(ids); r.failed > strikes {
@@ -262,7 +284,10 @@ func (l *listener) tick() {
 		l.asked = now
 	}
 	for _, r := range l.remotes {
-		if all || r.owed {
+		if all && l.behind() {
+			// The tip has not moved for a while, although the peers have more.
+			l.askFilter(r)
+		} else if all || r.owed {
 			l.ask(r)
 		}
 	}

@@ -1,6 +1,7 @@
 package light
 
 import (
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -92,21 +93,28 @@ func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 	return e.raw == nil
 }
 
-// delivered takes in a transaction that was fetched from a peer of a group.
-func (p *pool) delivered(tx *wire.MsgTx, by group) {
+// delivered stores a transaction that was fetched from a peer of a group. It
+// returns an error when the transaction cannot be kept in the form delivered, so
+// that another peer has to deliver it.
+func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[tx.TxHash()]
-	if e == nil || e.raw != nil || tx.SerializeSize() > mostBytes {
-		return
+	if e == nil || e.raw != nil { // forgotten, or delivered before
+		return nil
+	}
+	if size := tx.SerializeSize(); size > mostBytes {
+		return fmt.Errorf("transaction of %d bytes exceeds %d", size, mostBytes)
 	}
 	if err := p.hasher.fill(e, tx); err != nil {
-		return
+		return err
 	}
-	e.payer = p.watched.any(e.pays)
+	e.paid = p.watched.among(e.pays)
+	e.payer = len(e.paid) > 0
 	p.changed(e)
 	p.charge(by, e, len(e.raw))
 	p.settle(e)
+	return nil
 }
 
 // charge lets a group stand for the memory that an entry takes.
@@ -143,6 +151,15 @@ func (p *pool) settle(e *entry) {
 	}
 	if oldest := p.interest.crowd(e); oldest != nil {
 		p.forget(oldest)
+	}
+	p.bound()
+}
+
+// bound forgets transactions of interest beyond their bounds. A payment that is
+// forgotten is found again in its block.
+func (p *pool) bound() {
+	for _, e := range p.interest.excess() {
+		p.forget(e)
 	}
 }
 
@@ -252,4 +269,5 @@ func (p *pool) restore(records []record) {
 			p.charge(e.groups[0], e, len(e.raw))
 		}
 	}
+	p.bound()
 }

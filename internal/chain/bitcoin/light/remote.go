@@ -2,6 +2,7 @@ package light
 
 import (
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -16,15 +17,17 @@ import (
 type remote struct {
 	peer       *peer.Peer
 	group      group
+	address    netip.Addr
 	discovered bool // not one that the merchant named
 
 	bytes, messages, items, asks *rate.Limiter
 
-	// What follows is the listener's, under its lock.
+	// The listener's lock guards the fields below.
+	id      int32 // of the connected peer
 	witness witness
 	told    time.Time // when it told its tip
 	owed    bool      // a question that came too soon
-	failed  int       // transactions that it announced and did not deliver
+	failed  int       // transactions that it announced and did not deliver as they can be kept
 	gone    bool
 }
 
@@ -34,7 +37,7 @@ const strikes = 500
 func newRemote(to net.Addr, discovered bool) *remote {
 	g := groupOfPeer(to)
 	return &remote{
-		group: g, discovered: discovered, witness: witness{group: g},
+		group: g, address: addressOf(to), discovered: discovered, witness: witness{group: g},
 		// Far more than an honest peer sends: some 20 transactions a second.
 		bytes:    rate.NewLimiter(1<<20, 16<<20),
 		messages: rate.NewLimiter(500, 5_000),

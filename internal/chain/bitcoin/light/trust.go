@@ -34,18 +34,30 @@ type tip struct {
 // judge tells what is missing before a tip is believed; nil when nothing is.
 func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 	agree, filters := map[group]bool{}, map[group]bool{}
+	others := map[chainhash.Hash]map[group]bool{} // that serve another filter header
+	most := 0
 	for _, w := range witnesses {
 		if w.tip == tip.hash {
 			agree[w.group] = true
 		}
-		if w.filterOf == tip.hash && w.filter == tip.filter {
+		switch {
+		case w.filterOf != tip.hash:
+		case w.filter == tip.filter:
 			filters[w.group] = true
+		default:
+			if others[w.filter] == nil {
+				others[w.filter] = map[group]bool{}
+			}
+			others[w.filter][w.group] = true
+			most = max(most, len(others[w.filter]))
 		}
 	}
 	block := "block " + chain.Grouped(tip.height)
 	switch {
 	case tip.work == nil:
 		return errors.New("no block is known yet")
+	case most >= max(t.Filters, 1) && most > len(filters):
+		return fmt.Errorf("%d peers serve another filter header for %s than the stored one", most, block)
 	case len(agree) < t.Peers:
 		return fmt.Errorf("%d of %d peers agree on %s", len(agree), t.Peers, block)
 	case len(filters) < t.Filters:

@@ -26,6 +26,8 @@ func TestTrust(t *testing.T) {
 		{"one is elsewhere", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 2, 1}}, "3 of 4 peers agree on block 870,123"},
 		{"two of one group", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {3, 1, 1}, {3, 1, 1}}, "3 of 4 peers agree on block 870,123"},
 		{"other filter", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 2}, {4, 1, 2}}, "2 of 3 peers serve the same filter header for block 870,123"},
+		{"outvoted", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 2}, {3, 1, 2}, {4, 1, 2}}, "3 peers serve another filter header for block 870,123 than the stored one"},
+		{"outvoted although enough serve it", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 2}, {5, 1, 2}, {6, 1, 2}, {7, 1, 2}}, "4 peers serve another filter header for block 870,123 than the stored one"},
 		{"old", trust, 3*time.Hour + time.Second, 1000, good, "the newest block, 870,123, is of 2026-01-02 08:59:59: more than 3h0m0s ago"},
 		{"little work", trust, 0, 999, good, "the chain up to block 870,123 holds less work than this network's had when this program was made"},
 		{"own numbers", light.Regtest.Trust, 1000 * time.Hour, 0, good[:1], ""},

@@ -20,9 +20,14 @@ type scripts struct {
 	since  time.Time // when the set was begun
 }
 
-// any tells whether one of some hashes is in the set.
-func (s *scripts) any(hashes []uint64) bool {
-	return slices.ContainsFunc(hashes, func(h uint64) bool { _, in := s.hashes[h]; return in })
+// among returns those of some hashes that are in the set.
+func (s *scripts) among(hashes []uint64) (found []uint64) {
+	for _, h := range hashes {
+		if _, in := s.hashes[h]; in && !slices.Contains(found, h) {
+			found = append(found, h)
+		}
+	}
+	return found
 }
 
 // learn adds what is watched since the last time, and tells whether that was
@@ -60,20 +65,25 @@ func (p *pool) waiting(watched chain.Watched) ([]bitcoin.Tx, []chain.Conflict) {
 	return txs, p.interest.conflicts()
 }
 
-// matchAgain looks for destinations that are watched since among what is
-// remembered.
+// matchAgain compares the remembered transactions with the destinations that are
+// watched now.
 func (p *pool) matchAgain() {
 	for _, e := range p.entries {
-		if e.payer || !p.watched.any(e.pays) {
+		paid := p.watched.among(e.pays)
+		if len(paid) == 0 || slices.Equal(paid, e.paid) {
 			continue
 		}
-		e.payer = true
-		p.changed(e)
+		e.paid = paid
+		if !e.payer {
+			e.payer = true
+			p.changed(e)
+		}
 		if e.sure() {
 			p.interest.take(e)
 			p.takeConflicts(e)
 		}
 	}
+	p.bound()
 }
 
 // pays tells whether a transaction pays a watched destination.

@@ -248,21 +248,58 @@ type outpoints struct {
 
 func (w outpoints) Outpoint(o string) bool { return slices.Contains(w.taken, o) }
 
-func TestWaiting_for_a_day_after_a_start_is_partial_with_conflicts(t *testing.T) {
+func TestWaiting_conflicts(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	f.started = noon
 	n, tx := f.source(), f.send(destination(1), 1000)
 	spent := f.mempool[0].TxIn[0].PreviousOutPoint.String()
-	f.clock.Pass(time.Hour)
 	w := mustWait(t, n, outpoints{chaintest.Watch{}, []string{spent}})
 	want := []chain.Conflict{{Outpoint: spent, Tx: tx, Seen: f.clock.Now()}}
-	if diff := cmp.Diff(w.Conflicts, want); diff != "" || w.Coverage != chain.Partial {
-		t.Errorf("%q, conflicts (-got +want):\n%s", w.Coverage, diff)
+	if diff := cmp.Diff(w.Conflicts, want); diff != "" {
+		t.Errorf("conflicts (-got +want):\n%s", diff)
 	}
-	f.clock.Pass(23 * time.Hour)
-	if w := mustWait(t, n, chaintest.Watch{}); len(w.Conflicts) > 0 || w.Coverage != chain.Complete {
-		t.Errorf("after a day %q with the conflicts %v, want it complete", w.Coverage, w.Conflicts)
+	if w := mustWait(t, n, chaintest.Watch{}); len(w.Conflicts) > 0 {
+		t.Errorf("conflicts %v of outpoints that are not watched", w.Conflicts)
+	}
+}
+
+func TestWaiting_after_a_start(t *testing.T) {
+	t.Parallel()
+	loaded, loading := says(map[string]any{"loaded": true}), says(map[string]any{"loaded": false})
+	type look struct {
+		after time.Duration
+		pool  answer
+		want  chain.Coverage
+	}
+	for name, looks := range map[string][]look{
+		"absence_counts_from_the_second_list_of_a_loaded_mempool": {
+			{time.Second, loaded, chain.Partial}, {time.Second, loaded, chain.Complete}, {time.Second, loaded, chain.Complete},
+		},
+		"lists_while_the_mempool_is_loading_do_not_count": {
+			{time.Second, loading, chain.Partial}, {time.Second, loading, chain.Partial},
+			{time.Second, loaded, chain.Partial}, {time.Second, loaded, chain.Complete},
+		},
+		"a_node_that_does_not_report_loading_needs_a_day": {
+			{time.Hour, says(map[string]any{}), chain.Partial}, {time.Hour, says(map[string]any{}), chain.Partial},
+			{22 * time.Hour, says(map[string]any{}), chain.Complete},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, 1)
+			n := f.source()
+			for restart := range 2 { // the same again after the next start
+				f.clock.Pass(time.Minute)
+				f.set(func() { f.started = f.clock.Now() })
+				for i, look := range looks {
+					f.clock.Pass(look.after)
+					f.set(func() { f.answers["getmempoolinfo"] = look.pool })
+					if got := mustWait(t, n, chaintest.Watch{}).Coverage; got != look.want {
+						t.Errorf("start %d, look %d: coverage %q, want %q", restart+1, i+1, got, look.want)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -57,6 +57,7 @@ type Node struct {
 	read    blocks
 	mempool mempool
 	began   time.Time // when the node started, as far as it says; by our clock
+	lists   int       // how often it listed a loaded mempool since it started
 	looking time.Time // since when it is asked for what waits without a gap
 	looked  time.Time // when it was asked last; zero when it was not, or had no view
 

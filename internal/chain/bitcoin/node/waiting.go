@@ -9,10 +9,16 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// settling is how long a node that started may lack what waited before: btcd
-// forgets it, and others do when they end at once. It is as long as a payment that
-// waits holds its quote.
-const settling = 24 * time.Hour
+const (
+	// settling is how long a node that has started may lack transactions that waited
+	// before, when it does not report whether its mempool is loaded: btcd forgets
+	// them. It is as long as a payment that waits holds its quote.
+	settling = 24 * time.Hour
+	// enoughLists is how many times a node must list a mempool that it reports as
+	// loaded before the absence of a transaction counts. A single answer after a start
+	// concludes nothing.
+	enoughLists = 2
+)
 
 // Waiting implements bitcoin.Source.
 func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
@@ -62,10 +68,21 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 		Coverage: chain.Complete, Since: n.since(s),
 		Txs: n.mempool.paying(watched), Conflicts: n.mempool.conflicts(watched, s.end),
 	}
-	if s.loading() || s.end.Sub(n.began) < settling {
+	if !n.complete(s) {
 		w.Coverage = chain.Partial
 	}
 	return w, nil
+}
+
+// complete reports whether a transaction that the mempool does not list is gone.
+func (n *Node) complete(s state) bool {
+	switch {
+	case s.loading():
+		n.lists = 0
+	case s.pool.Loaded != nil:
+		n.lists++
+	}
+	return !s.loading() && (n.lists >= enoughLists || s.end.Sub(n.began) >= settling)
 }
 
 // state asks for everything at once: what waits comes last, so that the rest was

@@ -1,0 +1,174 @@
+package light_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/bitcoin/light"
+	"chequer/internal/chain/chaintest"
+)
+
+// invent returns a transaction without coins: it spends an output of its own that
+// does not exist, with a witness of a size.
+func invent(n, size int, scripts ...[]byte) *wire.MsgTx {
+	tx := pay([]int{1}, scripts...)
+	binary.BigEndian.PutUint32(tx.TxIn[0].PreviousOutPoint.Hash[20:], uint32(n)+1)
+	tx.TxIn[0].Witness = wire.TxWitness{make([]byte, size)}
+	return tx
+}
+
+// kept reports whether the pool shows a transaction as waiting.
+func kept(p *light.Pool, watch chaintest.Watch, tx *wire.MsgTx) bool {
+	txs, _ := p.Waiting(watch)
+	for _, t := range txs {
+		if t.ID == tx.TxHash().String() {
+			return true
+		}
+	}
+	return false
+}
+
+// later forgets what is remembered for destinations that may come later.
+func later(t *testing.T, p *light.Pool) {
+	t.Helper()
+	p.Now = p.Now.Add(3 * time.Hour)
+	p.Sweep(t)
+}
+
+func TestPool_invented_transactions(t *testing.T) {
+	t.Parallel()
+
+	t.Run("of_one_destination_are_bounded_in_bytes", func(t *testing.T) {
+		t.Parallel()
+		p := light.NewPool(t, 2)
+		p.Waiting(watch)
+		honest := pay([]int{1}, other, shop)
+		for i := range 60 {
+			if i == 30 {
+				p.Announce(honest, 3, 4)
+			}
+			p.Announce(invent(i, 390_000, shop), 1, 2)
+		}
+		later(t, p)
+		if count, bytes := p.Interest(); count > 3 || bytes > 1<<20 {
+			t.Errorf("%d transactions of %d bytes are kept", count, bytes)
+		}
+		if stored := p.Stored(t); stored > 3 {
+			t.Errorf("%d transactions are stored", stored)
+		}
+		if !kept(p, watch, honest) {
+			t.Error("the small payment is forgotten")
+		}
+		p.Restart(t)
+		if count, bytes := p.Interest(); count > 3 || bytes > 1<<20 || !kept(p, watch, honest) {
+			t.Errorf("after a restart %d transactions of %d bytes are kept", count, bytes)
+		}
+	})
+
+	t.Run("of_one_destination_are_bounded_in_number", func(t *testing.T) {
+		t.Parallel()
+		p := light.NewPool(t, 2)
+		p.Waiting(watch)
+		honest := pay([]int{1}, other, shop)
+		p.Announce(honest, 3, 4)
+		for i := range 1_000 {
+			p.Announce(invent(i, 10, shop), 1, 2)
+		}
+		later(t, p)
+		if count, _ := p.Interest(); count != 200 {
+			t.Errorf("%d transactions are kept, want 200", count)
+		}
+		if !kept(p, watch, honest) {
+			t.Error("the payment that was seen first is forgotten")
+		}
+	})
+
+	t.Run("of_a_destination_that_is_watched_later_are_bounded", func(t *testing.T) {
+		t.Parallel()
+		p := light.NewPool(t, 2)
+		for i := range 1_000 {
+			p.Announce(invent(i, 10, shop), 1, 2)
+		}
+		p.Waiting(watch)
+		if count, _ := p.Interest(); count != 200 {
+			t.Errorf("%d transactions are kept, want 200", count)
+		}
+	})
+
+	t.Run("that_spend_the_outputs_of_a_payment_are_bounded", func(t *testing.T) {
+		t.Parallel()
+		p := light.NewPool(t, 2)
+		p.Waiting(watch)
+		p.Announce(pay([]int{1, 2, 3, 4}, shop), 1, 2)
+		for i := range 90 {
+			conflict := pay([]int{1 + i%4}, other, fmt.Append(nil, i))
+			p.Announce(bloat(conflict, 390_000), 1, 2)
+		}
+		later(t, p)
+		if _, bytes := p.Interest(); bytes > 1<<20 {
+			t.Errorf("%d bytes are kept", bytes)
+		}
+	})
+
+	t.Run("of_many_destinations_are_bounded_in_all", func(t *testing.T) {
+		t.Parallel()
+		p := light.NewPool(t, 2)
+		honest := pay([]int{1}, other, shop)
+		all := chaintest.Watch{hex.EncodeToString(shop): true}
+		var scripts [][]byte
+		for i := range 100 {
+			scripts = append(scripts, script(fmt.Sprint("invoice ", i)))
+			all[hex.EncodeToString(scripts[i])] = true
+		}
+		p.Waiting(all)
+		p.SetMostOfInterest(500)
+		p.Announce(honest, 3, 4)
+		for i := range 1_000 {
+			p.Announce(invent(i, 10, scripts[i%100]), 1, 2)
+		}
+		if count, _ := p.Interest(); count > 500 || count < 450 {
+			t.Errorf("%d transactions are kept", count)
+		}
+		for i := range 200 {
+			p.Announce(invent(20_000+i, 390_000, scripts[i%100]), 1, 2)
+		}
+		if _, bytes := p.Interest(); bytes > 32<<20 {
+			t.Errorf("%d bytes are kept", bytes)
+		}
+		if !kept(p, all, honest) {
+			t.Error("the payment of a quiet destination is forgotten")
+		}
+		later(t, p)
+		p.Restart(t)
+		if count, bytes := p.Interest(); count > 500 || bytes > 32<<20 {
+			t.Errorf("after a restart %d transactions of %d bytes are kept", count, bytes)
+		}
+	})
+
+	t.Run("without_a_block_go_first", func(t *testing.T) {
+		t.Parallel()
+		p := light.NewPool(t, 2)
+		p.Waiting(watch)
+		for i := range 199 {
+			p.Announce(invent(i, 10, shop), 1, 2)
+		}
+		mined := invent(1_000, 1_000, shop)
+		p.Announce(mined, 1, 2)
+		p.Block(bitcoin.NewTx(mined))
+		for i := range 100 {
+			p.Announce(invent(2_000+i, 10, shop), 1, 2)
+		}
+		for i := range 10 {
+			p.Announce(invent(3_000+i, 390_000, shop), 1, 2)
+		}
+		if !kept(p, watch, mined) {
+			t.Error("the transaction in a block is forgotten")
+		}
+	})
+}

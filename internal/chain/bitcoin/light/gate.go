@@ -1,0 +1,141 @@
+package light
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net"
+	"sync"
+
+	"github.com/btcsuite/btcd/wire"
+)
+
+// gate withholds neutrino's requests for filter headers while it is connected to
+// peers of too few groups. Neutrino stores what the first peer answers when no other
+// peer is connected, and bans every peer that contradicts it later.
+type gate struct {
+	enough int // groups
+
+	mu    sync.Mutex
+	ready map[group]int // connections after their handshake
+}
+
+func newGate(enough int) *gate { return &gate{enough: enough, ready: map[group]int{}} }
+
+// guard returns a connection whose requests pass the gate.
+func (g *gate) guard(conn net.Conn) net.Conn {
+	return &gatedConn{Conn: conn, gate: g, group: groupOfPeer(conn.RemoteAddr())}
+}
+
+// open reports whether peers of enough groups are connected.
+func (g *gate) open() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.ready) >= g.enough
+}
+
+func (g *gate) enter(of group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ready[of]++
+}
+
+func (g *gate) leave(of group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ready[of]--; g.ready[of] <= 0 {
+		delete(g.ready, of)
+	}
+}
+
+// gatedConn is a connection to a peer. Like any net.Conn that carries a stream of
+// messages it has one reader and one writer at a time.
+type gatedConn struct {
+	net.Conn
+	gate  *gate
+	group group
+
+	in, out  frames
+	withheld bool // the message that is being written
+	mu       sync.Mutex
+	entered  bool
+	closed   bool
+}
+
+func (c *gatedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	for rest := b[:n]; len(rest) > 0; {
+		var header []byte
+		if header, _, rest = c.in.next(rest); header != nil && command(header) == wire.CmdVerAck {
+			c.enter()
+		}
+	}
+	return n, err
+}
+
+func (c *gatedConn) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		var header, payload []byte
+		if header, payload, rest = c.out.next(rest); header != nil {
+			switch command(header) {
+			case wire.CmdGetCFHeaders, wire.CmdGetCFCheckpt:
+				c.withheld = !c.gate.open()
+			default:
+				c.withheld = false
+			}
+			payload = append(header, payload...)
+		}
+		if c.withheld || len(payload) == 0 {
+			continue
+		}
+		if _, err := c.Conn.Write(payload); err != nil {
+			return len(b) - len(rest), err
+		}
+	}
+	return len(b), nil
+}
+
+// enter counts the connection after its handshake.
+func (c *gatedConn) enter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.entered && !c.closed {
+		c.entered = true
+		c.gate.enter(c.group)
+	}
+}
+
+func (c *gatedConn) Close() error {
+	c.mu.Lock()
+	if c.entered && !c.closed {
+		c.gate.leave(c.group)
+	}
+	c.closed = true
+	c.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// frames splits a stream into messages.
+type frames struct {
+	header []byte // that is incomplete
+	left   uint32 // bytes of the message's payload
+}
+
+// next splits what comes next into a header, if one ends here, the payload that
+// follows, and the rest.
+func (f *frames) next(b []byte) (header, payload, rest []byte) {
+	if f.left == 0 {
+		n := min(wire.MessageHeaderSize-len(f.header), len(b))
+		f.header, b = append(f.header, b[:n]...), b[n:]
+		if len(f.header) < wire.MessageHeaderSize {
+			return nil, nil, nil
+		}
+		header, f.header = f.header, nil
+		f.left = binary.LittleEndian.Uint32(header[16:20])
+	}
+	n := min(uint64(f.left), uint64(len(b)))
+	f.left -= uint32(n)
+	return header, b[:n], b[n:]
+}
+
+// command is the command in a message's header.
+func command(header []byte) string { return string(bytes.TrimRight(header[4:16], "\x00")) }

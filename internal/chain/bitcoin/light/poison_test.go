@@ -1,0 +1,205 @@
+package light_test
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"chequer/internal/chain/bitcoin/bitcointest"
+	"chequer/internal/chain/bitcoin/light"
+)
+
+// lie replaces the newest filter header of an answer.
+func lie(m wire.Message) {
+	if h, ok := m.(*wire.MsgCFHeaders); ok && len(h.FilterHashes) > 0 {
+		h.FilterHashes[len(h.FilterHashes)-1] = &chainhash.Hash{1}
+	}
+}
+
+// slow passes connections on to a node once ready is closed.
+func slow(t *testing.T, ip, node string, ready <-chan struct{}) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", ip+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				select {
+				case <-ready:
+				case <-t.Context().Done():
+					return
+				}
+				to, err := net.Dial("tcp", node)
+				if err != nil {
+					return
+				}
+				go func() { io.Copy(to, conn); to.Close() }()
+				io.Copy(conn, to)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
+	t.Parallel()
+
+	t.Run("stored_at_an_earlier_start_are_fetched_again", func(t *testing.T) {
+		t.Parallel()
+		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+		address := liar(t, "127.2.0.1", n.P2P, lie)
+		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		first := light.New(config)
+		stop := run(t, first)
+		(&lab{Node: n, client: first}).catchUp(t)
+		stop()
+
+		config.Peers = []string{n.P2P}
+		second := light.New(config)
+		run(t, second)
+		told := false
+		until(t, func() string {
+			h := second.Health()
+			told = told || strings.Contains(h.Fault, "serve another filter header for block 110 than the stored one")
+			if !told {
+				return h.Fault
+			}
+			return ""
+		})
+		(&lab{Node: n, client: second}).catchUp(t)
+		n.Mine(t)
+		(&lab{Node: n, client: second}).catchUp(t)
+		if h := second.Health(); h.Fault != "" || h.Progress != "" {
+			t.Errorf("%+v", h)
+		}
+	})
+
+	t.Run("stored_when_blocks_came_since_are_fetched_again", func(t *testing.T) {
+		t.Parallel()
+		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+		address := liar(t, "127.2.0.1", n.P2P, lie)
+		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		first := light.New(config)
+		stop := run(t, first)
+		(&lab{Node: n, client: first}).catchUp(t)
+		stop()
+		// Neutrino bans every peer whose filter headers do not continue the stored ones.
+		for range 3 {
+			n.Mine(t)
+		}
+		config.Peers = []string{n.P2P}
+		second := light.New(config)
+		run(t, second)
+		(&lab{Node: n, client: second}).catchUp(t)
+	})
+
+	t.Run("are_not_stored_when_it_answers_first", func(t *testing.T) {
+		t.Parallel()
+		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+		asked, ready := make(chan struct{}, 100), make(chan struct{})
+		address := liar(t, "127.2.0.1", n.P2P, func(m wire.Message) {
+			lie(m)
+			if _, ok := m.(*wire.MsgHeaders); ok {
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
+			}
+		})
+		network := light.Regtest
+		network.Trust = light.Trust{Peers: 3, Filters: 2, Announcers: 2}
+		peers := []string{address, slow(t, "127.3.0.1", n.P2P, ready), slow(t, "127.4.0.1", n.P2P, ready), slow(t, "127.5.0.1", n.P2P, ready)}
+		c := light.New(light.Config{Network: network, Dir: t.TempDir(), Peers: peers, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		run(t, c)
+		select {
+		case <-asked:
+		case <-time.After(time.Minute):
+			t.Fatal("the first peer is not asked for headers")
+		}
+		close(ready)
+		(&lab{Node: n, client: c}).catchUp(t)
+	})
+}
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	write := func(conn net.Conn, m wire.Message) {
+		t.Helper()
+		if err := wire.WriteMessage(conn, m, wire.AddrV2Version, magic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gate := light.NewGate(2)
+	one, theirs := connect(t, gate, "127.1.0.1")
+	two, others := connect(t, gate, "127.2.0.1")
+	request := wire.NewMsgGetCFHeaders(wire.GCSFilterRegular, 1, &chainhash.Hash{1})
+	next := func() string {
+		t.Helper()
+		m, _, err := wire.ReadMessage(theirs, wire.AddrV2Version, magic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Command()
+	}
+	shake := func(ours, theirs net.Conn) {
+		t.Helper()
+		write(theirs, wire.NewMsgVerAck())
+		if m, _, err := wire.ReadMessage(ours, wire.AddrV2Version, magic); err != nil || m.Command() != "verack" {
+			t.Fatalf("read %v, %v", m, err)
+		}
+	}
+	// With one group connected the request is withheld, and nothing else.
+	shake(one, theirs)
+	write(one, request)
+	write(one, wire.NewMsgGetCFCheckpt(wire.GCSFilterRegular, &chainhash.Hash{1}))
+	write(one, wire.NewMsgPing(1))
+	if got := next(); got != "ping" {
+		t.Errorf("with one group %q was sent", got)
+	}
+	shake(two, others)
+	write(one, request)
+	write(one, wire.NewMsgPing(2))
+	if got := []string{next(), next()}; got[0] != "getcfheaders" || got[1] != "ping" {
+		t.Errorf("with two groups %q were sent", got)
+	}
+	two.Close()
+	two.Close()
+	write(one, request)
+	write(one, wire.NewMsgPing(3))
+	if got := next(); got != "ping" {
+		t.Errorf("after one group left %q was sent", got)
+	}
+}
+
+// connect returns the ends of a connection to an address, ours behind a gate.
+func connect(t *testing.T, gate light.Gate, ip string) (ours, theirs net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", ip+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = listener.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(); theirs.Close() })
+	return gate.Guard(conn), theirs
+}

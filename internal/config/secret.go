@@ -1,0 +1,55 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Settings with passwords or keys are parsed when they are loaded, by functions whose
+// result has no error text: those of parsers quote parts of what they parse.
+
+// isDatabase reports whether text is the address of a database. In one whose password
+// has an unescaped character, a part of the password is taken for a port, a path, a
+// query or a fragment.
+func isDatabase(text string) bool {
+	if !databaseURL.MatchString(text) {
+		return false
+	}
+	if strings.HasPrefix(text, "sqlite:") {
+		return true
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Fragment != "" || strings.Contains(text, "#") {
+		return false
+	}
+	if u.User == nil && strings.Contains(text, "@") || strings.Contains(u.Host, "@") {
+		return false
+	}
+	_, err = url.ParseQuery(u.RawQuery)
+	return err == nil
+}
+
+// proxyVariables are the variables that net/http reads proxies from.
+var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}
+
+// checkProxies returns the faults of the variables of an environment that name
+// proxies. Without it net/http would quote a wrong address in every failed request.
+func checkProxies(environ []string) []error {
+	var faults []error
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" || !slices.Contains(proxyVariables, name) {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Scheme == "" || u.Host == "" { // as net/http reads it
+			u, err = url.Parse("http://" + value)
+		}
+		if err != nil || u.Host == "" || u.Fragment != "" || u.User == nil && strings.Contains(value, "@") {
+			faults = append(faults, fmt.Errorf("%s: want the address of a proxy like http://user:password@127.0.0.1:8080, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password", name))
+		}
+	}
+	return faults
+}

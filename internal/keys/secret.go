@@ -1,0 +1,140 @@
+package keys
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/binary"
+	"encoding/hex"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/btcsuite/btcd/btcutil/base58"
+	"github.com/tyler-smith/go-bip39/wordlists"
+	"golang.org/x/text/unicode/norm"
+)
+
+// HoldsSecret reports whether a text holds something that spends money, by its
+// checksum: an extended private key, a private key in wallet import format, or the
+// words of a wallet. Text that only resembles one of them is not refused: free text,
+// and names that others chose, such as order numbers of 64 hex digits. For text in
+// the place of a key see LooksPrivate.
+func HoldsSecret(text string) bool {
+	return slices.ContainsFunc(base58Runs.FindAllString(text, -1), isSecretKey) || isMnemonic(text)
+}
+
+// base58Runs are the texts that can be a private key, between other characters.
+var base58Runs = regexp.MustCompile(`[1-9A-HJ-NP-Za-km-z]{50,}`)
+
+// isSecretKey reports whether a text is a private key in base 58.
+func isSecretKey(text string) bool {
+	if len(text) > maxText {
+		return false
+	}
+	payload, prefix, err := base58.CheckDecode(text)
+	if err != nil {
+		return looksExtended(text)
+	}
+	payload = append([]byte{prefix}, payload...)
+	switch len(payload) {
+	case payloadSize:
+		return versions[binary.BigEndian.Uint32(payload)].refused == ErrPrivateKey
+	case 33, 34: // the second says that the public key is compressed
+		return slices.Contains([]byte{0x80, 0xef, 0xb0}, prefix) && (len(payload) == 33 || payload[33] == 1)
+	case 39: // encrypted, see BIP 38
+		return prefix == 0x01 && (payload[1] == 0x42 || payload[1] == 0x43)
+	}
+	return false
+}
+
+// looksExtended reports whether a text is an extended private key with a typing
+// error: it still reveals nearly all of the key.
+func looksExtended(text string) bool {
+	const shortest = 100
+	if len(text) < shortest {
+		return false
+	}
+	for _, v := range versions {
+		if v.refused == ErrPrivateKey && strings.HasPrefix(text, v.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordList is the place of each word of a BIP 39 list.
+type wordList map[string]int
+
+// wordLists are those of BIP 39. The Portuguese list is missing.
+var wordLists = sync.OnceValue(func() (all []wordList) {
+	for _, words := range [][]string{
+		wordlists.English, wordlists.Spanish, wordlists.French, wordlists.Italian, wordlists.Czech,
+		wordlists.Japanese, wordlists.Korean, wordlists.ChineseSimplified, wordlists.ChineseTraditional,
+	} {
+		list := wordList{}
+		for i, word := range words {
+			list[norm.NFKD.String(word)] = i
+		}
+		all = append(all, list)
+	}
+	return all
+})
+
+// isMnemonic reports whether a text is the words of a wallet, numbered or not, with
+// a correct checksum.
+func isMnemonic(text string) bool {
+	const fewest, most = 12, 24
+	words := wordsOf(norm.NFKD.String(strings.ToLower(text)))
+	if len(words) < fewest || len(words) > most {
+		return false
+	}
+	for _, list := range wordLists() {
+		if places, ok := list.places(words); ok && (sound(places) || isElectrum(words)) {
+			return true
+		}
+	}
+	return false
+}
+
+// places returns the place of each word, or false if one is not in the list.
+func (l wordList) places(words []string) (places []int, ok bool) {
+	for _, word := range words {
+		place, known := l[word]
+		if !known {
+			return nil, false
+		}
+		places = append(places, place)
+	}
+	return places, true
+}
+
+// sound reports whether the checksum of a mnemonic is correct. See BIP 39,
+// "Generating the mnemonic".
+func sound(places []int) bool {
+	const bitsPerWord = 11
+	bits := len(places) * bitsPerWord
+	checksum := bits / 33
+	if bits%33 != 0 {
+		return false
+	}
+	number := new(big.Int)
+	for _, place := range places {
+		number.Or(number.Lsh(number, bitsPerWord), big.NewInt(int64(place)))
+	}
+	entropy := new(big.Int).Rsh(number, uint(checksum)).FillBytes(make([]byte, (bits-checksum)/8))
+	hash := sha256.Sum256(entropy)
+	want := int64(hash[0] >> (8 - checksum))
+	got := new(big.Int).And(number, big.NewInt(1<<checksum-1))
+	return got.Cmp(big.NewInt(want)) == 0
+}
+
+// isElectrum reports whether words carry the version number of an Electrum seed.
+func isElectrum(words []string) bool {
+	mac := hmac.New(sha512.New, []byte("Seed version"))
+	mac.Write([]byte(strings.Join(words, " ")))
+	version := hex.EncodeToString(mac.Sum(nil))
+	return slices.ContainsFunc([]string{"01", "100", "101", "102"}, func(v string) bool { return strings.HasPrefix(version, v) })
+}

@@ -1,0 +1,184 @@
+package server
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // for machines that have no time zones of their own
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// csvStyle is how a CSV is written. The zero value is the one for programs: commas,
+// decimal points, and times in UTC.
+type csvStyle struct {
+	delimiter string
+	decimal   string
+	bom       string
+	zone      *time.Location // nil leaves times as they are
+}
+
+// parameters returns the parameters that set a style.
+func (s *csvStyle) parameters() map[string]parameter {
+	return map[string]parameter{
+		"delimiter": word(&s.delimiter, "comma", "semicolon", "tab"),
+		"decimal":   word(&s.decimal, "point", "comma"),
+		"bom":       word(&s.bom, "true", "false"),
+		"timezone":  zone(&s.zone),
+	}
+}
+
+// zone takes the name of a time zone, but not that of the server's own.
+func zone(into **time.Location) parameter {
+	return func(value string) error {
+		location, err := time.LoadLocation(value)
+		if err != nil || value == "" || value == "Local" {
+			return errors.New("must be the name of a time zone such as Europe/Vienna or UTC")
+		}
+		*into = location
+		return nil
+	}
+}
+
+var delimiters = map[string]rune{"": ',', "comma": ',', "semicolon": ';', "tab": '\t'}
+
+// number writes an amount or a rate in the style.
+func (s csvStyle) number(text string) string {
+	if s.decimal == "comma" {
+		return strings.Replace(text, ".", ",", 1)
+	}
+	return text
+}
+
+// moment writes a time in the style. With a time zone it is written as spreadsheets
+// read times, which has no place for the zone.
+func (s csvStyle) moment(text string) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || s.zone == nil {
+		return text
+	}
+	return at.In(s.zone).Format(time.DateTime)
+}
+
+// csvSheet is a table for spreadsheets. See RFC 4180.
+type csvSheet struct {
+	to    *csv.Writer
+	style csvStyle
+}
+
+// csvColumns are its first row, and the order of every other.
+var csvColumns = []string{
+	"created_at", "foreign_id", "mode", "order_id", "description", "status", "exceptions",
+	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
+	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address", "note",
+	"disable_convert", "converted", "converted_eur", "conversion_fee_eur", "conversion_price_eur",
+}
+
+// newCSVSheet returns a sheet whose first row is written. Errors are reported by end.
+func newCSVSheet(to io.Writer, style csvStyle) *csvSheet {
+	w := csv.NewWriter(to)
+	w.UseCRLF = true
+	w.Comma = delimiters[style.delimiter]
+	first := csvColumns
+	if style.bom == "true" {
+		first = append([]string{"\ufeff" + csvColumns[0]}, csvColumns[1:]...)
+	}
+	_ = w.Write(first) // buffered
+	return &csvSheet{to: w, style: style}
+}
+
+func (s *csvSheet) write(r api.Resource) error {
+	number, moment := s.style.number, s.style.moment
+	var received []string
+	for _, p := range r.Payments {
+		if p.State == string(invoice.PaymentConfirmed) || p.State == string(invoice.PaymentSeen) || p.State == string(invoice.PaymentLate) {
+			received = append(received, number(p.Amount)+" "+p.CryptoCurrency)
+		}
+	}
+	sold, euro, fee, price := sales(r, number)
+	row := []string{
+		moment(r.CreatedAt), r.ForeignID, r.Mode, literal(r.OrderID), literal(r.Description), r.Status, strings.Join(r.Exceptions, " "),
+		number(r.ClientAmount), r.ClientCurrency, number(r.PaidAmount), number(r.DueAmount), number(r.OverpaidAmount),
+		moment(r.PaidAt), r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
+		literal(r.Metadata[api.MetadataNote]),
+		strconv.FormatBool(r.DisableConvert), sold, euro, fee, price,
+	}
+	for i, cell := range row {
+		row[i] = inert(cell)
+	}
+	return s.to.Write(row)
+}
+
+func (s *csvSheet) end() error {
+	s.to.Flush()
+	return s.to.Error()
+}
+
+// sales returns what was sold of an invoice's money: amounts by coin, their proceeds
+// and fees in euro, and the price of each coin.
+func sales(r api.Resource, number func(string) string) (sold, euro, fee, price string) {
+	var amounts, prices []string
+	brought, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
+	for _, c := range r.Conversions {
+		if c.SoldAmount == "0" {
+			continue
+		}
+		amounts = append(amounts, number(c.SoldAmount)+" "+c.CryptoCurrency)
+		prices = append(prices, number(c.AveragePrice))
+		for _, f := range []struct {
+			text string
+			sum  *money.Amount
+		}{{c.EuroAmount, &brought}, {c.FeeAmount, &fees}} {
+			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // it is ours, and always one
+				*f.sum = f.sum.Add(part)
+			}
+		}
+	}
+	if len(amounts) == 0 {
+		return "", "", "", ""
+	}
+	return strings.Join(amounts, "; "), number(brought.String()), number(fees.String()), strings.Join(prices, "; ")
+}
+
+// literal returns a text so that a spreadsheet does not turn it into another number:
+// one with more digits than it keeps, with leading zeros, or with an exponent.
+func literal(text string) string {
+	if alteredNumber.MatchString(text) {
+		return "'" + text
+	}
+	return text
+}
+
+var alteredNumber = regexp.MustCompile(`^(\d{12,}|0\d+|\d+([.,]\d+)?[eE][+-]?\d+)$`)
+
+// inert returns a cell so that no spreadsheet takes it for a formula: an order number
+// that a stranger chose could send the whole sheet away. See OWASP, "CSV Injection".
+func inert(cell string) string {
+	if cell != "" && strings.ContainsRune("\t\r\n", rune(cell[0])) || formula.MatchString(cell) {
+		cell = "'" + cell
+	}
+	return newCell.ReplaceAllString(cell, "$1'$2")
+}
+
+const (
+	// formulaSigns begin a formula. The second row is what spreadsheets convert to
+	// the first: full-width and small forms, and the minus sign.
+	formulaSigns = `[=+@\-` +
+		`\x{FF1D}\x{FF0B}\x{FF20}\x{FF0D}\x{FE66}\x{FE62}\x{FE6B}\x{FE63}\x{2212}]`
+	// unseen are the characters that a spreadsheet may remove before a formula:
+	// space, control and format characters, and others that have no glyph.
+	unseen = `\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{2800}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}`
+)
+
+// formula is a cell that begins with a formula.
+var formula = regexp.MustCompile(`^[` + unseen + `]*` + formulaSigns)
+
+// newCell is where a spreadsheet that separates cells otherwise, as by the
+// semicolon that most of Europe uses, would begin one, and in it a formula.
+var newCell = regexp.MustCompile(`([;,|\t\r\n]["'` + unseen + `]*)(` + formulaSigns + `)`)

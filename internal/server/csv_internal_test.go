@@ -1,0 +1,122 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+)
+
+func TestInert(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"":                   "",
+		"1042":               "1042",
+		"a=1":                "a=1",
+		"chair - oak":        "chair - oak",
+		"=1+1":               "'=1+1",
+		"+1":                 "'+1",
+		"-1":                 "'-1",
+		"@SUM(1)":            "'@SUM(1)",
+		"＝1+1":               "'＝1+1",
+		"＋1":                 "'＋1",
+		"－1":                 "'－1",
+		"＠SUM(1)":            "'＠SUM(1)",
+		"﹦1":                 "'﹦1",
+		"\u22121":            "'\u22121",
+		" =1":                "' =1",
+		"\u00a0=1+1":         "'\u00a0=1+1",
+		"\u200b=1+1":         "'\u200b=1+1",
+		"\u200b\u00a0 ＝1":    "'\u200b\u00a0 ＝1",
+		"\ufeff=1":           "'\ufeff=1",
+		"\u2060=1":           "'\u2060=1",
+		"\u3000=1":           "'\u3000=1",
+		"\u3164=1":           "'\u3164=1",
+		"\ufe0f=1":           "'\ufe0f=1",
+		"\x01=1":             "'\x01=1",
+		"\ttext":             "'\ttext",
+		"a;=1":               "a;'=1",
+		"a;\u00a0＝1":         "a;\u00a0'＝1",
+		"a,\"\u200b=1":       "a,\"\u200b'=1",
+		"a\n＠SUM(1);－1":      "a\n'＠SUM(1);'－1",
+		"a\u00a0=1":          "a\u00a0=1",
+		"Zürich; 2 – 3 Tage": "Zürich; 2 – 3 Tage",
+	} {
+		if got := inert(cell); got != want {
+			t.Errorf("inert(%q) = %q, want %q", cell, got, want)
+		}
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                     "",
+		"1042":                 "1042",
+		"12345678901":          "12345678901",
+		"123456789012":         "'123456789012",
+		"12345678901234567890": "'12345678901234567890",
+		"0":                    "0",
+		"00042":                "'00042",
+		"12E4":                 "'12E4",
+		"1.5e+3":               "'1.5e+3",
+		"A-0042":               "A-0042",
+		"0.5":                  "0.5",
+	} {
+		if got := literal(text); got != want {
+			t.Errorf("literal(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestCSVSheet_follows_the_style(t *testing.T) {
+	t.Parallel()
+	vienna := csvStyle{delimiter: "semicolon", decimal: "comma", bom: "true"}
+	if err := zone(&vienna.zone)("Europe/Vienna"); err != nil {
+		t.Fatal(err)
+	}
+	r := api.Resource{
+		CreatedAt: "2026-11-27T23:30:00.123Z", ForeignID: "f", Mode: "live", OrderID: "12345678901234567890", Description: "Chair; oak", Status: "paid",
+		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "56.5", DueAmount: "0", OverpaidAmount: "0",
+		PaidAt: "2026-07-01T22:00:00.000Z", PaidCurrency: "BTC", PaidTx: "ab",
+		Payments:    []api.Payment{{State: "confirmed", Amount: "0.0006", CryptoCurrency: "BTC"}},
+		Conversions: []api.Conversion{{SoldAmount: "0.0006", CryptoCurrency: "BTC", EuroAmount: "51.8521", FeeAmount: "0.2074", AveragePrice: "86420.167"}},
+	}
+	for name, tt := range map[string]struct {
+		style csvStyle
+		want  []string
+	}{
+		"for_programs": {csvStyle{}, []string{
+			strings.Join(csvColumns, ","),
+			"2026-11-27T23:30:00.123Z,f,live,'12345678901234567890,Chair; oak,paid,,56.5,EUR,56.5,0,0,2026-07-01T22:00:00.000Z,BTC,ab,0.0006 BTC,,,,false,0.0006 BTC,51.8521,0.2074,86420.167",
+			"",
+		}},
+		"for_a_spreadsheet_with_decimal_commas": {vienna, []string{
+			"\ufeff" + strings.Join(csvColumns, ";"),
+			"2026-11-28 00:30:00;f;live;'12345678901234567890;\"Chair; oak\";paid;;56,5;EUR;56,5;0;0;2026-07-02 00:00:00;BTC;ab;0,0006 BTC;;;;false;0,0006 BTC;51,8521;0,2074;86420,167",
+			"",
+		}},
+		"with_tabs": {csvStyle{delimiter: "tab"}, []string{
+			strings.Join(csvColumns, "\t"),
+			"2026-11-27T23:30:00.123Z\tf\tlive\t'12345678901234567890\tChair; oak\tpaid\t\t56.5\tEUR\t56.5\t0\t0\t2026-07-01T22:00:00.000Z\tBTC\tab\t0.0006 BTC\t\t\t\tfalse\t0.0006 BTC\t51.8521\t0.2074\t86420.167",
+			"",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			sheet := newCSVSheet(&b, tt.style)
+			if err := sheet.write(r); err != nil {
+				t.Fatal(err)
+			}
+			if err := sheet.end(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(b.String(), "\r\n"), tt.want); diff != "" {
+				t.Errorf("sheet (-got +want):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"chequer/internal/api"
+	"chequer/internal/caller"
+	"chequer/internal/invoice"
+)
+
+// origin is who asks for an invoice.
+type origin int
+
+const (
+	// signed requests carry a signature of the merchant, or the secret of a terminal.
+	signed origin = iota
+	// published are requests for a product or a checkout link of the merchant.
+	published
+	// openForm are requests of the storefront, for any amount.
+	openForm
+)
+
+var (
+	errTooManyUnpaid = &problem{
+		status: http.StatusTooManyRequests, code: api.CodeTooManyUnpaid, retry: 60,
+		message: "The shop has reached its limit of unpaid invoices: try again in some minutes",
+	}
+	errTooManyUnpaidNetwork = &problem{
+		status: http.StatusTooManyRequests, code: api.CodeTooManyUnpaidNetwork, retry: 60,
+		message: "The network of the shopper has reached its limit of unpaid invoices: try again in some minutes",
+	}
+)
+
+// unpaidLimits returns the limits of unpaid invoices for a request. Each address block
+// around the shopper has a share of the whole, so that no network can use all of it.
+// The storefront has half of the whole: it closes before products and links do.
+func (s *server) unpaidLimits(ctx context.Context, o origin, k call) []invoice.UnpaidLimit {
+	if s.maxUnpaid == 0 || o == signed {
+		return nil
+	}
+	var limits []invoice.UnpaidLimit
+	if k.key.Builtin { // other keys are used over the network, where the context has no shopper
+		for _, block := range caller.Blocks(caller.FromContext(ctx)) {
+			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Most: block.Of(s.maxUnpaid)})
+		}
+	}
+	whole := s.maxUnpaid
+	if o == openForm {
+		whole = (whole + 1) / 2
+	}
+	return append(limits, invoice.UnpaidLimit{Most: whole})
+}

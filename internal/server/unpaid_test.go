@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	address "chequer/internal/caller"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// faucet is a lab whose pages call with a built-in key.
+type faucet struct {
+	*lab
+	tokens   int
+	terminal string
+}
+
+const (
+	orderOfCoffee = `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`
+	openAmount    = `{"amount":5,"fiat_currency":"EUR"}`
+)
+
+func newFaucet(t *testing.T, maxUnpaid int, now func() time.Time) *faucet {
+	t.Helper()
+	l := newLab(t, now)
+	l.keepEndpoints()
+	builtin := l.merchants.keys[publicKey("all")]
+	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "pages", publicKey("pages"), "secret of pages", true
+	l.merchants.keys[builtin.Key] = builtin
+	l.config.MaxUnpaid = maxUnpaid
+	l.begin()
+	l.send(products("all", "POST", "", coffee))
+	l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"tips","amount":"3.50","fiat_currency":"EUR"}`})
+	at, err := l.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Currency: money.EUR.Code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &faucet{lab: l, terminal: at.Secret}
+}
+
+// ask sends a request for an invoice on behalf of a shopper, and returns the status
+// and the code of the answer. An empty token is a new one.
+func (f *faucet) ask(key, target, body, token, shopper string) string {
+	if f.tokens++; token == "" {
+		token = fmt.Sprint("token", f.tokens)
+	}
+	r := f.request(message{method: "POST", target: target, key: key, own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
+	answer := f.serve(r.WithContext(address.NewContext(r.Context(), shopper)))
+	if answer.StatusCode == http.StatusOK {
+		return "ok"
+	}
+	return fmt.Sprint(answer.StatusCode, " ", answer.Header.Get(api.HeaderErrorCode))
+}
+
+func (f *faucet) storefront(shopper string) string {
+	return f.ask("pages", api.PathInvoiceNew, openAmount, "", shopper)
+}
+
+func (f *faucet) product(shopper string) string {
+	return f.ask("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
+}
+
+const (
+	wholeReached   = "429 too_many_unpaid"
+	networkReached = "429 too_many_unpaid_from_network"
+)
+
+func TestUnpaidInvoices_are_limited_for_callers_without_a_key(t *testing.T) {
+	t.Parallel()
+	f := newFaucet(t, 2, nil)
+	for _, tt := range []struct{ name, key, target, body, token, want string }{
+		{"the merchant's own key", "all", api.PathInvoiceNew, openAmount, "", "ok"},
+		{"the first order", "pages", "/api/v2/products/order", orderOfCoffee, "first", "ok"},
+		{"the storefront after half of the limit", "pages", api.PathInvoiceNew, openAmount, "", wholeReached},
+		{"the second order", "pages", "/api/v2/products/order", orderOfCoffee, "", "ok"},
+		{"the third order", "pages", "/api/v2/products/order", orderOfCoffee, "", wholeReached},
+		{"the first order again", "pages", "/api/v2/products/order", orderOfCoffee, "first", "ok"},
+		{"a link", "pages", "/api/v2/links/pay", `{"slug":"tips"}`, "", wholeReached},
+		{"a terminal", "pages", "/api/v2/links/pay", `{"terminal":"` + f.terminal + `","amount":"5"}`, "", "ok"},
+		{"a signed link", "pages", "/api/v2/links/pay", `{"query":"` + query("all") + `"}`, "", "ok"},
+		{"the merchant's own key again", "all", api.PathInvoiceNew, openAmount, "", "ok"},
+	} {
+		if got := f.ask(tt.key, tt.target, tt.body, tt.token, ""); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestUnpaidInvoices_of_one_network_leave_the_shop_open_for_others(t *testing.T) {
+	t.Parallel()
+	for name, flood := range map[string]func(n int) string{
+		"addresses_of_a_48":       func(n int) string { return fmt.Sprintf("2001:db8:1:%x::%x", n%0x10000, n) },
+		"addresses_of_a_56":       func(n int) string { return fmt.Sprintf("2001:db8:1:%x::1", n%0x100) },
+		"one_ipv4_address":        func(int) string { return "192.0.2.7" },
+		"addresses_of_an_ipv4_24": func(n int) string { return fmt.Sprintf("192.0.2.%d", n%256) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFaucet(t, 40, nil)
+			var made int
+			for n := range 100 {
+				ask := f.storefront
+				if n%2 == 1 {
+					ask = f.product
+				}
+				switch got := ask(flood(n * 257)); got {
+				case "ok":
+					made++
+				case networkReached:
+				default:
+					t.Fatalf("request %d: got %s", n, got)
+				}
+			}
+			if made == 0 || made > 4 {
+				t.Errorf("the network got %d invoices, want 1 to 4 of 40", made)
+			}
+			if got := f.storefront("2001:db8:2::1"); got != "ok" {
+				t.Errorf("storefront for another network: got %s, want ok", got)
+			}
+			if got := f.product("198.51.100.1"); got != "ok" {
+				t.Errorf("product for another network: got %s, want ok", got)
+			}
+			if got := f.ask("all", api.PathInvoiceNew, openAmount, "", flood(0)); got != "ok" {
+				t.Errorf("the merchant's own key from that network: got %s, want ok", got)
+			}
+		})
+	}
+}
+
+func TestUnpaidInvoices_close_the_storefront_before_products_and_links(t *testing.T) {
+	t.Parallel()
+	f := newFaucet(t, 10, nil)
+	shopper := func(n int) string { return fmt.Sprintf("2001:db8:%x::1", n) }
+	for n := range 5 {
+		if got := f.storefront(shopper(n)); got != "ok" {
+			t.Fatalf("request %d: got %s, want ok", n, got)
+		}
+	}
+	if got := f.storefront(shopper(5)); got != wholeReached {
+		t.Errorf("storefront: got %s, want %s", got, wholeReached)
+	}
+	for n := 5; n < 10; n++ {
+		if got := f.product(shopper(n)); got != "ok" {
+			t.Errorf("product %d: got %s, want ok", n, got)
+		}
+	}
+	if got := f.product(shopper(10)); got != wholeReached {
+		t.Errorf("product: got %s, want %s", got, wholeReached)
+	}
+}
+
+func TestUnpaidInvoices_count_for_a_quarter_of_an_hour(t *testing.T) {
+	t.Parallel()
+	now := noon
+	f := newFaucet(t, 1, func() time.Time { return now })
+	if got := f.product("192.0.2.7"); got != "ok" {
+		t.Fatalf("first: got %s, want ok", got)
+	}
+	now = noon.Add(15*time.Minute - time.Second)
+	if got := f.product("192.0.2.7"); got != networkReached {
+		t.Errorf("within the time: got %s, want %s", got, networkReached)
+	}
+	now = noon.Add(15 * time.Minute)
+	if got := f.product("192.0.2.7"); got != "ok" {
+		t.Errorf("after the time: got %s, want ok", got)
+	}
+}
