@@ -11,12 +11,6 @@ import (
 // spender names a transaction on a network.
 type spender struct{ network, tx string }
 
-// spendsRow is what a transaction spends, as columns keep it.
-type spendsRow struct {
-	spender
-	outpoints string
-}
-
 // spendsOfInvoice and spendsOfUnfinished select the rows of the transactions of an
 // invoice's transfers, and of the transfers that a scan may change.
 const (
