@@ -1,6 +1,8 @@
 package invoice
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -43,7 +45,7 @@ func (inv *Invoice) observe(o Observation, kept int) {
 	}
 	fold := inv.newFold(o, kept)
 	shown := map[string]bool{}
-	for _, t := range o.Transfers {
+	for _, t := range byPlace(o.Transfers) {
 		if t.Amount.IsZero() {
 			continue
 		}
@@ -67,6 +69,20 @@ func (inv *Invoice) observe(o Observation, kept int) {
 		}
 	}
 	fold.apply()
+}
+
+// byPlace orders transfers by their blocks, the unconfirmed last, and by their IDs, so
+// that the order of a snapshot does not decide which are recorded one by one.
+func byPlace(transfers []chain.Transfer) []chain.Transfer {
+	height := func(t chain.Transfer) int64 {
+		if t.Block == nil {
+			return math.MaxInt64
+		}
+		return t.Block.Height
+	}
+	return slices.SortedFunc(slices.Values(transfers), func(a, b chain.Transfer) int {
+		return cmp.Or(cmp.Compare(height(a), height(b)), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // firstSight makes the record of a transfer that was not known.
