@@ -28,7 +28,12 @@ type Checkout struct {
 	Description string
 	Order       string
 	Earlier     string // page of an earlier invoice of the order, that money came for
+	Shown       Shown  // price of a link by its slug
+	Other       Notice // payment for the order at another price: the page has no form then
 }
+
+// Shown is a price as the service wrote it, which a form sends back.
+type Shown struct{ Amount, Currency string }
 
 // About is the page at the root of a service without a storefront.
 type About struct {

@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/signature"
 	"chequer/views"
 )
 
@@ -55,12 +56,16 @@ func refusedLink(err error) error {
 	return err
 }
 
+// slugOf returns the slug in a request's path, in lower case as all slugs are: a
+// printed address is typed in any case.
+func slugOf(c echo.Context) string { return strings.ToLower(c.Param("slug")) }
+
 // linkOf is the link that a request came by.
 func linkOf(c echo.Context) api.OfferRequest {
-	if slug := c.Param("slug"); slug != "" {
+	if slug := slugOf(c); slug != "" {
 		return api.OfferRequest{Slug: slug}
 	}
-	return api.OfferRequest{Query: unspoken(c.QueryString())}
+	return api.OfferRequest{Query: signature.LinkQuery(c.QueryString())}
 }
 
 // checkout shows what a link asks for, or the invoice that its order has. It makes
@@ -76,7 +81,11 @@ func (h *Handler) checkout(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+offer.ForeignID)))
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return render(c, http.StatusOK, views.CheckoutPage(h.checkoutPage(c, reader, offer, "", rand.Text())))
+	page, status := h.checkoutPage(c, reader, offer, "", rand.Text()), http.StatusOK
+	if offer.OtherID != "" {
+		status = http.StatusConflict
+	}
+	return render(c, status, views.CheckoutPage(page))
 }
 
 // backToLink is for who looks at the address that a link's form is sent to.
@@ -106,6 +115,9 @@ func (h *Handler) pay(c echo.Context) error {
 	}
 	reader := h.reader(c, offer.Language)
 	page, link, key := h.checkoutPage(c, reader, offer, typed, token), linkOf(c), token
+	if offer.OtherID != "" {
+		return render(c, http.StatusConflict, views.CheckoutPage(page))
+	}
 	if offer.Amount == "" {
 		var problem string
 		if link.Amount, problem = readAmount(reader, typed); problem != "" {
@@ -113,8 +125,17 @@ func (h *Handler) pay(c echo.Context) error {
 		}
 		key += "-" + link.Amount
 	}
+	if link.Slug != "" {
+		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
+	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, link, key) })
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodePriceChanged {
+		return h.refuseLink(c, reader, page, http.StatusConflict, reader.Text("link.price", "Amount", page.Price))
+	}
+	if orderPaid(err) { // since the offer was read
+		return h.checkout(c)
+	}
 	if refused, ok := errors.AsType[*client.Error](err); ok && linkRefusals[refused.Code] == nil {
 		status, problem := h.refused(reader, refused)
 		return h.refuseLink(c, reader, page, status, problem)
@@ -123,6 +144,13 @@ func (h *Handler) pay(c echo.Context) error {
 		return refusedLink(err)
 	}
 	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
+}
+
+// orderPaid reports whether the service refused a link because a payment was seen for
+// its order, at another price.
+func orderPaid(err error) bool {
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && refused.Code == api.CodeLinkOrderPaid
 }
 
 // refuseLink shows the page of a link again with what is wrong: at the field where
@@ -147,10 +175,17 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 		Form: newForm(reader, offer.FiatCurrency, typed, token),
 	}
 	page.Shop, page.Action = h.shopName(reader, offer.MerchantName), reader.keep(h.path("/order/pay"+linkEnd(c)))
-	h.choice(&page.Page, c.QueryString())
+	h.choice(&page.Page, linkOf(c).Query)
 	h.framed(&page.Page)
 	if offer.Amount != "" {
+		if linkOf(c).Slug != "" {
+			page.Shown = views.Shown{Amount: offer.Amount, Currency: offer.FiatCurrency}
+		}
 		page.Price = reader.Fiat(offer.Amount, offer.FiatCurrency)
+	}
+	if offer.OtherID != "" {
+		page.Other = h.otherPrice(reader, offer)
+		page.Title = page.Other.Heading
 	}
 	if offer.EarlierID != "" {
 		page.Earlier = reader.keep(h.path("/invoice/" + offer.EarlierID))
@@ -161,12 +196,25 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 	return page
 }
 
+// otherPrice says that an order was paid, or partly paid, at another price than its
+// link asks.
+func (h *Handler) otherPrice(r reader, o api.Offer) views.Notice {
+	heading := r.Text("other.seen")
+	if o.OtherStatus == api.StatusPaid {
+		heading = r.Text("other.paid")
+	}
+	return views.Notice{Heading: heading, Text: r.opening(
+		"other.text", "Received", r.Fiat(o.OtherReceived, o.OtherCurrency), "Price", r.Fiat(o.OtherAmount, o.OtherCurrency),
+		"Amount", r.Fiat(o.Amount, o.FiatCurrency), "Shop", h.shopInSentence(r, o.MerchantName), "Reference", views.Reference(o.OtherID),
+	)}
+}
+
 // linkEnd is what tells a request's link from others, after the path of all.
 func linkEnd(c echo.Context) string {
-	if slug := c.Param("slug"); slug != "" {
+	if slug := slugOf(c); slug != "" {
 		return "/" + slug
 	}
-	if query := unspoken(c.QueryString()); query != "" {
+	if query := linkOf(c).Query; query != "" {
 		return "?" + query
 	}
 	return ""

@@ -41,6 +41,7 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 		{"one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
 		{"the form keeps the link", "/pay?" + signed, nil, `form[action="/order/pay?` + signed + `"]`, 1},
 		{"the form keeps the slug", "/pay/coffee", nil, `form[action="/order/pay/coffee"]`, 1},
+		{"the price that is shown", "/pay/coffee", nil, `input[type=hidden][name=shown_amount][value="56.5"], input[type=hidden][name=shown_currency][value=EUR]`, 2},
 		{"a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
 		{"no script", "/pay?" + signed, nil, `script, [style], style`, 0},
 		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
@@ -80,11 +81,80 @@ func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
 		}
 	}
 	want := []api.OfferRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
+	shown := post(t, h, "/order/pay/coffee", url.Values{"token": {token}, "shown_amount": {"56.5"}, "shown_currency": {"EUR"}}, nil)
+	if last := s.paid[len(s.paid)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
+		t.Errorf("answer %d; asked of the service: %+v", shown.StatusCode, last)
+	}
+	s.paid, s.keys = s.paid[:4], s.keys[:4]
 	if diff := cmp.Diff(want, s.paid); diff != "" {
 		t.Errorf("asked of the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token, token, token, token}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
+	}
+}
+
+// An address that was typed from paper leads to the page.
+func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "/base"} {
+		s := offering(nil)
+		s.shop = shopOf().shop
+		h := pages(t, s, func(c *web.Config) { c.BasePath = base })
+		for _, target := range []string{"/pay/COFFEE", "/pay/Coffee", "/pay/coffee/", "/pay/COFFEE/", "/pay/coffee//", "/pay/coffee/?lang=de", "/shop/Coffee", "/shop/coffee/", "/shop/"} {
+			response := get(t, h, base+target)
+			if response.StatusCode == http.StatusPermanentRedirect {
+				response = get(t, h, response.Header.Get("Location"))
+			}
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("%s%s answers %d", base, target, response.StatusCode)
+			}
+			action := document(t, response).Find("form[method=post]").AttrOr("action", "")
+			if strings.ToLower(action) != action || strings.Contains(target, "/pay/") && !strings.HasPrefix(action, base+"/order/pay/coffee") {
+				t.Errorf("%s%s: the form is sent to %q", base, target, action)
+			}
+		}
+		for _, asked := range s.offered {
+			if asked.Slug != "coffee" {
+				t.Errorf("asked of the service: %+v", asked)
+			}
+		}
+		for _, target := range []string{"//evil.example/", "/%2fevil.example/", "//evil.example//"} {
+			response := get(t, h, target)
+			if location := response.Header.Get("Location"); strings.HasPrefix(location, "//") || strings.HasPrefix(location, "/\\") {
+				t.Errorf("%s leads to %s", target, location)
+			}
+		}
+	}
+}
+
+// Parameters that are none of a link are neither sent to the service nor carried on.
+func TestCheckoutDropsForeignParameters(t *testing.T) {
+	t.Parallel()
+	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"
+	s := offering(nil)
+	h := pages(t, s, nil)
+	doc := document(t, get(t, h, "/pay"+foreign))
+	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
+	for _, asked := range append(s.offered, s.paid...) {
+		if diff := cmp.Diff(api.OfferRequest{Query: signed}, asked); diff != "" {
+			t.Errorf("asked of the service (-want +got):\n%s", diff)
+		}
+	}
+	if len(s.paid) != 1 {
+		t.Errorf("%d invoices were asked for, want 1", len(s.paid))
+	}
+	html, err := doc.Html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"fbclid", "utm_source", "_hsmi"} {
+		if strings.Contains(html, word) {
+			t.Errorf("%s is on the page", word)
+		}
+	}
+	if response := get(t, h, "/pay?fbclid=1"); response.StatusCode != http.StatusBadRequest {
+		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
 	}
 }
 
@@ -115,6 +185,41 @@ func TestCheckoutLeadsToTheInvoiceThereIs(t *testing.T) {
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
 	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
 		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+	}
+}
+
+// An order with a payment at another price: both amounts are on the page, and neither a
+// form nor a way to the receipt, which would lead on to url_success.
+func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ status, received, heading, words string }{
+		{api.StatusPaid, "5", "This order was paid with another amount", "€5.00 of €5.00 was seen for this order. This link asks for €500.00. Do not pay again: ask Atelier Nord"},
+		{api.StatusPending, "2.5", "A payment of another amount was seen", "€2.50 of €5.00 was seen for this order. This link asks for €500.00."},
+	} {
+		taken := func(o *api.Offer) {
+			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
+		}
+		s := offering(taken)
+		late := offering(nil) // the payment is seen between the page and the button
+		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
+		late.refused = func() { taken(&late.offer) }
+		for name, response := range map[string]*http.Response{
+			"page":   get(t, pages(t, s, nil), "/pay?"+signed),
+			"button": post(t, pages(t, s, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
+			"late":   post(t, pages(t, late, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
+		} {
+			doc := document(t, response)
+			text := strings.Join(strings.Fields(doc.Find("main").Text()), " ")
+			if response.StatusCode != http.StatusConflict || !strings.Contains(text, tt.heading) || !strings.Contains(text, tt.words) {
+				t.Errorf("%s, %s: answer %d: %s", tt.status, name, response.StatusCode, text)
+			}
+			if got := doc.Find(`form, a[href*="old1"]`).Length(); got != 0 {
+				t.Errorf("%s, %s: %d ways on", tt.status, name, got)
+			}
+		}
+		if len(s.paid) > 0 {
+			t.Errorf("%s: an invoice was asked for", tt.status)
+		}
 	}
 }
 
@@ -162,6 +267,7 @@ func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
 		{&client.Error{Status: 503, Code: "no_rate", Message: "secret"}, 503, `.err p:contains("no prices at the moment")`},
 		{&client.Error{Status: 503, Code: "unavailable", Message: "secret"}, 503, `.err p:contains("Payments cannot be taken right now")`},
 		{&client.Error{Status: 400, Code: "invalid_amount", Message: "amount must be at least 2 EUR"}, 422, `.err p:contains("at least 2 EUR")`},
+		{&client.Error{Status: 409, Code: api.CodePriceChanged}, 409, `.err p:contains("it is €56.50 now")`},
 		{&client.Error{Status: 410, Code: api.CodeLinkExpired}, 410, `h1:contains("This link has expired")`},
 	} {
 		s := offering(nil)

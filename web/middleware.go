@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,27 @@ func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		header.Set("X-Robots-Tag", "noindex")
 		header.Set("Cache-Control", "no-store")
 		return next(c)
+	}
+}
+
+// typed are the beginnings of addresses that people type or print.
+var typed = regexp.MustCompile(`^(pay|shop|pos)/`)
+
+// trimSlash redirects an address that people type, with a slash at its end, to the page.
+func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		path := r.URL.EscapedPath()
+		below, found := strings.CutPrefix(path, h.config.BasePath+"/")
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if !found || !reads || !typed.MatchString(below) || !strings.HasSuffix(below, "/") {
+			return next(c)
+		}
+		trimmed := strings.TrimRight(path, "/")
+		if r.URL.RawQuery != "" {
+			trimmed += "?" + r.URL.RawQuery
+		}
+		return c.Redirect(http.StatusPermanentRedirect, trimmed)
 	}
 }
 

@@ -123,12 +123,12 @@ func (h *Handler) product(c echo.Context) error {
 
 // backToProduct is for who looks at the address that a product's form is sent to.
 func (h *Handler) backToProduct(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/shop/"+url.PathEscape(c.Param("slug")))))
+	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/shop/"+url.PathEscape(slugOf(c)))))
 }
 
 // sale reads what was typed, and the product as it is now.
 func (h *Handler) sale(c echo.Context) (sale, error) {
-	slug := c.Param("slug")
+	slug := slugOf(c)
 	if !idForm.MatchString(slug) {
 		return sale{}, notSold
 	}

@@ -141,10 +141,15 @@ func (f storefrontForm) tell(r *api.InvoiceRequest) {
 	}
 }
 
-// create asks for the invoice. All that was typed is part of the key: going back and
-// changing it makes another invoice, sending it twice does not.
+// formKeys begins the idempotency keys of the storefront. A storefront that runs apart
+// signs with a key of the merchant, so its keys must not meet those that the merchant's
+// shop chooses.
+const formKeys = "storefront-form:"
+
+// create asks for the invoice. The price and the typed words are part of the key: going
+// back and changing them makes another invoice, sending the form twice does not.
 func (h *Handler) create(ctx context.Context, r api.InvoiceRequest, token string) (string, error) {
-	key := token + "-" + r.Amount.String()
+	key := formKeys + token + "-" + r.Amount.String() + "-" + r.FiatCurrency
 	if len(r.Metadata) > 0 {
 		key += "-" + fingerprint("%q", r.Metadata) // sorted by name
 	}
@@ -163,7 +168,7 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 	for try := 0; ; try++ {
 		id, err := create()
 		refused, ok := errors.AsType[*client.Error](err)
-		if !ok || refused.Status != http.StatusConflict || try == 4 {
+		if !ok || refused.Status != http.StatusConflict || refused.Code == api.CodeLinkOrderPaid || refused.Code == api.CodePriceChanged || try == 4 {
 			return id, err
 		}
 		if err := pause(ctx, 500*time.Millisecond); err != nil {

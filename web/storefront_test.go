@@ -81,7 +81,8 @@ func TestOrderSentTwiceIsOneInvoice(t *testing.T) {
 		post(t, h, "/", url.Values{"amount": {amount}, "token": {token}}, nil)
 	}
 	post(t, h, "/", url.Values{"amount": {"12.50"}, "token": {token + "2"}}, nil)
-	want := []string{token + "-12.50", token + "-12.50", token + "-13", token + "2-12.50"}
+	form := "storefront-form:" + token
+	want := []string{form + "-12.50-EUR", form + "-12.50-EUR", form + "-13-EUR", form + "2-12.50-EUR"}
 	if diff := cmp.Diff(want, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
 	}

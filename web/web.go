@@ -107,7 +107,7 @@ func New(config Config) *Handler {
 	h.streams = newStreams(h.config)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.compressed(), h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.compressed(), h.trimSlash, h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
 	h.routes()
 	return h
 }

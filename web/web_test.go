@@ -31,6 +31,7 @@ type service struct {
 	changed   chan struct{}
 	created   []api.InvoiceRequest
 	keys      []string
+	refused   func()  // runs when PayOffer refuses
 	refusals  []error // of the next creations
 	simulated []api.SimulateRequest
 	requoted  []api.RequoteRequest
@@ -92,6 +93,9 @@ func (s *service) PayOffer(_ context.Context, request api.OfferRequest, key stri
 	if len(s.refusals) > 0 {
 		err := s.refusals[0]
 		s.refusals = s.refusals[1:]
+		if s.refused != nil {
+			s.refused()
+		}
 		return "", err
 	}
 	return "made1", nil

@@ -22,7 +22,7 @@ func (s *shell) backup() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write the database and the master key into one file under a passphrase",
 		Long:  "Writes the database as it is now and the master key into one file, encrypted with a passphrase, and\nreads it back before it gets its name. The server may go on running. The file fits SQLite and\nPostgreSQL: chequer restore also moves from one to the other. The passphrase comes from\nCHEQUER_PASSPHRASE or CHEQUER_PASSPHRASE_FILE, or is asked for.",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := s.load()
 			if err != nil {

@@ -55,7 +55,7 @@ func (s *shell) printExchange(c *cobra.Command, a merchant.ExchangeAccount) erro
 		}
 		lines := [][2]string{
 			{"exchange", r.Exchange}, {"key", r.Key}, {"selling", state}, {"coins", strings.Join(r.Coins, " ")}, {"smallest sale", r.Smallest + " EUR"},
-			{"slippage", "at most " + r.Slippage + " % below the invoice's rate"}, {"since", r.CreatedAt},
+			{"slippage", "at most " + r.Slippage + " % below the invoice's rate"}, {"since", s.when(r.CreatedAt)},
 		}
 		table(w, "", lines, func(line [2]string) []any { return []any{line[0], line[1]} })
 	})
@@ -103,7 +103,7 @@ func (s *shell) convertAdd() *cobra.Command {
 must not be allowed to withdraw: the exchange is asked, and a key that can is refused. The secret is read from
 standard input, kept sealed, and never shown again. Nothing is sold before chequer convert on.`,
 		Example: "  chequer convert add kraken --key ABC… < secret.txt",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if key == "" {
 				return errors.New("--key is missing: the public part of the exchange's key")
@@ -293,7 +293,7 @@ func (s *shell) convertList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [INVOICE]",
 		Short: "List what was and is to be sold, newest first; of one invoice, with its orders",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := knownState(state); err != nil {
 				return err
@@ -470,7 +470,7 @@ func (s *shell) convertSettle() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "settle INVOICE",
 		Short: "End a sale by your own word: what its last order sold, or what you sold yourself; nothing by default",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {
 				var sale invoice.Sale

@@ -29,7 +29,7 @@ func (s *shell) endpointTest() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test ENDPOINT",
 		Short: "Send an endpoint.test event by the running server, once, and say what came of it",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			core, e, err := s.openEndpoint(c, args[0])
 			if err != nil {
@@ -133,7 +133,7 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deliveries ENDPOINT [EVENT]",
 		Short: "List what was sent, newest first, or every try of one event with its answer",
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
 				return fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
@@ -156,7 +156,7 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY", rows, func(r deliveryRow) []any {
-					return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), r.NextTryAt}
+					return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.when(r.NextTryAt)}
 				})
 			})
 		},
@@ -187,7 +187,7 @@ func (s *shell) printTries(c *cobra.Command, core *app.Core, e merchant.Endpoint
 			fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
 		}
 		for _, t := range row.Log {
-			fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, t.At, t.DurationMS, result(t.Status, t.Fault))
+			fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, s.when(t.At), t.DurationMS, result(t.Status, t.Fault))
 			for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 				fmt.Fprintf(w, "   %s: %s\n", name, t.Headers[name])
 			}

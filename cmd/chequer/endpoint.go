@@ -85,7 +85,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 		Use:     "add URL",
 		Short:   "Send events to an address; the secret that signs them is shown only now",
 		Example: "  chequer endpoint add https://shop.example/chequer --events invoice.paid,invoice.expired",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range events {
 				if !slices.Contains(invoice.EventTypes, invoice.EventType(name)) {
@@ -139,7 +139,7 @@ func (s *shell) endpointList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", rows, func(r endpointRow) []any {
-					return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), r.CreatedAt}
+					return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), s.when(r.CreatedAt)}
 				})
 			})
 		},
@@ -151,7 +151,7 @@ func (s *shell) endpointChange(name, short, done string, change func(context.Con
 	return &cobra.Command{
 		Use:   name + " ENDPOINT",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			core, e, err := s.openEndpoint(c, args[0])
 			if err != nil {
@@ -184,7 +184,7 @@ func (s *shell) endpointRotate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate ENDPOINT",
 		Short: "Change the key pair: begin, teach the receiver the new one, then --finish",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			core, e, err := s.openEndpoint(c, args[0])
 			if err != nil {

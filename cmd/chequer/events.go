@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +69,7 @@ func (s *shell) eventsList() *cobra.Command {
 					return err
 				}
 			}
-			return s.print(c, rows, func(w io.Writer) { listEvents(w, rows) })
+			return s.print(c, rows, func(w io.Writer) { s.listEvents(w, rows) })
 		},
 	}
 	c.Flags().BoolVar(&test, "test", false, "of test invoices")
@@ -80,9 +79,9 @@ func (s *shell) eventsList() *cobra.Command {
 	return c
 }
 
-func listEvents(w io.Writer, rows []eventRow) {
+func (s *shell) listEvents(w io.Writer, rows []eventRow) {
 	table(w, "POSITION\tAT\tTYPE\tINVOICE\tSTATUS\tEVENT", rows, func(r eventRow) []any {
-		return []any{r.Position, r.body.CreatedAt, r.body.Type, r.body.ForeignID, r.body.Status, r.body.ID}
+		return []any{r.Position, s.when(r.body.CreatedAt), r.body.Type, r.body.ForeignID, r.body.Status, r.body.ID}
 	})
 }
 
@@ -163,6 +162,3 @@ func resendEach(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint,
 	}
 	return total, nil
 }
-
-// clockTime is when something happened, for who looks on.
-func clockTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -54,14 +55,17 @@ func (s *shell) invoiceList() *cobra.Command {
 				return err
 			}
 			defer core.Close()
+			if err := knownStatus(status); err != nil {
+				return err
+			}
 			f := invoice.Filter{MerchantID: shop.ID, Mode: invoice.Live, Status: invoice.Status(status), OrderID: order}
 			if test {
 				f.Mode = invoice.Test
 			}
-			if f.From, err = day("from", from); err != nil {
+			if f.From, err = s.day("from", from); err != nil {
 				return err
 			}
-			if f.To, err = day("to", to); err != nil {
+			if f.To, err = s.day("to", to); err != nil {
 				return err
 			}
 			list, err := found(c.Context(), service, f, address, limit)
@@ -72,7 +76,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			for i, inv := range list {
 				rows[i] = server.Resource(service, inv, nil)
 			}
-			return s.print(c, rows, func(w io.Writer) { listInvoices(w, rows) })
+			return s.print(c, rows, func(w io.Writer) { s.listInvoices(w, rows) })
 		},
 	}
 	c.Flags().BoolVar(&test, "test", false, "test invoices")
@@ -93,36 +97,46 @@ func found(ctx context.Context, service *invoice.Service, f invoice.Filter, addr
 	return service.Invoices(ctx, f, invoice.Place{}, max(limit, 0))
 }
 
-// day reads a flag's day; none is no bound.
-func day(name, text string) (time.Time, error) {
+// knownStatus returns an error for a word that is no status.
+func knownStatus(status string) error {
+	words := []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
+	if status == "" || slices.Contains(words, status) {
+		return nil
+	}
+	return fmt.Errorf("there is no status %q; there are %s", status, strings.Join(words, ", "))
+}
+
+// day reads a flag's day, which begins in the zone of what people read; none is no
+// bound.
+func (s *shell) day(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	at, err := time.Parse(time.DateOnly, text)
+	at, err := time.ParseInLocation(time.DateOnly, text, s.zone)
 	if err != nil {
 		return at, fmt.Errorf("--%s must be a day such as 2026-11-27", name)
 	}
 	return at, nil
 }
 
-func listInvoices(w io.Writer, rows []api.Resource) {
+func (s *shell) listInvoices(w io.Writer, rows []api.Resource) {
 	table(w, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS", rows, func(r api.Resource) []any {
-		return []any{r.CreatedAt, r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r)}
+		return []any{s.when(r.CreatedAt), r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r)}
 	})
 }
 
 func (s *shell) invoiceShow() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show ID",
-		Short: "Show an invoice with its payments",
-		Args:  cobra.ExactArgs(1),
+		Use:   "show ID|ORDER",
+		Short: "Show an invoice with its payments, by its identifier or its order_id",
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			core, service, _, err := s.invoices(c)
+			core, service, shop, err := s.invoices(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			inv, err := service.Invoice(c.Context(), args[0])
+			inv, err := named(c.Context(), service, shop.ID, args[0])
 			if err != nil {
 				return fmt.Errorf("show invoice: %w", err)
 			}
@@ -131,10 +145,41 @@ func (s *shell) invoiceShow() *cobra.Command {
 	}
 }
 
+// shownMatches bounds the invoices of an order that an error lists.
+const shownMatches = 10
+
+// named returns the invoice with an identifier, else the only invoice of an order, live
+// or test. When an order has several, the error lists them.
+func named(ctx context.Context, service *invoice.Service, merchantID, name string) (*invoice.Invoice, error) {
+	inv, err := service.Invoice(ctx, name)
+	if !errors.Is(err, invoice.ErrNotFound) {
+		return inv, err
+	}
+	var all []*invoice.Invoice
+	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
+		list, err := service.Invoices(ctx, invoice.Filter{MerchantID: merchantID, Mode: mode, OrderID: name}, invoice.Place{}, shownMatches)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	switch len(all) {
+	case 0:
+		return nil, err
+	case 1:
+		return all[0], nil
+	}
+	var text strings.Builder
+	for _, inv := range all {
+		fmt.Fprintf(&text, "\n  %s  %s %s, %s, %s", inv.ID, inv.Terms.Price, inv.Terms.Price.Currency().Code, inv.Mode, inv.Standing.Status)
+	}
+	return nil, fmt.Errorf("the order has several invoices, name one by its identifier:%s", &text)
+}
+
 // invoiceDecide is a command that decides about one invoice.
 func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, context.Context, string) (*invoice.Invoice, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			core, service, _, err := s.invoices(c)
 			if err != nil {
@@ -155,7 +200,7 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 		lines := slices.DeleteFunc([][2]string{
 			{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", stands(r)},
 			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
-			{"made", r.CreatedAt}, {"held until", r.ExpiredAt}, {"paid at", r.PaidAt},
+			{"made", s.when(r.CreatedAt)}, {"held until", s.when(r.ExpiredAt)}, {"paid at", s.when(r.PaidAt)},
 			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
 		}, func(line [2]string) bool { return line[1] == "" })
 		for _, p := range r.Payments {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,7 @@ func (s *shell) key() *cobra.Command {
 func (s *shell) keyAdd() *cobra.Command {
 	var test bool
 	var names []string
+	var label string
 	c := &cobra.Command{
 		Use:   "add",
 		Short: "Make an API key; its secret is shown only now",
@@ -30,6 +32,9 @@ func (s *shell) keyAdd() *cobra.Command {
 			scopes, err := parseScopes(names)
 			if err != nil {
 				return err
+			}
+			if utf8.RuneCountInString(label) > maxLabel || printable(label) != label {
+				return fmt.Errorf("--label must have at most %d characters, in one line", maxLabel)
 			}
 			_, core, shop, err := s.shop(c)
 			if err != nil {
@@ -40,7 +45,7 @@ func (s *shell) keyAdd() *cobra.Command {
 			if test {
 				mode = merchant.Test
 			}
-			k, err := core.Merchants.CreateKey(c.Context(), shop.ID, mode, scopes)
+			k, err := core.Merchants.CreateKey(c.Context(), shop.ID, mode, scopes, label)
 			if err != nil {
 				return err
 			}
@@ -49,23 +54,31 @@ func (s *shell) keyAdd() *cobra.Command {
 				Secret string           `json:"secret"`
 				Mode   merchant.Mode    `json:"mode"`
 				Scopes []merchant.Scope `json:"scopes"`
-			}{k.Key, k.Secret, k.Mode, k.Scopes}
+				Label  string           `json:"label"`
+			}{k.Key, k.Secret, k.Mode, k.Scopes, k.Label}
 			return s.print(c, result, func(w io.Writer) {
-				fmt.Fprintf(w, "key     %s\nsecret  %s\nmode    %s\nscopes  %s\n\nKeep the secret now: it is not shown again.\n", k.Key, k.Secret, k.Mode, joinScopes(k.Scopes))
+				fmt.Fprintf(w, "API key     %s\nAPI secret  %s\nlabel       %s\nmode        %s\nscopes      %s\n\nKeep the API secret now: it is not shown again.\n",
+					k.Key, k.Secret, orElse(printable(k.Label), "none"), k.Mode, joinScopes(k.Scopes))
 			})
 		},
 	}
 	c.Flags().BoolVar(&test, "test", false, "for test invoices, which cost nothing")
+	c.Flags().StringVar(&label, "label", "", "what the key is for, such as \"web shop\"; lists show it")
 	c.Flags().StringSliceVar(&names, "scope", nil, "what the key may do: create, read, page, link, admin (default all)")
 	return c
 }
+
+// maxLabel bounds the label of a key, in characters.
+const maxLabel = 64
 
 // keyRow is a key as the list shows it: never its secret.
 type keyRow struct {
 	Key       string           `json:"key"`
 	Mode      merchant.Mode    `json:"mode"`
 	Scopes    []merchant.Scope `json:"scopes"`
+	Label     string           `json:"label"`
 	CreatedAt string           `json:"created_at"`
+	UsedAt    string           `json:"used_at"` // to about a minute
 	RevokedAt string           `json:"revoked_at"`
 }
 
@@ -86,11 +99,11 @@ func (s *shell) keyList() *cobra.Command {
 			}
 			rows := make([]keyRow, len(list))
 			for i, k := range list {
-				rows[i] = keyRow{Key: k.Key, Mode: k.Mode, Scopes: k.Scopes, CreatedAt: stamp(k.CreatedAt), RevokedAt: stamp(k.RevokedAt)}
+				rows[i] = keyRow{Key: k.Key, Mode: k.Mode, Scopes: k.Scopes, Label: k.Label, CreatedAt: stamp(k.CreatedAt), UsedAt: stamp(k.UsedAt), RevokedAt: stamp(k.RevokedAt)}
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				table(w, "KEY\tMODE\tSCOPES\tCREATED\tREVOKED", rows, func(r keyRow) []any {
-					return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.CreatedAt, r.RevokedAt}
+				table(w, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", rows, func(r keyRow) []any {
+					return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.when(r.CreatedAt), orElse(s.when(r.UsedAt), "never"), s.when(r.RevokedAt)}
 				})
 			})
 		},
@@ -101,7 +114,7 @@ func (s *shell) keyRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke KEY",
 		Short: "End an API key, within two seconds on a running server",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, err := s.core(c)
 			if err != nil {
@@ -150,4 +163,12 @@ func stamp(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)
+}
+
+// orElse returns a value, or what an empty one means.
+func orElse(value, empty string) string {
+	if value == "" {
+		return empty
+	}
+	return value
 }

@@ -4,17 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
 )
 
 // link is the group of commands about checkout links.
 func (s *shell) link() *cobra.Command {
-	c := group("link", "Make, list and remove links to pay by")
-	c.AddCommand(s.linkAdd(), s.linkList(), s.linkRemove())
+	c := group("link", "Make, change, list and remove links to pay by")
+	c.AddCommand(s.linkAdd(), s.linkChange(), s.linkList(), s.linkRemove())
 	return c
 }
 
@@ -28,13 +31,17 @@ type linkRow struct {
 	Description string        `json:"description"`
 	URLSuccess  string        `json:"url_success"`
 	URLFailure  string        `json:"url_failure"`
+	Methods     []string      `json:"payment_methods"`
+	EndsAt      string        `json:"ends_at"`
+	MaxUses     int           `json:"max_uses"`
 	CreatedAt   string        `json:"created_at"`
 }
 
 func newLinkRow(cfg config.Config, l merchant.Link) linkRow {
 	return linkRow{
 		URL: cfg.BaseURL + "/pay/" + l.Slug, Slug: l.Slug, Mode: l.Mode, Amount: l.Amount, Currency: l.Currency, Description: l.Description,
-		URLSuccess: l.URLSuccess, URLFailure: l.URLFailure, CreatedAt: stamp(l.CreatedAt),
+		URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
+		Methods: append([]string{}, l.Methods.Codes()...), EndsAt: stamp(l.EndsAt), MaxUses: l.MaxUses, CreatedAt: stamp(l.CreatedAt),
 	}
 }
 
@@ -46,41 +53,138 @@ func (r linkRow) price() string {
 	return r.Amount + " " + r.Currency
 }
 
+// linkWish is a link as flags write it.
+type linkWish struct {
+	merchant.Link
+	methods []string
+	ends    string
+	test    bool
+}
+
+// flags are those that can be changed.
+func (l *linkWish) flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.Amount, "amount", "", "amount, such as 12.50 (default what the shopper says)")
+	c.Flags().StringVar(&l.Currency, "currency", "EUR", "currency of the amount")
+	c.Flags().StringVar(&l.Description, "description", "", "what it is for; the shopper sees it")
+	c.Flags().StringVar(&l.URLSuccess, "success-url", "", "where the shopper goes after paying")
+	c.Flags().StringVar(&l.URLFailure, "failure-url", "", "where the shopper goes without having paid")
+	methodsFlag(c, &l.methods)
+	c.Flags().StringVar(&l.ends, "ends", "", "day or time from which it makes no more invoices, such as 2026-12-31 or 2026-12-31T18:00:00+01:00 (default never)")
+	c.Flags().IntVar(&l.MaxUses, "uses", 0, "how many invoices it makes that are paid or can still be (default 0: any number)")
+	c.Flags().BoolVar(&l.test, "test", false, "for test invoices, which cost nothing")
+}
+
+// over writes what was named over another link.
+func (l *linkWish) over(c *cobra.Command, to *merchant.Link) {
+	for name, write := range map[string]func(){
+		"amount": func() { to.Amount = l.Amount }, "currency": func() { to.Currency = l.Currency }, "description": func() { to.Description = l.Description },
+		"success-url": func() { to.URLSuccess = l.URLSuccess }, "failure-url": func() { to.URLFailure = l.URLFailure },
+		"methods": func() { to.Methods = l.Methods }, "ends": func() { to.EndsAt = l.EndsAt }, "uses": func() { to.MaxUses = l.MaxUses },
+	} {
+		if c.Flags().Changed(name) {
+			write()
+		}
+	}
+}
+
+// end reads the end of a link: a day, which begins in the zone of what people read, or a
+// time.
+func (s *shell) end(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC().Truncate(time.Millisecond), nil
+	}
+	at, err := time.ParseInLocation(time.DateOnly, text, s.zone)
+	if err != nil {
+		return at, errors.New("--ends must be a day such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00")
+	}
+	return at.UTC(), nil
+}
+
+// linkOf opens the storage and completes a link from its flags. The core is to be closed.
+func (s *shell) linkOf(c *cobra.Command, l *linkWish) (config.Config, *app.Core, error) {
+	cfg, core, shop, err := s.shop(c)
+	if err != nil {
+		return cfg, nil, err
+	}
+	l.MerchantID, l.Mode = shop.ID, linkMode(l.test)
+	if l.EndsAt, err = s.end(l.ends); err == nil {
+		l.Methods, err = methods(c, core, cfg, l.Mode, l.methods)
+	}
+	if err != nil {
+		return cfg, nil, errors.Join(err, core.Close())
+	}
+	return cfg, core, nil
+}
+
+func (s *shell) printLink(c *cobra.Command, row linkRow) error {
+	return s.print(c, row, func(w io.Writer) {
+		fmt.Fprintf(w, "link    %s\nmode    %s\namount  %s\n", row.URL, row.Mode, row.price())
+		if len(row.Methods) > 0 {
+			fmt.Fprintf(w, "offers  %s\n", strings.Join(row.Methods, " "))
+		}
+		if row.EndsAt != "" {
+			fmt.Fprintf(w, "ends    %s\n", s.when(row.EndsAt))
+		}
+		if row.MaxUses > 0 {
+			fmt.Fprintf(w, "uses    %d\n", row.MaxUses)
+		}
+	})
+}
+
 func (s *shell) linkAdd() *cobra.Command {
-	var l merchant.Link
-	var test bool
+	var l linkWish
 	c := &cobra.Command{
 		Use:     "add",
 		Short:   "Make a link to pay by; without --amount the shopper says how much",
 		Example: "  chequer link add --slug coffee --amount 3.50 --description \"Filter coffee\"",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, shop, err := s.shop(c)
+			cfg, core, err := s.linkOf(c, &l)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
-			l.MerchantID, l.Mode = shop.ID, linkMode(test)
-			made, err := core.Links.Create(c.Context(), l)
+			made, err := core.Links.Create(c.Context(), l.Link)
 			if errors.Is(err, merchant.ErrExists) {
-				return fmt.Errorf("there is a link %s already: chequer link remove %s ends it", l.Slug, l.Slug)
+				return fmt.Errorf("there is a link %s already: chequer link change %s changes it", l.Slug, l.Slug)
 			}
 			if err != nil {
 				return err
 			}
-			row := newLinkRow(cfg, made)
-			return s.print(c, row, func(w io.Writer) {
-				fmt.Fprintf(w, "link    %s\nmode    %s\namount  %s\n", row.URL, row.Mode, row.price())
-			})
+			return s.printLink(c, newLinkRow(cfg, made))
 		},
 	}
 	c.Flags().StringVar(&l.Slug, "slug", "", "end of its address, such as coffee (default random)")
-	c.Flags().StringVar(&l.Amount, "amount", "", "amount, such as 12.50 (default what the shopper says)")
-	c.Flags().StringVar(&l.Currency, "currency", "EUR", "currency of the amount")
-	c.Flags().StringVar(&l.Description, "description", "", "what it is for; the shopper sees it")
-	c.Flags().StringVar(&l.URLSuccess, "success-url", "", "where the shopper goes after paying")
-	c.Flags().StringVar(&l.URLFailure, "failure-url", "", "where the shopper goes without having paid")
-	c.Flags().BoolVar(&test, "test", false, "for test invoices, which cost nothing")
+	l.flags(c)
+	return c
+}
+
+func (s *shell) linkChange() *cobra.Command {
+	var l linkWish
+	c := &cobra.Command{
+		Use:   "change SLUG",
+		Short: "Change what is named of a link; invoices that it made stay",
+		Args:  arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, core, err := s.linkOf(c, &l)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			changed, err := core.Links.Change(c.Context(), l.MerchantID, l.Mode, args[0], func(old *merchant.Link) error {
+				l.over(c, old)
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("change %s link %s: %w", l.Mode, args[0], err)
+			}
+			return s.printLink(c, newLinkRow(cfg, changed))
+		},
+	}
+	l.flags(c)
 	return c
 }
 
@@ -105,7 +209,7 @@ func (s *shell) linkList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", rows, func(r linkRow) []any {
-					return []any{r.URL, r.Mode, r.price(), r.Description, r.CreatedAt}
+					return []any{r.URL, r.Mode, r.price(), r.Description, s.when(r.CreatedAt)}
 				})
 			})
 		},
@@ -117,7 +221,7 @@ func (s *shell) linkRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "End a link; invoices that it made stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
 			if err != nil {

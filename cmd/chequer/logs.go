@@ -45,7 +45,7 @@ func (s *shell) logsTail() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			t := &tail{core: core, shop: shop.ID, out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json, began: core.Now(),
+			t := &tail{core: core, shop: shop.ID, out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json, clock: s.clock, began: core.Now(),
 				after: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
 			if err := t.begin(c.Context(), max(last, 0)); err != nil {
 				return err
@@ -63,6 +63,7 @@ type tail struct {
 	shop  string
 	out   io.Writer
 	ink   ink
+	clock func(time.Time) string
 	json  bool
 	began time.Time              // tries from then on are shown, as far as tailSpan reaches back
 	after map[invoice.Mode]int64 // positions of the newest events that were shown
@@ -150,7 +151,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 		if err != nil {
 			continue // an event of a later version
 		}
-		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.quiet(clockTime(e.CreatedAt)), r.body.Mode, e.Type, r.body.ForeignID, r.body.Status)
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.quiet(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.body.ForeignID, r.body.Status)
 		lines = append(lines, logLine{e.CreatedAt, r, text})
 	}
 	return lines
@@ -190,7 +191,7 @@ func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 		if !a.Done() {
 			answer = t.ink.ill(result(r.Status, r.Fault))
 		}
-		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.quiet(clockTime(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
+		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.quiet(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
 		lines = append(lines, logLine{a.At.Add(a.Duration), r, text})
 	}
 	return lines

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +30,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -62,6 +66,19 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s does not match %s:\n%s", args[0], args[1], text)
 		}
 	}
+}
+
+// order ID makes a test invoice of an order, at the server of the settings.
+func order(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: order ID")
+	}
+	c, err := client.New(client.Config{
+		BaseURL: "http://" + ts.Getenv("CHEQUER_LISTEN"), Key: ts.Getenv("CHEQUER_API_KEY"), Secret: ts.Getenv("CHEQUER_API_SECRET"),
+	})
+	ts.Check(err)
+	_, err = c.CreateInvoice(context.Background(), api.InvoiceRequest{Amount: "5", FiatCurrency: "EUR", OrderID: args[0]}, "")
+	ts.Check(err)
 }
 
 // receiver FILE STATUS NAME starts a shop's server that answers with a status and

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/skip2/go-qrcode"
 	"github.com/spf13/cobra"
 
 	"chequer/internal/merchant"
@@ -33,6 +34,7 @@ func newTerminalRow(t merchant.Terminal) terminalRow {
 func (s *shell) posLink() *cobra.Command {
 	t := merchant.Terminal{}
 	var test bool
+	var codes []string
 	c := &cobra.Command{
 		Use:     "link",
 		Short:   "Make a secret address that a phone at the counter sells by",
@@ -46,19 +48,28 @@ func (s *shell) posLink() *cobra.Command {
 			}
 			defer core.Close()
 			t.MerchantID, t.Mode = shop.ID, linkMode(test)
+			if t.Methods, err = methods(c, core, cfg, t.Mode, codes); err != nil {
+				return err
+			}
 			made, err := core.Terminals.Create(c.Context(), t)
 			if err != nil {
 				return err
 			}
 			row := newTerminalRow(made)
 			row.URL = cfg.BaseURL + "/pos/" + made.Secret
+			code, err := qrcode.New(row.URL, qrcode.Medium)
+			if err != nil {
+				return fmt.Errorf("make QR code: %w", err)
+			}
 			return s.print(c, row, func(w io.Writer) {
+				fmt.Fprintf(w, "%s\nScan the code with the phone, or open the link there.\n\n", code.ToSmallString(false))
 				fmt.Fprintf(w, "link  %s\nid    %s\nmode  %s\nWhoever has this link makes invoices for you. It is not shown again; chequer pos remove %s ends it.\n", row.URL, row.ID, row.Mode, row.ID)
 			})
 		},
 	}
 	c.Flags().StringVar(&t.Name, "name", "", "where it stands, such as Bar; shoppers and your lists see it")
 	c.Flags().StringVar(&t.Currency, "currency", "EUR", "currency of its amounts")
+	methodsFlag(c, &codes)
 	c.Flags().BoolVar(&test, "test", false, "for test invoices, which cost nothing")
 	return c
 }
@@ -84,7 +95,7 @@ func (s *shell) posList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "ID\tMODE\tNAME\tCURRENCY\tCREATED", rows, func(r terminalRow) []any {
-					return []any{r.ID, r.Mode, r.Name, r.Currency, r.CreatedAt}
+					return []any{r.ID, r.Mode, r.Name, r.Currency, s.when(r.CreatedAt)}
 				})
 			})
 		},
@@ -95,7 +106,7 @@ func (s *shell) posRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",
 		Short: "End an address; invoices that were made by it stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
 			if err != nil {

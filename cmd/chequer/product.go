@@ -33,6 +33,7 @@ type productRow struct {
 	MaxQuantity int             `json:"max_quantity"`
 	AskOrderID  merchant.Asking `json:"ask_order_id"`
 	AskNote     merchant.Asking `json:"ask_note"`
+	Methods     []string        `json:"payment_methods"`
 	Active      bool            `json:"active"`
 	CreatedAt   string          `json:"created_at"`
 }
@@ -41,7 +42,7 @@ func newProductRow(cfg config.Config, p merchant.Product) productRow {
 	return productRow{
 		URL: cfg.BaseURL + "/shop/" + p.Slug, Slug: p.Slug, Mode: p.Mode, Name: p.Name, Description: p.Description,
 		Price: p.Price.String(), Currency: p.Price.Currency().Code, MaxQuantity: p.MaxQuantity,
-		AskOrderID: p.AskOrderID, AskNote: p.AskNote, Active: p.Active, CreatedAt: stamp(p.CreatedAt),
+		AskOrderID: p.AskOrderID, AskNote: p.AskNote, Methods: append([]string{}, p.Methods.Codes()...), Active: p.Active, CreatedAt: stamp(p.CreatedAt),
 	}
 }
 
@@ -76,6 +77,7 @@ type wish struct {
 	merchant.Product
 	price, currency     string
 	askOrderID, askNote string
+	methods             []string
 	test                bool
 }
 
@@ -88,6 +90,7 @@ func (p *wish) flags(c *cobra.Command) {
 	c.Flags().IntVar(&p.MaxQuantity, "max-quantity", 0, "how many one order may have (default 0: as many as the server takes)")
 	c.Flags().StringVar(&p.askOrderID, "ask-order-id", "no", "whether the shopper is asked for an order reference: no, optional or required")
 	c.Flags().StringVar(&p.askNote, "ask-note", "no", "whether the shopper is asked for a note: no, optional or required")
+	methodsFlag(c, &p.methods)
 	c.Flags().BoolVar(&p.Active, "active", true, "whether it is shown and sold; --active=false hides it")
 	c.Flags().BoolVar(&p.test, "test", false, "a product of test invoices, which cost nothing")
 }
@@ -98,7 +101,7 @@ func (s *shell) productAdd() *cobra.Command {
 		Use:     "add SLUG",
 		Short:   "Make a product; its page is at /shop/ and the slug",
 		Example: "  chequer product add coffee --name \"Filter coffee\" --price 3.50 --max-quantity 20",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
 			if err != nil {
@@ -108,6 +111,9 @@ func (s *shell) productAdd() *cobra.Command {
 			p.Slug, p.MerchantID, p.Mode = args[0], shop.ID, linkMode(p.test)
 			p.AskOrderID, p.AskNote = merchant.Asking(p.askOrderID), merchant.Asking(p.askNote)
 			if p.Price, err = core.Products.Price(p.price, p.currency); err != nil {
+				return err
+			}
+			if p.Methods, err = methods(c, core, cfg, p.Mode, p.methods); err != nil {
 				return err
 			}
 			made, err := core.Products.Create(c.Context(), p.Product)
@@ -134,13 +140,16 @@ func (s *shell) productChange() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "change SLUG",
 		Short: "Change what is named of a product; invoices that were made of it stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
 			if err != nil {
 				return err
 			}
 			defer core.Close()
+			if p.Methods, err = methods(c, core, cfg, linkMode(p.test), p.methods); err != nil {
+				return err
+			}
 			changed, err := core.Products.Change(c.Context(), shop.ID, linkMode(p.test), args[0], func(old *merchant.Product) error {
 				return p.over(c, old, core.Products.Price)
 			})
@@ -161,7 +170,7 @@ func (s *shell) productShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SLUG",
 		Short: "Show a product",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
 			if err != nil {
@@ -210,7 +219,7 @@ func (s *shell) productRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "End a product; invoices that were made of it stay",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
 			if err != nil {
@@ -256,6 +265,7 @@ func (p *wish) over(c *cobra.Command, old *merchant.Product, read func(digits, c
 		"max-quantity": func() { old.MaxQuantity = p.MaxQuantity },
 		"ask-order-id": func() { old.AskOrderID = merchant.Asking(p.askOrderID) },
 		"ask-note":     func() { old.AskNote = merchant.Asking(p.askNote) },
+		"methods":      func() { old.Methods = p.Methods },
 		"active":       func() { old.Active = p.Active },
 	} {
 		if given(name) {

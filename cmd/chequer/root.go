@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,8 @@ import (
 type shell struct {
 	environ []string
 	json    bool
+	utc     bool
+	zone    *time.Location // of what people read; nil before the settings are read
 }
 
 // root is the whole command line.
@@ -41,7 +44,8 @@ func root(environ []string) *cobra.Command {
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
-	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+	c.PersistentFlags().BoolVar(&s.utc, "utc", false, "print times in UTC")
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.method(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }
@@ -67,6 +71,7 @@ func noCommand(_ *cobra.Command, args []string) error {
 // setting is reported on standard error.
 func (s *shell) load() (config.Config, error) {
 	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
+	s.setZone(cfg)
 	if unknown := cfg.Unknown(); unknown != nil {
 		newLogger(cfg).Warn("unknown settings are ignored", "settings", unknown)
 	}

@@ -38,7 +38,7 @@ func (s *shell) trigger() *cobra.Command {
 			"  exact, under, over   the amount arrives, too little, too much\n  late                 the price is held no more, and then the amount arrives\n" +
 			"  confirm              the next block\n  replace              a transaction without a block is spent elsewhere\n" +
 			"  reorganise           a block is undone\n  clock                the invoice's own clock moves on by --seconds",
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Action = args[0]
 			if !slices.Contains(api.SimulateActions, r.Action) {

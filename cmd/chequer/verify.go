@@ -44,7 +44,7 @@ have from elsewhere. With --address it is checked, too, that the address which a
 the payment link that a QR code holds, is one that the statement names. No server is asked.`,
 		Example: `  chequer verify proof.txt --key ed25519:11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo
   chequer verify proof.txt --key shop.keys --address "bitcoin:bc1q…?amount=0.00065379"`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			trusted, err := readKeys(keys)
 			if err != nil {

@@ -65,7 +65,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
   chequer wallet add BTC "wpkh([73c5da0a/84h/0h/0h]xpub…/0/*)#…"
   chequer wallet add BTC coldcard-export.json --script p2wpkh
   chequer wallet add LTC xpub… --script p2wpkh`,
-		Args: cobra.MinimumNArgs(2),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			// What has spaces in it is joined, so that the words of a wallet are told apart.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
@@ -238,7 +238,7 @@ func (s *shell) walletList() *cobra.Command {
 			}
 			return s.print(c, rows, func(w io.Writer) {
 				table(w, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tADDED", rows, func(r walletRow) []any {
-					return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], r.CreatedAt}
+					return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], s.when(r.CreatedAt)}
 				})
 			})
 		},

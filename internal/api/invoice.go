@@ -32,10 +32,16 @@ const (
 	HeaderPaidAt         = "X-Invoice-Paid-At"
 	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
 	HeaderPaidTx         = "X-Invoice-Paid-Tx"
+	// HeaderRetry is RetryNewKey in an answer to a repeated request whose invoice can
+	// no longer be paid: a new idempotency key makes a new invoice.
+	HeaderRetry = "X-Invoice-Retry"
 	// HeaderLook is the hash of the look of the invoice's merchant, which is in force
 	// now; absent for ours. It is no fact of the invoice, and changes without it.
 	HeaderLook = "X-Invoice-Look"
 )
+
+// RetryNewKey is the value of HeaderRetry.
+const RetryNewKey = "new-key"
 
 // TimeLayout is ISO 8601 in UTC with exactly three fractional digits.
 const TimeLayout = "2006-01-02T15:04:05.000Z"

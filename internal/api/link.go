@@ -11,7 +11,11 @@ type Link struct {
 	Language     string `json:"language"`
 	URLSuccess   string `json:"url_success"`
 	URLFailure   string `json:"url_failure"`
-	CreatedAt    string `json:"created_at"`
+	// PaymentMethods are offered in this order; empty: those of the merchant.
+	PaymentMethods []string `json:"payment_methods"`
+	EndsAt         string   `json:"ends_at"`  // empty never
+	MaxUses        int      `json:"max_uses"` // invoices that it makes; 0 any number
+	CreatedAt      string   `json:"created_at"`
 }
 
 // LinkList is what GET /api/v2/links answers.
@@ -29,6 +33,9 @@ type OfferRequest struct {
 	Amount   string `json:"amount,omitempty"`   // to pay, where the link lets the shopper say it
 	OrderID  string `json:"order_id,omitempty"` // at a terminal alone, as is the note
 	Note     string `json:"note,omitempty"`
+	// What the page of a link by its slug showed, so that no other price is charged.
+	ShownAmount   string `json:"shown_amount,omitempty"`
+	ShownCurrency string `json:"shown_currency,omitempty"`
 }
 
 // Offer is what a checkout link asks for.
@@ -44,6 +51,13 @@ type Offer struct {
 	// ForeignID is the invoice that the order has, open or paid; empty when one is
 	// to be made.
 	ForeignID string `json:"foreign_id"`
+	// OtherID is an invoice of the order with another price, for which a payment was
+	// seen: the link makes no invoice. The other fields describe that invoice.
+	OtherID       string `json:"other_id"`
+	OtherStatus   string `json:"other_status"`
+	OtherAmount   string `json:"other_amount"`
+	OtherCurrency string `json:"other_currency"`
+	OtherReceived string `json:"other_received"` // what counts, in OtherCurrency
 	// EarlierID is an invoice of the order that ended although money came.
 	EarlierID string `json:"earlier_id"`
 }
@@ -63,4 +77,5 @@ const (
 	CodeLinkExpired   = "link_expired"
 	CodeLinkNotFound  = "link_not_found"
 	CodeLinkKey       = "link_key_may_not"
+	CodeLinkOrderPaid = "link_order_paid"
 )

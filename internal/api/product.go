@@ -12,8 +12,10 @@ type Product struct {
 	MaxQuantity  int    `json:"max_quantity"` // of one order; 0 as many as the server takes
 	AskOrderID   string `json:"ask_order_id"`
 	AskNote      string `json:"ask_note"`
-	Active       bool   `json:"active"`
-	CreatedAt    string `json:"created_at"`
+	// PaymentMethods are offered in this order; empty: those of the merchant.
+	PaymentMethods []string `json:"payment_methods"`
+	Active         bool     `json:"active"`
+	CreatedAt      string   `json:"created_at"`
 }
 
 // ProductList is what GET /api/v2/products answers.

@@ -72,7 +72,7 @@ func newShop(t *testing.T, c config.Config) content {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.Merchants.CreateKey(t.Context(), shop.ID, merchant.Live, merchant.AllScopes); err != nil {
+	if _, err := core.Merchants.CreateKey(t.Context(), shop.ID, merchant.Live, merchant.AllScopes, ""); err != nil {
 		t.Fatal(err)
 	}
 	key, err := keys.Parse(zpub, keys.BTC, keys.Main, "")

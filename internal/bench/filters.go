@@ -92,6 +92,8 @@ type set []string
 func (s set) Destination(script string) bool { return slices.Contains(s, script) }
 func (s set) Outpoint(string) bool           { return false }
 
+func (set) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
+
 func (s set) Since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(s[mark:]), uint64(len(s))
 }

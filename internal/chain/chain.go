@@ -102,6 +102,9 @@ type Watched interface {
 	// Outpoint tells whether an output is spent by an unconfirmed transfer that
 	// is recorded, so that a conflicting spend of it matters.
 	Outpoint(outpoint string) bool
+	// Recorded lists the recorded transfers in blocks above the cursor. While the
+	// block of one is on the best chain, a scan shows it, refutes it or fails.
+	Recorded() iter.Seq[Transfer]
 }
 
 // Accounts is a Watched that knows what is recorded of the balances of its
@@ -173,6 +176,9 @@ type Snapshot struct {
 	Transfers []Transfer
 	// Conflicts are transactions seen to spend a watched outpoint.
 	Conflicts []Conflict
+	// Refuted are the IDs of recorded transfers that are proved not to be in their
+	// block, although it is on the best chain.
+	Refuted []string
 }
 
 // Covers tells whether a transfer in a block of some height would be shown: above

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"math/big"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,32 @@ func (a Asset) ethereumLink(address string, due money.Amount) Link {
 	}
 	uri := "ethereum:" + a.Contract + chain + "/transfer?address=" + address + "&uint256=" + units
 	return Link{URI: uri, Code: uri, Bare: address}
+}
+
+// Address returns the address in a text that may be a payment link of the asset's
+// network, as wallets show and copy it: "bitcoin:ADDRESS?amount=1" (BIP 321) or
+// "ethereum:ADDRESS@1" (ERC-681), in which a token's transfer names its recipient as a
+// parameter. Any other text is returned as it is, without surrounding space.
+func (a Asset) Address(text string) string {
+	text = strings.TrimSpace(text)
+	scheme, rest, found := strings.Cut(text, ":")
+	if !found || !strings.EqualFold(scheme, a.Scheme) {
+		return text
+	}
+	address, query, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
+	if a.Scheme != "ethereum" {
+		return address
+	}
+	address, function, _ := strings.Cut(address, "/")
+	address, _, _ = strings.Cut(strings.TrimPrefix(address, "pay-"), "@")
+	if function == "" {
+		return address
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil || function != "transfer" {
+		return text
+	}
+	return values.Get("address")
 }
 
 func isBech32(address string) bool {

@@ -170,3 +170,27 @@ func query(t *testing.T, uri string) map[string]string {
 	}
 	return fields
 }
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	const account, contract = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
+	for _, tt := range []struct{ scheme, text, want string }{
+		{"bitcoin", " bc1qxyz\n", "bc1qxyz"},
+		{"bitcoin", "bitcoin:bc1qxyz", "bc1qxyz"},
+		{"bitcoin", "BITCOIN:BC1QXYZ?amount=1&label=x", "BC1QXYZ"},
+		{"bitcoin", "bitcoin://bc1qxyz", "bc1qxyz"},
+		{"bitcoin", "litecoin:ltc1qxyz", "litecoin:ltc1qxyz"},
+		{"bitcoin", "lightning:lnbc1", "lightning:lnbc1"},
+		{"litecoin", "litecoin:ltc1qxyz?amount=1", "ltc1qxyz"},
+		{"ethereum", "ethereum:" + account, account},
+		{"ethereum", "ethereum:" + account + "@1?value=1", account},
+		{"ethereum", "ethereum:pay-" + account + "@8453", account},
+		{"ethereum", "ethereum:" + contract + "@8453/transfer?address=" + account + "&uint256=1", account},
+		{"ethereum", "ethereum:" + contract + "/approve?address=" + account, "ethereum:" + contract + "/approve?address=" + account},
+		{"ethereum", "bitcoin:bc1qxyz", "bitcoin:bc1qxyz"},
+	} {
+		if got := (chain.Asset{Scheme: tt.scheme}).Address(tt.text); got != tt.want {
+			t.Errorf("%s: Address(%q) = %q, want %q", tt.scheme, tt.text, got, tt.want)
+		}
+	}
+}

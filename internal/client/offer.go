@@ -72,5 +72,12 @@ func checkOffer(o *api.Offer) error {
 	if o.EarlierID != "" {
 		c.id("earlier_id", o.EarlierID)
 	}
+	if o.OtherID != "" {
+		c.id("other_id", o.OtherID)
+		c.amount("other_amount", o.OtherAmount)
+		c.amount("other_received", o.OtherReceived)
+		c.that("other_currency", o.OtherCurrency != "")
+		c.word("other_currency", o.OtherCurrency, maxWord)
+	}
 	return c.err()
 }

@@ -12,9 +12,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/caarlos0/env/v11"
+
+	"chequer/internal/idn"
 )
 
 // Config is every setting. Each can also be given as a file's path in NAME_FILE,
@@ -30,6 +33,7 @@ type Config struct {
 	MasterKey   string `env:"MASTER_KEY" show:"secret" about:"64 hexadecimal digits; else a file in the data directory"`
 	Passphrase  string `env:"PASSPHRASE" show:"secret" about:"passphrase of backups"`
 	ShopName    string `env:"SHOP_NAME" about:"name of the shop that shoppers see; Shop by default"`
+	Timezone    string `env:"TIMEZONE" about:"time zone of what commands print, such as Europe/Berlin; that of this machine by default"`
 	TrustProxy  string `env:"TRUST_PROXY" about:"proxies whose X-Forwarded-For is trusted: addresses or networks"`
 	Embed       string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
 	Language    string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
@@ -116,7 +120,7 @@ func Load(environ []string) (Config, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + c.Listen
 	}
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	c.BaseURL = idn.URL(strings.TrimRight(c.BaseURL, "/"))
 	if c.Bitcoin.Node == "" {
 		c.Bitcoin.Node = NodeLight
 	}
@@ -197,6 +201,9 @@ func (c Config) check() []error {
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
 		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
 	}
+	if _, err := time.LoadLocation(c.Timezone); err != nil {
+		fault("TIMEZONE", "%q is no time zone like Europe/Berlin", c.Timezone)
+	}
 	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,5})$`).MatchString(c.RateLimit) {
 		fault("RATE_LIMIT", "%q is neither off nor a number of requests a second like 20", c.RateLimit)
 	}
@@ -263,8 +270,23 @@ func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
 // CallbackAllow returns the networks that the operator opens for callbacks.
 func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
 
+// Location returns the shop's time zone; that of this machine when none is set.
+func (c Config) Location() *time.Location {
+	zone, err := time.LoadLocation(c.Timezone)
+	if c.Timezone == "" || err != nil {
+		return time.Local
+	}
+	return zone
+}
+
 // EmbedOrigins are those whose pages may show payments in a frame.
-func (c Config) EmbedOrigins() []string { return parts(c.Embed) }
+func (c Config) EmbedOrigins() []string {
+	origins := parts(c.Embed)
+	for i, origin := range origins {
+		origins[i] = idn.URL(origin)
+	}
+	return origins
+}
 
 // Languages are the codes of the languages that the pages offer, all when there are
 // none.

@@ -36,3 +36,18 @@ func TestEmbedOrigins(t *testing.T) {
 		}
 	}
 }
+
+// A domain name in letters of any script is kept as the network carries it.
+func TestLoad_keeps_international_domain_names_in_Punycode(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load([]string{"CHEQUER_BASE_URL=https://bücher.example/pay/", "CHEQUER_EMBED_ORIGINS=https://bücher.example,https://shop.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.BaseURL, "https://xn--bcher-kva.example/pay"; got != want {
+		t.Errorf("BaseURL = %q, want %q", got, want)
+	}
+	if got, want := strings.Join(c.EmbedOrigins(), " "), "https://xn--bcher-kva.example https://shop.example"; got != want {
+		t.Errorf("EmbedOrigins = %q, want %q", got, want)
+	}
+}

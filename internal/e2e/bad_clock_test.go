@@ -65,7 +65,7 @@ func openTimed(t *testing.T) *timed {
 		ID: "wlt_1", MerchantID: m.ID, Mode: merchant.Test, Asset: string(keys.BTC),
 		Key: key.String(), Counter: key.Fingerprint(), Secret: secret, CreatedAt: s.clock.Now(),
 	}))
-	s.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes)
+	s.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes, "")
 	s.must(err)
 	s.watcher = s.watch("first")
 	s.look()

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,13 +21,15 @@ type CreateRequest struct {
 	Wallets        []Wallet
 	Terms          Terms
 	ExpiresIn      time.Duration
-	PaymentMethods []string // asset codes; empty = all
-	IdempotencyKey string
+	PaymentMethods []string // asset codes, in the order of offer; empty = Choice
+	Choice         []string // of the merchant; codes that are unknown by now are ignored; empty = all
+	Key            IdempotencyKey
 	BodyHash       string
 	Nonce          Nonce
 	Order          Order
 	// UnpaidLimits apply to callers that hold no key of the merchant.
 	UnpaidLimits []UnpaidLimit
+	Link         LinkUse
 
 	rates, evidence string // where the prices came from, and what they rest on
 }
@@ -74,7 +77,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
 	s.deriveAhead(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
-		MerchantID: r.MerchantID, IdempotencyKey: r.IdempotencyKey, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order,
+		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
 		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
 		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
@@ -95,16 +98,16 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 
 // Replay finds the invoice that was made with an idempotency key: ErrNotFound,
 // or ErrConflict when it was used with another body.
-func (s *Service) Replay(ctx context.Context, merchantID, key, bodyHash string) (*Invoice, error) {
-	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, IdempotencyKey: key, BodyHash: bodyHash, At: s.now()})
+func (s *Service) Replay(ctx context.Context, merchantID string, key IdempotencyKey, bodyHash string) (*Invoice, error) {
+	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, Key: key, BodyHash: bodyHash, At: s.now()})
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	return inv, nil
 }
 
-// Ordered is the invoice that an order leads to: the paid one, else the newest;
-// ErrNotFound.
+// Ordered returns the invoice that an order leads to: one that is paid at the order's
+// price, else one that is paid, else the newest; ErrNotFound.
 func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 	return s.storage.OrderedInvoice(ctx, o)
 }
@@ -187,6 +190,10 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 
 // offers are the methods that can be priced now and carry the amount.
 func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offer, error) {
+	wanted := r.PaymentMethods
+	if len(wanted) == 0 {
+		wanted = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
+	}
 	var found []offer
 	var wallets, watched, asked, short, rated bool
 	var smallest *big.Rat
@@ -207,7 +214,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 			if asset.Doubted {
 				continue
 			}
-			if len(r.PaymentMethods) > 0 && !slices.Contains(r.PaymentMethods, asset.Code) {
+			if len(wanted) > 0 && !slices.Contains(wanted, asset.Code) {
 				continue
 			}
 			asked = true
@@ -230,6 +237,9 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 			found = append(found, offer{network: network, asset: asset, wallet: r.Wallets[i], price: price, watched: scanned})
 		}
 	}
+	slices.SortStableFunc(found, func(a, b offer) int {
+		return cmp.Compare(slices.Index(wanted, a.asset.Code), slices.Index(wanted, b.asset.Code))
+	})
 	switch {
 	case len(found) > 0:
 		return found, nil
@@ -252,14 +262,30 @@ func carries(asset chain.Asset, amount money.Amount) bool {
 	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0
 }
 
+// HasMethod reports whether a payment method can be offered here, to a merchant with a
+// wallet for it.
+func (s *Service) HasMethod(mode Mode, code string) bool {
+	return slices.ContainsFunc(s.networks[mode], func(n chain.Network) bool {
+		return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code })
+	})
+}
+
+// MethodCodes lists the payment methods of a mode, in the server's order.
+func (s *Service) MethodCodes(mode Mode) []string {
+	var list []string
+	for _, n := range s.networks[mode] {
+		for _, a := range n.Assets() {
+			list = append(list, a.Code)
+		}
+	}
+	return list
+}
+
 // methodsExist is an *UnknownMethodError when a request asks for a method that is
 // never offered here: one that is mistyped would else be left out unnoticed.
 func (s *Service) methodsExist(r CreateRequest) error {
 	for _, code := range r.PaymentMethods {
-		known := slices.ContainsFunc(s.networks[r.Mode], func(n chain.Network) bool {
-			return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code })
-		})
-		if !known {
+		if !s.HasMethod(r.Mode, code) {
 			return &UnknownMethodError{Code: code}
 		}
 	}

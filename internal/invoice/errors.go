@@ -16,6 +16,8 @@ var (
 	ErrNonceUsed = errors.New("nonce was used")
 	// ErrConflict means that an idempotency key was used with another request.
 	ErrConflict = errors.New("idempotency key was used with another request")
+	// ErrLinkUsed means that a checkout link has made as many invoices as it may.
+	ErrLinkUsed = errors.New("link was used as often as it may be")
 	// ErrFenced means that another process leads this network now, or that the
 	// snapshot is older than what is saved.
 	ErrFenced = errors.New("not the leader any more")

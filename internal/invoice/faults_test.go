@@ -164,21 +164,21 @@ func TestReplayAsksForNothingElse(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	r := s.request("40")
-	r.IdempotencyKey, r.BodyHash = "k", "one"
+	r.Key, r.BodyHash = invoice.IdempotencyKey{Value: "k"}, "one"
 	made, err := s.service.Create(t.Context(), r)
 	s.must(err)
-	again, err := s.service.Replay(t.Context(), "m", "k", "one")
+	again, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "one")
 	if err != nil || again.ID != made.ID {
 		t.Errorf("replay: %v, %v", again, err)
 	}
-	if _, err := s.service.Replay(t.Context(), "m", "k", "two"); !errors.Is(err, invoice.ErrConflict) {
+	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "two"); !errors.Is(err, invoice.ErrConflict) {
 		t.Errorf("another body: %v", err)
 	}
-	if _, err := s.service.Replay(t.Context(), "m", "other", "one"); !errors.Is(err, invoice.ErrNotFound) {
+	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "other"}, "one"); !errors.Is(err, invoice.ErrNotFound) {
 		t.Errorf("another key: %v", err)
 	}
 	s.clock.Pass(25 * time.Hour)
-	if _, err := s.service.Replay(t.Context(), "m", "k", "one"); !errors.Is(err, invoice.ErrNotFound) {
+	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "one"); !errors.Is(err, invoice.ErrNotFound) {
 		t.Errorf("after a day: %v", err)
 	}
 }

@@ -26,6 +26,8 @@ import (
 //     and destination. A snapshot shows every transfer above the cursor, so the
 //     aggregate is computed anew from each snapshot that covers its block: a rescan
 //     changes nothing, and an aggregate whose block left the chain goes with it.
+//     While its block is on the chain the aggregate only grows: that a source does
+//     not show a transfer of that block concludes nothing.
 //     All transfers of a block have its time, so the aggregate is judged as each of
 //     them would be: its value is linear in the amount.
 //   - A confirmed aggregate at or below a snapshot's cursor is not shown again. It is
@@ -82,6 +84,7 @@ type fold struct {
 	singles int             // transfers that are recorded one by one
 	taken   map[string]bool // outpoints that recorded transfers spend
 	settled map[funds]int64 // highest block of the settled aggregates
+	rows    map[string]bool // the aggregates of single blocks
 	groups  map[string]*foldGroup
 }
 
@@ -94,12 +97,15 @@ type foldGroup struct {
 }
 
 func (inv *Invoice) newFold(o Observation, kept int) *fold {
-	f := &fold{inv: inv, o: o, kept: kept, taken: map[string]bool{}, settled: map[funds]int64{}, groups: map[string]*foldGroup{}}
+	f := &fold{inv: inv, o: o, kept: kept, taken: map[string]bool{}, settled: map[funds]int64{}, rows: map[string]bool{}, groups: map[string]*foldGroup{}}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
 		if t.Folded == 0 {
 			f.record(t.Spends)
 			continue
+		}
+		if t.Network == o.Network && !t.isSettled() {
+			f.rows[t.ID] = true
 		}
 		if t.Network == o.Network && t.isSettled() && t.Presence == Present {
 			inv.unsettle(t, o.Snapshot)
@@ -131,8 +137,12 @@ func (f *fold) record(spends []string) {
 // takes reports whether a transfer that is not known is folded, and adds it to its
 // aggregate. Otherwise it must be recorded.
 func (f *fold) takes(t chain.Transfer) bool {
-	if f.singles < f.kept || !f.inv.foldable(f.o.Network, t) ||
-		slices.ContainsFunc(t.Spends, func(o string) bool { return f.taken[o] }) {
+	if f.singles < f.kept || !f.inv.foldable(f.o.Network, t) {
+		return false
+	}
+	// Once a block has an aggregate, its transfers stay in it.
+	competes := slices.ContainsFunc(t.Spends, func(o string) bool { return f.taken[o] })
+	if competes && (t.Block == nil || !f.rows[foldID(f.o.Network, t)]) {
 		return false
 	}
 	dust := f.inv.isDust(f.o.Network, t)
@@ -193,7 +203,11 @@ func (f *fold) apply() {
 		if t.Folded == 0 || t.isSettled() || t.Network != o.Network {
 			continue
 		}
-		if g := f.groups[t.ID]; g != nil {
+		g := f.groups[t.ID]
+		if t.Block != nil && o.Snapshot.Covers(t.Block.Height) && o.Snapshot.Blocks[t.Block.Height] == t.Block.Hash && (g == nil || g.count < t.Folded) {
+			g = f.inv.recordedGroup(*t, o.Required)
+		}
+		if g != nil {
 			known[t.ID] = true
 			f.inv.refold(t, o, g)
 			continue
@@ -216,6 +230,14 @@ func (f *fold) apply() {
 	}
 	f.inv.forgetMoved(o.Network, lost, gained)
 	f.inv.settleFolds(o)
+}
+
+// recordedGroup is what an aggregate stands for, as it is recorded.
+func (inv *Invoice) recordedGroup(t Transfer, required map[string]int) *foldGroup {
+	block := *t.Block
+	block.Time = block.Time.Add(-inv.Clock)
+	like := chain.Transfer{ID: t.ID, Asset: t.Asset, Script: t.Script, Block: &block, Coinbase: t.Coinbase, Unsure: t.Unsure}
+	return &foldGroup{like: like, sum: t.Amount, count: t.Folded, required: required[t.ID]}
 }
 
 // refold brings the aggregate of a block to the sum that is shown.

@@ -126,6 +126,23 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 	}
 }
 
+// A source that does not show what its own block holds concludes nothing.
+func TestFold_keeps_what_a_block_on_the_chain_held(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	all := fill()
+	for i := range 50 {
+		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
+	}
+	inv.Observe(baseScan(100, 103, "a", all...))
+	for _, shown := range []int{40, 0} {
+		inv.Observe(baseScan(100, 104, "a", all[:len(all)-50+shown]...))
+		if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.KeptTransfers+100 {
+			t.Errorf("%d of 50 shown: %d transfers of %s are there, want all %d", shown, count, sum, len(all))
+		}
+	}
+}
+
 // A reorganisation below the cursor is deeper than any that is plausible: the settled
 // sum cannot be divided, and a person decides.
 func TestFold_takes_the_settled_sum_out_when_its_block_leaves(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
@@ -20,7 +19,7 @@ func (s *Service) SetRefund(ctx context.Context, id string, by Person, asset, ad
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.refundTo(ctx, inv, asset, strings.TrimSpace(address))
+	to, err := s.refundTo(ctx, inv, asset, address)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +47,13 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 		return none, keys.ErrPrivateKey
 	}
 	reader, ok := s.reader(inv.Mode, received[i].Network)
-	if !ok {
+	a, known := s.Asset(received[i].Network, asset)
+	if !ok || !known {
 		return none, ErrState
+	}
+	text = a.Address(text)
+	if keys.LooksPrivate(text) {
+		return none, keys.ErrPrivateKey
 	}
 	to, err := reader.ReadAddress(asset, text)
 	if err != nil {

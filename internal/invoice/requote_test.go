@@ -249,6 +249,10 @@ func TestSetRefund(t *testing.T) {
 		{"the address that was paid to", "BTC", theirs.Destination.Address, invoice.ErrOurAddress},
 		{"a private key", "BTC", "L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
 		{"nothing", "BTC", "  ", keys.ErrAddress},
+		{"a link without an address", "BTC", "bitcoin:?amount=1", keys.ErrAddress},
+		{"a link of another network", "BTC", "litecoin:" + mine, keys.ErrAddress},
+		{"a link to an address of ours", "BTC", "bitcoin:" + ours.Destination.Address + "?amount=1", invoice.ErrOurAddress},
+		{"a link with a private key", "BTC", "bitcoin:L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
 	} {
 		if err := set(invoice.Shopper, tt.asset, tt.address); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
@@ -260,6 +264,8 @@ func TestSetRefund(t *testing.T) {
 	version := s.reload(inv).Version
 	s.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(mine)+"\n"))
 	s.must(set(invoice.Shopper, "BTC", mine)) // again the same
+	s.must(set(invoice.Shopper, "BTC", "bitcoin:"+mine+"?amount=0.1&label=My%20wallet"))
+	s.must(set(invoice.Shopper, "BTC", "BITCOIN:"+strings.ToUpper(mine)))
 	got := s.reload(inv)
 	if got.Refund != (invoice.Refund{Asset: "BTC", Address: mine}) || got.Version != version+1 {
 		t.Errorf("refund to %v in version %d, before %d", got.Refund, got.Version, version)

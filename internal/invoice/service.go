@@ -116,6 +116,21 @@ func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
+// Withdraw declines an invoice for which no payment was seen, else ErrState. An
+// invoice that was declined before stays as it is.
+func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		switch {
+		case inv.Standing.Status == Declined:
+			return nil
+		case inv.Standing.Status != Created || len(inv.Payments()) > 0:
+			return ErrState
+		}
+		inv.DeclinedAt = s.now().Add(inv.Clock)
+		return nil
+	})
+}
+
 // Accept lets the transfers present stand for the full price; ErrState when
 // there is none, or the invoice is paid already.
 func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {

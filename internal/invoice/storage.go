@@ -18,11 +18,12 @@ type Storage interface {
 	// idempotency key is known, the invoice made then is returned and replayed is
 	// true, as is the invoice that the creation's order leads to unless Order.After
 	// is it; ErrConflict means that it was used with another body. Otherwise the
-	// nonce must be unused: ErrNonceUsed.
+	// nonce must be unused: ErrNonceUsed. ErrLinkUsed means that the creation's link makes no
+	// more invoices.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
-	// OrderedInvoice is the invoice that an order leads to: the one that is paid, as
-	// an earlier one may be after all, else the newest; ErrNotFound. What After is
-	// says nothing here.
+	// OrderedInvoice returns the invoice that an order leads to: one that is paid at
+	// the order's price, else one that is paid, else the newest; ErrNotFound. After is
+	// ignored.
 	OrderedInvoice(ctx context.Context, o Order) (*Invoice, error)
 	// Replay finds the invoice that was made with the creation's idempotency key;
 	// ErrNotFound, ErrConflict.
@@ -56,11 +57,12 @@ type Storage interface {
 
 // Creation is a new invoice to be written.
 type Creation struct {
-	MerchantID     string
-	IdempotencyKey string // "" = none
-	BodyHash       string // of the request the key was used with
-	At             time.Time
-	Order          Order
+	MerchantID string
+	Key        IdempotencyKey
+	BodyHash   string // of the request the key was used with
+	At         time.Time
+	Order      Order
+	Link       LinkUse
 	// Nonce of a signed request is used up with the creation, or not at all.
 	Nonce Nonce
 	// UnpaidLimits are checked and counted in the transaction that writes the
@@ -74,16 +76,34 @@ type Creation struct {
 	Build func(next NextIndex) (*Invoice, error)
 }
 
+// IdempotencyKey identifies a request that may be repeated, among those of its
+// merchant. Namespace is the kind of caller: keys of the merchant's API and keys that
+// shoppers' browsers send never meet. The zero value is no key.
+type IdempotencyKey struct{ Namespace, Value string }
+
+// IsZero reports whether k is no key.
+func (k IdempotencyKey) IsZero() bool { return k.Value == "" }
+
 // Order is one that a checkout link names, among those of the key that signed it.
 // An order has one invoice after the other. The zero value is none.
 type Order struct {
 	KeyID string
 	ID    string
 	After string // its invoice that may have a follower; "" = none yet
+	// Price is what the link asks. Of several paid invoices of an order, the one of
+	// this price comes first.
+	Price money.Amount
 }
 
 // IsZero tells whether there is no order.
 func (o Order) IsZero() bool { return o.ID == "" }
+
+// LinkUse is the use of a merchant's checkout link by a creation. The zero value is
+// none.
+type LinkUse struct {
+	Slug string
+	Max  int // invoices of the link that are paid or can still be; 0 any number
+}
 
 // Nonce is a number that a caller uses once, kept for a time. The zero value is
 // none.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"chequer/internal/idn"
 )
 
 // Bounds of what a look says, in characters.
@@ -75,7 +77,7 @@ func Tidy(l Look) (Look, error) {
 		{"line", func() error { return oneLine(l.Line, maxLine) }},
 		{"accent", func() (err error) { l.Accent, err = tidyColour(l.Accent); return err }},
 		{"support", func() (err error) { l.Support, err = tidySupport(l.Support); return err }},
-		{"terms", func() error { return webAddress(l.Terms) }},
+		{"terms", func() error { l.Terms = idn.URL(l.Terms); return webAddress(l.Terms) }},
 	} {
 		if err := f.tidy(); err != nil {
 			return Look{}, &FieldError{Field: f.name, Fault: err.Error()}
@@ -106,6 +108,7 @@ func oneLine(text string, most int) error {
 // page.
 func tidySupport(text string) (string, error) {
 	if text == "" || strings.HasPrefix(text, "https://") {
+		text = idn.URL(text)
 		return text, webAddress(text)
 	}
 	address := strings.TrimPrefix(text, "mailto:")

@@ -96,3 +96,11 @@ func TestHash_is_another_for_every_look(t *testing.T) {
 		seen[hash] = l
 	}
 }
+
+func TestTidy_keeps_international_domain_names_in_Punycode(t *testing.T) {
+	t.Parallel()
+	got, err := look.Tidy(look.Look{Support: "https://bücher.example/hilfe", Terms: "https://bücher.example/agb"})
+	if err != nil || got.Support != "https://xn--bcher-kva.example/hilfe" || got.Terms != "https://xn--bcher-kva.example/agb" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

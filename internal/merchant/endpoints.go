@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"chequer/internal/idn"
 )
 
 // MaxEndpoints bounds the endpoints in force of a merchant: each event is written
@@ -69,6 +71,7 @@ func NewEndpoints(c EndpointsConfig) *Endpoints {
 
 // Create makes an endpoint for events of some types, all when none is named.
 func (s *Endpoints) Create(ctx context.Context, merchantID string, mode Mode, url string, events []string) (Endpoint, error) {
+	url = idn.URL(url)
 	if err := s.check(url, mode == Live); err != nil {
 		return Endpoint{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"chequer/internal/idn"
 )
 
 // Link is a checkout link: whoever follows it may have an invoice made of it.
@@ -18,8 +20,14 @@ type Link struct {
 	Language    string
 	URLSuccess  string
 	URLFailure  string
+	Methods     Methods
+	EndsAt      time.Time // zero never
+	MaxUses     int       // invoices that it makes; 0 any number
 	CreatedAt   time.Time
 }
+
+// Ended reports whether the link makes no more invoices at a moment.
+func (l Link) Ended(now time.Time) bool { return !l.EndsAt.IsZero() && !now.Before(l.EndsAt) }
 
 // LinkStorage keeps checkout links. It is safe for concurrent use.
 type LinkStorage interface {
@@ -29,6 +37,11 @@ type LinkStorage interface {
 	Link(ctx context.Context, slug string) (Link, error)
 	// Links lists a merchant's links, oldest first.
 	Links(ctx context.Context, merchantID string) ([]Link, error)
+	// UpdateLink changes a merchant's link of a mode; ErrNotFound. Nothing is changed
+	// when change returns an error; change may be called more than once.
+	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
+	// LinkUses counts the invoices of a link that are paid or can still be.
+	LinkUses(ctx context.Context, slug string) (int, error)
 	// RemoveLink ends a merchant's link of a mode; ErrNotFound. Its slug is free then.
 	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string) error
 }
@@ -61,7 +74,7 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	if l.Slug == "" {
 		l.Slug = strings.ToLower(s.token(16))
 	}
-	l.CreatedAt = s.now()
+	l.CreatedAt, l.URLSuccess, l.URLFailure = s.now(), idn.URL(l.URLSuccess), idn.URL(l.URLFailure)
 	if err := s.check(l); err != nil {
 		return Link{}, err
 	}
@@ -69,4 +82,16 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 		return Link{}, fmt.Errorf("create link %s: %w", l.Slug, err)
 	}
 	return l, nil
+}
+
+// Change changes a merchant's link of a mode; ErrNotFound. Invoices that it made stay as
+// they are.
+func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error) {
+	return s.UpdateLink(ctx, merchantID, mode, slug, func(l *Link) error {
+		if err := change(l); err != nil {
+			return err
+		}
+		l.URLSuccess, l.URLFailure = idn.URL(l.URLSuccess), idn.URL(l.URLFailure)
+		return s.check(*l)
+	})
 }

@@ -10,6 +10,7 @@ import (
 type Merchant struct {
 	ID        string
 	Name      string
+	Methods   Methods
 	CreatedAt time.Time
 }
 
@@ -46,7 +47,9 @@ type Key struct {
 	Secret     string // 40; sealed where it is stored
 	Mode       Mode
 	Scopes     []Scope
+	Label      string // what it is for, in the merchant's words
 	CreatedAt  time.Time
+	UsedAt     time.Time // to about a minute; zero before its first use
 	RevokedAt  time.Time // zero while in force
 	// Builtin is the key of our own pages, which call for every shopper. It is
 	// never stored.

@@ -34,6 +34,7 @@ type Product struct {
 	MaxQuantity int          // of one order; 0 as many as the server takes
 	AskOrderID  Asking       // a reference of the shopper's own
 	AskNote     Asking
+	Methods     Methods
 	Active      bool // whether it is shown and sold
 	CreatedAt   time.Time
 }

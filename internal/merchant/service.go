@@ -28,6 +28,7 @@ type Service struct {
 	wallets  map[string]remembered[[]Wallet]
 	merchant map[string]remembered[Merchant]
 	exchange map[string]remembered[exchangeFound]
+	used     map[string]time.Time // keys, by when their use was last written
 }
 
 // remembered is something read from storage, and when.
@@ -45,6 +46,7 @@ func NewService(storage Storage, now func() time.Time, token func(length int) st
 		wallets:  map[string]remembered[[]Wallet]{},
 		merchant: map[string]remembered[Merchant]{},
 		exchange: map[string]remembered[exchangeFound]{},
+		used:     map[string]time.Time{},
 	}
 }
 
@@ -83,9 +85,37 @@ func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
 	return k
 }
 
-// CreateKey makes and stores an API key; its secret is told only now.
-func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, scopes []Scope) (Key, error) {
+// usedEvery is how exact the last use of a key is: at most one write per key and minute.
+const usedEvery = time.Minute
+
+// UseKey records that an API key was used now.
+func (s *Service) UseKey(ctx context.Context, k Key) error {
+	if k.Builtin {
+		return nil
+	}
+	now := s.now()
+	s.mu.Lock()
+	last, known := s.used[k.ID]
+	if known && now.Sub(last).Abs() < usedEvery {
+		s.mu.Unlock()
+		return nil
+	}
+	if len(s.used) >= maxRemembered {
+		clear(s.used)
+	}
+	s.used[k.ID] = now
+	s.mu.Unlock()
+	if err := s.storage.UseKey(ctx, k.ID, now); err != nil {
+		return fmt.Errorf("record use of key %s: %w", k.ID, err)
+	}
+	return nil
+}
+
+// CreateKey makes and stores an API key; its secret is told only now. The label says
+// what it is for, and may be empty.
+func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, scopes []Scope, label string) (Key, error) {
 	k := s.newKey(merchantID, mode, scopes)
+	k.Label = label
 	if err := s.storage.CreateKey(ctx, k); err != nil {
 		return Key{}, fmt.Errorf("create key: %w", err)
 	}

@@ -13,6 +13,8 @@ type Storage interface {
 	// RenameMerchant gives a merchant another name; ErrNotFound. Invoices keep the
 	// one that they were made under.
 	RenameMerchant(ctx context.Context, id, name string) error
+	// SetMethods sets what a merchant offers where nothing else is chosen; ErrNotFound.
+	SetMethods(ctx context.Context, id string, m Methods) error
 	// Merchants lists all, oldest first.
 	Merchants(ctx context.Context) ([]Merchant, error)
 	// Merchant reads one; ErrNotFound.
@@ -23,6 +25,8 @@ type Storage interface {
 	Key(ctx context.Context, key string) (Key, error)
 	// Keys lists a merchant's keys, oldest first.
 	Keys(ctx context.Context, merchantID string) ([]Key, error)
+	// UseKey sets when a key was last used, unless a later time is known.
+	UseKey(ctx context.Context, id string, at time.Time) error
 	// RevokeKey ends a key by its public part; ErrNotFound.
 	RevokeKey(ctx context.Context, key string, at time.Time) error
 	// CreateWallet writes a wallet, which takes the place of the merchant's older

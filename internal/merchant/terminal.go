@@ -16,6 +16,7 @@ type Terminal struct {
 	Mode       Mode
 	Name       string // "Bar"
 	Currency   string // code
+	Methods    Methods
 	Secret     string // only when it is made; its hash is kept
 	CreatedAt  time.Time
 }

@@ -29,9 +29,14 @@ func (s *server) status(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.specify(c, inv)
+}
+
+// specify answers with the specification's view of an invoice as it stands now.
+func (s *server) specify(c echo.Context, inv *invoice.Invoice) error {
 	s.tag(c, inv, inv.Version)
 	tellPaid(c.Response().Header(), inv)
-	return writeJSON(c, http.StatusOK, specified(inv, inv.Quote(), inv.Standing.Status))
+	return writeJSON(c, http.StatusOK, specified(inv))
 }
 
 // tag says which version of the invoice an answer shows, and where its page is.
@@ -51,10 +56,12 @@ func tellPaid(header http.Header, inv *invoice.Invoice) {
 	header.Set(api.HeaderPaidTx, inv.Standing.PaidTx)
 }
 
-// specified is the specification's answer: six fields, five per address.
-func specified(inv *invoice.Invoice, q invoice.Quote, status invoice.Status) api.Invoice {
+// specified returns the specification's answer, with the newest quote: six fields, five
+// per address.
+func specified(inv *invoice.Invoice) api.Invoice {
+	q := inv.Quote()
 	answer := api.Invoice{
-		ForeignID: inv.ID, Status: string(status), ExpiredAt: timestamp(q.Until),
+		ForeignID: inv.ID, Status: string(inv.Standing.Status), ExpiredAt: timestamp(q.Until),
 		ClientAmount: number(inv.Terms.Price), ClientCurrency: inv.Terms.Price.Currency().Code,
 		Addresses: []api.Address{},
 	}

@@ -83,7 +83,20 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 		if !key.Builtin && !s.keys.take(key.ID, s.now()) {
 			return errTooManyByKey
 		}
+		s.recordUse(c.Request().Context(), key)
 		return handle(c, call{key: key, body: body, nonce: nonce})
+	}
+}
+
+// recordTimeout bounds how long a call waits for the record of its key's use.
+const recordTimeout = time.Second
+
+// recordUse records that a key was used. A call does not fail for the record.
+func (s *server) recordUse(ctx context.Context, key merchant.Key) {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	if err := s.merchants.UseKey(ctx, key); err != nil {
+		s.log.Warn("use of API key not recorded", "error", err)
 	}
 }
 
@@ -168,8 +181,11 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	if !signature.Verify(secret, message, given) {
 		return "", errBadSignature
 	}
-	if !s.timely(timestamp) {
-		return "", errBadTimestamp
+	if now := s.now(); !timely(timestamp, now) {
+		return "", &problem{
+			status: errBadTimestamp.status, code: errBadTimestamp.code,
+			message: fmt.Sprintf("Bad timestamp header: the time of the server is %d", now.Unix()),
+		}
 	}
 	if !noncePattern.MatchString(nonce) {
 		return "", errBadNonce
@@ -177,13 +193,13 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	return nonce, nil
 }
 
-// timely tells whether a timestamp is inside the window.
-func (s *server) timely(timestamp string) bool {
+// timely reports whether a timestamp is inside the window around a moment.
+func timely(timestamp string, now time.Time) bool {
 	if !timestampPattern.MatchString(timestamp) {
 		return false
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	return err == nil && s.now().Sub(time.Unix(seconds, 0)).Abs() <= window
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= window
 }
 
 // useNonce refuses a nonce that was used before. Requests signed by the family's

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
@@ -28,25 +28,25 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if request.IdempotencyKey, err = idempotencyKey(c.Request()); err != nil {
+	token, err := idempotencyKey(c.Request())
+	if err != nil {
 		return err
 	}
 	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
-	if request.IdempotencyKey != "" { // a test never answers for real money
-		request.IdempotencyKey = string(request.Mode) + ":" + request.IdempotencyKey
+	kind, from := apiKeys, signed
+	if k.key.Builtin {
+		kind, from = storefrontKeys, openForm
 	}
-	from := signed
-	if k.key.Builtin { // the key of the storefront
-		from = openForm
-	}
+	request.Key = namespaced(kind, request.Mode, token)
 	inv, err := s.create(c.Request().Context(), k, request, p, from)
 	if err != nil {
 		return err
 	}
-	// The answer tells of the invoice as it was made, so that a repeated request
-	// has the same answer whatever happened since.
-	s.tag(c, inv, 1)
-	return writeJSON(c, http.StatusOK, specified(inv, inv.Quotes[0], invoice.Created))
+	// A repeated request is answered with the invoice as it stands now.
+	if s := inv.Standing.Status; s == invoice.Expired || s == invoice.Declined {
+		c.Response().Header().Set(api.HeaderRetry, api.RetryNewKey)
+	}
+	return s.specify(c, inv)
 }
 
 // create creates an invoice once per idempotency key. A repeated request gets the
@@ -64,13 +64,13 @@ func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
 	}
-	done, err := s.running.begin(r.MerchantID, r.IdempotencyKey)
+	done, err := s.running.begin(r.MerchantID, r.Key)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if r.IdempotencyKey != "" {
-		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.IdempotencyKey, r.BodyHash)
+	if !r.Key.IsZero() {
+		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
 		if !errors.Is(err, invoice.ErrNotFound) {
 			return inv, err
 		}
@@ -104,6 +104,9 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 		return err
 	}
 	r.Terms.Merchant = m.Name
+	if len(r.Choice) == 0 {
+		r.Choice = m.Methods.Codes()
+	}
 	for _, w := range wallets {
 		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
 	}
@@ -147,9 +150,17 @@ func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
 func (p asked) price(fiats []money.Currency, maximum string) (money.Amount, error) {
 	i := slices.IndexFunc(fiats, func(c money.Currency) bool { return c.Code == p.code })
 	if i < 0 {
-		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats))
+		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats)+howToAdd(p.code))
 	}
 	return price(p.digits, fiats[i], maximum)
+}
+
+// howToAdd names the setting that adds a currency; nothing for an unknown code.
+func howToAdd(code string) string {
+	if _, known := money.Fiat(code); !known {
+		return ""
+	}
+	return "; the setting CHEQUER_FIAT adds " + code
 }
 
 // either names some currencies, two at least: "EUR, USD or CHF".

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"chequer/internal/api"
+	"chequer/internal/invoice"
 )
 
 // idempotencyPattern is visible ASCII and spaces: what every HTTP library can
@@ -41,11 +42,40 @@ func bodyHash(body []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// running is the idempotency keys whose first request has no answer yet, in this
+// Kinds of callers whose idempotency keys are apart. The storefront's namespace holds
+// keys that a shopper's browser sends through the built-in key of the merchant.
+const (
+	apiKeys        = "api"
+	storefrontKeys = "storefront"
+	linkKeys       = "link"
+	terminalKeys   = "terminal"
+	productKeys    = "product"
+)
+
+// namespaced returns the key that a caller of some kind sent; no key when value is
+// empty. Keys of test and live invoices are apart. The mode is empty when the key alone
+// does not tell it.
+func namespaced(kind string, mode invoice.Mode, value string) invoice.IdempotencyKey {
+	switch {
+	case value == "":
+		return invoice.IdempotencyKey{}
+	case mode != "":
+		kind = string(mode) + "/" + kind
+	}
+	return invoice.IdempotencyKey{Namespace: kind, Value: value}
+}
+
+// running holds the idempotency keys whose first request has no answer yet, in this
 // process; between processes the database decides.
 type running struct {
 	mu   sync.Mutex
-	keys map[string]bool
+	keys map[merchantKey]bool
+}
+
+// merchantKey is an idempotency key of a merchant.
+type merchantKey struct {
+	merchantID string
+	invoice.IdempotencyKey
 }
 
 var errRunning = &problem{
@@ -54,18 +84,18 @@ var errRunning = &problem{
 }
 
 // begin takes a merchant's key until done is called. No key is never taken.
-func (r *running) begin(merchantID, key string) (done func(), err error) {
-	if key == "" {
+func (r *running) begin(merchantID string, of invoice.IdempotencyKey) (done func(), err error) {
+	if of.IsZero() {
 		return func() {}, nil
 	}
-	key = merchantID + " " + key
+	key := merchantKey{merchantID, of}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.keys[key] {
 		return nil, errRunning
 	}
 	if r.keys == nil {
-		r.keys = map[string]bool{}
+		r.keys = map[merchantKey]bool{}
 	}
 	r.keys[key] = true
 	return func() {

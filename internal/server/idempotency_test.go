@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -55,22 +56,132 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-func TestIdempotency_answer_is_of_the_invoice_as_it_was_made(t *testing.T) {
+// A repetition is answered with the invoice as it stands now, and says when a new key
+// is needed for a new invoice.
+func TestIdempotency_replay_tells_the_invoice_as_it_stands(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		actions []string
+		cancel  bool
+		status  string
+		retry   string
+	}{
+		{"created", nil, false, api.StatusCreated, ""},
+		{"pending", []string{api.SimulateExact}, false, api.StatusPending, ""},
+		{"paid", []string{api.SimulateExact, api.SimulateConfirm}, false, api.StatusPaid, ""},
+		{"expired", []string{outOfTime}, false, api.StatusExpired, api.RetryNewKey},
+		{"declined", nil, true, api.StatusDeclined, api.RetryNewKey},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil)
+			m := keyed("order-1042", fine)
+			id := l.keyed(t, "order-1042", fine)
+			for _, action := range tt.actions {
+				l.play(t, id, action)
+			}
+			if tt.cancel {
+				l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/cancel", key: "all", own: true, body: `{}`})
+			}
+			want := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+			got := l.send(m)
+			if body, same := read(t, got), read(t, want); body != same || !strings.Contains(body, `"status":"`+tt.status+`"`) {
+				t.Errorf("the repetition answers %s, want %s, %s", body, same, tt.status)
+			}
+			for _, header := range []string{"ETag", "Location", api.HeaderPaidAt, api.HeaderPaidCurrency, api.HeaderPaidTx} {
+				if got, want := got.Header.Get(header), want.Header.Get(header); got != want {
+					t.Errorf("%s: %q, want %q", header, got, want)
+				}
+			}
+			if retry := got.Header.Get(api.HeaderRetry); retry != tt.retry {
+				t.Errorf("%s: %q, want %q", api.HeaderRetry, retry, tt.retry)
+			}
+			if again := l.keyed(t, "order-1042-2", fine); again == id {
+				t.Error("a new key leads to the same invoice")
+			}
+		})
+	}
+}
+
+// outOfTime is the simulation that ends a quote.
+const outOfTime = "out of time"
+
+// keyed creates an invoice with an idempotency key and returns its identifier.
+func (l *lab) keyed(t *testing.T, key, body string) string {
+	t.Helper()
+	var made api.Invoice
+	response := l.send(keyed(key, body))
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		t.Fatalf("invoice/new answers %d: %s", response.StatusCode, text)
+	}
+	return made.ForeignID
+}
+
+// play simulates something on a test invoice.
+func (l *lab) play(t *testing.T, id, action string) {
+	t.Helper()
+	body := `{"action":"` + action + `"}`
+	if action == outOfTime {
+		body = `{"action":"clock","seconds":901}`
+	}
+	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: body})
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s answers %d: %s", action, response.StatusCode, read(t, response))
+	}
+}
+
+// A repetition after a new price was held answers with that price.
+func TestIdempotency_replay_tells_the_newest_quote(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	m := keyed("order-1", fine)
-	response := l.send(m)
-	first, tag := read(t, response), response.Header.Get("ETag")
-	_, id, _ := strings.Cut(first, `"foreign_id":"`)
-	for _, action := range []string{"exact", "confirm"} {
-		response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id[:32] + "/simulate", key: "all", own: true, body: `{"action":"` + action + `"}`})
-		if response.StatusCode != http.StatusOK {
-			t.Fatalf("%s: answer %d: %s", action, response.StatusCode, read(t, response))
-		}
+	body := `{"amount":1,"fiat_currency":"EUR","allow_paid_expired":true}`
+	id := l.keyed(t, "order-1042", body)
+	l.play(t, id, outOfTime)
+	response := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", own: true, body: `{"quote":1}`})
+	if response.StatusCode != http.StatusOK {
+		t.Fatal(read(t, response))
 	}
-	response = l.send(m)
-	if body := read(t, response); body != first || response.Header.Get("ETag") != tag {
-		t.Errorf("answer %s, want %s", body, first)
+	got, want := l.send(keyed("order-1042", body)), l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+	if body, same := read(t, got), read(t, want); body != same || got.Header.Get(api.HeaderRetry) != "" {
+		t.Errorf("the repetition answers %s, %q, want %s", body, got.Header.Get(api.HeaderRetry), same)
+	}
+}
+
+// No key of a shopper's page is one of the merchant's API, nor the reverse.
+func TestIdempotency_keys_of_pages_and_of_the_API_are_apart(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	builtin := l.merchants.keys[publicKey("all")]
+	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "builtin", publicKey("builtin"), "secret of builtin", true
+	l.merchants.keys[builtin.Key] = builtin
+	l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","fiat_currency":"EUR"}`})
+	owner := map[string]string{}
+	for _, caller := range []struct {
+		name    string
+		message message
+	}{
+		{"API", message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine}},
+		{"storefront", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: fine}},
+		{"storefront, another amount", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: `{"amount":2,"fiat_currency":"EUR"}`}},
+		{"link", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","amount":1}`}},
+	} {
+		key := "order-1042"
+		if caller.name == "storefront, another amount" {
+			key = "order-1043"
+			l.send(keyed(key, fine))
+		}
+		caller.message.header = set(api.HeaderIdempotencyKey, key)
+		response := l.send(caller.message)
+		var made api.OfferMade
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+			t.Fatalf("%s: answer %d: %s", caller.name, response.StatusCode, text)
+		}
+		if other, taken := owner[made.ForeignID]; taken {
+			t.Errorf("%s is answered with the invoice of %s", caller.name, other)
+		}
+		owner[made.ForeignID] = caller.name
 	}
 }
 

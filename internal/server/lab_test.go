@@ -149,6 +149,9 @@ type merchants struct {
 	hold    chan struct{} // when not nil, looking for wallets waits for it
 	entered chan struct{}
 	err     error
+	methods merchant.Methods
+	mu      sync.Mutex
+	used    []string                  // keys, by ID
 	account *merchant.ExchangeAccount // nil: there is none
 }
 
@@ -197,8 +200,15 @@ func (m *merchants) Authenticate(_ context.Context, key string) (merchant.Key, e
 	return k, nil
 }
 
+func (m *merchants) UseKey(_ context.Context, k merchant.Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used = append(m.used, k.ID)
+	return nil
+}
+
 func (m *merchants) Merchant(_ context.Context, id string) (merchant.Merchant, error) {
-	return merchant.Merchant{ID: id, Name: "Atelier Nord"}, nil
+	return merchant.Merchant{ID: id, Name: "Atelier Nord", Methods: m.methods}, nil
 }
 
 func (m *merchants) Wallets(context.Context, string, merchant.Mode) ([]merchant.Wallet, error) {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
@@ -48,6 +50,9 @@ func CheckLink(fiats []money.Currency, maximum string) func(merchant.Link) error
 				return invalid("language", err.Error())
 			}
 		}
+		if l.MaxUses < 0 || l.MaxUses > maxLinkUses {
+			return invalid("max_uses", wholeFault(0, maxLinkUses))
+		}
 		p := asked{digits: "1", code: l.Currency}
 		if l.Amount != "" {
 			if err := amount(&p.digits)(l.Amount); err != nil {
@@ -69,29 +74,84 @@ func shaped(form *regexp.Regexp, fault string) func(any) error {
 	}
 }
 
+// maxLinkUses bounds the number of invoices that a link makes.
+const maxLinkUses = 1_000_000
+
+// linkFields are those of a link that can be changed.
+func (s *server) linkFields(l *merchant.Link) map[string]field {
+	return map[string]field{
+		"amount":          {set: amount(&l.Amount)},
+		"fiat_currency":   {set: text(&l.Currency, 8)},
+		"description":     {set: text(&l.Description, 512)},
+		"language":        {set: language(&l.Language)},
+		"url_success":     {set: returnURL(&l.URLSuccess)},
+		"url_failure":     {set: returnURL(&l.URLFailure)},
+		"payment_methods": {set: s.choice(l.Mode, &l.Methods)},
+		"ends_at":         {set: optionalTime(&l.EndsAt)},
+		"max_uses":        {set: between(&l.MaxUses, 0, maxLinkUses)},
+	}
+}
+
+// choice takes a choice of payment methods, each of which can be offered here; an empty
+// list leaves the choice to the merchant's own setting.
+func (s *server) choice(mode merchant.Mode, into *merchant.Methods) func(any) error {
+	return func(value any) error {
+		list, ok := value.([]any)
+		if !ok {
+			return errors.New("must be a list of codes such as BTC")
+		}
+		codes := make([]string, len(list))
+		for i, v := range list {
+			codes[i], _ = v.(string)
+		}
+		m, err := merchant.NewMethods(codes)
+		if err != nil {
+			return err
+		}
+		for _, code := range codes {
+			if !s.invoices.HasMethod(invoice.Mode(mode), code) {
+				return errors.New("names " + code + ", which is not offered here")
+			}
+		}
+		*into = m
+		return nil
+	}
+}
+
+// optionalTime takes a time in RFC 3339, or an empty text for none.
+func optionalTime(into *time.Time) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if ok && t == "" {
+			*into = time.Time{}
+			return nil
+		}
+		at, err := time.Parse(time.RFC3339, t)
+		if !ok || err != nil || at.Year() < 1970 || at.Year() > 9999 {
+			return errors.New("must be a time such as 2026-12-31T23:00:00Z")
+		}
+		*into = at.UTC().Truncate(time.Millisecond)
+		return nil
+	}
+}
+
 // createLink is POST links.
 func (s *server) createLink(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
 	}
 	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode}
-	err := decode(k.body, map[string]field{
-		"slug":          {set: text(&l.Slug, 64)},
-		"amount":        {set: amount(&l.Amount)},
-		"fiat_currency": {required: true, set: text(&l.Currency, 8)},
-		"description":   {set: text(&l.Description, 512)},
-		"language":      {set: language(&l.Language)},
-		"url_success":   {set: returnURL(&l.URLSuccess)},
-		"url_failure":   {set: returnURL(&l.URLFailure)},
-	})
-	if err != nil {
+	fields := s.linkFields(&l)
+	fields["slug"] = field{set: text(&l.Slug, 64)}
+	fields["fiat_currency"] = field{required: true, set: fields["fiat_currency"].set}
+	if err := decode(k.body, fields); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	l, err = s.links.Create(ctx, l)
+	l, err := s.links.Create(ctx, l)
 	if errors.Is(err, merchant.ErrExists) {
 		return errSlugTaken
 	}
@@ -101,6 +161,30 @@ func (s *server) createLink(c echo.Context, k call) error {
 	answer := s.link(l)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
+}
+
+// changeLink is PATCH links/{slug}.
+func (s *server) changeLink(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	if err := decode(k.body, s.linkFields(&merchant.Link{Mode: k.key.Mode})); err != nil { // before the nonce is used up
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.useNonce(ctx, k); err != nil {
+		return err
+	}
+	l, err := s.links.Change(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
+		return decode(k.body, s.linkFields(l))
+	})
+	if errors.Is(err, merchant.ErrNotFound) {
+		return errNoLink
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, s.link(l))
 }
 
 // listLinks is GET links.
@@ -150,6 +234,6 @@ func (s *server) link(l merchant.Link) api.Link {
 	return api.Link{
 		Slug: l.Slug, URL: s.baseURL + "/pay/" + l.Slug, Mode: string(l.Mode), Amount: l.Amount, FiatCurrency: l.Currency,
 		Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
-		CreatedAt: timestamp(l.CreatedAt),
+		PaymentMethods: append([]string{}, l.Methods.Codes()...), EndsAt: timestamp(l.EndsAt), MaxUses: l.MaxUses, CreatedAt: timestamp(l.CreatedAt),
 	}
 }

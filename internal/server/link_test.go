@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/merchant"
 	"chequer/internal/signature"
 )
 
@@ -97,7 +99,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	l := newLab(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042")
 	first := l.pay(t, link)
-	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "1"), query("all", "order_id", "1042", "language", "de")} {
+	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
 		if got := l.pay(t, again); got != first {
 			t.Errorf("%s leads to %s, not to %s", again, got, first)
 		}
@@ -141,6 +143,123 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	}
 	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
 		t.Errorf("after a part came and the time ran out the link offers %+v", o)
+	}
+}
+
+// An order that a link asks another price for is not paid by the earlier price.
+func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
+	t.Parallel()
+	asked := map[string]string{
+		"another amount":   query("all", "order_id", "1042", "amount", "500"),
+		"another currency": query("all", "order_id", "1042", "fiat_currency", "USD"),
+	}
+	for name, other := range asked {
+		t.Run(name+" replaces an invoice without payments", func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil)
+			first := l.pay(t, query("all", "order_id", "1042"))
+			if o := l.offer(t, other); o.ForeignID != "" || o.OtherID != "" {
+				t.Errorf("the link offers %+v, want a new invoice", o)
+			}
+			if got := l.resource(t, first).Status; got != api.StatusCreated {
+				t.Errorf("reading the link left the first invoice %s", got)
+			}
+			second := l.pay(t, other)
+			if got := l.resource(t, first).Status; second == first || got != api.StatusDeclined {
+				t.Errorf("got invoice %s after %s, which is %s; want another, and the first declined", second, first, got)
+			}
+			if got := l.pay(t, other); got != second {
+				t.Errorf("the link leads to %s the second time, want %s", got, second)
+			}
+		})
+		for _, tt := range []struct {
+			actions []string
+			status  string
+		}{
+			{[]string{api.SimulateUnder}, api.StatusPending},
+			{[]string{api.SimulateExact}, api.StatusPending},
+			{[]string{api.SimulateExact, api.SimulateConfirm}, api.StatusPaid},
+		} {
+			t.Run(fmt.Sprint(name, " makes nothing after ", tt.actions), func(t *testing.T) {
+				t.Parallel()
+				l := newLab(t, nil)
+				first := l.pay(t, query("all", "order_id", "1042"))
+				for _, action := range tt.actions {
+					l.play(t, first, action)
+				}
+				made := l.storage.Count()
+				o := l.offer(t, other)
+				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
+					t.Errorf("the link offers %+v", o)
+				}
+				if r := l.resource(t, first); o.OtherReceived != r.PaidAmount {
+					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
+				}
+				refused(t, l.send(about("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
+				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != made {
+					t.Errorf("the first invoice is %s and %d were made, want %s and none", got, l.storage.Count()-made, tt.status)
+				}
+			})
+		}
+	}
+}
+
+// Of two invoices of an order that are both paid, a link leads to that of its price.
+func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	small, large := query("all", "order_id", "1042"), query("all", "order_id", "1042", "amount", "400")
+	first := l.pay(t, small)
+	l.play(t, first, api.SimulateLate)
+	second := l.pay(t, large)
+	for _, id := range []string{first, second} {
+		if id == first {
+			l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", own: true, body: `{}`})
+		} else {
+			l.play(t, id, api.SimulateExact)
+		}
+		l.play(t, id, api.SimulateConfirm)
+		if got := l.resource(t, id).Status; got != api.StatusPaid {
+			t.Fatalf("invoice %s is %s, want paid", id, got)
+		}
+	}
+	if got := l.pay(t, small); got != first {
+		t.Errorf("the link of the small price leads to %s, want %s", got, first)
+	}
+	if got := l.pay(t, large); got != second {
+		t.Errorf("the link of the large price leads to %s, want %s", got, second)
+	}
+}
+
+// A price that changed under a slug makes another invoice, not one of the old price.
+func TestLink_made_again_with_another_price_makes_another_invoice(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.keepEndpoints()
+	links := func(method, below, body string) {
+		l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
+	}
+	pay := func() string {
+		var made api.OfferMade
+		response := l.send(message{
+			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
+		})
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+			t.Fatalf("pay answers %d: %s", response.StatusCode, text)
+		}
+		return made.ForeignID
+	}
+	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`)
+	first := pay()
+	links("DELETE", "/coffee", "")
+	links("POST", "", `{"slug":"coffee","amount":"35","fiat_currency":"EUR"}`)
+	second := pay()
+	if got := l.resource(t, second).ClientAmount; second == first || got != "35" {
+		t.Errorf("the link leads to %s of %s EUR after %s, want another of 35 EUR", second, got, first)
+	}
+	if got := pay(); got != second {
+		t.Errorf("the same form leads to %s, want %s", got, second)
 	}
 }
 
@@ -197,7 +316,7 @@ func TestSignedLink_refuses_what_was_changed(t *testing.T) {
 		cases[name+" twice"] = encoded(fine, sig) + "&" + url.Values{name: {fine[name]}}.Encode()
 		cases[name+" in capitals"] = change(func(p map[string]string) { p[strings.ToUpper(name)] = p[name]; delete(p, name) })
 	}
-	for _, more := range []string{"&utm_source=mail", "&sig=" + sig, "&amount=1", "&=", ";a=b", "&a=%zz", "&order_id=%ff"} {
+	for _, more := range []string{"&sig=" + sig, "&amount=1", "&AMOUNT=1", "&Amount=1", "&amount+=1", "&%61mount=1", "&key=", "&order_id=%ff", "&order_id=%zz"} {
 		cases["with "+more] = encoded(fine, sig) + more
 	}
 	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two may not sign links
@@ -216,6 +335,36 @@ func TestSignedLink_refuses_what_was_changed(t *testing.T) {
 	}
 	if response := l.send(about("pay", encoded(fine, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
 		t.Errorf("the link itself answers %d: %s", response.StatusCode, read(t, response))
+	}
+}
+
+// What mail programs, advertisers and chats append is no part of a link.
+func TestSignedLink_ignores_parameters_that_are_not_of_a_link(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	link := query("all", "order_id", "1042", "description", "Two prints")
+	first := l.pay(t, link)
+	for _, more := range []string{
+		"fbclid=IwAR0_x-9", "utm_source=mail", "utm_campaign=a%20b+c", "gclid=1", "gad_source=1", "msclkid=2", "mc_cid=3", "mc_eid=4", "_hsenc=5",
+		"_hsmi=6", "ref=shop", "lang=de", "embed=1", "a=1&a=2", "=", "a=%zz", "%zz=1", "a;b=c", "x", "sigma=1", "keys=2",
+	} {
+		for _, longer := range []string{link + "&" + more, more + "&" + link} {
+			if got := l.pay(t, longer); got != first {
+				t.Errorf("with %s the link leads to %s, want %s", more, got, first)
+			}
+		}
+	}
+}
+
+// A return address with an international domain name is kept in Punycode, and signed
+// over as the shop wrote it.
+func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	id := l.pay(t, query("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
+	r := l.resource(t, id)
+	if r.URLSuccess != "https://xn--bcher-kva.example/danke" || r.URLFailure != "https://xn--bcher-kva.example/" {
+		t.Errorf("the invoice leads to %q and %q", r.URLSuccess, r.URLFailure)
 	}
 }
 
@@ -261,5 +410,102 @@ func TestOpenLink_takes_the_shoppers_amount(t *testing.T) {
 		if response := l.send(m); response.StatusCode != want {
 			t.Errorf("%s answers %d, not %d: %s", body, response.StatusCode, want, read(t, response))
 		}
+	}
+}
+
+// A link that changes, ends or is used up makes nothing that the shopper was not shown.
+func TestLink_changes_and_ends(t *testing.T) {
+	t.Parallel()
+	now := noon
+	l := newLab(t, func() time.Time { return now })
+	l.keepEndpoints()
+	links := func(method, below, body string) *http.Response {
+		return l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
+	}
+	pay := func(token, more string) *http.Response {
+		return l.send(message{
+			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"` + more + `}`, header: set(api.HeaderIdempotencyKey, token),
+		})
+	}
+	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR","payment_methods":["EURC-BASE","BTC"]}`)
+	var made api.OfferMade
+	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &made) != nil {
+		t.Fatal(text)
+	}
+	var offered []string
+	for _, m := range l.resource(t, made.ForeignID).PaymentMethods {
+		offered = append(offered, m.CryptoCurrency)
+	}
+	if got := strings.Join(offered, " "); got != "EURC-BASE BTC" {
+		t.Errorf("offered %s, want EURC-BASE BTC", got)
+	}
+
+	if text := read(t, links("PATCH", "/coffee", `{"amount":"4","max_uses":2,"ends_at":"2026-11-28T12:00:00Z"}`)); !strings.Contains(text, `"amount":"4"`) || !strings.Contains(text, `"fiat_currency":"EUR"`) {
+		t.Errorf("changed to %s", text)
+	}
+	refused(t, pay("b", `,"shown_amount":"3.5","shown_currency":"EUR"`), http.StatusConflict, api.CodePriceChanged)
+	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
+		t.Errorf("at the new price: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	refused(t, pay("c", ""), http.StatusGone, api.CodeLinkExpired) // used twice
+	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
+		t.Errorf("the same form again: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	links("PATCH", "/coffee", `{"max_uses":0}`)
+	if r := pay("c", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("without a bound: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	refused(t, pay("d", ""), http.StatusGone, api.CodeLinkExpired)
+	links("PATCH", "/coffee", `{"ends_at":""}`)
+	if r := pay("d", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("without an end: answer %d: %s", r.StatusCode, read(t, r))
+	}
+	for body, code := range map[string]string{
+		`{"payment_methods":["DOGE"]}`: "invalid_payment_methods", `{"payment_methods":["BTC","BTC"]}`: "invalid_payment_methods", `{"payment_methods":"BTC"}`: "invalid_payment_methods",
+		`{"ends_at":"tomorrow"}`: "invalid_ends_at", `{"max_uses":-1}`: "invalid_max_uses", `{"amount":"0"}`: "invalid_amount", `{"slug":"tea"}`: "unknown_field",
+	} {
+		refused(t, links("PATCH", "/coffee", body), http.StatusBadRequest, code)
+	}
+	refused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
+}
+
+// The merchant's choice of payment methods is offered in its order, unless the caller
+// chooses; a code that is unknown by now is left out.
+func TestCreate_offers_the_merchants_choice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		choice merchant.Methods
+		body   string
+		want   string
+	}{
+		{"", `{"amount":5,"fiat_currency":"EUR"}`, "BTC ETH EURC-BASE"},
+		{"EURC-BASE BTC", `{"amount":5,"fiat_currency":"EUR"}`, "EURC-BASE BTC"},
+		{"GONE ETH", `{"amount":5,"fiat_currency":"EUR"}`, "ETH"},
+		{"GONE", `{"amount":5,"fiat_currency":"EUR"}`, "BTC ETH EURC-BASE"},
+		{"BTC", `{"amount":5,"fiat_currency":"EUR","payment_methods":["EURC-BASE","ETH"]}`, "EURC-BASE ETH"},
+	} {
+		l := newLab(t, nil)
+		l.merchants.methods = tt.choice
+		var offered []string
+		for _, m := range l.resource(t, l.create(t, "all", tt.body)).PaymentMethods {
+			offered = append(offered, m.CryptoCurrency)
+		}
+		if got := strings.Join(offered, " "); got != tt.want {
+			t.Errorf("choice %q, %s: offered %s, want %s", tt.choice, tt.body, got, tt.want)
+		}
+	}
+}
+
+// A call and a signed link record the use of their key; a refused call does not.
+func TestKeys_record_their_use(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	l.create(t, "create", fine)
+	l.pay(t, query("all", "order_id", "1042"))
+	l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: fine}) // not its scope
+	l.send(create(message{key: "all", signed: "something else"}))
+	if got := strings.Join(l.merchants.used, " "); got != "create page all" && got != "create all page" {
+		t.Errorf("recorded %q, want the uses of create, page and all", got)
 	}
 }

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -15,16 +17,27 @@ import (
 
 // offer is what a checkout link asks for, whoever vouches for it.
 type offer struct {
+	namespace  string // of the idempotency keys of its forms
 	source     string // names the link among all, for the tokens of its forms
 	merchantID string
 	mode       merchant.Mode
 	price      asked // no digits when the shopper says the amount
 	terms      invoice.Terms
+	methods    merchant.Methods
+	use        invoice.LinkUse
 	order      invoice.Order
 	expires    time.Time        // of the link; zero never
 	has        *invoice.Invoice // that the order leads to; nil when one is to be made
 	from       origin
-	earlier    string // one that ended, although money came
+	earlier    string           // one that ended, although money came
+	other      *invoice.Invoice // of the order, with another price and a payment
+	changed    bool             // the page showed another price
+	replaces   string           // invoice of the order, with another price and no payment
+}
+
+// errOrderPaid is the refusal of an offer whose order has a payment at another price.
+var errOrderPaid = &problem{
+	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
 // readOffer is POST links/read: what a link asks for. Nothing is made.
@@ -32,6 +45,15 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	o, _, err := s.offer(c, k)
 	if err != nil {
 		return err
+	}
+	if o.use.Max > 0 {
+		used, err := s.links.LinkUses(c.Request().Context(), o.use.Slug)
+		if err != nil {
+			return err
+		}
+		if used >= o.use.Max {
+			return errLinkUsed
+		}
 	}
 	m, err := s.merchants.Merchant(c.Request().Context(), o.merchantID)
 	if err != nil {
@@ -48,6 +70,11 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	if o.has != nil {
 		answer.ForeignID = o.has.ID
 	}
+	if other := o.other; other != nil {
+		answer.OtherID, answer.OtherStatus = other.ID, string(other.Standing.Status)
+		answer.OtherAmount, answer.OtherCurrency = other.Terms.Price.String(), other.Terms.Price.Currency().Code
+		answer.OtherReceived = other.Standing.Paid.String()
+	}
 	return writeJSON(c, http.StatusOK, answer)
 }
 
@@ -58,10 +85,13 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if o.has != nil {
-		return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: o.has.ID})
-	}
 	switch {
+	case o.changed:
+		return errPriceChanged
+	case o.other != nil:
+		return errOrderPaid
+	case o.has != nil:
+		return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: o.has.ID})
 	case chosen == "" && o.price.digits == "":
 		return invalid("amount", "is required")
 	case chosen != "" && o.price.digits != "":
@@ -70,23 +100,49 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		o.price.digits = chosen
 	}
 	r := invoice.CreateRequest{
-		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order,
+		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order, Choice: o.methods.Codes(), Link: o.use,
 	}
 	if o.order.IsZero() {
-		token, err := idempotencyKey(c.Request())
-		if err != nil {
+		if r.Key, err = o.key(c.Request()); err != nil {
 			return err
 		}
-		if token == "" {
-			return badRequest("invalid_idempotency_key", "Idempotency-Key is required for a link without an order")
-		}
-		r.IdempotencyKey = string(o.mode) + "-link:" + o.source + ":" + token
+	}
+	if err := s.withdraw(c.Request().Context(), o.replaces); err != nil {
+		return err
 	}
 	inv, err := s.create(c.Request().Context(), k, r, o.price, o.from)
 	if err != nil {
 		return err
 	}
+	if !o.order.IsZero() && !inv.Terms.Price.Equal(o.order.Price) { // made by a concurrent request
+		return errRunning
+	}
 	return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: inv.ID})
+}
+
+// key returns the idempotency key of a request to pay an offer without an order. The
+// price is part of it: a link that asks another price makes another invoice.
+func (o offer) key(r *http.Request) (invoice.IdempotencyKey, error) {
+	token, err := idempotencyKey(r)
+	if err != nil {
+		return invoice.IdempotencyKey{}, err
+	}
+	if token == "" {
+		return invoice.IdempotencyKey{}, badRequest("invalid_idempotency_key", "Idempotency-Key is required for a link without an order")
+	}
+	return namespaced(o.namespace, invoice.Mode(o.mode), fmt.Sprintf("%s:%s %s:%s", o.source, o.price.digits, o.price.code, token)), nil
+}
+
+// withdraw declines the invoice that the offer replaces, if any.
+func (s *server) withdraw(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := s.invoices.Withdraw(ctx, id)
+	if errors.Is(err, invoice.ErrState) { // a payment was seen since the offer was read
+		return errOrderPaid
+	}
+	return err
 }
 
 // offer finds the link that a page asks about, with the amount that the shopper
@@ -98,6 +154,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	var r api.OfferRequest
 	err = decode(k.body, map[string]field{
 		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
+		"shown_amount": {set: amount(&r.ShownAmount)}, "shown_currency": {set: text(&r.ShownCurrency, 8)},
 		"amount": {set: amount(&chosen)}, "order_id": {set: line(&r.OrderID, api.MaxShopperOrderID)}, "note": {set: paragraph(&r.Note, api.MaxShopperNote)},
 	})
 	if err != nil {
@@ -121,14 +178,30 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 		o, err = s.terminalOffer(ctx, r)
 	case r.Slug != "":
 		o, err = s.slugOffer(ctx, r.Slug)
+		o.changed = err == nil && s.shownOther(o, r)
 	default:
 		o, err = s.signedOffer(ctx, r.Query)
 	}
 	return o, chosen, err
 }
 
+// shownOther reports whether the page of a link showed another price than the link asks
+// by now.
+func (s *server) shownOther(o offer, r api.OfferRequest) bool {
+	if r.ShownAmount == "" {
+		return false
+	}
+	shown, err := asked{r.ShownAmount, r.ShownCurrency}.price(s.fiats, s.maximum)
+	if err != nil || o.price.digits == "" {
+		return true
+	}
+	now, err := o.price.price(s.fiats, s.maximum)
+	return err != nil || !shown.Equal(now)
+}
+
 // slugOffer is what a link asks for that a merchant made.
 func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
+	slug = strings.ToLower(slug)
 	if !slugPattern.MatchString(slug) {
 		return offer{}, errNoLink
 	}
@@ -136,33 +209,45 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	if errors.Is(err, merchant.ErrNotFound) {
 		return offer{}, errNoLink
 	}
+	if err == nil && l.Ended(s.now()) {
+		return offer{}, errLinkExpired
+	}
 	return offer{
-		source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
+		namespace: linkKeys, source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},
 	}, err
 }
 
-// follow finds the invoice that an order has. Only one that expired or was
-// declined may have a follower.
+// follow finds the invoice that an order has. One that expired or was declined may
+// have a follower, and so may one of another price for which no payment was seen.
 func (s *server) follow(ctx context.Context, o *offer) error {
 	if o.order.IsZero() {
 		return nil
 	}
 	leads, err := s.invoices.Ordered(ctx, o.order)
-	switch {
-	case errors.Is(err, invoice.ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	case leads.Standing.Status != invoice.Expired && leads.Standing.Status != invoice.Declined:
-		o.has = leads
+	if errors.Is(err, invoice.ErrNotFound) {
 		return nil
 	}
-	o.order.After = leads.ID
-	if len(leads.Payments()) > 0 {
-		o.earlier = leads.ID
+	if err != nil {
+		return err
+	}
+	ended := leads.Standing.Status == invoice.Expired || leads.Standing.Status == invoice.Declined
+	touched := leads.Standing.Status != invoice.Created || len(leads.Payments()) > 0
+	switch {
+	case ended:
+		o.order.After = leads.ID
+		if len(leads.Payments()) > 0 {
+			o.earlier = leads.ID
+		}
+	case leads.Terms.Price.Equal(o.order.Price):
+		o.has = leads
+	case touched:
+		o.other = leads
+	default:
+		o.order.After, o.replaces = leads.ID, leads.ID
 	}
 	return nil
 }

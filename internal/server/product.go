@@ -140,17 +140,18 @@ type draft struct {
 	price, code string
 }
 
-// fields are those that can be changed.
-func (d *draft) fields() map[string]field {
+// productFields are those of a product that can be changed.
+func (s *server) productFields(d *draft) map[string]field {
 	return map[string]field{
-		"name":          {set: line(&d.Name, maxProductName)},
-		"description":   {set: line(&d.Description, maxProductDescription)},
-		"price":         {set: amount(&d.price)},
-		"fiat_currency": {set: text(&d.code, 8)},
-		"max_quantity":  {set: between(&d.MaxQuantity, 0, api.MaxQuantity)},
-		"ask_order_id":  {set: asking(&d.AskOrderID)},
-		"ask_note":      {set: asking(&d.AskNote)},
-		"active":        {set: yes(&d.Active)},
+		"name":            {set: line(&d.Name, maxProductName)},
+		"description":     {set: line(&d.Description, maxProductDescription)},
+		"price":           {set: amount(&d.price)},
+		"fiat_currency":   {set: text(&d.code, 8)},
+		"max_quantity":    {set: between(&d.MaxQuantity, 0, api.MaxQuantity)},
+		"ask_order_id":    {set: asking(&d.AskOrderID)},
+		"ask_note":        {set: asking(&d.AskNote)},
+		"payment_methods": {set: s.choice(d.Mode, &d.Methods)},
+		"active":          {set: yes(&d.Active)},
 	}
 }
 
@@ -162,7 +163,7 @@ func (s *server) createProduct(c echo.Context, k call) error {
 	d := draft{Product: merchant.Product{
 		MerchantID: k.key.MerchantID, Mode: k.key.Mode, AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
 	}}
-	fields := d.fields()
+	fields := s.productFields(&d)
 	fields["slug"] = field{set: text(&d.Slug, 64)}
 	for _, name := range []string{"slug", "name", "price", "fiat_currency"} {
 		fields[name] = field{required: true, set: fields[name].set}
@@ -197,7 +198,7 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
 	}
-	if err := decode(k.body, (&draft{}).fields()); err != nil { // before the nonce is used up
+	if err := decode(k.body, s.productFields(&draft{Product: merchant.Product{Mode: k.key.Mode}})); err != nil { // before the nonce is used up
 		return err
 	}
 	ctx := c.Request().Context()
@@ -206,7 +207,7 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	}
 	p, err := s.products.Change(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"), func(p *merchant.Product) (err error) {
 		d := draft{Product: *p, price: p.Price.String(), code: p.Price.Currency().Code}
-		if err := decode(k.body, d.fields()); err != nil {
+		if err := decode(k.body, s.productFields(&d)); err != nil {
 			return err
 		}
 		*p = d.Product
@@ -269,7 +270,7 @@ func (s *server) product(p merchant.Product) api.Product {
 	return api.Product{
 		Slug: p.Slug, URL: s.baseURL + "/shop/" + p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description,
 		Price: p.Price.String(), FiatCurrency: p.Price.Currency().Code, MaxQuantity: p.MaxQuantity,
-		AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote), Active: p.Active, CreatedAt: timestamp(p.CreatedAt),
+		AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote), PaymentMethods: append([]string{}, p.Methods.Codes()...), Active: p.Active, CreatedAt: timestamp(p.CreatedAt),
 	}
 }
 

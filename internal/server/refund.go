@@ -10,6 +10,10 @@ import (
 	"chequer/internal/keys"
 )
 
+// maxRefundText bounds a refund address in characters: a payment link, with an amount
+// and a label, may stand for the address.
+const maxRefundText = 1024
+
 // refundAddress is POST invoices/{id}/refund-address.
 func (s *server) refundAddress(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
@@ -18,7 +22,7 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 	var currency, address string
 	err := decode(k.body, map[string]field{
 		"currency": {required: true, set: text(&currency, 32)},
-		"address":  {required: true, set: text(&address, 200)},
+		"address":  {required: true, set: text(&address, maxRefundText)},
 	})
 	if err != nil {
 		return err

@@ -223,8 +223,8 @@ func TestCreate_return_addresses(t *testing.T) {
 		`https://shop.example:99999/`: false,
 		`https://shop..example/`:      false,
 		`https://-shop.example/`:      false,
-		`https://müller.example/`:     false,
-		`https://evil。example/`:       false,
+		`https://müller.example/`:     true, // kept in Punycode
+		`https://shop。example/`:       true, // which browsers read as a dot
 		`https://shop%2eexample/`:     false,
 		`https://[::1]/`:              false,
 		`https://shop.example/%zz`:    false,

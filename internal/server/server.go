@@ -29,6 +29,8 @@ type Merchants interface {
 	// Authenticate finds an API key by its public part; merchant.ErrNotFound. A
 	// revoked key has its RevokedAt.
 	Authenticate(ctx context.Context, key string) (merchant.Key, error)
+	// UseKey records that an API key was used.
+	UseKey(ctx context.Context, k merchant.Key) error
 	// Merchant reads a merchant.
 	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
 	// Wallets lists a merchant's wallets in force of a mode.
@@ -190,6 +192,7 @@ func (s *server) linkRoutes(g *echo.Group, reading []string) {
 	g.POST(api.PathLinks, s.signed(admin, s.createLink))
 	g.Match(reading, api.PathLinks, s.signed(admin, s.listLinks))
 	g.Match(reading, api.PathLinks+"/:slug", s.signed(admin, s.showLink))
+	g.PATCH(api.PathLinks+"/:slug", s.signed(admin, s.changeLink))
 	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, s.removeLink))
 	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
 	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))

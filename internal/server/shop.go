@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -61,8 +62,10 @@ func (s *server) sells(p merchant.Product) bool {
 	return p.Active && err == nil
 }
 
-// sold finds a product that can be ordered.
+// sold finds a product that can be ordered. Slugs are lower case; a shopper may type
+// them otherwise.
 func (s *server) sold(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
+	slug = strings.ToLower(slug)
 	if !slugPattern.MatchString(slug) {
 		return merchant.Product{}, errNoProduct
 	}
@@ -108,7 +111,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	r := invoice.CreateRequest{
-		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, IdempotencyKey: "product:" + o.Slug + ":" + token,
+		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
 	}
 	r.UnpaidLimits = s.unpaidLimits(ctx, published, k)
 	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.sell(ctx, o, r) })
@@ -138,7 +141,7 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 	if err != nil || !shown.Equal(total) {
 		return errPriceChanged
 	}
-	r.Mode = invoice.Mode(p.Mode)
+	r.Mode, r.Choice = invoice.Mode(p.Mode), p.Methods.Codes()
 	r.Terms.Description, r.Terms.OrderID = fmt.Sprintf("%d × %s", o.Quantity, p.Name), o.OrderID
 	r.Terms.Metadata = shopperWords(o.OrderID, o.Note, map[string]string{
 		api.MetadataProduct: p.Slug, api.MetadataQuantity: strconv.Itoa(o.Quantity), api.MetadataUnitPrice: p.Price.String(),

@@ -26,6 +26,7 @@ var (
 	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
 	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}
 	errLinkScope     = &problem{status: http.StatusForbidden, code: api.CodeLinkKey, message: "The key of the link may not sign any"}
+	errLinkUsed      = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link was used as often as it may be"}
 	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
 )
 
@@ -42,23 +43,24 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 	if err != nil {
 		return o, err
 	}
-	o.source, o.merchantID, o.mode = "key "+key.ID, key.MerchantID, key.Mode
+	o.namespace, o.source, o.merchantID, o.mode = linkKeys, "key "+key.ID, key.MerchantID, key.Mode
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if err := parameters[name](given[name]); err != nil {
 			return o, invalid(name, err.Error())
 		}
 	}
-	if _, err := o.price.price(s.fiats, s.maximum); err != nil {
+	price, err := o.price.price(s.fiats, s.maximum)
+	if err != nil {
 		return o, err
 	}
 	if o.terms.OrderID != "" {
-		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID}
+		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID, Price: price}
 	}
 	if err := s.follow(ctx, &o); err != nil {
 		return o, err
 	}
-	// A shopper finds the receipt by the link for ever.
-	if o.has == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
+	// An expired link still leads to the invoice of its order.
+	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
 		return o, errLinkExpired
 	}
 	return o, nil
@@ -82,11 +84,12 @@ func (s *server) linkParameters(o *offer) map[string]parameter {
 	}
 }
 
-// linkValues are the parameters of a query, each once, and those that must be
-// there. The faults name no value, and no parameter that is not ours: whoever
-// made the link up would have his words on our page.
+// linkValues returns the parameters of a link in a query. Each must be there at most
+// once, and the required ones must be there; parameters that are none of a link are
+// ignored. Errors name no value and no unknown parameter: a forged link would put its
+// words on our page.
 func linkValues(query string, known map[string]parameter) (map[string]string, error) {
-	values, err := url.ParseQuery(query)
+	values, err := url.ParseQuery(signature.LinkQuery(query))
 	if err != nil {
 		return nil, errLinkMalformed
 	}
@@ -131,6 +134,7 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 	if !key.May(merchant.ScopeLink) {
 		return merchant.Key{}, errLinkScope
 	}
+	s.recordUse(ctx, key)
 	return key, nil
 }
 

@@ -47,7 +47,7 @@ func (s *server) terminalOffer(ctx context.Context, r api.OfferRequest) (offer, 
 		metadata[api.MetadataNote] = r.Note
 	}
 	return offer{
-		source: "terminal " + t.ID, merchantID: t.MerchantID, mode: t.Mode, price: asked{code: t.Currency},
+		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: asked{code: t.Currency},
 		terms: invoice.Terms{Description: t.Name, OrderID: r.OrderID, Metadata: metadata},
 	}, err
 }

@@ -8,18 +8,22 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"chequer/internal/idn"
 )
 
 const maxURL = 2048
 
-// returnURL takes an address that the shopper may be sent to. An empty text is
-// no address, as clients send it for a field that is not set.
+// returnURL takes an address that the shopper may be sent to, and keeps an international
+// domain name in Punycode. An empty text is no address, as clients send it for a field
+// that is not set.
 func returnURL(into *string) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
 			return errors.New("must be a text")
 		}
+		t = idn.URL(t)
 		if t != "" && !isReturnURL(t) {
 			return errors.New("must be an absolute https address with a host name, and nothing before the host")
 		}
@@ -54,8 +58,7 @@ func notInURL(r rune) bool {
 	return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r)
 }
 
-// hostPattern is a host name of ASCII labels (RFC 1123, section 2.1). Others are
-// written in Punycode, so that what is checked is what is visited.
+// hostPattern is a host name of ASCII labels (RFC 1123, section 2.1).
 var hostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 func isHost(u *url.URL) bool {

@@ -7,6 +7,26 @@ import (
 	"strings"
 )
 
+// linkParameters are all parameters that a signed checkout link may have.
+var linkParameters = []string{
+	"amount", "fiat_currency", "order_id", "url_success", "url_failure", "description", "language", "expires", "key", "sig",
+}
+
+// LinkQuery returns the part of a query that belongs to a signed checkout link, pair by
+// pair as it was written. Mail programs, advertisers and chats append parameters of
+// their own, such as fbclid and utm_source: these are dropped. A name that differs from
+// a parameter of the link only in case or spelling is kept, so that it is refused.
+func LinkQuery(query string) string {
+	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil {
+			name = decoded
+		}
+		return !slices.ContainsFunc(linkParameters, func(ours string) bool { return strings.EqualFold(ours, strings.TrimSpace(name)) })
+	})
+	return strings.Join(kept, "&")
+}
+
 // LinkMessage is what signs a checkout link: its parameters, without the
 // signature, sorted by name. See RFC 3986, sections 2.1 and 2.3, for how each is
 // written.

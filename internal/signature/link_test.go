@@ -34,3 +34,16 @@ func TestLinkMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestLinkQuery(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"": "", "fbclid=1": "", "amount=1&fbclid=2&key=k": "amount=1&key=k", "utm_source=a&sig=00": "sig=00",
+		"description=a%20b+c": "description=a%20b+c", "AMOUNT=1": "AMOUNT=1", "%61mount=1": "%61mount=1", "amount+=1": "amount+=1",
+		"amount": "amount", "amount=1&amount=2": "amount=1&amount=2", "&&": "", "a;amount=1": "", "lang=de": "",
+	} {
+		if got := signature.LinkQuery(query); got != want {
+			t.Errorf("LinkQuery(%q) = %q, want %q", query, got, want)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.CreateEndpoint(ctx, newEndpoint("e1")))
 	must(s.SetLook(ctx, "odd", oddLook, noon))
 	c := creation("first", "shop")
-	c.IdempotencyKey, c.BodyHash, c.EvidenceName, c.Evidence = "order-1", "hash", "ev", "{}"
+	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}
 	create(t, s, c)
 	for i := range 250 { // more than a statement writes

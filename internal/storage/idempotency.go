@@ -17,15 +17,15 @@ const keptFor = 24 * time.Hour
 // made with it; ErrConflict when that was with another body. A creation at the
 // same time with the same key is waited for.
 func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
-	if c.IdempotencyKey == "" {
+	if c.Key.IsZero() {
 		return "", nil
 	}
 	claimed, err := exec(ctx, q, `
-		INSERT INTO idempotency (merchant_id, key, body_hash, created_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (merchant_id, key) DO UPDATE SET
+		INSERT INTO idempotency (merchant_id, namespace, key, body_hash, created_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (merchant_id, namespace, key) DO UPDATE SET
 			body_hash = excluded.body_hash, invoice_id = NULL, created_at = excluded.created_at
-		WHERE idempotency.created_at <= $5`,
-		c.MerchantID, c.IdempotencyKey, c.BodyHash, c.At.UnixMilli(), c.At.Add(-keptFor).UnixMilli())
+		WHERE idempotency.created_at <= $6`,
+		c.MerchantID, c.Key.Namespace, c.Key.Value, c.BodyHash, c.At.UnixMilli(), c.At.Add(-keptFor).UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("claim idempotency key: %w", err)
 	}
@@ -42,8 +42,8 @@ func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID stri
 	var made sql.Null[string]
 	err = q.QueryRowContext(ctx, `
 		SELECT body_hash, invoice_id FROM idempotency
-		WHERE merchant_id = $1 AND key = $2 AND created_at > $3`,
-		c.MerchantID, c.IdempotencyKey, c.At.Add(-keptFor).UnixMilli()).Scan(&bodyHash, &made)
+		WHERE merchant_id = $1 AND namespace = $2 AND key = $3 AND created_at > $4`,
+		c.MerchantID, c.Key.Namespace, c.Key.Value, c.At.Add(-keptFor).UnixMilli()).Scan(&bodyHash, &made)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", invoice.ErrNotFound
@@ -57,11 +57,11 @@ func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID stri
 
 // keepKey notes the invoice that was made with a claimed key.
 func keepKey(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
-	if c.IdempotencyKey == "" {
+	if c.Key.IsZero() {
 		return nil
 	}
-	_, err := q.ExecContext(ctx, "UPDATE idempotency SET invoice_id = $3 WHERE merchant_id = $1 AND key = $2",
-		c.MerchantID, c.IdempotencyKey, invoiceID)
+	_, err := q.ExecContext(ctx, "UPDATE idempotency SET invoice_id = $4 WHERE merchant_id = $1 AND namespace = $2 AND key = $3",
+		c.MerchantID, c.Key.Namespace, c.Key.Value, invoiceID)
 	if err != nil {
 		return fmt.Errorf("keep idempotency key: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 func keyed(id, key, bodyHash string) invoice.Creation {
 	c := creation(id, "shop")
-	c.IdempotencyKey, c.BodyHash = key, bodyHash
+	c.Key, c.BodyHash = invoice.IdempotencyKey{Namespace: "live/api", Value: key}, bodyHash
 	return c
 }
 
@@ -38,6 +38,11 @@ func TestCreateInvoice_with_a_known_key(t *testing.T) {
 		if _, replayed, err := s.CreateInvoice(t.Context(), elsewhere); err != nil || replayed {
 			t.Errorf("other merchant: replayed %v, error %v", replayed, err)
 		}
+		apart := keyed("g", "key", "other")
+		apart.Key.Namespace = "live/storefront"
+		if _, replayed, err := s.CreateInvoice(t.Context(), apart); err != nil || replayed {
+			t.Errorf("other namespace: replayed %v, error %v", replayed, err)
+		}
 		failed := keyed("e", "new key", "hash")
 		failed.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return nil, invoice.ErrNoRate }
 		if _, _, err := s.CreateInvoice(t.Context(), failed); !errors.Is(err, invoice.ErrNoRate) {
@@ -46,8 +51,8 @@ func TestCreateInvoice_with_a_known_key(t *testing.T) {
 		if _, replayed, err := s.CreateInvoice(t.Context(), keyed("f", "new key", "other")); err != nil || replayed {
 			t.Errorf("key of a failed creation: replayed %v, error %v", replayed, err)
 		}
-		if ids := rows(t, url, "SELECT id FROM invoices ORDER BY id"); len(ids) != 3 {
-			t.Errorf("got invoices %q, want a, d and f", ids)
+		if ids := rows(t, url, "SELECT id FROM invoices ORDER BY id"); len(ids) != 4 {
+			t.Errorf("got invoices %q, want a, d, f and g", ids)
 		}
 	})
 }

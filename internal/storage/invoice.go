@@ -62,6 +62,9 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*i
 	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
 		return nil, err
 	}
+	if err := takeUse(ctx, q, c.Link); err != nil {
+		return nil, err
+	}
 	if err := takeNonce(ctx, q, c); err != nil {
 		return nil, err
 	}
@@ -96,6 +99,9 @@ func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Inv
 		return err
 	}
 	if err := keepOrder(ctx, q, c.Order, inv.ID); err != nil {
+		return err
+	}
+	if err := keepUse(ctx, q, c.Link, inv.ID); err != nil {
 		return err
 	}
 	if err := keepEvidence(ctx, q, c); err != nil {

@@ -16,8 +16,9 @@ type keyRow struct {
 	id, merchantID, key string
 	secret              string // sealed
 	mode, scopes        string
+	label               string
 	createdAt           int64
-	revokedAt           sql.Null[int64]
+	usedAt, revokedAt   sql.Null[int64]
 	mac                 string
 }
 
@@ -26,8 +27,8 @@ func sealKey(box *seal.Box, k merchant.Key) keyRow {
 	r := keyRow{
 		id: k.ID, merchantID: k.MerchantID, key: k.Key,
 		secret: box.Seal(keySecret(k.ID), []byte(k.Secret)),
-		mode:   string(k.Mode), scopes: listText(k.Scopes),
-		createdAt: k.CreatedAt.UnixMilli(), revokedAt: millis(k.RevokedAt),
+		mode:   string(k.Mode), scopes: listText(k.Scopes), label: k.Label,
+		createdAt: k.CreatedAt.UnixMilli(), usedAt: millis(k.UsedAt), revokedAt: millis(k.RevokedAt),
 	}
 	r.mac = box.MAC("api_keys", r.fields()...)
 	return r
@@ -48,11 +49,11 @@ func (r keyRow) open(box *seal.Box) (merchant.Key, error) {
 	}
 	return merchant.Key{
 		ID: r.id, MerchantID: r.merchantID, Key: r.key, Secret: string(secret), Mode: merchant.Mode(r.mode),
-		Scopes: scopes, CreatedAt: utc(r.createdAt), RevokedAt: fromMillis(r.revokedAt),
+		Scopes: scopes, Label: r.label, CreatedAt: utc(r.createdAt), UsedAt: fromMillis(r.usedAt), RevokedAt: fromMillis(r.revokedAt),
 	}, nil
 }
 
-// fields are what the row's code is over.
+// fields are what the row's code is over: what gives a right.
 func (r keyRow) fields() []string {
 	return []string{r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, strconv.FormatInt(r.createdAt, 10), nullText(r.revokedAt)}
 }
@@ -62,9 +63,9 @@ func (s *Storage) CreateKey(ctx context.Context, k merchant.Key) error {
 	r := sealKey(s.box, k)
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		made, err := exec(ctx, q, `
-			INSERT INTO api_keys (id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-			r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, r.createdAt, r.revokedAt, r.mac)
+			INSERT INTO api_keys (id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+			r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, r.label, r.createdAt, r.usedAt, r.revokedAt, r.mac)
 		if err != nil {
 			return fmt.Errorf("write API key: %w", err)
 		}
@@ -79,7 +80,7 @@ func (s *Storage) CreateKey(ctx context.Context, k merchant.Key) error {
 func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
 	r, err := answer(ctx, s.read, func(ctx context.Context, q querier) (keyRow, error) {
 		return readKeyRow(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
+			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
 			FROM api_keys WHERE key = $1`, key))
 	})
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
 func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]keyRow, error) {
 		return list(ctx, q, readKeyRow, `
-			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
+			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
 			FROM api_keys WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
 	})
 	if err != nil {
@@ -110,12 +111,23 @@ func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, 
 	return all, nil
 }
 
+// UseKey implements merchant.Storage.
+func (s *Storage) UseKey(ctx context.Context, id string, at time.Time) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := exec(ctx, q, "UPDATE api_keys SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2)", id, at.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write use of API key: %w", err)
+		}
+		return nil
+	})
+}
+
 // RevokeKey implements merchant.Storage. A key that was revoked before stays
 // revoked since then.
 func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		r, err := readKeyRow(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, key, secret, mode, scopes, created_at, revoked_at, mac
+			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
 			FROM api_keys WHERE key = $1`+s.dialect.forUpdate, key))
 		if err != nil {
 			return merchantNotFound(err, "read API key")
@@ -135,7 +147,7 @@ func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error
 }
 
 func readKeyRow(row scanner) (r keyRow, err error) {
-	err = row.Scan(&r.id, &r.merchantID, &r.key, &r.secret, &r.mode, &r.scopes, &r.createdAt, &r.revokedAt, &r.mac)
+	err = row.Scan(&r.id, &r.merchantID, &r.key, &r.secret, &r.mode, &r.scopes, &r.label, &r.createdAt, &r.usedAt, &r.revokedAt, &r.mac)
 	return r, err
 }
 

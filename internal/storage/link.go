@@ -14,10 +14,10 @@ import (
 func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		made, err := exec(ctx, q, `
-			INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
 			l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
-			l.CreatedAt.UnixMilli())
+			string(l.Methods), millis(l.EndsAt), l.MaxUses, l.CreatedAt.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("write link: %w", err)
 		}
@@ -32,7 +32,7 @@ func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
 func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) {
 	l, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Link, error) {
 		return readLink(q.QueryRowContext(ctx, `
-			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, created_at
+			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
 			FROM links WHERE slug = $1`, slug))
 	})
 	return l, merchantNotFound(err, "read link")
@@ -42,7 +42,7 @@ func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) 
 func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Link, error) {
 		return list(ctx, q, readLink, `
-			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, created_at
+			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
 			FROM links WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
 	})
 	if err != nil {
@@ -51,9 +51,81 @@ func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link
 	return all, nil
 }
 
+// UpdateLink implements merchant.LinkStorage.
+func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string, change func(*merchant.Link) error) (merchant.Link, error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Link, error) {
+		l, err := readLink(q.QueryRowContext(ctx, `
+			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
+			FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.dialect.forUpdate, slug, merchantID, string(mode)))
+		if err := merchantNotFound(err, "read link"); err != nil {
+			return l, err
+		}
+		if err := change(&l); err != nil {
+			return l, err
+		}
+		_, err = exec(ctx, q, `
+			UPDATE links SET amount = $2, fiat_currency = $3, description = $4, language = $5, url_success = $6, url_failure = $7,
+				methods = $8, ends_at = $9, max_uses = $10
+			WHERE slug = $1`,
+			slug, l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure, string(l.Methods), millis(l.EndsAt), l.MaxUses)
+		if err != nil {
+			return l, fmt.Errorf("write link: %w", err)
+		}
+		return l, nil
+	})
+}
+
+// LinkUses implements merchant.LinkStorage.
+func (s *Storage) LinkUses(ctx context.Context, slug string) (int, error) {
+	return answer(ctx, s.read, func(ctx context.Context, q querier) (int, error) { return linkUses(ctx, q, slug) })
+}
+
+// linkUses counts the invoices of a link that are paid or can still be.
+func linkUses(ctx context.Context, q querier, slug string) (n int, err error) {
+	err = q.QueryRowContext(ctx, `
+		SELECT COUNT(*) FROM link_uses u JOIN invoices i ON i.id = u.invoice_id
+		WHERE u.slug = $1 AND i.status IN ('created', 'pending', 'paid')`, slug).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count uses of link: %w", err)
+	}
+	return n, nil
+}
+
+// takeUse returns invoice.ErrLinkUsed when the link of a creation makes no more
+// invoices. The merchant's feed is locked by now, so creations of one merchant stand in
+// line.
+func takeUse(ctx context.Context, q querier, l invoice.LinkUse) error {
+	if l.Slug == "" || l.Max == 0 {
+		return nil
+	}
+	used, err := linkUses(ctx, q, l.Slug)
+	if err == nil && used >= l.Max {
+		return invoice.ErrLinkUsed
+	}
+	return err
+}
+
+// keepUse notes a new invoice of a link, unless the link was removed meanwhile.
+func keepUse(ctx context.Context, q querier, l invoice.LinkUse, invoiceID string) error {
+	if l.Slug == "" {
+		return nil
+	}
+	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) SELECT slug, $2 FROM links WHERE slug = $1", l.Slug, invoiceID)
+	if err != nil {
+		return fmt.Errorf("keep use of link: %w", err)
+	}
+	return nil
+}
+
 // RemoveLink implements merchant.LinkStorage.
 func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
+		_, err := exec(ctx, q, `
+			DELETE FROM link_uses WHERE slug IN (SELECT slug FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3)`,
+			slug, merchantID, string(mode))
+		if err != nil {
+			return fmt.Errorf("remove uses of link: %w", err)
+		}
 		removed, err := exec(ctx, q, "DELETE FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3", slug, merchantID, string(mode))
 		if err == nil && removed == 0 {
 			return merchant.ErrNotFound
@@ -64,8 +136,11 @@ func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode mercha
 
 func readLink(row scanner) (l merchant.Link, err error) {
 	var created int64
-	err = row.Scan(&l.Slug, &l.MerchantID, &l.Mode, &l.Amount, &l.Currency, &l.Description, &l.Language, &l.URLSuccess, &l.URLFailure, &created)
-	l.CreatedAt = utc(created)
+	var ends sql.Null[int64]
+	err = row.Scan(
+		&l.Slug, &l.MerchantID, &l.Mode, &l.Amount, &l.Currency, &l.Description, &l.Language, &l.URLSuccess, &l.URLFailure,
+		&l.Methods, &ends, &l.MaxUses, &created)
+	l.CreatedAt, l.EndsAt = utc(created), fromMillis(ends)
 	return l, err
 }
 
@@ -81,13 +156,16 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// invoiceOf is the invoice that an order leads to: the one that is paid, else the
-// newest; "" when there is none.
+// invoiceOf returns the invoice that an order leads to: one that is paid at the order's
+// price, else one that is paid, else the newest; "" when there is none.
 func invoiceOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT o.invoice_id FROM link_orders o JOIN invoices i ON i.id = o.invoice_id
 		WHERE o.key_id = $1 AND o.order_id = $2
-		ORDER BY CASE WHEN i.status = 'paid' THEN 0 ELSE 1 END, o.number DESC LIMIT 1`, o.KeyID, o.ID).Scan(&id)
+		ORDER BY
+			CASE WHEN i.status <> 'paid' THEN 2 WHEN i.price = $3 AND i.currency = $4 THEN 0 ELSE 1 END,
+			o.number DESC
+		LIMIT 1`, o.KeyID, o.ID, o.Price.Cents(), o.Price.Currency().Code).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read order of a link: %w", err)
 	}

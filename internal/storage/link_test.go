@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 	"chequer/internal/storage"
 )
 
@@ -20,7 +21,8 @@ func TestLinks(t *testing.T) {
 		tips := merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Test, Currency: "USD", CreatedAt: noon}
 		coffee := merchant.Link{
 			Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Amount: "3.5", Currency: "EUR", Description: "Ein \"Kaffee\" \u2028",
-			Language: "de", URLSuccess: "https://shop.example/?a=1&b=2", URLFailure: "https://shop.example/no", CreatedAt: noon.Add(time.Minute),
+			Language: "de", URLSuccess: "https://shop.example/?a=1&b=2", URLFailure: "https://shop.example/no",
+			Methods: "EURC-BASE BTC", EndsAt: noon.Add(time.Hour), MaxUses: 3, CreatedAt: noon.Add(time.Minute),
 		}
 		for _, l := range []merchant.Link{coffee, tips} {
 			if err := s.CreateLink(ctx, l); err != nil {
@@ -47,6 +49,15 @@ func TestLinks(t *testing.T) {
 				t.Errorf("remove one %s: got error %v, want %v", name, err, merchant.ErrNotFound)
 			}
 		}
+		changed := coffee
+		changed.Amount, changed.Currency, changed.Methods, changed.EndsAt, changed.MaxUses = "4", "USD", "", time.Time{}, 0
+		got, err := s.UpdateLink(ctx, "shop", merchant.Live, "coffee", func(l *merchant.Link) error { *l = changed; return nil })
+		if read, fault := s.Link(ctx, "coffee"); err != nil || fault != nil || got != changed || read != changed {
+			t.Errorf("changed to %+v, %v, read %+v, %v, want %+v", got, err, read, fault, changed)
+		}
+		if _, err := s.UpdateLink(ctx, "shop", merchant.Test, "coffee", func(*merchant.Link) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("change in another mode: got error %v, want %v", err, merchant.ErrNotFound)
+		}
 		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee"); err != nil {
 			t.Fatal(err)
 		}
@@ -55,6 +66,56 @@ func TestLinks(t *testing.T) {
 		}
 		if err := s.CreateLink(ctx, taken); err != nil {
 			t.Errorf("a slug that is free again: %v", err)
+		}
+	})
+}
+
+// A link makes as many invoices as it may: those that are paid or can still be count.
+func TestCreateInvoice_of_a_link_with_a_number_of_uses(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		tips := merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", MaxUses: 2, CreatedAt: noon}
+		if err := s.CreateLink(ctx, tips); err != nil {
+			t.Fatal(err)
+		}
+		use := func(id string) error {
+			c := creation(id, "shop")
+			c.Link = invoice.LinkUse{Slug: "tips", Max: 2}
+			_, _, err := s.CreateInvoice(ctx, c)
+			return err
+		}
+		for _, step := range []struct {
+			id   string
+			want error
+		}{{"a", nil}, {"b", nil}, {"c", invoice.ErrLinkUsed}} {
+			if err := use(step.id); !errors.Is(err, step.want) {
+				t.Errorf("%s: got error %v, want %v", step.id, err, step.want)
+			}
+		}
+		end := func(inv *invoice.Invoice) error {
+			inv.Standing.Status = invoice.Expired
+			return nil
+		}
+		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, end); err != nil {
+			t.Fatal(err)
+		}
+		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 1 {
+			t.Errorf("after one expired: %d uses, %v, want 1", used, err)
+		}
+		if err := use("d"); err != nil {
+			t.Errorf("after one expired: %v", err)
+		}
+		if err := use("e"); !errors.Is(err, invoice.ErrLinkUsed) {
+			t.Errorf("used up again: got error %v", err)
+		}
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CreateLink(ctx, tips); err != nil {
+			t.Fatal(err)
+		}
+		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 0 {
+			t.Errorf("made again: %d uses, %v, want none", used, err)
 		}
 	})
 }
@@ -111,6 +172,45 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 		again := invoice.Order{KeyID: "k1", ID: "1042", After: "e"}
 		if inv, replayed, err := s.CreateInvoice(ctx, ordered("g", again)); err != nil || inv.ID != "a" || !replayed {
 			t.Errorf("a creation that has not heard of it: got %v, replayed %v, error %v, want a", inv, replayed, err)
+		}
+	})
+}
+
+// Of several paid invoices of an order, the one of the asked price comes first.
+func TestOrderedInvoice_prefers_the_price_that_is_asked(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		if err := s.CreateKey(ctx, newKey("k1")); err != nil {
+			t.Fatal(err)
+		}
+		after := ""
+		for _, made := range []struct {
+			id    string
+			price money.Amount
+		}{{"a", money.FromCents(500, money.EUR)}, {"b", money.FromCents(50000, money.EUR)}, {"c", money.FromCents(500, money.USD)}} {
+			c := ordered(made.id, invoice.Order{KeyID: "k1", ID: "1042", After: after})
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				inv, err := build(next)
+				if err == nil {
+					inv.Terms.Price, inv.Quotes[0].Due, inv.Standing.Status = made.price, made.price, invoice.Paid
+				}
+				return inv, err
+			}
+			create(t, s, c)
+			after = made.id
+			for _, tt := range []struct {
+				price money.Amount
+				want  string
+			}{{made.price, made.id}, {money.FromCents(1, money.EUR), made.id}} {
+				order := invoice.Order{KeyID: "k1", ID: "1042", Price: tt.price}
+				if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != tt.want {
+					t.Errorf("after %s, at %s: got %v, error %v, want %s", made.id, tt.price, inv, err, tt.want)
+				}
+			}
+		}
+		if inv, err := s.OrderedInvoice(ctx, invoice.Order{KeyID: "k1", ID: "1042", Price: money.FromCents(500, money.EUR)}); err != nil || inv.ID != "a" {
+			t.Errorf("at the first price: got %v, error %v, want a", inv, err)
 		}
 	})
 }

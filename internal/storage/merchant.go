@@ -33,10 +33,24 @@ func (s *Storage) RenameMerchant(ctx context.Context, id, name string) error {
 	})
 }
 
+// SetMethods implements merchant.Storage.
+func (s *Storage) SetMethods(ctx context.Context, id string, m merchant.Methods) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		changed, err := exec(ctx, q, "UPDATE merchants SET methods = $2 WHERE id = $1", id, string(m))
+		switch {
+		case err != nil:
+			return fmt.Errorf("write payment methods of merchant %s: %w", id, err)
+		case changed == 0:
+			return merchant.ErrNotFound
+		}
+		return nil
+	})
+}
+
 // Merchants implements merchant.Storage.
 func (s *Storage) Merchants(ctx context.Context) ([]merchant.Merchant, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Merchant, error) {
-		return list(ctx, q, readMerchant, "SELECT id, name, created_at FROM merchants ORDER BY created_at, id")
+		return list(ctx, q, readMerchant, "SELECT id, name, methods, created_at FROM merchants ORDER BY created_at, id")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read merchants: %w", err)
@@ -47,7 +61,7 @@ func (s *Storage) Merchants(ctx context.Context) ([]merchant.Merchant, error) {
 // Merchant implements merchant.Storage.
 func (s *Storage) Merchant(ctx context.Context, id string) (merchant.Merchant, error) {
 	m, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Merchant, error) {
-		return readMerchant(q.QueryRowContext(ctx, "SELECT id, name, created_at FROM merchants WHERE id = $1", id))
+		return readMerchant(q.QueryRowContext(ctx, "SELECT id, name, methods, created_at FROM merchants WHERE id = $1", id))
 	})
 	return m, merchantNotFound(err, "read merchant")
 }
@@ -60,7 +74,7 @@ func (s *Storage) lockMerchant(ctx context.Context, q querier, id string) error 
 
 func readMerchant(row scanner) (m merchant.Merchant, err error) {
 	var created int64
-	err = row.Scan(&m.ID, &m.Name, &created)
+	err = row.Scan(&m.ID, &m.Name, &m.Methods, &created)
 	m.CreatedAt = utc(created)
 	return m, err
 }

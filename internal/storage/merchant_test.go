@@ -219,3 +219,41 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 		}
 	})
 }
+
+func TestUseKey_and_labels(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		k := newKey("k1")
+		k.Label = "Süd-Shop"
+		if err := s.CreateKey(ctx, k); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct{ at, want time.Time }{{noon, noon}, {noon.Add(time.Hour), noon.Add(time.Hour)}, {noon, noon.Add(time.Hour)}} {
+			if err := s.UseKey(ctx, k.ID, tt.at); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Key(ctx, k.Key)
+			if err != nil || !got.UsedAt.Equal(tt.want) || got.Label != k.Label || got.Secret != k.Secret {
+				t.Errorf("used at %s: got %+v, %v, want %s", tt.at, got, err, tt.want)
+			}
+		}
+	})
+}
+
+func TestSetMethods(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		m := merchant.Merchant{ID: "methods", Name: "Shop", CreatedAt: noon}
+		if err := s.CreateMerchant(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SetMethods(t.Context(), m.ID, "EURC BTC"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Merchant(t.Context(), m.ID); err != nil || got.Methods != "EURC BTC" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if err := s.SetMethods(t.Context(), "nobody", ""); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("another merchant: got error %v", err)
+		}
+	})
+}

@@ -12,10 +12,10 @@ import (
 func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		made, err := exec(ctx, q, `
-			INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
+			INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
 			p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
-			string(p.AskOrderID), string(p.AskNote), p.Active, p.CreatedAt.UnixMilli())
+			string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("write product: %w", err)
 		}
@@ -30,7 +30,7 @@ func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
 func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
 	p, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Product, error) {
 		return readProduct(q.QueryRowContext(ctx, `
-			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at
+			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
 			FROM products WHERE merchant_id = $1 AND slug = $2`, merchantID, slug))
 	})
 	return p, merchantNotFound(err, "read product")
@@ -40,7 +40,7 @@ func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchan
 func (s *Storage) Products(ctx context.Context, merchantID string) ([]merchant.Product, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Product, error) {
 		return list(ctx, q, readProduct, `
-			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at
+			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
 			FROM products WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Storage) Products(ctx context.Context, merchantID string) ([]merchant.P
 func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string, change func(*merchant.Product) error) (merchant.Product, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Product, error) {
 		p, err := readProduct(q.QueryRowContext(ctx, `
-			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, active, created_at
+			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
 			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.dialect.forUpdate, merchantID, slug, string(mode)))
 		if err := merchantNotFound(err, "read product"); err != nil {
 			return p, err
@@ -62,9 +62,10 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 			return p, err
 		}
 		_, err = exec(ctx, q, `
-			UPDATE products SET name = $3, description = $4, price = $5, fiat_currency = $6, max_quantity = $7, ask_order_id = $8, ask_note = $9, active = $10
+			UPDATE products SET name = $3, description = $4, price = $5, fiat_currency = $6, max_quantity = $7, ask_order_id = $8, ask_note = $9, active = $10, methods = $11
 			WHERE merchant_id = $1 AND slug = $2`,
-			merchantID, slug, p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity, string(p.AskOrderID), string(p.AskNote), p.Active)
+			merchantID, slug, p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity, string(p.AskOrderID), string(p.AskNote), p.Active,
+			string(p.Methods))
 		if err != nil {
 			return p, fmt.Errorf("write product: %w", err)
 		}
@@ -86,7 +87,7 @@ func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode mer
 func readProduct(row scanner) (p merchant.Product, err error) {
 	var price, created int64
 	var code string
-	err = row.Scan(&p.MerchantID, &p.Slug, &p.Mode, &p.Name, &p.Description, &price, &code, &p.MaxQuantity, &p.AskOrderID, &p.AskNote, &p.Active, &created)
+	err = row.Scan(&p.MerchantID, &p.Slug, &p.Mode, &p.Name, &p.Description, &price, &code, &p.MaxQuantity, &p.AskOrderID, &p.AskNote, &p.Methods, &p.Active, &created)
 	if err != nil {
 		return p, err
 	}

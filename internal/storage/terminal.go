@@ -11,9 +11,9 @@ import (
 func (s *Storage) CreateTerminal(ctx context.Context, t merchant.Terminal, hash string) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := exec(ctx, q, `
-			INSERT INTO terminals (secret_hash, id, merchant_id, mode, name, fiat_currency, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			hash, t.ID, t.MerchantID, string(t.Mode), t.Name, t.Currency, t.CreatedAt.UnixMilli())
+			INSERT INTO terminals (secret_hash, id, merchant_id, mode, name, fiat_currency, methods, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			hash, t.ID, t.MerchantID, string(t.Mode), t.Name, t.Currency, string(t.Methods), t.CreatedAt.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("write terminal: %w", err)
 		}
@@ -25,7 +25,7 @@ func (s *Storage) CreateTerminal(ctx context.Context, t merchant.Terminal, hash 
 func (s *Storage) Terminal(ctx context.Context, hash string) (merchant.Terminal, error) {
 	t, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Terminal, error) {
 		return readTerminal(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, mode, name, fiat_currency, created_at FROM terminals WHERE secret_hash = $1`, hash))
+			SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at FROM terminals WHERE secret_hash = $1`, hash))
 	})
 	return t, merchantNotFound(err, "read terminal")
 }
@@ -34,7 +34,7 @@ func (s *Storage) Terminal(ctx context.Context, hash string) (merchant.Terminal,
 func (s *Storage) Terminals(ctx context.Context, merchantID string) ([]merchant.Terminal, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Terminal, error) {
 		return list(ctx, q, readTerminal, `
-			SELECT id, merchant_id, mode, name, fiat_currency, created_at
+			SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at
 			FROM terminals WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
 	})
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Storage) RemoveTerminal(ctx context.Context, merchantID, id string) err
 
 func readTerminal(row scanner) (t merchant.Terminal, err error) {
 	var created int64
-	err = row.Scan(&t.ID, &t.MerchantID, &t.Mode, &t.Name, &t.Currency, &created)
+	err = row.Scan(&t.ID, &t.MerchantID, &t.Mode, &t.Name, &t.Currency, &t.Methods, &created)
 	t.CreatedAt = utc(created)
 	return t, err
 }

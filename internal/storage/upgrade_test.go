@@ -78,6 +78,15 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 				row = strings.TrimSuffix(strings.TrimSuffix(row, ", revision: 0"), ", conversions: 0")
 				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
 			}
+			for i, row := range after["api_keys"] { // columns of migration 21
+				after["api_keys"][i] = strings.Replace(strings.Replace(row, `, label: ""`, "", 1), ", used_at: <nil>", "", 1)
+			}
+			for i, row := range after["merchants"] {
+				after["merchants"][i] = strings.Replace(row, `, methods: ""`, "", 1)
+			}
+			for i, row := range after["idempotency"] { // column of migration 20
+				after["idempotency"][i] = strings.Replace(row, `, namespace: ""`, "", 1)
+			}
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
@@ -116,6 +125,38 @@ func wantSpendsOnce(t *testing.T, before, after map[string][]string) {
 	delete(after, "spends")
 }
 
+// An idempotency key of the merchant's API stays one across the upgrade that gives
+// every kind of caller a namespace.
+func TestOpen_keeps_idempotency_keys(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 27, 12, 24, 2, 0, time.UTC)
+	for engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, engine)
+			for _, key := range []string{"live:order-7", "test:order-7", "live-link:slug tips:token", "product:soap:token", "live:live-link:x"} {
+				change(t, url, `INSERT INTO idempotency (merchant_id, key, body_hash, invoice_id, created_at)
+					VALUES ('m', '`+key+`', 'hash of `+key+`', '00000000000000000000000000000001', 1795780801000)`)
+			}
+			s := open(t, url)
+			for _, tt := range []struct{ before, namespace, value string }{
+				{"live:order-7", "live/api", "order-7"},
+				{"test:order-7", "test/api", "order-7"},
+				{"live-link:slug tips:token", "live/link", "slug tips:token"},
+				{"product:soap:token", "product", "soap:token"},
+				{"live:live-link:x", "live/api", "live-link:x"},
+			} {
+				inv, err := s.Replay(t.Context(), invoice.Creation{
+					MerchantID: "m", Key: invoice.IdempotencyKey{Namespace: tt.namespace, Value: tt.value}, BodyHash: "hash of " + tt.before, At: at,
+				})
+				if err != nil || inv.ID != "00000000000000000000000000000001" {
+					t.Errorf("%s: got %v, error %v", tt.before, inv, err)
+				}
+			}
+		})
+	}
+}
+
 // forgetAdded takes out of a dump what later releases added to the first.
 func forgetAdded(t *testing.T, tables map[string][]string) {
 	t.Helper()
@@ -125,7 +166,7 @@ func forgetAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["transfers"] {
 		tables["transfers"][i], _, _ = strings.Cut(row, ", unsure: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places"} {
+	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s are there: %q", added, tables[added])
 		}
@@ -199,7 +240,7 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 			t.Errorf("invoice %s is judged %s, want %s", id, got, want)
 		}
 	}
-	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", IdempotencyKey: "order-1042", BodyHash: "hash", At: scanned})
+	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", Key: invoice.IdempotencyKey{Value: "order-1042"}, BodyHash: "hash", At: scanned})
 	if err != nil || first.Terms.Description != strings.Repeat("é", 5000) || first.Terms.Metadata["table"] != "7" {
 		t.Errorf("the first invoice asked for again: %+v, error %v", first, err)
 	}

@@ -19,6 +19,7 @@ type index struct {
 	merchants []string          // entries name them by their place here
 	places    map[string]uint32
 	outpoints map[string]bool
+	held      []chain.Transfer // recorded in blocks above the cursor
 	marks     Marks
 	dropped   time.Time
 	accounts  map[string]*account // by script
@@ -68,6 +69,9 @@ func (x *index) Since(number uint64) (iter.Seq[string], uint64) {
 
 // Outpoint implements chain.Watched.
 func (x *index) Outpoint(outpoint string) bool { return x.outpoints[outpoint] }
+
+// Recorded implements chain.Watched.
+func (x *index) Recorded() iter.Seq[chain.Transfer] { return slices.Values(x.held) }
 
 // owner finds whose destination a script is.
 func (x *index) owner(script string) (invoice.Owner, bool) {

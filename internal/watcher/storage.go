@@ -31,6 +31,8 @@ type Storage interface {
 	// Rises tells one by one which rises of balances are recorded for destinations that
 	// are still watched at the scanned time.
 	Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(Rise)) error
+	// TransfersAbove lists the transfers that are recorded in blocks above a height.
+	TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error)
 	// RecordedTransfers lists unfinished transfers, for the outpoints to watch.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error)
 }

@@ -152,7 +152,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
 	begin := time.Now()
-	snapshot, err := w.Network.Scan(ctx, was.Cursor, w.index)
+	snapshot, err := w.look(ctx, was.Cursor)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
@@ -177,6 +177,26 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		w.Scanned(snapshot, time.Since(begin))
 	}
 	return snapshot.Behind, nil
+}
+
+// look scans from a cursor. A snapshot that begins below the cursor covers transfers
+// that were not loaded: they are, and the scan is repeated.
+func (w *Watcher) look(ctx context.Context, from chain.Cursor) (chain.Snapshot, error) {
+	for above := from.Height; ; {
+		held, err := w.Storage.TransfersAbove(ctx, w.Network.ID(), above)
+		if err != nil {
+			return chain.Snapshot{}, fmt.Errorf("load transfers: %w", err)
+		}
+		w.index.held = held
+		snapshot, err := w.Network.Scan(ctx, from, w.index)
+		if err != nil {
+			return chain.Snapshot{}, err
+		}
+		if snapshot.From.Height >= above || from.IsZero() {
+			return snapshot, snapshot.CheckRecorded(w.index)
+		}
+		above = snapshot.From.Height
+	}
 }
 
 // lease takes or renews the lead.

@@ -323,6 +323,30 @@ func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
 	})
 }
 
+func TestStep_concludes_nothing_when_a_recorded_transfer_is_not_shown_and_its_block_stands(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, _ *clocktest.Clock) {
+		one.step()
+		inv := one.create()
+		one.confirm(one.pays(inv))
+		one.confirm()
+		one.step()
+		before := one.progress()
+		one.net.hide = true
+		if _, err := one.watcher.Step(t.Context()); err == nil {
+			t.Error("a scan that does not show a recorded transfer is no error")
+		}
+		if diff := cmp.Diff(before, one.progress()); diff != "" {
+			t.Errorf("progress (-before +after):\n%s", diff)
+		}
+		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
+		}
+		one.net.hide = false
+		one.confirm()
+		one.step()
+	})
+}
+
 func TestStep_leads_again_when_nobody_else_can(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
 		one.step()
@@ -350,6 +374,7 @@ type network struct {
 	fault     error                 // of the next scans
 	cut       func(context.Context) // is called once, instead of a scan, which ends with its context
 	behind    int                   // how many of the next scans stop below the tip
+	hide      bool                  // scans show no transfers
 	meanwhile func(context.Context) // is called once, between a scan and its record, with its context
 
 	mu    sync.Mutex
@@ -372,6 +397,9 @@ func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if do := n.meanwhile; do != nil {
 		n.meanwhile = nil
 		do(ctx)
+	}
+	if n.hide {
+		s.Transfers = nil
 	}
 	if n.behind > 0 {
 		n.behind--

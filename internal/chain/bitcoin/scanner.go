@@ -67,6 +67,14 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	}
 	snapshot := s.blocks(base, watched)
 	snapshot.Started, snapshot.Behind = started, behind
+	for _, t := range snapshot.Unshown(watched) {
+		if t.Block.Height > snapshot.Tip.Height && !s.view.departed.Has(t.Block.Cursor()) {
+			return chain.Snapshot{}, chain.AboveTip(t, snapshot.Tip.Height)
+		}
+		if snapshot.Blocks[t.Block.Height] == t.Block.Hash { // the block was read, and does not hold it
+			snapshot.Refuted = append(snapshot.Refuted, t.ID)
+		}
+	}
 	if behind {
 		snapshot.Unconfirmed = chain.None
 		return snapshot, nil

@@ -135,6 +135,8 @@ type watch []string
 func (w watch) Destination(script string) bool { return slices.Contains(w, script) }
 func (w watch) Outpoint(string) bool           { return false }
 
+func (w watch) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
+
 func (w watch) Since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(w[min(int(mark), len(w)):]), uint64(len(w))
 }

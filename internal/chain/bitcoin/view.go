@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"chequer/internal/chain"
@@ -20,6 +21,7 @@ type view struct {
 	// What the records were looked through for: marks of watched destinations and
 	// of the inputs of waiting transactions.
 	scripts, inputs uint64
+	departed        chain.Departed
 }
 
 // record is a covered block and what is of interest in it.
@@ -27,6 +29,8 @@ type record struct {
 	Header
 	transfers []chain.Transfer
 	conflicts []chain.Conflict
+	// whole reports that the block was read for its recorded transfers.
+	whole bool
 }
 
 // follow brings the view to the blocks above base up to best; behind tells that
@@ -38,7 +42,36 @@ func (v *view) follow(ctx context.Context, base, best Header, watched chain.Watc
 	if err := v.lookAgain(ctx, watched); err != nil {
 		return false, err
 	}
-	return v.extend(ctx, base, best, watched)
+	if behind, err = v.extend(ctx, base, best, watched); err != nil {
+		return false, err
+	}
+	return behind, v.readRecorded(ctx, base, watched)
+}
+
+// readRecorded reads the blocks of recorded transfers that the records do not show.
+// A block proves by its hash what is in it, so a filter or an earlier reading does not
+// count against a recorded transfer.
+func (v *view) readRecorded(ctx context.Context, base Header, watched chain.Watched) error {
+	tip := base.Height
+	if n := len(v.records); n > 0 {
+		tip = v.records[n-1].Height
+	}
+	for t := range watched.Recorded() {
+		if t.Block == nil || t.Block.Height <= base.Height || t.Block.Height > tip || !watched.Destination(t.Script) {
+			continue
+		}
+		r := &v.records[t.Block.Height-base.Height-1]
+		if r.Hash != t.Block.Hash || r.whole || slices.ContainsFunc(r.transfers, func(has chain.Transfer) bool { return has.ID == t.ID }) {
+			continue
+		}
+		again, err := v.readBlock(ctx, r.Header, watched)
+		if err != nil {
+			return err
+		}
+		again.whole = true
+		*r = *again
+	}
+	return nil
 }
 
 // keep forgets records that are not above base on the best chain.
@@ -54,6 +87,7 @@ func (v *view) keep(ctx context.Context, base Header) error {
 		v.records = v.records[1:]
 	}
 	v.source.Buried(buried)
+	v.departed.Forget(base.Height)
 	for len(v.records) > 0 {
 		last := v.records[len(v.records)-1]
 		header, err := v.source.AtHeight(ctx, last.Height)
@@ -63,6 +97,7 @@ func (v *view) keep(ctx context.Context, base Header) error {
 		if err == nil && header.Hash == last.Hash {
 			break
 		}
+		v.departed.Add(last.Cursor())
 		v.records = v.records[:len(v.records)-1]
 	}
 	if len(v.records) > 0 && v.records[0].Parent != base.Hash {
@@ -121,6 +156,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		if found == nil {
 			found = &record{Header: header}
 		}
+		v.departed.Returned(header.Cursor())
 		v.records, last = append(v.records, *found), header
 	}
 	if last.Hash != best.Hash {
@@ -135,6 +171,11 @@ func (v *view) look(ctx context.Context, header Header, scripts iter.Seq[string]
 	if err != nil || !concerns {
 		return nil, err
 	}
+	return v.readBlock(ctx, header, watched)
+}
+
+// readBlock reads what is of interest in a block.
+func (v *view) readBlock(ctx context.Context, header Header, watched chain.Watched) (*record, error) {
 	block, err := v.source.Block(ctx, header.Hash)
 	if err != nil {
 		return nil, fmt.Errorf("block %d: %w", header.Height, err)

@@ -52,6 +52,18 @@ func (w Watch) Since(uint64) (iter.Seq[string], uint64) { return maps.Keys(w), 0
 // Outpoint implements chain.Watched.
 func (w Watch) Outpoint(string) bool { return false }
 
+// Recorded implements chain.Watched: nothing is recorded.
+func (w Watch) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
+
+// Recording is a Watch with recorded transfers. It implements chain.Watched.
+type Recording struct {
+	Watch
+	Transfers []chain.Transfer
+}
+
+// Recorded implements chain.Watched.
+func (r Recording) Recorded() iter.Seq[chain.Transfer] { return slices.Values(r.Transfers) }
+
 // Run runs the suite, with a new lab for each test.
 func Run(t *testing.T, open func(t *testing.T) Lab) {
 	for _, tt := range []struct {
@@ -76,6 +88,10 @@ func Run(t *testing.T, open func(t *testing.T) Lab) {
 		{"old_payment_to_a_reused_script_is_not_shown", reusedScript},
 		{"destination_that_comes_later_is_found", laterDestination},
 		{"what_changed_while_down_is_seen", down},
+		{"recorded_transfer_that_a_read_missed_is_shown", recordedMissed},
+		{"recorded_transfer_that_is_not_in_its_block_is_refuted", recordedRefuted},
+		{"recorded_transfer_leaves_with_its_block", recordedLeaves},
+		{"recorded_transfer_above_the_tip_is_an_error", recordedAbove},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lab := open(t)

@@ -101,14 +101,15 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if known := snapshot.Tip.Time.Add(lag); known.Before(snapshot.Started) {
 		snapshot.Started = known
 	}
-	accounts, ok := watched.(chain.Accounts)
-	if s.balances == nil || !ok {
-		return snapshot, nil
+	if accounts, ok := watched.(chain.Accounts); ok && s.balances != nil {
+		tip := s.view.base
+		if reached > 0 {
+			tip = s.view.records[reached-1].Header
+		}
+		if err := s.balances.add(ctx, &snapshot, tip, shown, accounts); err != nil {
+			return chain.Snapshot{}, err
+		}
 	}
-	tip := s.view.base
-	if reached > 0 {
-		tip = s.view.records[reached-1].Header
-	}
-	err = s.balances.add(ctx, &snapshot, tip, shown, accounts)
+	err = s.view.showRecorded(ctx, &snapshot, watched)
 	return snapshot, err
 }

@@ -27,8 +27,10 @@ type Source interface {
 	// Logs reads the transfers in a range of blocks, as anybody shows them: they are
 	// not believed yet. That others are not there may be believed.
 	Logs(ctx context.Context, span Span, query Query) ([]Log, error)
-	// Confirm tells which of some logs, each in a block of the best chain, are
-	// really there. It is an error when that cannot be told of one of them.
+	// Confirm returns those of some logs, each in a block of the best chain, that are
+	// really there. It is an error when that cannot be told of one of them. A log
+	// without voices was confirmed by an earlier process: it counts as not there only
+	// when enough deny it and none confirms it.
 	Confirm(ctx context.Context, logs []Log) ([]Log, error)
 	// Health is how the source fares, from memory.
 	Health() chain.Health

@@ -36,8 +36,9 @@ type view struct {
 	scripts uint64
 	// shown is the height of the last snapshot's tip, seen is when the tip was last
 	// known to be the newest block.
-	shown int64
-	seen  time.Time
+	shown    int64
+	seen     time.Time
+	departed chain.Departed
 }
 
 func newView(source Source, assets []chain.Asset, blockTime time.Duration) view {
@@ -187,6 +188,7 @@ func (v *view) keep(ctx context.Context, best Best) error {
 		if on {
 			return nil
 		}
+		v.departed.Add(last.Cursor())
 		v.records = v.records[:len(v.records)-1]
 		v.shown = min(v.shown, v.last().Height)
 	}
@@ -208,6 +210,10 @@ func (v *view) keep(ctx context.Context, best Best) error {
 
 // lower begins again below a base that left the chain.
 func (v *view) lower(ctx context.Context) error {
+	v.departed.Add(v.base.Cursor())
+	for _, r := range v.records {
+		v.departed.Add(r.Cursor())
+	}
 	if err := v.restart(ctx, max(v.base.Height-v.behind, 0)); err != nil {
 		return err
 	}
@@ -234,6 +240,7 @@ func (v *view) extend(ctx context.Context, best Best) error {
 		if h.Parent != last.Hash {
 			return chain.ErrMoved
 		}
+		v.departed.Returned(h.Cursor())
 		v.records, last = append(v.records, record{Header: h, first: h.Height}), h
 	}
 	if last.Height == best.Height && last.Hash != best.Hash {

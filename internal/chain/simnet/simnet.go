@@ -110,6 +110,14 @@ func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 			s.Transfers = append(s.Transfers, t)
 		}
 	}
+	for _, t := range s.Unshown(watched) { // storage has all of the chain
+		if t.Block.Height > s.Tip.Height { // the chain never becomes shorter
+			return chain.Snapshot{}, chain.AboveTip(t, s.Tip.Height)
+		}
+		if s.Blocks[t.Block.Height] == t.Block.Hash {
+			s.Refuted = append(s.Refuted, t.ID)
+		}
+	}
 	return s, nil
 }
 

@@ -106,6 +106,8 @@ type everything struct{}
 func (everything) Destination(string) bool { return true }
 func (everything) Outpoint(string) bool    { return false }
 
+func (everything) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
+
 func (everything) Since(uint64) (iter.Seq[string], uint64) {
 	return func(func(string) bool) {}, 0
 }

@@ -19,16 +19,26 @@ import (
 type Storage struct {
 	mu       sync.Mutex
 	invoices map[string]*invoice.Invoice
-	keys     map[string]claim // by merchant and idempotency key
+	keys     map[keyOf]claim
 	next     map[string]uint32
 	progress map[chain.ID]invoice.Progress
 	events   []invoice.Event
 	evidence map[string]string
-	orders   map[invoice.Order][]string // invoices of orders without After, newest last
+	orders   map[orderOf][]string // newest last
+	links    map[string][]string  // invoices by slug
 	nonces   map[invoice.Nonce]bool
 	places   map[string][]string // invoices of a merchant, mode and group of callers, see invoice.UnpaidLimit
 	pages    []int
 }
+
+// keyOf is an idempotency key of a merchant.
+type keyOf struct {
+	merchantID string
+	invoice.IdempotencyKey
+}
+
+// orderOf is an order of the key that signed it.
+type orderOf struct{ keyID, id string }
 
 // claim is what an idempotency key was used for.
 type claim struct{ bodyHash, invoiceID string }
@@ -38,8 +48,8 @@ var _ invoice.Storage = (*Storage)(nil)
 // New makes an empty Storage.
 func New() *Storage {
 	return &Storage{
-		invoices: map[string]*invoice.Invoice{}, keys: map[string]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[invoice.Order][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
+		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
+		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -62,9 +72,9 @@ func (s *Storage) Replay(_ context.Context, c invoice.Creation) (*invoice.Invoic
 }
 
 func (s *Storage) replay(c invoice.Creation) (*invoice.Invoice, error) {
-	used, known := s.keys[c.MerchantID+" "+c.IdempotencyKey]
+	used, known := s.keys[keyOf{c.MerchantID, c.Key}]
 	switch {
-	case !known || c.IdempotencyKey == "":
+	case !known || c.Key.IsZero():
 		return nil, invoice.ErrNotFound
 	case used.bodyHash != c.BodyHash:
 		return nil, invoice.ErrConflict
@@ -87,6 +97,9 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 			return nil, false, &invoice.TooManyUnpaidError{Group: limit.Group}
 		}
 	}
+	if used := s.uses(c.Link.Slug); c.Link.Max > 0 && used >= c.Link.Max {
+		return nil, false, invoice.ErrLinkUsed
+	}
 	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
 		return nil, false, invoice.ErrNonceUsed
 	}
@@ -102,12 +115,15 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	for counter, n := range taken {
 		s.next[counter] += n
 	}
-	if c.IdempotencyKey != "" {
-		s.keys[c.MerchantID+" "+c.IdempotencyKey] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
+	if !c.Key.IsZero() {
+		s.keys[keyOf{c.MerchantID, c.Key}] = claim{bodyHash: c.BodyHash, invoiceID: inv.ID}
 	}
 	if !c.Order.IsZero() {
-		o := invoice.Order{KeyID: c.Order.KeyID, ID: c.Order.ID}
+		o := orderOf{c.Order.KeyID, c.Order.ID}
 		s.orders[o] = append(s.orders[o], inv.ID)
+	}
+	if c.Link.Slug != "" {
+		s.links[c.Link.Slug] = append(s.links[c.Link.Slug], inv.ID)
 	}
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
@@ -142,18 +158,39 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// leads is the invoice that an order leads to, "" for none.
-func (s *Storage) leads(o invoice.Order) string {
-	list := s.orders[invoice.Order{KeyID: o.KeyID, ID: o.ID}]
-	for _, id := range list {
-		if s.invoices[id].Standing.Status == invoice.Paid {
-			return id
+// LinkUses counts the invoices of a link that are paid or can still be.
+func (s *Storage) LinkUses(slug string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uses(slug)
+}
+
+func (s *Storage) uses(slug string) (n int) {
+	for _, id := range s.links[slug] {
+		switch s.invoices[id].Standing.Status {
+		case invoice.Created, invoice.Pending, invoice.Paid:
+			n++
 		}
 	}
-	if len(list) == 0 {
-		return ""
+	return n
+}
+
+// leads is the invoice that an order leads to, "" for none.
+func (s *Storage) leads(o invoice.Order) string {
+	best, rank := "", 3
+	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
+		r, inv := 2, s.invoices[id]
+		if inv.Standing.Status == invoice.Paid {
+			r = 1
+			if inv.Terms.Price.Equal(o.Price) {
+				r = 0
+			}
+		}
+		if r <= rank {
+			best, rank = id, r
+		}
 	}
-	return list[len(list)-1]
+	return best
 }
 
 // Invoice implements invoice.Storage.

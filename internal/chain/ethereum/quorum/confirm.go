@@ -55,7 +55,10 @@ func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log,
 	var confirmed []ethereum.Log
 	for i, l := range logs {
 		yes, no := q.enough(verdicts[i].yes), q.enough(verdicts[i].no)
+		recorded := l.Voices == 0
 		switch {
+		case recorded && no && verdicts[i].yes != 0, recorded && !no && !yes:
+			return nil, fmt.Errorf("transfer %s in block %d is recorded, and the endpoints neither confirm nor refute it", l.Tx, l.Height)
 		case yes && !no:
 			confirmed = append(confirmed, l)
 		case no && !yes:
@@ -116,7 +119,10 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int
 			e.failed(errForm)
 			return nil, errForm
 		}
-		if there && h.Hash == logs[i].Block.String() {
+		switch {
+		case !there || h.Hash != logs[i].Block.String():
+		case r == nil && holds(block.result, logs[i].Tx): // it does not serve the receipt yet
+		default:
 			said[i] = r.has(logs[i])
 		}
 	}

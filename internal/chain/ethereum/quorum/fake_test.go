@@ -128,6 +128,7 @@ type node struct {
 	nonsense  string // in place of every answer
 	hide      bool   // shows no logs
 	deny      bool   // and no receipts of them
+	mute      bool   // answers null for each receipt, though its blocks list the transactions
 	fake      []transfer
 	fakeAt    int64 // in which block it shows fake ones
 	forge     bool  // other hashes from fakeAt on
@@ -307,9 +308,15 @@ func (n *node) block(blocks []block, name string) (any, string) {
 		}
 	}
 	b := blocks[height]
+	transactions := []string{}
+	for _, t := range n.shown(b) {
+		if !n.deny {
+			transactions = append(transactions, t.tx)
+		}
+	}
 	return map[string]any{
 		"number": fmt.Sprintf("0x%x", b.height), "hash": n.hash(b), "parentHash": b.parent,
-		"timestamp": fmt.Sprintf("0x%x", b.at.Unix()), "transactions": []string{},
+		"timestamp": fmt.Sprintf("0x%x", b.at.Unix()), "transactions": transactions,
 	}, ""
 }
 
@@ -418,7 +425,7 @@ func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
 }
 
 func (n *node) receipt(blocks []block, tx string) any {
-	if n.deny {
+	if n.deny || n.mute {
 		return nil
 	}
 	for _, b := range blocks {

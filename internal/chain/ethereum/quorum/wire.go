@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,12 @@ func header(result json.RawMessage) (h ethereum.Header, there bool, err error) {
 		Block:  chain.Block{Height: number, Hash: hash.String(), Time: time.Unix(seconds, 0).UTC()},
 		Parent: parent.String(),
 	}, true, nil
+}
+
+// holds reports whether a block, as it is written, lists a transaction.
+func holds(block json.RawMessage, tx ethereum.Hash) bool {
+	var w struct{ Transactions []string }
+	return json.Unmarshal(block, &w) == nil && slices.ContainsFunc(w.Transactions, func(hash string) bool { return strings.EqualFold(hash, tx.String()) })
 }
 
 // event is a log as it is written.

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// method is the command about the payment methods of the shop.
+func (s *shell) method() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "methods [CODE…]",
+		Short: "Choose the payment methods that the shop offers, and their order",
+		Long: `Without a code it shows the choice. Links, products and terminals may have a choice of their own, and a call of the
+API, too. What cannot be priced or has no wallet is left out.`,
+		Example: "  chequer methods BTC EURC-BASE USDC-BASE\n  chequer methods --all",
+		Args:    arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			if all || len(args) > 0 {
+				if all {
+					args = nil
+				}
+				if shop.Methods, err = methods(c, core, cfg, merchant.Live, args); err != nil {
+					return err
+				}
+				if err := core.Storage.SetMethods(c.Context(), shop.ID, shop.Methods); err != nil {
+					return err
+				}
+			}
+			row := map[string][]string{"payment_methods": append([]string{}, shop.Methods.Codes()...)}
+			return s.print(c, row, func(w io.Writer) { fmt.Fprintln(w, orElse(string(shop.Methods), "all, in the server's order")) })
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "offer all, in the server's order")
+	return c
+}
+
+// methodsFlag is the flag of a choice of payment methods.
+func methodsFlag(c *cobra.Command, into *[]string) {
+	c.Flags().StringSliceVar(into, "methods", nil, "payment methods in the order of offer, such as BTC,EURC-BASE (default the shop's)")
+}
+
+// methods reads a choice of payment methods, each of which can be offered here.
+func methods(c *cobra.Command, core *app.Core, cfg config.Config, mode merchant.Mode, codes []string) (merchant.Methods, error) {
+	chosen, err := merchant.NewMethods(codes)
+	if err != nil {
+		return "", fmt.Errorf("the choice of payment methods %w", err)
+	}
+	if len(codes) == 0 {
+		return chosen, nil
+	}
+	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
+	if err != nil {
+		return "", err
+	}
+	for _, code := range codes {
+		if !service.HasMethod(invoice.Mode(mode), code) {
+			return "", fmt.Errorf("there is no payment method %s here; there are %s", code, strings.Join(service.MethodCodes(invoice.Mode(mode)), ", "))
+		}
+	}
+	return chosen, nil
+}

@@ -1,0 +1,110 @@
+package quorum_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum/quorum"
+)
+
+// restart watches with the transfers of a snapshot recorded, as a program does that
+// starts anew with the cursor of before.
+func (s *shop) restart(before chain.Snapshot, endpoints []quorum.Endpoint) (*shop, chaintest.Recording) {
+	next := open(s.T, s.world, endpoints)
+	next.from = before.Next
+	return next, chaintest.Recording{Watch: next.watch, Transfers: before.Transfers}
+}
+
+func TestRecorded_token_transfer_outlasts_endpoints_that_show_no_logs(t *testing.T) {
+	t.Parallel()
+	limited := func(n *node) { n.status, n.retry, n.nonsense = http.StatusTooManyRequests, "30", "slow down" }
+	for name, tt := range map[string]struct {
+		silent func(*node) // two endpoints; the other two are rate limited
+		shown  int
+		fails  bool
+	}{
+		"with receipts":                          {func(n *node) { n.hide = true }, 1, false},
+		"without receipts of a listed block":     {func(n *node) { n.hide, n.mute = true, true }, 0, true},
+		"with an error for each receipt":         {func(n *node) { n.hide, n.fails = true, "eth_getTransactionReceipt" }, 0, true},
+		"that have its block and deny the event": {func(n *node) { n.hide, n.deny = true, true }, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(19)
+			w.mine(pays(ours, 5_000_000))
+			for range 15 {
+				w.mine()
+			}
+			a, b, c, d := newNode(t, w), newNode(t, w), newNode(t, w), newNode(t, w)
+			s := open(t, w, endpoints(a, b, c, d))
+			before := s.want("5")
+			a.change(limited)
+			b.change(limited)
+			c.change(tt.silent)
+			d.change(tt.silent)
+			s, watched := s.restart(before, endpoints(a, b, c, d))
+			after, err := s.scanner.Scan(t.Context(), s.from, watched)
+			if (err != nil) != tt.fails || len(after.Transfers) != tt.shown {
+				t.Fatalf("scan shows %d transfers, error %v; want %d, error %t", len(after.Transfers), err, tt.shown, tt.fails)
+			}
+			if err == nil && tt.shown == 0 && len(after.Refuted) != 1 {
+				t.Errorf("scan refutes %q", after.Refuted)
+			}
+		})
+	}
+}
+
+// One endpoint that confirms keeps two that deny from refuting a recorded transfer.
+func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t *testing.T) {
+	t.Parallel()
+	w := newWorld(19)
+	w.mine(pays(ours, 5_000_000))
+	w.mine()
+	a, b, c := newNode(t, w), newNode(t, w), newNode(t, w)
+	s := open(t, w, endpoints(a, b, c))
+	before := s.want("5")
+	for _, n := range []*node{b, c} {
+		n.change(func(n *node) { n.hide, n.deny = true, true })
+	}
+	a.change(func(n *node) { n.hide = true })
+	s, watched := s.restart(before, endpoints(a, b, c))
+	if after, err := s.scanner.Scan(t.Context(), s.from, watched); err == nil {
+		t.Errorf("scan concludes: shown %d, refuted %q", len(after.Transfers), after.Refuted)
+	}
+}
+
+// The rise of a balance is shown while its block is on the chain, also by a program
+// that may not ask for balances any more.
+func TestRecorded_rise_outlasts_the_permission_to_ask_for_balances(t *testing.T) {
+	t.Parallel()
+	w := newWorld(19)
+	brought := w.mine()
+	w.mine()
+	a, b := newNode(t, w), newNode(t, w)
+	s := open(t, w, endpoints(a, b))
+	s.from = chain.Cursor{Height: 10, Hash: w.blocks[10].hash}
+	coin := params().Assets[0]
+	rise := chain.Transfer{
+		ID: "balance:31337:" + ours + ":5", Asset: coin.Code, Script: ours,
+		Block: &chain.Block{Height: brought.height, Hash: brought.hash, Time: brought.at.UTC().Truncate(time.Second)},
+	}
+	watched := chaintest.Recording{Watch: s.watch, Transfers: []chain.Transfer{rise}}
+	for range 2 {
+		after, err := s.scanner.Scan(t.Context(), s.from, watched)
+		if err != nil || len(after.Transfers) != 1 || after.Transfers[0].ID != rise.ID {
+			t.Fatalf("scan shows %+v, error %v", after.Transfers, err)
+		}
+	}
+	w.reorganise(2)
+	for range 3 {
+		w.mine()
+	}
+	w.pass(time.Minute)
+	after, err := s.scanner.Scan(t.Context(), s.from, watched)
+	if err != nil || len(after.Transfers) != 0 {
+		t.Errorf("after its block left, scan shows %+v, error %v", after.Transfers, err)
+	}
+}
