@@ -44,10 +44,12 @@ dev: ## Start the demo shop and restart it whenever a source, template, style or
 
 generate: ## Write the generated files again
 	$(GO) tool templ generate -path views
+	$(GO) generate ./static
 
 verify: lint ## Check that generated files are fresh and nothing is suspicious
-	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && test -z "$$(git status --porcelain -- views)" \
-		|| { git status --short -- views; echo "run make generate and commit"; exit 1; }
+	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && $(GO) generate ./static \
+		&& test -z "$$(git status --porcelain -- views static)" \
+		|| { git status --short -- views static; echo "run make generate and commit"; exit 1; }
 	@echo "go.mod"; $(GO) mod tidy -diff
 	@echo "govulncheck"; internal/e2e/vulncheck.sh
 

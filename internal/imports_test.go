@@ -34,7 +34,7 @@ var floors = map[string]int{
 
 	"chequer/internal/app": 5,
 
-	"chequer/cmd/chequer": 6, "chequer/internal/bench": 6,
+	"chequer/cmd/chequer": 6, "chequer/internal/bench": 6, "chequer/static/generate": 6,
 	"chequer/internal/api/examples/create": 6, "chequer/internal/api/examples/read": 6, "chequer/internal/api/examples/callback": 6,
 }
 

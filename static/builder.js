@@ -6,11 +6,14 @@ d.addEventListener("click", function (e) {
   var button = e.target.closest("[data-copies]");
   if (!button) return;
   var code = d.getElementById(button.dataset.copies);
-  (navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject()).then(function () {
-    button.textContent = "Copied";
-    say.textContent = "Copied";
+  (navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject()).catch(function () {
+    getSelection().selectAllChildren(code); // without the clipboard API
+    if (!d.execCommand("copy")) throw 0;
+  }).then(function () { answer("Copied"); }, function () { answer("Selected: copy it by hand"); });
+  function answer(text) {
+    button.textContent = say.textContent = text;
     setTimeout(function () { button.textContent = "Copy"; say.textContent = ""; }, 2e3);
-  }, function () { getSelection().selectAllChildren(code); });
+  }
 });
 d.querySelectorAll("[data-copies]").forEach(function (button) { button.hidden = false; });
 })();

@@ -6,16 +6,20 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, told = {}, leaving, seconds, stays, chosen;
-var same = {createHTML: function (html) { return html; }};
+var stream, poll, tries = 0, deadline = 0, told = {}, leaving, seconds, stays, chosen, drift = skew();
+var same = {createHTML: html => html};
 var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
 
 function all(selector, each) { Array.prototype.forEach.call(live.querySelectorAll(selector), each); }
-function tell(text) { say.textContent = ""; setTimeout(function () { say.textContent = text; }, 60); }
+function tell(text) { say.textContent = ""; setTimeout(() => { say.textContent = text; }, 60); }
 
-// The server says how many seconds are left, never what time it is.
+// The time of day can be changed at any moment; performance.now() cannot, but it
+// stands still in some browsers while the device sleeps. skew is their difference.
+function skew() { return Date.now() - performance.now(); }
+
+// The server sends the seconds left, never the time of day.
 function arm(clock) {
-  var end = clock ? Date.now() + clock.dataset.left * 1e3 : 0;
+  var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
   if (Math.abs(end - deadline) > 3e4) told = {};
   deadline = end;
 }
@@ -23,25 +27,35 @@ function arm(clock) {
 function tick() {
   var clock = d.getElementById("clock");
   if (!clock || !deadline) return;
-  var s = Math.max(0, Math.round((deadline - Date.now()) / 1e3));
+  var s = Math.max(0, Math.round((deadline - performance.now()) / 1e3)), now = skew();
   clock.previousElementSibling.textContent = clock.dataset.held;
   clock.firstElementChild.textContent = (s / 60 | 0) + ":" + ("0" + s % 60).slice(-2);
-  [300, 60].forEach(function (mark) {
+  [300, 60].forEach(mark => {
     if (s <= mark && s > mark - 30 && !told[mark]) { told[mark] = 1; tell(clock.dataset["say" + mark]); }
   });
-  if (!s) { deadline = 0; refresh(); }
+  if (!s) deadline = 0;
+  if (!s || Math.abs(now - drift) > 5e3) { drift = now; refresh(); }
 }
 
 // Times of day are the shopper's own.
 function local() {
   var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
-  all("time[datetime]:not(#clock)", function (t) { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
+  all("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
 }
 
 // The chosen method stays through updates and, in the history, through a reload.
+// A row of methods that is wider than the window scrolls to it.
 function choose() {
-  all("input[name=method]", function (radio) { if (radio.value === chosen) radio.checked = true; });
-  all("[name=m]", function (field) { if (chosen) field.value = chosen; });
+  all("input[name=method]", radio => { if (radio.value === chosen) radio.checked = true; });
+  all("[name=m]", field => { if (chosen) field.value = chosen; });
+}
+
+function reveal() {
+  choose();
+  all(".methods :checked+label", label => {
+    var row = label.parentNode, is = label.getBoundingClientRect(), in_ = row.getBoundingClientRect();
+    row.scrollLeft += is.left + is.right - in_.left - in_.right >> 1;
+  });
 }
 
 // The server's fragment replaces the live region; what the shopper chose stays.
@@ -50,12 +64,12 @@ function swap(html, always) {
   if (!next) return;
   if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
   var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, going = leaving;
-  all("details[open]", function (old) { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
-  all("#refund-address", function (old) { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
+  all("details[open]", old => { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
+  all("#refund-address", old => { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
   still();
   live.replaceWith(next);
   live = next;
-  choose();
+  reveal();
   d.title = live.dataset.title;
   arm(d.getElementById("clock"));
   tick();
@@ -75,7 +89,7 @@ function leave() {
   if (!note || !to || stays || parent !== window) return ""; // in a frame the page around it decides
   note.hidden = false;
   count(10);
-  leaving = setInterval(function () {
+  leaving = setInterval(() => {
     if (d.hidden || note.contains(d.activeElement)) return;
     count(seconds - 1);
     if (seconds < 1) { still(); location.assign(to.href); }
@@ -96,12 +110,12 @@ function stay() {
   tell(note.dataset.stays);
 }
 
-["keydown", "pointerdown", "wheel", "touchmove"].forEach(function (sign) {
-  addEventListener(sign, function (e) { if (e.key === "Escape") stay(); else if (leaving) count(10); }, {passive: true});
+["keydown", "pointerdown", "wheel", "touchmove"].forEach(sign => {
+  addEventListener(sign, e => { if (e.key === "Escape") stay(); else if (leaving) count(10); }, {passive: true});
 });
 
 function refresh() {
-  return fetch(live.dataset.self, {cache: "no-store"}).then(function (r) { if (r.ok) return r.text().then(swap); }).catch(function () {});
+  return fetch(live.dataset.self, {cache: "no-store"}).then(r => { if (r.ok) return r.text().then(swap); }).catch(() => {});
 }
 
 // The stream may be cut off by a proxy without a sound, so polling never stops:
@@ -110,7 +124,7 @@ function again() {
   clearTimeout(poll);
   if (live.dataset.final) return;
   var open = stream && stream.readyState === 1;
-  poll = setTimeout(function () { refresh().then(again); }, open || d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
+  poll = setTimeout(() => { refresh().then(again); }, open || d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
 }
 
 function listen() {
@@ -119,8 +133,8 @@ function listen() {
   if (stream || d.hidden || !window.EventSource) return;
   stream = new EventSource(live.dataset.stream);
   stream.onopen = again;
-  stream.addEventListener("page", function (e) { tries = 0; swap(e.data); });
-  stream.onerror = function () { if (stream && stream.readyState === 2) stream = null; again(); };
+  stream.addEventListener("page", e => { tries = 0; swap(e.data); });
+  stream.onerror = () => { if (stream && stream.readyState === 2) stream = null; again(); };
 }
 
 function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll); }
@@ -133,42 +147,60 @@ function sleep() { stop(); again(); }
 d.addEventListener("visibilitychange", function () { if (d.hidden) sleep(); else wake(); });
 addEventListener("pagehide", stop);
 addEventListener("online", wake);
-addEventListener("pageshow", function (e) { if (e.persisted) wake(); });
+addEventListener("pageshow", e => { if (e.persisted) wake(); });
 
-d.addEventListener("click", function (e) {
+d.addEventListener("click", e => {
   if (e.target.closest("#stay")) { stay(); return; }
   var button = e.target.closest("[data-copy]");
   if (!button) return;
-  (navigator.clipboard ? navigator.clipboard.writeText(button.dataset.copy) : Promise.reject()).then(function () {
+  copy(button.dataset.copy).then(() => {
     var label = button.firstElementChild, text = label.dataset.text || (label.dataset.text = label.textContent);
     label.textContent = button.dataset.done;
     tell(button.dataset.said);
-    setTimeout(function () { label.textContent = text; }, 2e3);
-  }, function () {
-    getSelection().selectAllChildren(button.parentNode.querySelector("code"));
+    setTimeout(() => { label.textContent = text; }, 2e3);
+  }, () => {
+    var field = button.parentNode, code = field.querySelector("code");
+    if (code.textContent !== button.dataset.copy) code.textContent = button.dataset.copy;
+    getSelection().selectAllChildren(code);
+    (field.querySelector("p") || field.appendChild(d.createElement("p"))).textContent = say.dataset.failed;
+    tell(say.dataset.failed);
   });
 });
 
-d.addEventListener("change", function (e) {
+// Pages of plain http have no clipboard API, and frames may not be allowed to use it.
+function copy(text) { return (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).catch(() => { copyOld(text); }); }
+
+function copyOld(text) {
+  var line = d.body.appendChild(d.createElement("span")), selection = getSelection();
+  line.className = "vh";
+  line.textContent = text;
+  selection.selectAllChildren(line);
+  var done = d.execCommand("copy");
+  selection.removeAllRanges();
+  line.remove();
+  if (!done) throw 0;
+}
+
+d.addEventListener("change", e => {
   if (e.target.name !== "method") return;
   history.replaceState(Object.assign({}, history.state, {m: chosen = e.target.value}), "");
   choose();
 });
 
 // A simulation answers with the page as it is then, or with why it was refused.
-d.addEventListener("submit", function (e) {
+d.addEventListener("submit", e => {
   var form = e.target;
   if (form.id !== "simulate" || form.dataset.plain) return;
   e.preventDefault();
-  fetch(form.getAttribute("action"), {method: "POST", body: new URLSearchParams(new FormData(form, e.submitter))}).then(function (r) {
+  fetch(form.getAttribute("action"), {method: "POST", body: new URLSearchParams(new FormData(form, e.submitter))}).then(r => {
     if (!r.ok) throw r;
-    return r.text().then(function (html) { swap(html, true); });
-  }).catch(function () { form.dataset.plain = 1; form.requestSubmit(e.submitter); });
+    return r.text().then(html => { swap(html, true); });
+  }).catch(() => { form.dataset.plain = 1; form.requestSubmit(e.submitter); });
 });
 
-all("input:checked", function (radio) { chosen = radio.value; });
+all("input:checked", radio => { chosen = radio.value; });
 if (history.state && history.state.m) chosen = history.state.m;
-choose();
+reveal();
 arm(d.getElementById("clock"));
 tick();
 local();

@@ -23,15 +23,32 @@ function awake() {
   if (d.hidden || !navigator.wakeLock) return;
   navigator.wakeLock.request("screen").then(function (held) { lock = held; d.body.dataset.awake = "1"; }, function () {});
 }
-d.addEventListener("visibilitychange", function () { if (!d.hidden && (!lock || lock.released)) awake(); });
+// WebKit grants the lock and lets a page sound only within a tap or a key press.
+["visibilitychange", "click", "keydown"].forEach(function (sign) {
+  d.addEventListener(sign, function () {
+    if (!lock || lock.released) awake();
+    if (live && sign !== "visibilitychange") unmute().catch(function () {});
+  });
+});
 awake();
 
-// Two notes, once, when what was not paid is: where the browser lets pages sound.
+// A new context may be suspended at first even where it may sound. resume() settles
+// once it runs, which without a tap may be much later or never.
+var Audio = window.AudioContext || window.webkitAudioContext, sound;
+function unmute() {
+  if (!Audio) return Promise.reject();
+  sound = sound || new Audio();
+  return sound.resume();
+}
+
+// Two notes, once, when the sale is paid. They come within two seconds or not at all.
 function ring() {
-  var Audio = window.AudioContext || window.webkitAudioContext, sound;
-  if (!Audio) return;
-  sound = new Audio();
-  if (sound.state !== "running") return;
+  var late;
+  setTimeout(function () { late = 1; }, 2e3);
+  unmute().then(function () { if (!late) play(); }, function () {});
+}
+
+function play() {
   [[880, 0], [1320, .14]].forEach(function (note) {
     var tone = sound.createOscillator(), volume = sound.createGain(), at = sound.currentTime + note[1];
     tone.frequency.value = note[0];

@@ -8,41 +8,21 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io"
+	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 )
 
-//go:embed *.css *.js *.svg
-var sources embed.FS
+//go:generate go run ./generate .
 
-// bundles are the assets and the files they are joined from, so that a page
-// loads one style sheet and one script.
-var bundles = map[string][]string{
-	"pay.css":   {"base.css", "pay.css"},
-	"store.css": {"base.css", "store.css"},
-	"shop.css":  {"base.css", "store.css", "shop.css"},
-	"pos.css":   {"base.css", "store.css", "shop.css", "pos.css"},
-	"docs.css":  {"base.css", "store.css", "docs.css"},
-	"pay.js":    {"pay.js"},
-	"wallet.js": {"pay.js", "wallet.js"},
-
-	"payframed.js":    {"pay.js", "frame.js"},
-	"walletframed.js": {"pay.js", "wallet.js", "frame.js"},
-
-	"icon.svg": {"icon.svg"},
-
-	"counter.css": {"base.css", "pay.css", "counter.css"},
-	"pos.js":      {"pos.js"},
-
-	"embed.js":   {"embed.js"},
-	"frame.js":   {"frame.js"},
-	"builder.js": {"builder.js"},
-}
+// generated holds each asset, and the same compressed: see generate.
+//
+//go:embed generated
+var generated embed.FS
 
 // contentTypes are fixed here: those of the system differ between machines.
 var contentTypes = map[string]string{
@@ -61,56 +41,67 @@ type Asset struct {
 	Brotli      []byte // the same, compressed further
 }
 
-var byName, byPath = load()
+// assets are read at the first use: most commands show no page.
+var assets = sync.OnceValue(load)
 
-// Path is where an asset is found, by its plain name: "pay.css". An unknown
+// index holds the assets by their plain names and by their paths.
+type index struct{ byName, byPath map[string]Asset }
+
+// Path returns where an asset is found, by its plain name: "pay.css". An unknown
 // name is a bug of ours and panics.
-func Path(name string) string {
-	asset, ok := byName[name]
-	if !ok {
-		panic("static: no asset " + name)
-	}
-	return asset.Path
-}
+func Path(name string) string { return named(name).Path }
 
-// Find is the asset at a path that Path gave.
+// Find returns the asset at a path that Path gave.
 func Find(path string) (Asset, bool) {
-	asset, ok := byPath[path]
+	asset, ok := assets().byPath[path]
 	return asset, ok
 }
 
-func load() (names, paths map[string]Asset) {
-	names, paths = map[string]Asset{}, map[string]Asset{}
-	for name, files := range bundles {
-		asset := newAsset(name, files)
-		names[name], paths[asset.Path] = asset, asset
-	}
-	return names, paths
-}
-
-// Extend is an asset with something after it, under a hash of its own. Find does not
+// Extend returns an asset with text after it, under a hash of its own. Find does not
 // know it.
 func Extend(name, end string) Asset {
-	asset, ok := byName[name]
+	body := append(slices.Clone(named(name).Body), end...)
+	asset := hashed(name, body)
+	asset.Gzip, asset.Brotli = Gzip(body), Brotli(body, quick)
+	return asset
+}
+
+func named(name string) Asset {
+	asset, ok := assets().byName[name]
 	if !ok {
 		panic("static: no asset " + name)
 	}
-	return hashed(name, append(slices.Clone(asset.Body), end...))
+	return asset
 }
 
-func newAsset(name string, files []string) Asset {
-	var body []byte
-	for _, file := range files {
-		part, err := sources.ReadFile(file)
-		if err != nil {
-			panic("static: " + err.Error())
-		}
-		body = append(body, lean(part, path.Ext(file))...)
+func load() index {
+	all := index{map[string]Asset{}, map[string]Asset{}}
+	files, err := fs.Sub(generated, "generated")
+	if err != nil {
+		panic("static: " + err.Error())
 	}
-	return hashed(name, body)
+	names, err := fs.Glob(files, "*.br")
+	if err != nil {
+		panic("static: " + err.Error())
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(name, ".br")
+		asset := hashed(name, read(files, name))
+		asset.Gzip, asset.Brotli = read(files, name+".gz"), read(files, name+".br")
+		all.byName[name], all.byPath[asset.Path] = asset, asset
+	}
+	return all
 }
 
-// hashed is an asset of a name and a content.
+func read(files fs.FS, name string) []byte {
+	body, err := fs.ReadFile(files, name)
+	if err != nil {
+		panic("static: " + err.Error())
+	}
+	return body
+}
+
+// hashed returns an asset that is not compressed yet.
 func hashed(name string, body []byte) Asset {
 	extension := path.Ext(name)
 	sum := sha256.Sum256(body)
@@ -119,42 +110,36 @@ func hashed(name string, body []byte) Asset {
 		Path:        "/static/" + strings.TrimSuffix(name, extension) + "." + hash + extension,
 		ContentType: contentTypes[extension],
 		Body:        body,
-		Gzip:        compress(body, gzipWriter),
-		Brotli:      compress(body, brotliWriter),
 	}
 }
 
-// idle is what only readers of a source need: its comments, and the indentation of
-// a script.
-var idle = map[string]*regexp.Regexp{
-	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`),
-	".js":  regexp.MustCompile(`(?m)^[ \t]*//.*\n|^[ \t]+`),
-}
-
-// lean is a source without what browsers have no use for.
-func lean(source []byte, extension string) []byte {
-	if words, ok := idle[extension]; ok {
-		return words.ReplaceAll(source, nil)
-	}
-	return source
-}
-
-func compress(body []byte, to func(io.Writer) io.WriteCloser) []byte {
+// Gzip returns a body compressed as far as gzip can.
+func Gzip(body []byte) []byte {
 	var b bytes.Buffer
-	w := to(&b)
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic("static: " + err.Error())
+	}
 	w.Write(body) // a bytes.Buffer never fails
 	w.Close()
 	return b.Bytes()
 }
 
-func gzipWriter(to io.Writer) io.WriteCloser {
-	w, err := gzip.NewWriterLevel(to, gzip.BestCompression)
-	if err != nil {
-		panic("static: " + err.Error())
-	}
-	return w
-}
+// Qualities for Brotli. The smallest result costs 36 MB of memory for each file.
+const (
+	Smallest = brotli.BestCompression
+	quick    = 6
+)
 
-func brotliWriter(to io.Writer) io.WriteCloser {
-	return brotli.NewWriterLevel(to, brotli.BestCompression)
+// window is the base-2 logarithm of how far back Brotli looks: further than any
+// asset is long.
+const window = 16
+
+// Brotli returns a body compressed by Brotli at a quality.
+func Brotli(body []byte, quality int) []byte {
+	var b bytes.Buffer
+	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: quality, LGWin: window})
+	w.Write(body) // a bytes.Buffer never fails
+	w.Close()
+	return b.Bytes()
 }

@@ -59,6 +59,9 @@ func TestExtend(t *testing.T) {
 	if a.Path == base.Path || a.Path == b.Path || !strings.HasSuffix(string(a.Body), ":root{--accent:red}") {
 		t.Errorf("%s, %s and %s", base.Path, a.Path, b.Path)
 	}
+	if got, err := io.ReadAll(brotli.NewReader(bytes.NewReader(a.Brotli))); err != nil || !bytes.Equal(got, a.Body) {
+		t.Errorf("the body compressed by Brotli is not the body: %v", err)
+	}
 	if !bytes.Equal(unzip(t, a.Gzip), a.Body) || !bytes.HasPrefix(a.Body, base.Body) || a.ContentType != base.ContentType {
 		t.Error("it is not the sheet with something after it")
 	}
@@ -105,7 +108,7 @@ func TestEmbedWeighsLittle(t *testing.T) {
 	}
 }
 
-// What is sent has no comments, and the scripts are the same otherwise.
+// Browsers get no comments.
 func TestAssetsAreLean(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {

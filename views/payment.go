@@ -69,7 +69,14 @@ type Due struct {
 	Amount string // "€56.50"
 	Coins  string // below it: what came
 	Line   string // below it, when it is the same for every method
-	Long   bool   // coins: more digits than a price has
+	Until  Moment // a time after the line, followed by Rest
+	Rest   string
+	Long   bool // coins: more digits than a price has
+}
+
+// LineText returns the line with its time as plain text.
+func (d Due) LineText() string {
+	return strings.TrimSpace(strings.Join([]string{d.Line, d.Until.Text, d.Rest}, " "))
 }
 
 // Proof is the signed statement of the addresses; none without an address.

@@ -86,6 +86,11 @@ func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// plainPolicy is for plain text, which holds neither script nor style. A browser may show
+// it with a style of its own, as WebKit does to wrap lines: a policy for styles would
+// refuse that.
+const plainPolicy = "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
 // recovered turns a panic into an error like any other.
 func (h *Handler) recovered() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{

@@ -68,7 +68,7 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 // came in time.
 func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("ended.title"), s)
-	p.Due.Line = heldUntil(r, s)
+	heldUntil(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if byHand(r) {
 		showByHand(p, r, s)
@@ -125,12 +125,12 @@ func clock(r api.Resource, s scene) views.Clock {
 	}
 }
 
-func heldUntil(r api.Resource, s scene) string {
-	until := s.TimeOfDay(r.ExpiredAt, s.now)
-	if until == "" {
-		return ""
+// heldUntil sets the line that says until when the price was held.
+func heldUntil(due *views.Due, r api.Resource, s scene) {
+	if until := s.TimeOfDay(r.ExpiredAt, s.now); until != "" {
+		due.Until = views.Moment{Machine: r.ExpiredAt, Text: until}
+		due.Line, due.Rest = s.Around("ended.held", "Time")
 	}
-	return s.Text("ended.held", "Time", until)
 }
 
 func steps(s scene, wait, seen, confirmed string) []views.Step {

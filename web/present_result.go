@@ -13,6 +13,9 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("paid.title"), s)
 	p.Say = joined(s.Text("paid.say"), confirmedSubject(r, s))
 	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
+	if !isZero(r.PaidAmount) { // less than the price, if the merchant tolerates or accepted that
+		p.Due.Amount = s.Fiat(r.PaidAmount, r.ClientCurrency)
+	}
 	p.Heading, p.Seal = s.Text("paid.heading"), true
 	p.Lead = s.opening("paid.lead", "Shop", s.shop)
 	p.Facts = receiptFacts(r, s)
@@ -48,6 +51,9 @@ func receiptFacts(r api.Resource, s scene) []views.Fact {
 		{Label: s.Text("fact.received"), Value: received(r, s, counted), Amount: true},
 		{Label: s.Text("fact.confirmed"), Value: confirmed.Text, Machine: confirmed.Machine},
 	}
+	if waived := short(r); waived != "" {
+		facts = append(facts, views.Fact{Label: s.Text("fact.waived"), Value: s.Fiat(waived, r.ClientCurrency), Amount: true})
+	}
 	var parts []views.Fact
 	for _, t := range r.Payments {
 		if counted(t) {
@@ -59,6 +65,15 @@ func receiptFacts(r api.Resource, s scene) []views.Fact {
 		parts = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transaction(r.PaidTx, s)}
 	}
 	return told(append(facts, parts...))
+}
+
+// short returns how much of the price the merchant accepted as missing; empty for
+// nothing.
+func short(r api.Resource) string {
+	if isZero(r.Accepted.Shortfall) {
+		return ""
+	}
+	return r.Accepted.Shortfall
 }
 
 // paidRate is what one coin counted as, where there was one price only.
@@ -93,7 +108,7 @@ func showExtra(p *views.Payment, r api.Resource, s scene) {
 
 func showExpired(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("expired.title"), s)
-	p.Due.Line = heldUntil(r, s)
+	heldUntil(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if byHand(r) && isZero(r.PaidAmount) {
 		showByHand(p, r, s)

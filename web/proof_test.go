@@ -57,6 +57,8 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 	for name, want := range map[string]string{
 		"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 		"Content-Disposition": `inline; filename="proof-abc.txt"`,
+		// WebKit wraps lines by a style of its own, which a policy for styles refuses.
+		"Content-Security-Policy": "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 	} {
 		if got := answer.Header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

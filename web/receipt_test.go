@@ -47,6 +47,10 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 		"without_an_order": func(r *api.Resource) { r.OrderID, r.Description = "", "" },
 		"by_several":       func(r *api.Resource) { r.Payments = append(r.Payments, transfer("confirmed"), transfer("replaced")) },
 		"overpaid":         func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} },
+		"accepted": func(r *api.Resource) {
+			r.PaidAmount, r.Exceptions = "48.5", []string{api.ExceptionUnderpaid}
+			r.Accepted = api.Acceptance{At: "2026-11-27T12:52:00.000Z", Shortfall: "8"}
+		},
 		"with_an_address": func(r *api.Resource) {
 			r.OverpaidAmount, r.Exceptions, r.RefundCurrency, r.RefundAddress = "6.91", []string{api.ExceptionOverpaid}, "BTC", "bc1qrefund"
 		},
@@ -130,5 +134,21 @@ func TestReceipt_is_only_of_what_is_paid(t *testing.T) {
 	}
 	if got := get(t, pages(t, newService(), nil), "/invoice/none/receipt.pdf").StatusCode; got != http.StatusNotFound {
 		t.Errorf("of no invoice: %d", got)
+	}
+}
+
+// The receipt of an invoice that the merchant accepted says what was received and what
+// was waived, so that amount and price of a coin multiply to the sum.
+func TestReceipt_of_an_accepted_invoice_says_what_was_received(t *testing.T) {
+	t.Parallel()
+	r := paidInvoice(func(r *api.Resource) {
+		r.PaidAmount, r.Exceptions = "48.5", []string{api.ExceptionUnderpaid}
+		r.Accepted = api.Acceptance{At: "2026-11-27T12:52:00.000Z", Shortfall: "8"}
+	})
+	page := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc")).Text()
+	for _, want := range []string{"48.50", "Waived by the shop", "8.00"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
 	}
 }

@@ -23,7 +23,9 @@ func (s *shell) invoice() *cobra.Command {
 	c := group("invoice", "List, show, cancel and accept invoices")
 	c.AddCommand(s.invoiceList(), s.invoiceShow(),
 		s.invoiceDecide("cancel ID", "Cancel an invoice that nothing, or only a part, was seen for", (*invoice.Service).Cancel),
-		s.invoiceDecide("accept ID", "Let the payments that are there stand for the full price", (*invoice.Service).Accept))
+		s.invoiceDecide("accept ID", "Let the payments that are there stand for the full price", func(service *invoice.Service, ctx context.Context, id string) (*invoice.Invoice, error) {
+			return service.Accept(ctx, id, "command")
+		}))
 	return c
 }
 
@@ -200,6 +202,7 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 		lines := slices.DeleteFunc([][2]string{
 			{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", stands(r)},
 			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
+			{"tolerance", positive(r.ToleranceAmount)}, {"accepted", accepted(r)},
 			{"made", s.when(r.CreatedAt)}, {"held until", s.when(r.ExpiredAt)}, {"paid at", s.when(r.PaidAt)},
 			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
 		}, func(line [2]string) bool { return line[1] == "" })
@@ -208,6 +211,23 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 		}
 		table(w, "", lines, func(line [2]string) []any { return []any{line[0], line[1]} })
 	})
+}
+
+// positive is an amount, or nothing for zero.
+func positive(amount string) string {
+	if amount == "0" {
+		return ""
+	}
+	return amount
+}
+
+// accepted says when and by which key or command the merchant accepted the invoice,
+// and how much was missing; empty before.
+func accepted(r api.Resource) string {
+	if r.Accepted.At == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s by %s, %s %s missing", r.Accepted.At, r.Accepted.Actor, r.Accepted.Shortfall, r.ClientCurrency)
 }
 
 // stands is a status with its exceptions.

@@ -7,22 +7,29 @@ import "encoding/json"
 // parse and encode again before they hash: ASCII, compact, no slash, no empty
 // object, no text of a person.
 type Event struct {
-	ID             string    `json:"id"`
-	Type           string    `json:"type"`
-	Version        int64     `json:"version"`
-	CreatedAt      string    `json:"created_at"`
-	Mode           string    `json:"mode"`
-	ForeignID      string    `json:"foreign_id"`
-	OrderID        string    `json:"order_id"`
-	Status         string    `json:"status"`
-	Exceptions     []string  `json:"exceptions"`
-	ClientAmount   string    `json:"client_amount"`
-	ClientCurrency string    `json:"client_currency"`
-	PaidAmount     string    `json:"paid_amount"`
-	DueAmount      string    `json:"due_amount"`
-	OverpaidAmount string    `json:"overpaid_amount"`
-	DisableConvert bool      `json:"disable_convert"`
-	Payments       []Payment `json:"payments"` // 100 at most
+	ID             string   `json:"id"`
+	Type           string   `json:"type"`
+	Version        int64    `json:"version"`
+	CreatedAt      string   `json:"created_at"`
+	Mode           string   `json:"mode"`
+	ForeignID      string   `json:"foreign_id"`
+	OrderID        string   `json:"order_id"`
+	Status         string   `json:"status"`
+	Exceptions     []string `json:"exceptions"`
+	ClientAmount   string   `json:"client_amount"`
+	ClientCurrency string   `json:"client_currency"`
+	PaidAmount     string   `json:"paid_amount"`
+	DueAmount      string   `json:"due_amount"`
+	OverpaidAmount string   `json:"overpaid_amount"`
+	// ToleranceAmount is how much may be missing, see Resource.
+	ToleranceAmount string `json:"tolerance_amount"`
+	// PaidCount and FirstPaidAt tell a receiver that invoice.paid came before, see
+	// Resource.
+	PaidCount      int64      `json:"paid_count"`
+	FirstPaidAt    string     `json:"first_paid_at"`
+	Accepted       Acceptance `json:"accepted"`
+	DisableConvert bool       `json:"disable_convert"`
+	Payments       []Payment  `json:"payments"` // 100 at most
 	// MorePayments is how many there are beside, none of which matters more.
 	MorePayments int `json:"more_payments"`
 	// Conversions are the sales of what paid it.

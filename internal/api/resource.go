@@ -5,24 +5,32 @@ import "encoding/json"
 // Resource is our own view of an invoice: what GET /api/v2/invoices/{id} tells.
 // Amounts are decimal strings, times are TimeLayout.
 type Resource struct {
-	ForeignID        string   `json:"foreign_id"`
-	OrderID          string   `json:"order_id"`
-	Mode             string   `json:"mode"` // live or test
-	Version          int64    `json:"version"`
-	Status           string   `json:"status"`
-	Exceptions       []string `json:"exceptions"`
-	CreatedAt        string   `json:"created_at"`
-	ExpiredAt        string   `json:"expired_at"` // end of the newest quote
-	PaidAt           string   `json:"paid_at"`    // empty until paid
-	PaidCurrency     string   `json:"paid_currency"`
-	PaidTx           string   `json:"paid_tx"`
-	ClientAmount     string   `json:"client_amount"`
-	ClientCurrency   string   `json:"client_currency"`
-	PaidAmount       string   `json:"paid_amount"`
-	DueAmount        string   `json:"due_amount"`
-	OverpaidAmount   string   `json:"overpaid_amount"`
-	AllowPaidExpired bool     `json:"allow_paid_expired"`
-	DisableConvert   bool     `json:"disable_convert"`
+	ForeignID      string   `json:"foreign_id"`
+	OrderID        string   `json:"order_id"`
+	Mode           string   `json:"mode"` // live or test
+	Version        int64    `json:"version"`
+	Status         string   `json:"status"`
+	Exceptions     []string `json:"exceptions"`
+	CreatedAt      string   `json:"created_at"`
+	ExpiredAt      string   `json:"expired_at"` // end of the newest quote
+	PaidAt         string   `json:"paid_at"`    // empty until paid
+	PaidCurrency   string   `json:"paid_currency"`
+	PaidTx         string   `json:"paid_tx"`
+	ClientAmount   string   `json:"client_amount"`
+	ClientCurrency string   `json:"client_currency"`
+	PaidAmount     string   `json:"paid_amount"`
+	DueAmount      string   `json:"due_amount"`
+	OverpaidAmount string   `json:"overpaid_amount"`
+	// ToleranceAmount is how much of the price may be missing, frozen with the invoice:
+	// the merchant's setting, empty for keys of payment pages.
+	ToleranceAmount string `json:"tolerance_amount"`
+	// PaidCount is how many times the invoice became paid: more than once after it was
+	// reverted. FirstPaidAt is the first time, empty before.
+	PaidCount        int64      `json:"paid_count"`
+	FirstPaidAt      string     `json:"first_paid_at"`
+	Accepted         Acceptance `json:"accepted"`
+	AllowPaidExpired bool       `json:"allow_paid_expired"`
+	DisableConvert   bool       `json:"disable_convert"`
 
 	// SecondsLeft is how long the newest quote holds, by the server's clock; it
 	// moves without a new version. Zero or less once it has ended.
@@ -50,6 +58,14 @@ type Resource struct {
 	// Proof is the signed statement of the newest quote and its addresses; empty in
 	// lists, and once the invoice is declined.
 	Proof string `json:"proof"`
+}
+
+// Acceptance is a decision of the merchant to let what was received stand for the full
+// price. Before such a decision At and Actor are empty and Shortfall is 0.
+type Acceptance struct {
+	At        string `json:"at"`
+	Actor     string `json:"actor"`     // "command", or the identifier of an API key
+	Shortfall string `json:"shortfall"` // of the price, in ClientCurrency
 }
 
 // InvoiceList is a page of invoices, newest first.

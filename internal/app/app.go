@@ -129,8 +129,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	}
 	sim := simnet.New(core.Storage, core.Now)
 	watched := networksOf(networks)
-	numbers := newMetrics(core, watched)
-	invoices := core.service(c, watched, sim, rates, o.Log)
+	deciding := core.service(c, watched, sim, rates, o.Log)
+	deciding.SinceStart = true // this process scans
+	invoices := invoice.NewService(deciding)
+	numbers := newMetrics(core, watched, invoices)
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
@@ -160,7 +162,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := a.listenMetrics(ctx, c, numbers); err != nil {
 		return err
 	}
-	all := edges(c.BasePath(), service, pages, core.ready(watched, numbers))
+	all := edges(c.BasePath(), service, pages, core.ready(watched, invoices, numbers), o.Log)
 	return a.listen(ctx, c, noticeProxy(all, c.Proxies(), core.Storage.SaveUntrustedProxy, o.Log))
 }
 
@@ -229,22 +231,6 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 func limits(c config.Config) server.Limits {
 	n := c.RequestsPerSecond()
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
-}
-
-// edges sends the paths of the API to the service, /readyz to who looks after the
-// program, and everything else to the pages. Repeated slashes count as one, since
-// a client sends them.
-func edges(basePath string, service, pages, ready http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case server.Owns(r.URL.Path, basePath):
-			service.ServeHTTP(w, r)
-		case r.URL.Path == basePath+"/readyz":
-			ready.ServeHTTP(w, r)
-		default:
-			pages.ServeHTTP(w, r)
-		}
-	})
 }
 
 // listen opens the port and makes the server of it.

@@ -82,6 +82,9 @@ func sayHealth(h NetworkHealth, about string, say func(Level, string, string, ..
 	if h.Peers > 0 {
 		source += ", " + plural(h.Peers, "peer")
 	}
+	if !h.Reached {
+		scanned += ", so its payment methods are not offered now"
+	}
 	switch {
 	case h.Fault != "":
 		say(LevelWarn, about, "%s; %s: %s", scanned, source, h.Fault)

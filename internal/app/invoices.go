@@ -8,6 +8,7 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 	"chequer/internal/server"
 )
 
@@ -29,19 +30,33 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 			return nil, err
 		}
 	}
-	return c.service(cfg, networksOf(networks), simnet.New(c.Storage, c.Now), rates, o.Log), nil
+	return invoice.NewService(c.service(cfg, networksOf(networks), simnet.New(c.Storage, c.Now), rates, o.Log)), nil
 }
 
-// service decides about the invoices in storage.
-func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) *invoice.Service {
-	return invoice.NewService(invoice.Config{
-		Storage:   c.Storage,
-		Networks:  map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
-		Rates:     rates,
-		Unwatched: bool(cfg.Unwatched),
-		Now:       c.Now,
-		NewID:     func() string { return token(32) },
-		Encode:    server.EncodeEvent,
-		Log:       log,
-	})
+// service returns what a service that decides about the invoices in storage is made of.
+func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) invoice.Config {
+	return invoice.Config{
+		Storage:    c.Storage,
+		Networks:   map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
+		Rates:      rates,
+		Unwatched:  bool(cfg.Unwatched),
+		MaxScanAge: cfg.MaxScanAge,
+		Tolerance:  tolerance(cfg),
+		Now:        c.Now,
+		NewID:      func() string { return token(32) },
+		Encode:     server.EncodeEvent,
+		Log:        log,
+	}
+}
+
+// tolerance returns how much of a price may be missing. Config has checked both texts.
+func tolerance(cfg config.Config) invoice.Tolerance {
+	var t invoice.Tolerance
+	if share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2}); err == nil {
+		t.Percent = share.Cents()
+	}
+	if euro, err := money.Parse(cfg.ToleranceAmount, money.EUR); err == nil {
+		t.Euro = euro
+	}
+	return t
 }

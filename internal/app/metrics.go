@@ -22,6 +22,7 @@ import (
 type metrics struct {
 	core     *Core
 	networks []chain.Network
+	invoices *invoice.Service
 	now      func() time.Time
 	registry *prometheus.Registry
 
@@ -36,6 +37,7 @@ type metrics struct {
 var (
 	tipHeight = prometheus.NewDesc("chequer_network_tip_height", "Height of the newest block that was scanned.", []string{"network"}, nil)
 	scanAge   = prometheus.NewDesc("chequer_network_scan_age_seconds", "Seconds since the start of the last scan that reached the tip.", []string{"network"}, nil)
+	reached   = prometheus.NewDesc("chequer_network_reached", "1 while the network was scanned recently enough for its methods to be offered, else 0.", []string{"network"}, nil)
 	height    = prometheus.NewDesc("chequer_source_height", "Height of the newest block that this process's source has.", []string{"network"}, nil)
 	peers     = prometheus.NewDesc("chequer_source_peers", "Peers that this process's light client is connected to.", []string{"network"}, nil)
 	healthy   = prometheus.NewDesc("chequer_source_up", "1 while this process's source can be believed, else 0.", []string{"network"}, nil)
@@ -49,9 +51,9 @@ var (
 	endpointFaults  = prometheus.NewDesc("chequer_endpoint_faults_total", "Times that something was wrong with an endpoint.", []string{"network", "endpoint"}, nil)
 )
 
-func newMetrics(core *Core, networks []chain.Network) *metrics {
+func newMetrics(core *Core, networks []chain.Network, invoices *invoice.Service) *metrics {
 	m := &metrics{
-		core: core, networks: networks, now: core.Now, registry: prometheus.NewRegistry(), shown: map[chain.ID]map[string]bool{}, tips: map[chain.ID]time.Time{},
+		core: core, networks: networks, invoices: invoices, now: core.Now, registry: prometheus.NewRegistry(), shown: map[chain.ID]map[string]bool{}, tips: map[chain.ID]time.Time{},
 		scanSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "chequer_scan_seconds", Help: "How long this process's scans took, with recording what they found.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
@@ -100,7 +102,7 @@ func (m *metrics) tipTime(network chain.ID) *time.Time {
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		tipHeight, scanAge, height, peers, healthy,
+		tipHeight, scanAge, reached, height, peers, healthy,
 		endpointUp, endpointHeight, endpointLatency, endpointAge, endpointFaults, conversionCount,
 	} {
 		ch <- d
@@ -121,6 +123,15 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		for network, p := range progress {
 			gauge(tipHeight, float64(p.Tip.Height), network)
 			gauge(scanAge, m.now().Sub(p.Scanned).Seconds(), network)
+		}
+		for _, n := range m.networks {
+			if _, watched := n.(chain.Scanner); watched {
+				value := 0.0
+				if m.invoices.Reached(n.ID(), progress) {
+					value = 1
+				}
+				gauge(reached, value, n.ID())
+			}
 		}
 	}
 	if counts, err := m.core.Storage.ConversionCounts(ctx); err == nil {

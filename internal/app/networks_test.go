@@ -146,3 +146,17 @@ func TestKeyNetwork_follows_the_settings(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorsOutsideTheBasePath(t *testing.T) {
+	t.Parallel()
+	p := demo(t, "CHEQUER_BASE_URL=https://shop.example/pay")
+	for path, want := range map[string]string{
+		"/api/v2/invoice/status":     `{"statusCode":404,"error":"Not Found","message":"There is nothing at this address"}`,
+		"/v2/invoice/status":         `{"statusCode":404,"error":"Not Found","message":"There is nothing at this address"}`,
+		"/pay/api/v2/invoice/status": `{"statusCode":404,"error":"Not Found","message":"There is no such invoice"}`,
+	} {
+		if status, text := fetch(t, "http://"+p.config.Listen+path); status != http.StatusNotFound || strings.TrimSpace(text) != want {
+			t.Errorf("%s: answer %d: %s, want %s", path, status, text, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/invoice"
 )
 
 // readiness is what /readyz answers: the program is ready when its storage takes
@@ -29,7 +30,10 @@ const maxChallenge = 64
 type NetworkHealth struct {
 	Network chain.ID `json:"network"`
 	Watched bool     `json:"watched"`
-	Tip     int64    `json:"tip"`
+	// Reached reports whether a watched network was scanned recently enough for its
+	// methods to be offered.
+	Reached bool  `json:"reached"`
+	Tip     int64 `json:"tip"`
 	// ScannedAgo is in seconds since the last scan that reached the tip; null
 	// before there was one.
 	ScannedAgo *int64 `json:"scanned_seconds_ago"`
@@ -51,12 +55,12 @@ const readyFor = 2 * time.Second
 
 // ready answers /readyz. Who asks with the installation's own pass is told where
 // the sources are, too, and their faults in words.
-func (c *Core) ready(networks []chain.Network, m *metrics) http.Handler {
+func (c *Core) ready(networks []chain.Network, invoices *invoice.Service, m *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
 		defer cancel()
 		err := c.Storage.Ready(ctx)
-		health, fault := c.health(ctx, networks)
+		health, fault := c.health(ctx, networks, invoices)
 		err = cmp.Or(err, fault)
 		for i := range health {
 			health[i].TipTime = m.tipTime(health[i].Network)
@@ -92,13 +96,13 @@ func (c *Core) passes(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+c.pass)) == 1
 }
 
-// health is how each network is watched, in the order given.
-func (c *Core) health(ctx context.Context, networks []chain.Network) ([]NetworkHealth, error) {
+// health returns how each network is watched, in the order given.
+func (c *Core) health(ctx context.Context, networks []chain.Network, invoices *invoice.Service) ([]NetworkHealth, error) {
 	progress, err := c.Storage.Progress(ctx)
 	found := []NetworkHealth{}
 	for _, n := range networks {
 		_, watched := n.(chain.Scanner)
-		h := NetworkHealth{Network: n.ID(), Watched: watched}
+		h := NetworkHealth{Network: n.ID(), Watched: watched, Reached: watched && invoices.Reached(n.ID(), progress)}
 		if p, known := progress[n.ID()]; known {
 			h.Tip = p.Tip.Height
 			if !p.Scanned.IsZero() {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,6 +118,14 @@ func checkResource(r *api.Resource, id string) error {
 	c.amount("paid_amount", r.PaidAmount)
 	c.amount("due_amount", r.DueAmount)
 	c.amount("overpaid_amount", r.OverpaidAmount)
+	r.ToleranceAmount = cmp.Or(r.ToleranceAmount, "0") // neither an older server nor a key of payment pages tells it
+	c.amount("tolerance_amount", r.ToleranceAmount)
+	c.counter("paid_count", r.PaidCount)
+	c.moment("first_paid_at", &r.FirstPaidAt)
+	c.moment("accepted.at", &r.Accepted.At)
+	c.word("accepted.actor", r.Accepted.Actor, maxWord)
+	r.Accepted.Shortfall = cmp.Or(r.Accepted.Shortfall, "0")
+	c.amount("accepted.shortfall", r.Accepted.Shortfall)
 	const away = int64(maxAway / time.Second)
 	r.SecondsLeft = max(-away, min(r.SecondsLeft, away))
 	c.text(&r.RateSource, maxWord)

@@ -113,6 +113,8 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 		"paid_amount":                     amounts,
 		"due_amount":                      amounts,
 		"overpaid_amount":                 amounts,
+		"tolerance_amount":                rates,
+		"first_paid_at":                   times,
 		"language":                        words(64),
 		"url_success":                     urls,
 		"url_failure":                     urls,

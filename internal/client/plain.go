@@ -84,7 +84,7 @@ func plainResource(made creation, header http.Header, now time.Time) api.Resourc
 		ForeignID: spec.ForeignID, OrderID: made.request.OrderID, Mode: "live", Status: spec.Status,
 		CreatedAt: made.createdAt, ExpiredAt: spec.ExpiredAt,
 		ClientAmount: price, ClientCurrency: spec.ClientCurrency,
-		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0",
+		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"},
 		AllowPaidExpired: made.request.AllowPaidExpired, DisableConvert: made.request.DisableConvert,
 		Description: made.request.Description, Language: made.request.Language,
 		URLSuccess: made.request.URLSuccess, URLFailure: made.request.URLFailure,

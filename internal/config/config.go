@@ -25,29 +25,34 @@ import (
 // that may hold a secret is shown: "secret" only as set, "url" without its password
 // and query, "endpoints" by host alone.
 type Config struct {
-	Config      string `env:"CONFIG" about:"settings file to read; else chequer.env in the data directory, else /etc/chequer/chequer.env"`
-	Listen      string `env:"LISTEN" envDefault:"127.0.0.1:8080" about:"address to listen on"`
-	BaseURL     string `env:"BASE_URL" about:"public address, with a path if there is one"`
-	DataDir     string `env:"DATA_DIR" envDefault:"data" about:"directory of the database and the master key"`
-	DatabaseURL string `env:"DATABASE_URL" show:"url" about:"sqlite:PATH or postgres://…"`
-	MasterKey   string `env:"MASTER_KEY" show:"secret" about:"64 hexadecimal digits; else a file in the data directory"`
-	Passphrase  string `env:"PASSPHRASE" show:"secret" about:"passphrase of backups"`
-	ShopName    string `env:"SHOP_NAME" about:"name of the shop that shoppers see; Shop by default"`
-	Timezone    string `env:"TIMEZONE" about:"time zone of what commands print, such as Europe/Berlin; that of this machine by default"`
-	TrustProxy  string `env:"TRUST_PROXY" about:"proxies whose X-Forwarded-For is trusted: addresses or networks"`
-	Embed       string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
-	Language    string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
-	Offered     string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; all by default"`
-	Storefront  Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off"`
-	Rates       string `env:"RATES" about:"live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"`
-	Fiat        string `env:"FIAT" about:"currencies beside EUR and USD that invoices may be in, such as CHF,GBP"`
-	EuroFloor   string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
-	MaxAmount   string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
-	OwnScheme   Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
-	MaxUnpaid   string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
-	RateLimit   string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
-	Unwatched   Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
-	Bitcoin     Chain  `envPrefix:"BITCOIN_"`
+	Config           string `env:"CONFIG" about:"settings file to read; else chequer.env in the data directory, else /etc/chequer/chequer.env"`
+	Listen           string `env:"LISTEN" envDefault:"127.0.0.1:8080" about:"address to listen on"`
+	BaseURL          string `env:"BASE_URL" about:"public address, with a path if there is one"`
+	DataDir          string `env:"DATA_DIR" envDefault:"data" about:"directory of the database and the master key"`
+	DatabaseURL      string `env:"DATABASE_URL" show:"url" about:"sqlite:PATH or postgres://…"`
+	MasterKey        string `env:"MASTER_KEY" show:"secret" about:"64 hexadecimal digits; else a file in the data directory"`
+	Passphrase       string `env:"PASSPHRASE" show:"secret" about:"passphrase of backups"`
+	ShopName         string `env:"SHOP_NAME" about:"name of the shop that shoppers see; Shop by default"`
+	Timezone         string `env:"TIMEZONE" about:"time zone of what commands print, such as Europe/Berlin; that of this machine by default"`
+	TrustProxy       string `env:"TRUST_PROXY" about:"proxies whose X-Forwarded-For is trusted: addresses or networks"`
+	Embed            string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
+	Language         string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
+	Offered          string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; all by default"`
+	Storefront       Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off"`
+	Rates            string `env:"RATES" about:"live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"`
+	Fiat             string `env:"FIAT" about:"currencies beside EUR and USD that invoices may be in, such as CHF,GBP"`
+	EuroFloor        string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
+	MaxAmount        string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
+	OwnScheme        Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
+	MaxUnpaid        string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
+	TolerancePercent string `env:"TOLERANCE_PERCENT" envDefault:"0" about:"percentage of a price that may be missing, such as 0.5"`
+	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts"`
+	RateLimit        string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
+	Unwatched        Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
+
+	MaxScanAge time.Duration `env:"MAX_SCAN_AGE" envDefault:"10m" about:"how long a network may be out of reach before its methods are left out of new invoices"`
+
+	Bitcoin Chain `envPrefix:"BITCOIN_"`
 
 	BitcoinPeers string `env:"BITCOIN_PEERS" about:"peers that the light client connects to before others"`
 
@@ -209,6 +214,15 @@ func (c Config) check() []error {
 	}
 	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,6})$`).MatchString(c.MaxUnpaid) {
 		fault("MAX_UNPAID", "%q is neither off nor a number of invoices like 1000", c.MaxUnpaid)
+	}
+	if !regexp.MustCompile(`^(1?[0-9](\.[0-9]{1,2})?|20(\.0{1,2})?)$`).MatchString(c.TolerancePercent) {
+		fault("TOLERANCE_PERCENT", "%q is no percentage from 0 to 20, like 0.5", c.TolerancePercent)
+	}
+	if !regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,2})?$`).MatchString(c.ToleranceAmount) {
+		fault("TOLERANCE_AMOUNT", "%q is no amount of euro like 0.10", c.ToleranceAmount)
+	}
+	if c.MaxScanAge < time.Minute || c.MaxScanAge > 24*time.Hour {
+		fault("MAX_SCAN_AGE", "%q is no time from 1m to 24h, like 10m", c.MaxScanAge)
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {

@@ -121,7 +121,7 @@ func TestWhatAPersonAcceptedIsSold(t *testing.T) {
 			inv := l.create("56.50")
 			l.clock.Pass(48 * time.Hour)
 			l.pay(inv, "BTC", amount)
-			if _, err := l.invoices.Accept(t.Context(), inv.ID); err != nil {
+			if _, err := l.invoices.Accept(t.Context(), inv.ID, "command"); err != nil {
 				t.Fatal(err)
 			}
 			if got := l.conversion(inv.ID, "BTC").Amount.String(); got != want {

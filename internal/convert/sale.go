@@ -303,8 +303,8 @@ func (s *sale) follow(c *invoice.Conversion, r *exchange.Refused) error {
 	return nil
 }
 
-// postpone is what follows from an exchange that could not be asked before there was
-// an order.
+// postpone handles an error of the exchange while the sale has no order in doubt: most
+// errors have the sale wait.
 func (s *sale) postpone(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
 		s.log.Warn("the exchange refuses to answer", "exchange", s.exchange.Name(), "says", refused.Says)
@@ -316,7 +316,7 @@ func (s *sale) postpone(ctx context.Context, err error) error {
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.fail(ctx, invoice.ReasonContradiction)
 	case errors.Is(err, exchange.ErrAlike):
-		return s.fail(ctx, invoice.ReasonUncertain)
+		return s.wait(ctx, invoice.ReasonUncertain) // no order of this sale is in doubt
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ctx.Err() // the program ends
 	}

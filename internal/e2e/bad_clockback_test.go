@@ -19,7 +19,7 @@ func TestPaymentAfterTheClockStepsBack(t *testing.T) {
 	tx := s.pays(id)
 	s.look()
 	s.stands(id, invoice.Created)
-	_, err := s.invoices.Accept(t.Context(), id)
+	_, err := s.invoices.Accept(t.Context(), id, "command")
 	s.must(err)
 	s.stands(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))

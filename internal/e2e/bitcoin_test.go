@@ -103,6 +103,7 @@ func (p *process) sells(c coin) (key merchant.Key) {
 type health struct {
 	Network string `json:"network"`
 	Watched bool   `json:"watched"`
+	Reached bool   `json:"reached"`
 	Tip     int64  `json:"tip"`
 	Fault   string `json:"fault"`
 }
@@ -127,7 +128,7 @@ func (p *process) health() (health, bool) {
 	return health{}, false
 }
 
-// scanned waits until the program has looked at the network.
+// scanned waits until the program has scanned the network, and offers it.
 func (p *process) scanned() {
 	p.t.Helper()
 	var last health
@@ -139,7 +140,7 @@ func (p *process) scanned() {
 	until(p.t, patience, "the network is scanned", func() bool {
 		h, watched := p.health()
 		last = h
-		return watched && h.Tip > 0
+		return watched && h.Reached
 	})
 }
 

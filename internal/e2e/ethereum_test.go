@@ -60,7 +60,7 @@ func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	s.serve()
 	s.shop = newShop(t, s.url, key)
 	for _, network := range []string{"ethereum", "base"} {
-		until(t, patience, network+" is scanned", func() bool { return s.tip(network) > 0 })
+		until(t, patience, network+" is scanned", func() bool { return s.network(network).Reached })
 	}
 	return s
 }

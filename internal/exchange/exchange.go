@@ -57,11 +57,13 @@ type Scope struct {
 
 // Order sells an amount of a coin.
 type Order struct {
-	ID       string // ours, a UUID
-	Coin     string
-	Amount   money.Amount // of the coin
-	Limit    money.Amount // euro for a coin at least
-	Made     time.Time
+	ID     string // ours, a UUID
+	Coin   string
+	Amount money.Amount // of the coin
+	Limit  money.Amount // euro for a coin at least
+	Made   time.Time
+	// Deadline is zero while the order has not been sent: Find then looks for an order
+	// that a database put back from a backup does not know, made at any time after Made.
 	Deadline time.Time
 }
 

@@ -307,6 +307,88 @@ func TestFind_looks_through_all_pages(t *testing.T) {
 	}
 }
 
+// A shop with many sales has more closed orders than one search reads. An order that was
+// never sent is then told to be absent by a filter by name that is proven to work, and
+// the search has no answer, to be repeated later, where the filter does not work.
+func TestFind_of_a_busy_shop(t *testing.T) {
+	t.Parallel()
+	busy := func(t *testing.T) (l *lab, unsent exchange.Order) {
+		l = newLab(t, "kraken")
+		l.Deposit("BTC", "5")
+		unsent = l.order("0.01", "80000")
+		unsent.Deadline = time.Time{}
+		for i := range 505 {
+			o := l.order("0.0002", "80000")
+			o.ID = exchange.UUID(fmt.Sprint(i))
+			if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+				t.Fatal(i, err)
+			}
+			l.clock.Pass(time.Second)
+		}
+		return l, unsent
+	}
+	t.Run("an_order_that_was_never_sent_is_absent", func(t *testing.T) {
+		t.Parallel()
+		l, unsent := busy(t)
+		before := len(l.Calls())
+		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrAbsent) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrAbsent)
+		}
+		if calls := l.Calls()[before:]; len(calls) > 4 {
+			t.Errorf("the search made %d calls: %v", len(calls), calls)
+		}
+	})
+	t.Run("an_order_that_a_restored_database_forgot_is_found", func(t *testing.T) {
+		t.Parallel()
+		l, unsent := busy(t)
+		unsent.ID, unsent.Amount = exchange.UUID("3"), btc("0.0002")
+		if out, err := l.exchange.Find(t.Context(), l.account, unsent, ""); err != nil || out.Sold.String() != "0.0002" {
+			t.Errorf("got %+v, error %v", out, err)
+		}
+	})
+	t.Run("a_filter_that_does_not_work_proves_nothing", func(t *testing.T) {
+		t.Parallel()
+		l, unsent := busy(t)
+		l.Unfiltered()
+		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrUnreachable) || errors.Is(err, exchange.ErrAlike) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
+		}
+	})
+	t.Run("an_order_that_was_sent_is_searched_in_its_time", func(t *testing.T) {
+		t.Parallel()
+		l, sent := busy(t)
+		l.Unfiltered()
+		sent.ID, sent.Amount, sent.Made = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
+		sent.Deadline, _ = l.exchange.Window(sent.Made)
+		if out, err := l.exchange.Find(t.Context(), l.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
+			t.Errorf("got %+v, error %v", out, err)
+		}
+		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
+		if _, err := l.exchange.Find(t.Context(), l.account, sent, ""); !errors.Is(err, exchange.ErrAbsent) {
+			t.Errorf("never taken: got error %v, want %v", err, exchange.ErrAbsent)
+		}
+	})
+}
+
+func TestBalance_counts_coins_on_hold_and_in_earning_programmes(t *testing.T) {
+	t.Parallel()
+	for _, coin := range []string{"BTC", "ETH", "LTC", "USDC"} {
+		l := newLab(t, "kraken")
+		l.Deposit(coin, "9")
+		l.Earn(coin, "F", "4") // traded by the base asset
+		l.Earn(coin, "B", "2") // bonded
+		total := "9"
+		if coin == "BTC" {
+			total = "10"
+		}
+		b, err := l.exchange.Balance(t.Context(), l.account, coin)
+		want := money.MustParse(total, exchange.Coin(coin)).Sub(money.MustParse("2", exchange.Coin(coin)))
+		if err != nil || b.Total.String() != total || !b.Available.Equal(want) {
+			t.Errorf("%s: got balance %+v, error %v, want %s in all, %s available", coin, b, err, total, want)
+		}
+	}
+}
+
 // An order that comes too late is refused by the exchange itself, whatever held it up.
 func TestPlace_comes_too_late(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,7 @@ func (k *Kraken) pair(ctx context.Context, coin string) (name string, m krakenMa
 		return "", m, fmt.Errorf("%w for %s", ErrNoMarket, coin)
 	}
 	var all map[string]krakenMarket
-	if err := k.public(ctx, "AssetPairs", name, &all); err != nil {
+	if err := k.public(ctx, "AssetPairs", url.Values{"pair": {name}}, &all); err != nil {
 		return name, m, err
 	}
 	m, found := all[name]
@@ -146,7 +146,7 @@ func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
 	// https://docs.kraken.com/api-reference/market-data/get-ticker-information: b is
 	// the bid, with the price first.
 	var tickers map[string]struct{ B []json.Number }
-	if err := k.public(ctx, "Ticker", name, &tickers); err != nil {
+	if err := k.public(ctx, "Ticker", url.Values{"pair": {name}}, &tickers); err != nil {
 		return m, err
 	}
 	if len(tickers[name].B) == 0 {
@@ -157,11 +157,13 @@ func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
 }
 
 // Balance implements Exchange. "Balance available for trading is calculated as:
-// available balance = balance + credit - credit_used - hold_trade"; what stands in
-// Kraken Rewards (".F") is traded with by its base asset. See
+// available balance = balance + credit - credit_used - hold_trade". Coins on hold and
+// in earning programmes are listed under names of their own, "XBT.F" beside "XXBT": the
+// base asset's alternative name and a suffix. Of these only what stands in Kraken
+// Rewards (".F") is traded with by its base asset. See
 // https://docs.kraken.com/api-reference/account-data/get-extended-balance
 func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, error) {
-	_, pair, err := k.pair(ctx, coin)
+	names, err := k.holdings(ctx, coin)
 	if err != nil {
 		return Balance{}, err
 	}
@@ -172,12 +174,10 @@ func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, 
 	if err := k.private(ctx, a, "BalanceEx", url.Values{}, &all); err != nil {
 		return Balance{}, err
 	}
-	total, held := money.Zero(Coin(coin)), money.Zero(Coin(coin))
-	for _, name := range []string{pair.Base, pair.Base + ".F"} {
-		entry, there := all[name]
-		if !there {
-			continue
-		}
+	b := Balance{Total: money.Zero(Coin(coin)), Available: money.Zero(Coin(coin))}
+	for name, tradable := range names {
+		entry := all[name]
+		total, held := money.Zero(Coin(coin)), money.Zero(Coin(coin))
 		for _, f := range []struct {
 			what string
 			text json.Number
@@ -186,15 +186,41 @@ func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, 
 			if f.text == "" {
 				continue
 			}
-			part, err := figure(f.what, f.text, Coin(coin))
-			if err != nil {
+			if *f.into, err = figure(f.what, f.text, Coin(coin)); err != nil {
 				return Balance{}, err
 			}
-			*f.into = f.into.Add(part)
+		}
+		b.Total = b.Total.Add(total)
+		if tradable { // credit is not the merchant's: it is never sold
+			b.Available = b.Available.Add(total).Sub(held)
 		}
 	}
-	// Credit is not the merchant's coins: it is never sold.
-	return Balance{Total: total, Available: total.Sub(held)}, nil
+	return b, nil
+}
+
+// holdings returns the names under which an account can hold a coin, from Kraken's own
+// list of assets, each with whether the coins there can be traded. See
+// https://docs.kraken.com/api-reference/market-data/get-asset-info
+func (k *Kraken) holdings(ctx context.Context, coin string) (map[string]bool, error) {
+	_, pair, err := k.pair(ctx, coin)
+	if err != nil {
+		return nil, err
+	}
+	var assets map[string]struct{ Altname string }
+	if err := k.public(ctx, "Assets", nil, &assets); err != nil {
+		return nil, err
+	}
+	base := assets[pair.Base].Altname
+	if base == "" {
+		return nil, fmt.Errorf("%w about the asset %s", ErrUnreachable, words(pair.Base))
+	}
+	names := map[string]bool{pair.Base: true}
+	for name, asset := range assets {
+		if suffix, ok := strings.CutPrefix(asset.Altname, base+"."); ok {
+			names[name] = suffix == "F"
+		}
+	}
+	return names, nil
 }
 
 // Place implements Exchange. The order is immediate-or-cancel, its fee is taken in
@@ -234,18 +260,20 @@ type krakenOrder struct {
 }
 
 const (
-	// krakenPage is how many closed orders Kraken tells at a time, and krakenPages how
-	// many times it is asked.
+	// krakenPage is the number of closed orders in one answer, krakenPages the largest
+	// number of answers that one search reads.
 	krakenPage  = 50
 	krakenPages = 10
-	// krakenEarlier is how much earlier than we an order may have been made by its
-	// clock.
-	krakenEarlier = 2 * time.Minute
+	// krakenSkew is the largest difference between Kraken's clock and ours at which an
+	// order is still found by its time.
+	krakenSkew = 2 * time.Minute
 )
 
-// Find implements Exchange. QueryOrders takes Kraken's own name alone. By ours an
-// order is found in the lists of what is open and what is closed, filtered and not:
-// whether a filter finds what is closed is documented nowhere.
+// Find implements Exchange. QueryOrders takes only Kraken's own name. By our name an
+// order is searched in the open orders, in the closed orders filtered by name, and in
+// the closed orders of its time. The documentation does not say whether the filter by
+// name covers closed orders, so the filter alone is believed only after it has found
+// another closed order by name.
 func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error) {
 	if ref != "" {
 		var found map[string]krakenOrder
@@ -266,11 +294,15 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 		return Outcome{}, fmt.Errorf("%w that lists the open orders", ErrUnreachable)
 	}
 	orders := open.Open
-	if err := k.closed(ctx, a, url.Values{"cl_ord_id": {o.ID}}, orders); err != nil {
+	named, err := k.closed(ctx, a, url.Values{"cl_ord_id": {o.ID}}, 0)
+	if err != nil {
 		return Outcome{}, err
 	}
-	if err := k.closed(ctx, a, url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenEarlier).Unix(), 10)}, "closetime": {"open"}}, orders); err != nil {
-		return Outcome{}, err
+	maps.Copy(orders, named)
+	if !o.among(orders) {
+		if err := k.closedSince(ctx, a, o, orders); err != nil {
+			return Outcome{}, err
+		}
 	}
 	mine := ""
 	for ref, order := range orders {
@@ -293,27 +325,82 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 	return Outcome{}, ErrAbsent
 }
 
-// closed adds closed orders to a map, page by page.
-func (k *Kraken) closed(ctx context.Context, a Account, form url.Values, into map[string]krakenOrder) error {
-	form.Set("without_count", "true")
+// closedSince adds the closed orders of an order's time to a map. The time of an order
+// that was sent ends with its deadline. Before that it has no end, so the list can be
+// long: it is left after one page if the filter by name covers closed orders. After
+// krakenPages the list is left in either case: ErrUnreachable if the filter by name
+// does not cover closed orders.
+func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[string]krakenOrder) error {
+	form := url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenSkew).Unix(), 10)}, "closetime": {"open"}}
+	sent := !o.Deadline.IsZero()
+	if sent {
+		form.Set("end", strconv.FormatInt(o.Deadline.Add(krakenSkew).Unix(), 10))
+	}
+	filters, judged := false, false
 	for page := range krakenPages {
-		form.Set("ofs", strconv.Itoa(page*krakenPage))
-		var list struct{ Closed map[string]krakenOrder }
-		if err := k.private(ctx, a, "ClosedOrders", form, &list); err != nil {
+		orders, err := k.closed(ctx, a, form, page)
+		if err != nil {
 			return err
 		}
-		if list.Closed == nil {
-			return fmt.Errorf("%w that lists the closed orders", ErrUnreachable)
+		maps.Copy(into, orders)
+		if len(orders) < krakenPage {
+			return nil
 		}
-		maps.Copy(into, list.Closed)
-		if len(list.Closed) < krakenPage {
+		if sent && page < krakenPages-1 || judged {
+			continue
+		}
+		if filters, judged, err = k.filters(ctx, a, orders); err != nil {
+			return err
+		}
+		if filters {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: more closed orders than can be looked through", ErrAlike)
+	return fmt.Errorf("%w to a search by name: there are more closed orders than one search reads", ErrUnreachable)
 }
 
-// alike tells whether an order without a name may be ours.
+// filters reports whether the filter by name finds closed orders, judged by one of the
+// orders that has a name; judged is false if none has.
+func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krakenOrder) (found, judged bool, err error) {
+	for ref, order := range orders {
+		if order.ID == "" {
+			continue
+		}
+		named, err := k.closed(ctx, a, url.Values{"cl_ord_id": {order.ID}}, 0)
+		_, found := named[ref]
+		for _, other := range named {
+			found = found && other.ID == order.ID // else the filter is ignored
+		}
+		return found, true, err
+	}
+	return false, false, nil
+}
+
+// closed reads one page of closed orders.
+func (k *Kraken) closed(ctx context.Context, a Account, form url.Values, page int) (map[string]krakenOrder, error) {
+	form.Set("without_count", "true")
+	form.Set("ofs", strconv.Itoa(page*krakenPage))
+	var list struct{ Closed map[string]krakenOrder }
+	if err := k.private(ctx, a, "ClosedOrders", form, &list); err != nil {
+		return nil, err
+	}
+	if list.Closed == nil {
+		return nil, fmt.Errorf("%w that lists the closed orders", ErrUnreachable)
+	}
+	return list.Closed, nil
+}
+
+// among reports whether one of the orders has the order's name.
+func (o Order) among(orders map[string]krakenOrder) bool {
+	for _, order := range orders {
+		if order.ID == o.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// alike reports whether an order without a name may be this order.
 func (o Order) alike(k krakenOrder) bool {
 	volume, err := money.Parse(k.Vol.String(), Coin(o.Coin))
 	price, fault := money.Parse(k.Descr.Price, Euro)
@@ -346,9 +433,13 @@ func (o Order) ofKraken(ref string, k krakenOrder) (Outcome, error) {
 	return out, o.check(out)
 }
 
-// public asks what everybody may know about a pair.
-func (k *Kraken) public(ctx context.Context, call, pair string, into any) error {
-	answer, err := k.client.get(ctx, "/0/public/"+call+"?pair="+url.QueryEscape(pair))
+// public makes a call without an account.
+func (k *Kraken) public(ctx context.Context, call string, query url.Values, into any) error {
+	path := "/0/public/" + call
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	answer, err := k.client.get(ctx, path)
 	if err != nil {
 		return err
 	}

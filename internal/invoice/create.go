@@ -27,9 +27,9 @@ type CreateRequest struct {
 	BodyHash       string
 	Nonce          Nonce
 	Order          Order
+	Link           LinkUse
 	// UnpaidLimits apply to callers that hold no key of the merchant.
 	UnpaidLimits []UnpaidLimit
-	Link         LinkUse
 
 	rates, evidence string // where the prices came from, and what they rest on
 }
@@ -55,8 +55,8 @@ type offer struct {
 
 // Create makes an invoice with everything that can be offered now. It asks no
 // network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError,
-// ErrNoMethod, ErrTooLong,
-// *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict. A known idempotency key returns
+// ErrNoMethod, ErrUnreached, ErrTooLong, *NoRateError, *TooSmallError,
+// *TooManyUnpaidError and ErrConflict. A known idempotency key returns
 // the invoice that was made with it; ask Replay first, since nothing may be on
 // offer now. Of an order that has another newest invoice than it says, that one
 // is returned.
@@ -65,13 +65,13 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 		return nil, err
 	}
 	rates := s.rates()
-	offers, err := s.offers(r, r.Terms.Price, rates)
-	if err != nil {
-		return nil, err
-	}
 	progress, err := s.storage.RecentProgress(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
+	}
+	offers, err := s.offers(r, r.Terms.Price, rates, progress)
+	if err != nil {
+		return nil, err
 	}
 	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(offers)...)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
@@ -145,6 +145,9 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 	}
 	inv.Elsewhere = s.elsewhere(r, offers, indexes)
 	inv.Terms.Rules.Gas = s.gas(r.Mode)
+	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
+		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, offers[0].price)
+	}
 	s.coverAll(inv, progress)
 	inv.Standing = inv.Judge()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
@@ -188,14 +191,15 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 	return allowed
 }
 
-// offers are the methods that can be priced now and carry the amount.
-func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offer, error) {
+// offers returns the methods whose networks are reached, that can be priced now and carry
+// the amount.
+func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]offer, error) {
 	wanted := r.PaymentMethods
 	if len(wanted) == 0 {
 		wanted = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
 	}
 	var found []offer
-	var wallets, watched, asked, short, rated bool
+	var wallets, watched, asked, reached, short, rated bool
 	var smallest *big.Rat
 	for _, network := range s.networks[r.Mode] {
 		_, scanned := network.(chain.Scanner)
@@ -218,6 +222,10 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 				continue
 			}
 			asked = true
+			if !s.Reached(network.ID(), progress) {
+				continue
+			}
+			reached = true
 			if asset.Volatile && r.ExpiresIn > volatileHold {
 				continue
 			}
@@ -249,6 +257,8 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates) ([]offe
 		return nil, ErrUnwatched
 	case !asked:
 		return nil, ErrNoMethod
+	case !reached:
+		return nil, ErrUnreached
 	case !short:
 		return nil, ErrTooLong
 	case !rated:

@@ -28,6 +28,8 @@ var (
 	// ErrUnwatched means that the merchant has wallets, but nobody looks at their
 	// networks, and offering them all the same is not switched on.
 	ErrUnwatched = errors.New("no payment method is watched")
+	// ErrUnreached means that no network of the payment methods was reached lately.
+	ErrUnreached = errors.New("no network of these payment methods is reached")
 	// ErrNoMethod means that none of the asked payment methods is offered.
 	ErrNoMethod = errors.New("none of these payment methods is offered")
 	// ErrTooLong means that the price cannot be held that long by any method.

@@ -49,7 +49,7 @@ func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(open, "BTC", "0.0005")}))
 	s.pays(open, "BTC", "0.00000100")
 	s.step()
-	accepted, err := s.service.Accept(t.Context(), open.ID)
+	accepted, err := s.service.Accept(t.Context(), open.ID, "key_a")
 	s.must(err)
 	if accepted.Standing.Status != invoice.Paid || len(accepted.Accepted) != 1 {
 		t.Errorf("accepted with dust beside: %s, %v", accepted.Standing.Status, accepted.Accepted)

@@ -45,6 +45,8 @@ type Invoice struct {
 	Coverage   map[chain.ID]Coverage
 	DeclinedAt time.Time // zero unless the merchant cancelled
 	Accepted   []string  // transfer IDs that a person let stand for the full price
+	AcceptedAt time.Time // zero unless a person accepted
+	AcceptedBy string    // names the key or the command that accepted
 	DelayedAt  time.Time // zero unless expiry waits for coverage for too long
 	Refund     Refund    // where the shopper wants money back
 
@@ -54,6 +56,11 @@ type Invoice struct {
 
 	// Conversions are the sales of what paid it, made when it became paid.
 	Conversions []Conversion
+
+	// PaidCount is how many times the invoice became paid: more than once after
+	// EventReverted. FirstPaidAt is the first time, on the invoice's own clock.
+	PaidCount   int64
+	FirstPaidAt time.Time
 
 	// Standing is what the facts above amount to.
 	Standing Standing
@@ -134,6 +141,15 @@ func (c Coverage) blindBefore(t time.Time) bool {
 
 // Quote returns the newest quote.
 func (inv *Invoice) Quote() Quote { return inv.Quotes[len(inv.Quotes)-1] }
+
+// Shortfall returns the fiat that the merchant accepted as missing: zero unless the
+// merchant accepted less than the price.
+func (inv *Invoice) Shortfall() money.Amount {
+	if inv.AcceptedAt.IsZero() {
+		return money.Zero(inv.Terms.Price.Currency())
+	}
+	return inv.Terms.Price.Sub(inv.Standing.Paid)
+}
 
 // ExpiresAt is the end of the newest quote, on the invoice's own clock.
 func (inv *Invoice) ExpiresAt() time.Time { return inv.Quote().Until }

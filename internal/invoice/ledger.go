@@ -14,6 +14,7 @@ import (
 type entry struct {
 	transfer Transfer
 	value    *big.Rat // what counts; zero when nothing does
+	received *big.Rat // what was received; nil = value. Only accepted transfers differ
 	coin     *big.Int // smallest units of the asset that count; nil when none do
 	euro     *big.Rat // what these were worth in whole euro, by the prices that they count by
 	late     bool     // some of it came after its quote's end, or nobody knows when, and does not count
@@ -68,7 +69,7 @@ func (inv *Invoice) ledger() ledger {
 		l.entries = append(l.entries, e)
 	}
 	if l.accepted {
-		inv.letStand(&l)
+		inv.letStand(&l, b)
 	}
 	inv.passOverGas(&l)
 	for _, e := range l.entries {
@@ -248,14 +249,30 @@ func (inv *Invoice) acceptHolds(b *book) bool {
 
 // letStand gives the accepted transfers together the full price: on the last
 // of them to be confirmed, so that each still needs its confirmations.
-func (inv *Invoice) letStand(l *ledger) {
+func (inv *Invoice) letStand(l *ledger, b *book) {
 	last := -1
 	for i, e := range l.entries {
+		if e.named {
+			l.entries[i].received = inv.underQuotes(e.transfer, b)
+		}
 		if e.named && (last < 0 || l.entries[last].transfer.Confirmed()) {
 			last = i
 		}
 	}
 	l.entries[last].value = minor(inv.Terms.Price)
+}
+
+// underQuotes returns what a transfer is worth by the quotes of its portions, whatever
+// their time.
+func (inv *Invoice) underQuotes(t Transfer, b *book) *big.Rat {
+	total := new(big.Rat)
+	if m, known := inv.Method(t.Network, t.Asset); known {
+		for _, p := range b.portions(t) {
+			value, _, _ := inv.valueOf(t, m, p)
+			total.Add(total, value)
+		}
+	}
+	return total
 }
 
 // worthAccepting are the transfers that a person may let stand, whatever their
@@ -281,6 +298,25 @@ func (l ledger) sum(confirmedOnly bool) *big.Rat {
 		}
 	}
 	return total
+}
+
+// received adds up what was received, of all transfers or only of the confirmed ones.
+func (l ledger) received(confirmedOnly bool) *big.Rat {
+	total := new(big.Rat)
+	for _, e := range l.entries {
+		if !confirmedOnly || e.transfer.Confirmed() {
+			total.Add(total, e.worth())
+		}
+	}
+	return total
+}
+
+// worth returns what was received by a transfer.
+func (e entry) worth() *big.Rat {
+	if e.received != nil {
+		return e.received
+	}
+	return e.value
 }
 
 // completing names the confirmed transfer that completed an amount.

@@ -35,7 +35,7 @@ const (
 type Payment struct {
 	Transfer
 	State PaymentState
-	// Value is the fiat that counts of it, rounded down.
+	// Value is the fiat that was received by it and counts, rounded down.
 	Value money.Amount
 }
 
@@ -51,7 +51,7 @@ func (inv *Invoice) payments(l ledger) []Payment {
 		list = append(list, Payment{
 			Transfer: e.transfer,
 			State:    inv.paymentState(e, l.accepted),
-			Value:    money.RoundDown(major(e.value, fiat), fiat),
+			Value:    money.RoundDown(major(e.worth(), fiat), fiat),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Payment) int {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/money"
 )
 
@@ -25,9 +26,9 @@ const maxQuotes = 100
 
 // Requote holds a new price for what is still due. Seen is the number of the
 // newest quote that who asks has seen: when there is a newer one, nothing is done
-// again; 0 asks whatever there is. Methods that cannot carry the rest, or have no
-// rate now, are left out. The errors are ErrNotFound, ErrState, ErrTooLittle,
-// ErrUnwatched and *NoRateError.
+// again; 0 asks whatever there is. Methods that cannot carry the rest, have no rate
+// now, or whose network is not reached, are left out. The errors are ErrNotFound,
+// ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
 func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (
 		if !inv.MayRequote(by, s.now()) {
 			return ErrState
 		}
-		return s.requote(inv, rates)
+		return s.requote(inv, rates, progress)
 	})
 }
 
@@ -82,9 +83,9 @@ func (inv *Invoice) firstEnd() time.Time {
 }
 
 // requote adds a quote for what is due, held as long as the first one was.
-func (s *Service) requote(inv *Invoice, rates Rates) error {
+func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progress) error {
 	due, from := inv.Judge().Due, s.now().Add(inv.Clock)
-	prices, err := s.reprice(inv, due, rates)
+	prices, err := s.reprice(inv, due, rates, progress)
 	if err != nil {
 		return err
 	}
@@ -97,15 +98,20 @@ func (s *Service) requote(inv *Invoice, rates Rates) error {
 	return nil
 }
 
-// reprice prices what is due by every method that still can carry it.
-func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates) ([]Price, error) {
+// reprice returns the price of what is due by every method that is still offered and
+// carries it.
+func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]Price, error) {
 	var prices []Price
-	var watched, rated bool
+	var watched, reached, rated bool
 	for _, m := range inv.Methods {
 		if _, offered := s.Asset(m.Asset.Network, m.Asset.Code); !offered || !s.scanned[m.Asset.Network] && !s.unwatched {
 			continue
 		}
 		watched = true
+		if !s.Reached(m.Asset.Network, progress) {
+			continue
+		}
+		reached = true
 		price, err := priceOf(m.Asset, due, rates)
 		if err != nil {
 			continue
@@ -120,6 +126,8 @@ func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates) ([]Price,
 		return prices, nil
 	case !watched:
 		return nil, ErrUnwatched
+	case !reached:
+		return nil, ErrUnreached
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}
 	}

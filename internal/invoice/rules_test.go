@@ -247,16 +247,20 @@ func TestStatus(t *testing.T) {
 			inv.DeclinedAt = noon.Add(time.Minute)
 			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "0", "100", "0"}},
-		{"accepted late money pays", func(inv *invoice.Invoice) {
+		{"accepted late money pays, and the sums say what was received", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full/2, time.Hour), 101, time.Hour))
 			scan(inv, later)
 			inv.Accepted = []string{"a:0"}
-		}, outcome{"paid", "", "100", "0", "0"}},
+		}, outcome{"paid", "[underpaid]", "50", "0", "0"}},
+		{"money after an accepted part reduces the shortfall", func(inv *invoice.Invoice) {
+			inv.Accepted = []string{"a:0"}
+			observe(inv, 101, in(pay("a", full/2, time.Minute), 101, time.Minute), in(pay("b", full/4, 2*time.Minute), 101, 2*time.Minute))
+		}, outcome{"paid", "[underpaid]", "75", "0", "0"}},
 		{"accepted, but not confirmed", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full/2, time.Hour))
 			scan(inv, later)
 			inv.Accepted = []string{"a:0"}
-		}, outcome{"pending", "", "100", "0", "0"}},
+		}, outcome{"pending", "[underpaid]", "50", "0", "0"}},
 		{"accepted and then gone", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full/2, time.Hour))
 			inv.Accepted = []string{"a:0"}

@@ -36,7 +36,15 @@ type Config struct {
 	// Unwatched lets networks without a scanner be offered; they count as
 	// scanned by the clock.
 	Unwatched bool
-	Now       func() time.Time
+	// Tolerance is frozen in the terms of new invoices.
+	Tolerance Tolerance
+	// MaxScanAge is how old the last scan of a live network may be while its methods
+	// are offered; 0 is any age.
+	MaxScanAge time.Duration
+	// SinceStart offers the methods of a live network only once it was scanned after
+	// NewService.
+	SinceStart bool
+	Now        func() time.Time
 	// NewID makes a random identifier of 32 letters and digits.
 	NewID func() string
 	// Encode makes the body of an event from the invoice as it stands then.
@@ -49,28 +57,36 @@ type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
+	live      map[chain.ID]bool // those that carry live invoices
 	began     time.Time
 	rates     func() Rates
 	unwatched bool
-	now       func() time.Time
-	id        func() string
-	encode    func(*Invoice, Event) []byte
-	log       *slog.Logger
-	bell      bell
-	guesses   guesses
-	counts    counts
+	tolerance Tolerance
+
+	maxScanAge time.Duration
+	sinceStart bool
+
+	now     func() time.Time
+	id      func() string
+	encode  func(*Invoice, Event) []byte
+	log     *slog.Logger
+	bell    bell
+	guesses guesses
+	counts  counts
 }
 
 // NewService makes a Service.
 func NewService(c Config) *Service {
 	s := &Service{
-		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
-		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, began: c.Now(),
+		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
+		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, began: c.Now(),
+		maxScanAge: c.MaxScanAge, sinceStart: c.SinceStart,
 	}
-	for _, networks := range c.Networks {
+	for mode, networks := range c.Networks {
 		for _, n := range networks {
 			if _, ok := n.(chain.Scanner); ok {
 				s.scanned[n.ID()] = true
+				s.live[n.ID()] = mode == Live
 			}
 		}
 	}
@@ -107,7 +123,7 @@ func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		open := inv.Standing.Status == Created ||
-			inv.Standing.Status == Pending && inv.Standing.Has(Underpaid)
+			inv.Standing.Status == Pending && inv.Standing.Has(Underpaid) && !inv.Standing.Due.IsZero()
 		if !open {
 			return ErrState
 		}
@@ -131,9 +147,9 @@ func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
-// Accept lets the transfers present stand for the full price; ErrState when
-// there is none, or the invoice is paid already.
-func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {
+// Accept lets the transfers present stand for the full price, and records who decided
+// that; ErrState when there is none, or the invoice is paid already.
+func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Standing.Status == Paid {
 			return ErrState
@@ -145,7 +161,7 @@ func (s *Service) Accept(ctx context.Context, id string) (*Invoice, error) {
 		if len(ids) == 0 {
 			return ErrState
 		}
-		inv.Accepted = ids
+		inv.Accepted, inv.AcceptedAt, inv.AcceptedBy = ids, s.now().Add(inv.Clock), actor
 		return nil
 	})
 }
@@ -234,6 +250,10 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	}
 	inv.Standing = standing
 	if standing.Status == Paid && before.Standing.Status != Paid {
+		inv.PaidCount++
+		if inv.FirstPaidAt.IsZero() {
+			inv.FirstPaidAt = standing.PaidAt
+		}
 		inv.convert(now)
 	}
 	nothing := inv.nothing(l)
@@ -249,7 +269,7 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 
 // visible tells whether something changed that no event tells, but a page does.
 func visible(before, after *Invoice, nothing map[string]bool) bool {
-	if before.Clock != after.Clock || before.Refund != after.Refund {
+	if before.Clock != after.Clock || before.Refund != after.Refund || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
 	}
 	known := before.byID()
@@ -305,8 +325,22 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	}
 }
 
-// lately is how old a scan may be before what is sent shows later than usual.
-const lately = 2 * time.Minute
+// Reached reports whether a network was scanned recently enough for its methods to be
+// offered. Networks of test invoices, and those without a scanner, always are.
+func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool {
+	if s.maxScanAge == 0 || !s.live[network] {
+		return true
+	}
+	now, scanned := s.now(), progress[network].Scanned
+	if s.sinceStart && scanned.Before(s.began) && !now.Before(s.began) { // else the clock was put back
+		return false
+	}
+	return now.Sub(scanned) <= s.maxScanAge
+}
+
+// lately is how old a scan may be before the page says that a payment may show
+// later than usual.
+const lately = 30 * time.Second
 
 // firstLook is how long a program that has just begun may take for its first look.
 const firstLook = 20 * time.Second

@@ -423,7 +423,7 @@ func TestSkipHoldMovesOnlyThisInvoice(t *testing.T) {
 	s.wantStatus(other, invoice.Created)
 	s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
-	accepted, err := s.service.Accept(t.Context(), inv.ID)
+	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
 	s.must(err)
 	if accepted.Standing.Status != invoice.Pending {
 		t.Errorf("accepted and unconfirmed: %s", accepted.Standing.Status)
@@ -434,7 +434,7 @@ func TestCancelAndAcceptNeedTheRightState(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	if _, err := s.service.Accept(t.Context(), inv.ID); !errors.Is(err, invoice.ErrState) {
+	if _, err := s.service.Accept(t.Context(), inv.ID, "key_a"); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("accept without a transfer: %v", err)
 	}
 	_, err := s.service.Cancel(t.Context(), inv.ID)
@@ -521,5 +521,55 @@ func TestWaitReturnsWhenTheInvoiceMoves(t *testing.T) {
 	s.step()
 	if got := <-moved; got == nil || got.Standing.Status != invoice.Pending {
 		t.Errorf("woken with %+v", got)
+	}
+}
+
+// A shop that ships on invoice.paid hears by the count that it was paid before.
+func TestPaidAgainAfterAReorganisationIsCounted(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	tx := s.pays(inv, "BTC", "0.0005")
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.wantStatus(inv, invoice.Paid)
+	first := s.reload(inv)
+	s.clock.Pass(time.Minute)
+	s.must(s.net.Reorganise(t.Context(), []string{tx}))
+	s.step()
+	s.clock.Pass(time.Minute)
+	s.must(s.net.Confirm(t.Context(), []string{tx}))
+	s.step()
+	again := s.reload(inv)
+	if first.PaidCount != 1 || again.PaidCount != 2 || again.Standing.Status != invoice.Paid {
+		t.Errorf("paid %d times, then %d times; the invoice is %s", first.PaidCount, again.PaidCount, again.Standing.Status)
+	}
+	if !again.FirstPaidAt.Equal(first.FirstPaidAt) || again.FirstPaidAt.IsZero() {
+		t.Errorf("first paid at %s, then at %s", first.FirstPaidAt, again.FirstPaidAt)
+	}
+}
+
+// What the merchant let stand is recorded with its time and actor, and the sums say what
+// was received.
+func TestAcceptRecordsTheShortfall(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0004")}))
+	s.step()
+	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
+	s.must(err)
+	stands := accepted.Standing
+	if stands.Status != invoice.Paid || stands.Paid.String() != "32" || stands.Due.String() != "0" || !stands.Has(invoice.Underpaid) {
+		t.Errorf("got %+v", stands)
+	}
+	if accepted.Shortfall().String() != "8" || accepted.AcceptedBy != "key_a" || !accepted.AcceptedAt.Equal(s.clock.Now()) {
+		t.Errorf("shortfall %s, by %q at %s", accepted.Shortfall(), accepted.AcceptedBy, accepted.AcceptedAt)
+	}
+	if got := accepted.Payments()[0].Value.String(); got != "32" {
+		t.Errorf("the payment counts %s", got)
+	}
+	s.clock.Pass(time.Minute)
+	if again := s.reload(inv); again.Standing.Paid.String() != "32" || again.Standing.Status != invoice.Paid {
+		t.Errorf("read again: %+v", again.Standing)
 	}
 }

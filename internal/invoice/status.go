@@ -88,6 +88,8 @@ func (inv *Invoice) judge(ledger ledger) Standing {
 		s.Status = Created
 	}
 
+	// The sums say what was received, also where a person accepted less.
+	seen, confirmed = ledger.received(false), ledger.received(true)
 	s.Paid = fiatDown(seen, inv.Terms.Price)
 	s.Due = inv.Terms.Price.Sub(s.Paid)
 	if covered {
@@ -96,7 +98,8 @@ func (inv *Invoice) judge(ledger ledger) Standing {
 	over := new(big.Rat).Sub(confirmed, price)
 	s.Overpaid = money.RoundDown(major(over, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
 	s.PaidTx, s.PaidAsset = ledger.completing(least)
-	s.Exceptions = inv.exceptions(ledger, s.Status, seen.Sign() > 0 && !covered, over)
+	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(least) < 0
+	s.Exceptions = inv.exceptions(ledger, s.Status, part, over)
 	s.NextCheck = inv.nextCheck(s.Status)
 	return s
 }

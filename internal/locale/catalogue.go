@@ -1,10 +1,13 @@
 package locale
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/bojanz/currency"
@@ -18,30 +21,87 @@ var regions = map[string]string{"en": "en-IE", "pt": "pt-PT"}
 
 // Load reads catalogues: one file per language, named by its code. Each must have
 // a name for its language, and there must be an English one. Whether they are
-// whole is for the tests.
+// complete is for the tests.
 func Load(files fs.FS) (*Languages, error) {
+	loaded, err := open(files)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range loaded.list {
+		if _, err := l.read(); err != nil {
+			return nil, err
+		}
+	}
+	return loaded, nil
+}
+
+// open lists catalogues. The texts of each are read at the first use of its language.
+func open(files fs.FS) (*Languages, error) {
 	paths, err := fs.Glob(files, "*.json")
 	if err != nil {
 		return nil, fmt.Errorf("list catalogues: %w", err)
 	}
-	bundle := i18n.NewBundle(language.English)
 	loaded := &Languages{byCode: map[string]*Language{}}
 	for _, path := range paths {
-		file, err := bundle.LoadMessageFileFS(files, path)
+		name, err := nameIn(files, path)
 		if err != nil {
 			return nil, fmt.Errorf("read catalogue %s: %w", path, err)
 		}
-		one := newLanguage(strings.TrimSuffix(path, ".json"), bundle, file)
-		if one.Name == "" {
-			return nil, fmt.Errorf("read catalogue %s: language.name is missing", path)
-		}
+		one := newLanguage(strings.TrimSuffix(path, ".json"), name, sync.OnceValues(func() (texts, error) { return readTexts(files, path) }))
 		loaded.list, loaded.byCode[one.Code] = append(loaded.list, one), one
 	}
 	slices.SortFunc(loaded.list, func(a, b *Language) int { return strings.Compare(a.Code, b.Code) })
 	if loaded.standard = loaded.byCode["en"]; loaded.standard == nil {
 		return nil, fmt.Errorf("read catalogues: en.json is missing")
 	}
+	for _, l := range loaded.list {
+		if l != loaded.standard {
+			l.fallback = loaded.standard
+		}
+	}
 	return loaded, nil
+}
+
+// nameIn reads the language's own name from a catalogue, which begins with it.
+func nameIn(files fs.FS, path string) (string, error) {
+	file, err := files.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	decoder := json.NewDecoder(file)
+	for _, want := range []json.Token{json.Delim('{'), "language.name"} {
+		if token, err := decoder.Token(); err != nil || token != want {
+			return "", errors.Join(errors.New("it does not begin with language.name"), err)
+		}
+	}
+	var name string
+	if err := decoder.Decode(&name); err != nil || name == "" {
+		return "", errors.Join(errors.New("language.name is no name"), err)
+	}
+	return name, nil
+}
+
+// texts are the messages of one catalogue.
+type texts struct {
+	fixed     map[string]string // without anything to fill in
+	localizer *i18n.Localizer
+}
+
+func readTexts(files fs.FS, path string) (texts, error) {
+	code := strings.TrimSuffix(path, ".json")
+	bundle := i18n.NewBundle(language.Make(code))
+	file, err := bundle.LoadMessageFileFS(files, path)
+	if err != nil {
+		return texts{}, fmt.Errorf("read catalogue %s: %w", path, err)
+	}
+	found := texts{fixed: map[string]string{}, localizer: i18n.NewLocalizer(bundle, code)}
+	for _, m := range file.Messages {
+		if !plural(m) && !strings.Contains(m.Other, "{{") {
+			found.fixed[m.ID] = m.Other
+		}
+	}
+	return found, nil
 }
 
 // Language is one that the pages speak. It does not change, so it is safe for
@@ -53,14 +113,14 @@ type Language struct {
 	// RightToLeft tells how its lines run.
 	RightToLeft bool
 
-	fixed     map[string]string // the texts without anything to fill in
-	localizer *i18n.Localizer
-	money     currency.Locale
-	point     string // between a number and its decimals
+	read     func() (texts, error)
+	fallback *Language // says what the catalogue lacks; nil for English
+	money    currency.Locale
+	point    string // between a number and its decimals
 }
 
-func newLanguage(code string, bundle *i18n.Bundle, file *i18n.MessageFile) *Language {
-	l := &Language{Code: code, Tag: code, fixed: map[string]string{}, localizer: i18n.NewLocalizer(bundle, code), point: "."}
+func newLanguage(code, name string, read func() (texts, error)) *Language {
+	l := &Language{Code: code, Tag: code, Name: name, read: read, point: "."}
 	if region, ok := regions[code]; ok {
 		l.Tag = region
 	}
@@ -68,12 +128,6 @@ func newLanguage(code string, bundle *i18n.Bundle, file *i18n.MessageFile) *Lang
 	if code == "en" { // an Irish page would call the US dollar "US$"
 		l.money = currency.NewLocale(code)
 	}
-	for _, m := range file.Messages {
-		if !plural(m) && !strings.Contains(m.Other, "{{") {
-			l.fixed[m.ID] = m.Other
-		}
-	}
-	l.Name = l.fixed["language.name"]
 	script, _ := language.Make(code).Script()
 	l.RightToLeft = slices.Contains([]string{"Arab", "Hebr", "Thaa", "Syrc"}, script.String())
 	if strings.Contains(l.Fiat("1.50", "EUR"), ",") {
@@ -102,7 +156,7 @@ func (l *Language) English() bool { return l.Code == "en" }
 // their values: Text("paid.return", "Shop", name). An id that there is not is a bug
 // of ours and panics.
 func (l *Language) Text(id string, pairs ...string) string {
-	if fixed, ok := l.fixed[id]; ok {
+	if fixed, ok := l.texts().fixed[id]; ok {
 		return fixed
 	}
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: l.filled(pairs)})
@@ -143,8 +197,21 @@ func (l *Language) filled(pairs []string) map[string]string {
 // notWord tells whether a letter has no direction of its own.
 func notWord(r rune) bool { return !unicode.IsLetter(r) && r != ' ' }
 
+// texts returns the messages of the catalogue. They are our own, so that they cannot be read
+// is a bug of ours and panics.
+func (l *Language) texts() texts {
+	found, err := l.read()
+	if err != nil {
+		panic("locale: " + err.Error())
+	}
+	return found
+}
+
 func (l *Language) localize(c *i18n.LocalizeConfig) string {
-	text, err := l.localizer.Localize(c)
+	text, err := l.texts().localizer.Localize(c)
+	if err != nil && l.fallback != nil {
+		return l.fallback.localize(c)
+	}
 	if err != nil {
 		panic("locale: " + l.Code + ": " + err.Error())
 	}

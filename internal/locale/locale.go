@@ -20,7 +20,7 @@ var All = sync.OnceValue(func() *Languages {
 	if err != nil {
 		panic("locale: " + err.Error())
 	}
-	all, err := Load(folder)
+	all, err := open(folder)
 	if err != nil {
 		panic("locale: " + err.Error())
 	}

@@ -38,7 +38,7 @@ func (l *Language) TimeOfDay(wire string, now time.Time) string {
 
 func (l *Language) date(id string, t time.Time) string {
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: map[string]string{
-		"Day": fmt.Sprint(t.Day()), "Month": l.fixed[months[t.Month()-1]], "Year": fmt.Sprint(t.Year()),
+		"Day": fmt.Sprint(t.Day()), "Month": l.Text(months[t.Month()-1]), "Year": fmt.Sprint(t.Year()),
 		"Hour": t.Format("15"), "Minute": t.Format("04"), "Zone": t.Format("MST"),
 	}})
 }

@@ -110,7 +110,7 @@ func TestResource_tells_merchants_what_was_sold(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask("page", "/api/v2/invoices/"+id)), &r); err != nil || len(r.Conversions) > 0 {
 		t.Errorf("the page's key is told %+v, error %v", r.Conversions, err)
 	}
-	if csv := ask("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167\r\n") {
+	if csv := ask("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167,") {
 		t.Errorf("the export lacks the sale:\n%s", csv)
 	}
 }

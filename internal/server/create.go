@@ -34,7 +34,7 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	}
 	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
 	kind, from := apiKeys, signed
-	if k.key.Builtin {
+	if k.key.Builtin { // the key of the storefront
 		kind, from = storefrontKeys, openForm
 	}
 	request.Key = namespaced(kind, request.Mode, token)

@@ -78,6 +78,7 @@ var csvColumns = []string{
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
 	"paid_at", "paid_currency", "paid_tx", "received", "refund_currency", "refund_address", "note",
 	"disable_convert", "converted", "converted_eur", "conversion_fee_eur", "conversion_price_eur",
+	"tolerance_amount", "paid_count", "first_paid_at", "accepted_at", "accepted_by", "shortfall",
 }
 
 // newCSVSheet returns a sheet whose first row is written. Errors are reported by end.
@@ -108,6 +109,7 @@ func (s *csvSheet) write(r api.Resource) error {
 		moment(r.PaidAt), r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
 		literal(r.Metadata[api.MetadataNote]),
 		strconv.FormatBool(r.DisableConvert), sold, euro, fee, price,
+		number(r.ToleranceAmount), strconv.FormatInt(r.PaidCount, 10), moment(r.FirstPaidAt), moment(r.Accepted.At), r.Accepted.Actor, number(r.Accepted.Shortfall),
 	}
 	for i, cell := range row {
 		row[i] = inert(cell)

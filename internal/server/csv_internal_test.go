@@ -80,6 +80,7 @@ func TestCSVSheet_follows_the_style(t *testing.T) {
 	r := api.Resource{
 		CreatedAt: "2026-11-27T23:30:00.123Z", ForeignID: "f", Mode: "live", OrderID: "12345678901234567890", Description: "Chair; oak", Status: "paid",
 		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "56.5", DueAmount: "0", OverpaidAmount: "0",
+		ToleranceAmount: "0.1", PaidCount: 1, FirstPaidAt: "2026-07-01T22:00:00.000Z", Accepted: api.Acceptance{Shortfall: "0"},
 		PaidAt: "2026-07-01T22:00:00.000Z", PaidCurrency: "BTC", PaidTx: "ab",
 		Payments:    []api.Payment{{State: "confirmed", Amount: "0.0006", CryptoCurrency: "BTC"}},
 		Conversions: []api.Conversion{{SoldAmount: "0.0006", CryptoCurrency: "BTC", EuroAmount: "51.8521", FeeAmount: "0.2074", AveragePrice: "86420.167"}},
@@ -90,17 +91,17 @@ func TestCSVSheet_follows_the_style(t *testing.T) {
 	}{
 		"for_programs": {csvStyle{}, []string{
 			strings.Join(csvColumns, ","),
-			"2026-11-27T23:30:00.123Z,f,live,'12345678901234567890,Chair; oak,paid,,56.5,EUR,56.5,0,0,2026-07-01T22:00:00.000Z,BTC,ab,0.0006 BTC,,,,false,0.0006 BTC,51.8521,0.2074,86420.167",
+			"2026-11-27T23:30:00.123Z,f,live,'12345678901234567890,Chair; oak,paid,,56.5,EUR,56.5,0,0,2026-07-01T22:00:00.000Z,BTC,ab,0.0006 BTC,,,,false,0.0006 BTC,51.8521,0.2074,86420.167,0.1,1,2026-07-01T22:00:00.000Z,,,0",
 			"",
 		}},
 		"for_a_spreadsheet_with_decimal_commas": {vienna, []string{
 			"\ufeff" + strings.Join(csvColumns, ";"),
-			"2026-11-28 00:30:00;f;live;'12345678901234567890;\"Chair; oak\";paid;;56,5;EUR;56,5;0;0;2026-07-02 00:00:00;BTC;ab;0,0006 BTC;;;;false;0,0006 BTC;51,8521;0,2074;86420,167",
+			"2026-11-28 00:30:00;f;live;'12345678901234567890;\"Chair; oak\";paid;;56,5;EUR;56,5;0;0;2026-07-02 00:00:00;BTC;ab;0,0006 BTC;;;;false;0,0006 BTC;51,8521;0,2074;86420,167;0,1;1;2026-07-02 00:00:00;;;0",
 			"",
 		}},
 		"with_tabs": {csvStyle{delimiter: "tab"}, []string{
 			strings.Join(csvColumns, "\t"),
-			"2026-11-27T23:30:00.123Z\tf\tlive\t'12345678901234567890\tChair; oak\tpaid\t\t56.5\tEUR\t56.5\t0\t0\t2026-07-01T22:00:00.000Z\tBTC\tab\t0.0006 BTC\t\t\t\tfalse\t0.0006 BTC\t51.8521\t0.2074\t86420.167",
+			"2026-11-27T23:30:00.123Z\tf\tlive\t'12345678901234567890\tChair; oak\tpaid\t\t56.5\tEUR\t56.5\t0\t0\t2026-07-01T22:00:00.000Z\tBTC\tab\t0.0006 BTC\t\t\t\tfalse\t0.0006 BTC\t51.8521\t0.2074\t86420.167\t0.1\t1\t2026-07-01T22:00:00.000Z\t\t\t0",
 			"",
 		}},
 	} {

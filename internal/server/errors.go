@@ -59,6 +59,7 @@ var known = []struct {
 	{invoice.ErrConflict, &problem{status: http.StatusConflict, code: "idempotency_conflict", message: "The idempotency key was used with another request"}},
 	{invoice.ErrLinkUsed, errLinkUsed},
 	{invoice.ErrNoWallet, &problem{status: http.StatusServiceUnavailable, code: api.CodeNoWallet, message: "No payment method is set up yet", retry: 30}},
+	{invoice.ErrUnreached, &problem{status: http.StatusServiceUnavailable, code: "network_unreached", message: "No network of a payment method can be reached at the moment", retry: 30}},
 	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "No payment method is looked after on this server", retry: 30}},
 	{invoice.ErrNoMethod, invalid("payment_methods", "names nothing that is offered")},
 	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},

@@ -26,6 +26,7 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
+		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
 		DisableConvert: t.DisableConvert, Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv),
 	}
 	if safeOrder.MatchString(t.OrderID) {
@@ -39,7 +40,8 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
 	return encode(api.Event{
 		ID: id, Type: merchant.EventTest, CreatedAt: timestamp(at), Mode: string(mode),
-		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0", Payments: []api.Payment{}, Conversions: []api.Conversion{},
+		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0",
+		ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, Payments: []api.Payment{}, Conversions: []api.Conversion{},
 	})
 }
 

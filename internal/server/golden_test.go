@@ -255,6 +255,7 @@ var mistakes = []mistake{
 		return l.send(create(message{key: "all"}))
 	}},
 	broken("no network", fmt.Errorf("create: %w", invoice.ErrUnwatched)),
+	broken("no network reached", fmt.Errorf("create: %w", invoice.ErrUnreached)),
 	broken("storage is busy", fmt.Errorf("find key: %w", invoice.ErrUnavailable)),
 	broken("caller has gone", fmt.Errorf("find key: %w", context.Canceled)),
 	broken("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),

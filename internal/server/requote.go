@@ -35,7 +35,11 @@ func (s *server) requote(c echo.Context, k call) error {
 func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.invoices.Cancel) }
 
 // accept is POST invoices/{id}/accept.
-func (s *server) accept(c echo.Context, k call) error { return s.order(c, k, s.invoices.Accept) }
+func (s *server) accept(c echo.Context, k call) error {
+	return s.order(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
+		return s.invoices.Accept(ctx, id, k.key.ID)
+	})
+}
 
 // order carries out what the merchant says about an invoice of his own.
 func (s *server) order(c echo.Context, k call, do func(context.Context, string) (*invoice.Invoice, error)) error {

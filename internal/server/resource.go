@@ -30,6 +30,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		PaidAt: timestamp(stands.PaidAt), PaidCurrency: stands.PaidAsset, PaidTx: stands.PaidTx,
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
+		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
 		PaymentMethods: paymentMethods(inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
@@ -66,7 +67,7 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 			}
 		}
 	} else {
-		r.Conversions = []api.Conversion{}
+		r.Conversions, r.ToleranceAmount, r.Accepted.Actor = []api.Conversion{}, "", ""
 	}
 	var err error
 	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
@@ -82,6 +83,11 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	s.tag(c, inv, inv.Version)
 	c.Response().Header().Set("ETag", tagOf(inv, behind))
 	return writeJSON(c, http.StatusOK, r)
+}
+
+// acceptance is the merchant's decision about the invoice.
+func acceptance(inv *invoice.Invoice) api.Acceptance {
+	return api.Acceptance{At: timestamp(inv.AcceptedAt), Actor: inv.AcceptedBy, Shortfall: inv.Shortfall().String()}
 }
 
 // secondsLeft is in whole seconds, at least one until the very end.

@@ -30,6 +30,9 @@ type invoiceRow struct {
 	clock                          int64
 	terms, methods, quotes, covers string
 	conversions                    int64
+	paidCount                      int64
+	firstPaidAt, acceptedAt        sql.Null[int64]
+	acceptedBy                     string
 	revision                       int64 // of what is stored; two rows of one state share it
 }
 
@@ -47,6 +50,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
 		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
 		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Conversions)),
+		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
 	}
 }
 
@@ -57,6 +61,7 @@ func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
 		Refund: invoice.Refund{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
+		PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
 	}
 	var err error
 	if inv.Terms, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID); err != nil {
@@ -105,14 +110,16 @@ func (r invoiceRow) insert(ctx context.Context, q querier) error {
 		INSERT INTO invoices (
 			id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
-			accepted, refund, clock, terms, methods, quotes, coverage, refund_asset
+			accepted, refund, clock, terms, methods, quotes, coverage, refund_asset,
+			paid_count, first_paid_at, accepted_at, accepted_by
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-			$22, $23, $24, $25, $26, $27, $28, $29
+			$22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
 		)`,
 		r.id, r.merchantID, r.mode, r.version, r.status, r.exceptions, r.price, r.currency, r.decimals, r.paid, r.due, r.overpaid,
 		r.orderID, r.createdAt, r.expiresAt, r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
-		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers, r.refundAsset)
+		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers, r.refundAsset,
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy)
 	return err
 }
 
@@ -123,18 +130,21 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			version = $2, status = $3, exceptions = $4, paid = $5, due = $6, overpaid = $7, expires_at = $8,
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
-			refund_asset = $21, conversions = $22, revision = $23
+			refund_asset = $21, conversions = $22,
+			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, revision = $27
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
-		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions, r.revision)
+		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.revision)
 	return err
 }
 
 // invoiceColumns are those that readInvoiceColumns reads.
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
-	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions, revision`
+	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
+	paid_count, first_paid_at, accepted_at, accepted_by, revision`
 
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -145,6 +155,7 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 	err = row.Scan(
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
-		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions, &r.revision)
+		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
+		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.revision)
 	return r, err
 }

@@ -190,6 +190,8 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 			inv.Coverage = map[chain.ID]invoice.Coverage{"bitcoin": {Scanned: noon.Add(time.Minute), BlindFrom: noon}}
 			inv.DeclinedAt, inv.DelayedAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
 			inv.Accepted, inv.Clock = []string{"t1:0", "t2:1"}, 90*time.Second
+			inv.AcceptedAt, inv.AcceptedBy = noon.Add(3*time.Hour), "key_a"
+			inv.PaidCount, inv.FirstPaidAt = 2, noon.Add(10*time.Minute)
 			inv.Refund = invoice.Refund{Asset: "BTC", Address: "bc1qrefund"}
 			inv.Methods[0].Birth = chain.Cursor{Height: 799_990, Hash: "00aa"}
 			inv.Transfers = []invoice.Transfer{

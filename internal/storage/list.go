@@ -61,8 +61,9 @@ func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
-	spends, err := readSpends(ctx, q, `SELECT s.network, s.tx, s.outpoints FROM spends s WHERE EXISTS (
-		SELECT 1 FROM transfers t WHERE t.network = s.network AND t.tx = s.tx AND t.invoice_id IN (SELECT id `+listed+`))`, args...)
+	spends, err := readSpends(ctx, q, `SELECT s.network, s.tx, s.outpoints
+		FROM (SELECT DISTINCT network, tx FROM transfers WHERE tx <> '' AND invoice_id IN (SELECT id `+listed+`)) t
+		JOIN spends s ON s.network = t.network AND s.tx = t.tx`, args...)
 	if err != nil {
 		return nil, err
 	}

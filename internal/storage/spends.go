@@ -14,8 +14,9 @@ type spender struct{ network, tx string }
 // spendsOfInvoice and spendsOfUnfinished select the rows of the transactions of an
 // invoice's transfers, and of the transfers that a scan may change.
 const (
-	spendsOfInvoice = `SELECT s.network, s.tx, s.outpoints FROM spends s
-		WHERE EXISTS (SELECT 1 FROM transfers t WHERE t.invoice_id = $1 AND t.network = s.network AND t.tx = s.tx)`
+	spendsOfInvoice = `SELECT s.network, s.tx, s.outpoints
+		FROM (SELECT DISTINCT network, tx FROM transfers WHERE invoice_id = $1 AND tx <> '') t
+		JOIN spends s ON s.network = t.network AND s.tx = t.tx`
 	spendsOfUnfinished = `SELECT network, tx, outpoints FROM spends
 		WHERE network = $1 AND tx IN (SELECT tx ` + unfinished + ` UNION SELECT tx ` + finishedAbove + `)`
 )

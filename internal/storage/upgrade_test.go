@@ -75,6 +75,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			wantSpendsOnce(t, before, after)
 			forgetAdded(t, after)
 			for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
+				row, _, _ = strings.Cut(row, ", paid_count: ") // of migration 22
 				row = strings.TrimSuffix(strings.TrimSuffix(row, ", revision: 0"), ", conversions: 0")
 				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
 			}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,8 +16,9 @@ import (
 )
 
 // krakenNames are the coins by Kraken's pairs, and how Kraken names them.
-var krakenNames = map[string]struct{ coin, base, altname string }{
-	"XXBTZEUR": {"BTC", "XXBT", "XBTEUR"}, "XETHZEUR": {"ETH", "XETH", "ETHEUR"}, "XLTCZEUR": {"LTC", "XLTC", "LTCEUR"}, "USDCEUR": {"USDC", "USDC", "USDCEUR"},
+var krakenNames = map[string]struct{ coin, base, asset, altname string }{
+	"XXBTZEUR": {"BTC", "XXBT", "XBT", "XBTEUR"}, "XETHZEUR": {"ETH", "XETH", "ETH", "ETHEUR"},
+	"XLTCZEUR": {"LTC", "XLTC", "LTC", "LTCEUR"}, "USDCEUR": {"USDC", "USDC", "USDC", "USDCEUR"},
 }
 
 // krakenNeed is the permission that a call needs. See the pages of the calls in
@@ -39,9 +41,12 @@ func krakenAnswer(result any) Answer {
 // kraken answers a call in Kraken's way. The caller holds the lock.
 func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	switch call {
-	case "AssetPairs", "Ticker":
+	case "AssetPairs", "Ticker", "Assets":
 		if r.Method != http.MethodGet {
 			s.wrong = append(s.wrong, "a public call that is no GET")
+		}
+		if call == "Assets" {
+			return s.krakenAssets()
 		}
 		return s.krakenPublic(call, r.URL.Query().Get("pair"))
 	}
@@ -75,13 +80,36 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	case "BalanceEx":
 		all := map[string]map[string]string{"ZEUR": {"balance": "12.5000", "hold_trade": "0.0000"}}
 		for _, n := range krakenNames {
-			all[n.base] = map[string]string{"balance": digits(s.total(n.coin), 10), "hold_trade": "0.0000000000"}
+			rest := new(big.Rat).Set(s.total(n.coin))
+			for suffix, amount := range s.earning[n.coin] {
+				part := amount
+				if rest.Cmp(part) < 0 {
+					part = rest
+				}
+				rest = new(big.Rat).Sub(rest, part)
+				all[n.asset+"."+suffix] = map[string]string{"balance": digits(part, 10), "hold_trade": "0.0000000000"}
+			}
+			all[n.base] = map[string]string{"balance": digits(rest, 10), "hold_trade": "0.0000000000"}
 		}
 		return krakenAnswer(all)
 	case "AddOrder":
 		return s.krakenAdd(form)
 	}
 	return s.krakenOrders(call, form)
+}
+
+// krakenSuffixes are those of coins on hold and in earning programmes.
+var krakenSuffixes = []string{"B", "F", "HOLD", "M", "S"}
+
+func (s *Server) krakenAssets() Answer {
+	all := map[string]any{"ZEUR": map[string]any{"aclass": "currency", "altname": "EUR", "decimals": 4, "display_decimals": 2, "status": "enabled"}}
+	for _, n := range krakenNames {
+		all[n.base] = map[string]any{"aclass": "currency", "altname": n.asset, "decimals": 10, "display_decimals": 5, "status": "enabled"}
+		for _, suffix := range krakenSuffixes {
+			all[n.asset+"."+suffix] = map[string]any{"aclass": "currency", "altname": n.asset + "." + suffix, "decimals": 10, "display_decimals": 5, "status": "enabled"}
+		}
+	}
+	return krakenAnswer(all)
 }
 
 func (s *Server) krakenPublic(call, pair string) Answer {
@@ -142,6 +170,10 @@ func (s *Server) krakenAdd(form url.Values) Answer {
 func (s *Server) krakenOrders(call string, form url.Values) Answer {
 	found := map[string]any{}
 	start, _ := strconv.ParseInt(form.Get("start"), 10, 64)
+	end, bounded := s.now().Unix(), form.Get("end")
+	if bounded != "" {
+		end, _ = strconv.ParseInt(bounded, 10, 64)
+	}
 	offset, _ := strconv.Atoi(form.Get("ofs"))
 	skipped := 0
 	for _, o := range slices.Backward(s.orders) {
@@ -152,7 +184,7 @@ func (s *Server) krakenOrders(call string, form url.Values) Answer {
 		}
 		switch {
 		case call == "QueryOrders" && o.ref != form.Get("txid"), call == "OpenOrders" && !isOpen, call == "ClosedOrders" && isOpen,
-			call != "QueryOrders" && id != "" && o.id != id, o.made.Unix() <= start, s.hidden:
+			call != "QueryOrders" && id != "" && o.id != id, o.made.Unix() <= start, bounded != "" && o.made.Unix() > end, s.hidden:
 			continue
 		}
 		if skipped < offset {

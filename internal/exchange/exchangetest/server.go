@@ -38,6 +38,7 @@ type Server struct {
 	nonce       int64           // the highest of Kraken's kind so far
 	nonces      map[string]bool // of Bitstamp's kind
 	totals      map[string]*big.Rat
+	earning     map[string]map[string]*big.Rat // of the totals, by coin and Kraken's suffix
 	bids        map[string]*big.Rat
 	fill        *big.Rat // the part of an order that finds a buyer
 	status      string   // of all markets, in Kraken's words
@@ -78,7 +79,7 @@ func Start(now func() time.Time) *Server {
 	s := &Server{
 		now: now, pipes: &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}, ended: make(chan struct{}),
 		permissions: []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"},
-		nonces:      map[string]bool{}, totals: map[string]*big.Rat{}, faults: map[string][]Fault{}, status: "online", fill: big.NewRat(1, 1),
+		nonces:      map[string]bool{}, totals: map[string]*big.Rat{}, earning: map[string]map[string]*big.Rat{}, faults: map[string][]Fault{}, status: "online", fill: big.NewRat(1, 1),
 		bids: map[string]*big.Rat{"BTC": rat("86420"), "ETH": rat("2650.10"), "LTC": rat("78.35"), "USDC": rat("0.925")},
 	}
 	s.server = &http.Server{Handler: s}
@@ -155,6 +156,17 @@ func (s *Server) Deposit(coin, amount string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(coin, rat(amount))
+}
+
+// Earn moves coins of the account to one of Kraken's earning programmes, or on hold, by
+// the suffix of their name there: "F" is Kraken Rewards.
+func (s *Server) Earn(coin, suffix, amount string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.earning[coin] == nil {
+		s.earning[coin] = map[string]*big.Rat{}
+	}
+	s.earning[coin][suffix] = rat(amount)
 }
 
 // Bid sets what is bid for a coin, in euro.

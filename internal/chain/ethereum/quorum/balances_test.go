@@ -271,7 +271,7 @@ func TestBalances_of_before_that_nobody_serves_wait_for_a_person(t *testing.T) {
 	tip := int64(len(w.blocks)) - 1
 	e.want(inv, "created late", fmt.Sprint("0.02 late in ", tip-9))
 	e.mine(12)
-	_, err := e.service.Accept(t.Context(), inv.ID)
+	_, err := e.service.Accept(t.Context(), inv.ID, "command")
 	e.must(err)
 	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", tip-9))
 }

@@ -1,0 +1,91 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/locale"
+)
+
+// clipboardReading lets every page read the clipboard through window.board, whatever
+// the page itself sees as navigator.clipboard.
+func (b *tab) clipboardReading(setup string) {
+	b.t.Helper()
+	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+		Permission: &cdpbrowser.PermissionDescriptor{Name: "clipboard-read"}, Setting: cdpbrowser.PermissionSettingGranted,
+	})
+	b.check(err)
+	b.before(`window.board = navigator.clipboard;` + setup)
+}
+
+const (
+	// noClipboard is a page of plain http.
+	noClipboard = `Object.defineProperty(navigator, "clipboard", {value: undefined});`
+	// deniedClipboard is a page in a frame without the permission.
+	deniedClipboard = `Object.defineProperty(navigator, "clipboard", {value: {writeText: () => Promise.reject(new DOMException("denied", "NotAllowedError"))}});`
+	// noCopying is a browser that does not copy at all.
+	noCopying = noClipboard + `Document.prototype.execCommand = () => false;`
+)
+
+// copied returns what the clipboard holds.
+func (b *tab) copied() string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[string](`board.readText()`, chromedp.EvalAwaitPromise))
+}
+
+// TestCopyWithoutClipboard copies where the clipboard API is missing or denied.
+func TestCopyWithoutClipboard(t *testing.T) {
+	s := speaking(t, locale.All())
+	for name, setup := range map[string]string{"missing": noClipboard, "denied": deniedClipboard} {
+		t.Run(name+"_copies_the_machine_form_in_every_language", func(t *testing.T) {
+			b := open(t, screens[0])
+			b.clipboardReading(setup)
+			for _, l := range locale.All().List() {
+				b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
+				for _, field := range []string{"amount", "address"} {
+					button := "#m2-" + field
+					want := b.attribute(button, "data-copy")
+					b.do(chromedp.Focus(chromedp.CSS(button)))
+					b.click(button)
+					b.awaits(button+" span", l.Text("copied"), nil)
+					b.awaits("#say", l.Text("copied."+field), nil)
+					if got := b.copied(); got != want {
+						t.Errorf("%s: %q was copied as the %s, want %q", l.Code, got, field, want)
+					}
+					const after = `[document.activeElement.id, getSelection().toString(), document.body.lastElementChild.id].join("|")`
+					if got, want := get(b, chromedp.Evaluate[string](after)), "m2-"+field+"||live"; got != want {
+						t.Errorf("%s: focus, selection and last element are %q after copying, want %q", l.Code, got, want)
+					}
+				}
+			}
+			b.quiet()
+		})
+	}
+	t.Run("impossible_says_so_and_selects_the_machine_form", func(t *testing.T) {
+		b := open(t, screens[0])
+		b.before(noCopying)
+		for _, code := range []string{"en", "de", "ar"} {
+			l, _ := locale.All().Find(code)
+			b.visit(s.address + "?m=EURC-BASE&lang=" + code)
+			for _, field := range []string{"amount", "address"} {
+				button := "#m2-" + field
+				want := b.attribute(button, "data-copy")
+				b.click(button)
+				b.awaits("#say", l.Text("copy.failed"), nil)
+				b.awaits(fmt.Sprintf("dd:has(%s) p", button), l.Text("copy.failed"), nil)
+				if got := get(b, chromedp.Evaluate[string](`getSelection().toString()`)); got != want {
+					t.Errorf("%s: %q is selected as the %s, want %q", code, got, field, want)
+				}
+				if got := b.text(button + " span"); got != l.Text("copy") {
+					t.Errorf("%s: the button says %q", code, got)
+				}
+			}
+			b.picture(screens[0], "copy_failed_"+code)
+			b.noSidewaysScroll()
+		}
+		b.quiet()
+	})
+}

@@ -1,0 +1,66 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/locale"
+)
+
+// settableClock lets a test change the time of day that pages read, by window.shift in
+// milliseconds, and call the page's half-second ticks itself, by window.ticks.
+const settableClock = `(() => {
+	const real = Date, every = setInterval;
+	window.shift = 0;
+	window.ticks = [];
+	window.Date = class extends real {
+		constructor(...from) { from.length ? super(...from) : super(real.now() + shift); }
+		static now() { return real.now() + shift; }
+	};
+	window.setInterval = (what, ms) => ms === 500 ? ticks.push(what) : every(what, ms);
+})()`
+
+// TestCountdown counts down by monotonic time.
+func TestCountdown(t *testing.T) {
+	s := speaking(t, locale.All())
+	b := open(t, screens[0])
+	b.before(settableClock)
+	b.visit(s.address)
+	b.awaits("#clock", ":", nil)
+	const shown = `(() => {
+		shift = %d;
+		ticks.forEach(tick => tick());
+		const [minutes, seconds] = clock.textContent.split(":").map(Number);
+		return 60 * minutes + seconds;
+	})()`
+	left, err := strconv.Atoi(b.attribute("#clock", "data-left"))
+	b.check(err)
+	for _, shift := range []int{0, 3600e3, -3600e3, 0} {
+		got := get(b, chromedp.Evaluate[int](fmt.Sprintf(shown, shift)))
+		if got > left || got < left-int(patience.Seconds()) {
+			t.Errorf("with the clock moved by %d ms the page shows %d s, want about %d s", shift, got, left)
+		}
+	}
+	t.Run("asks_the_server_after_a_jump", func(t *testing.T) {
+		// A device that slept counts no time of its own, while the time of day went on.
+		asked := get(b, chromedp.Evaluate[[]int](`(() => {
+			let asked = 0;
+			const real = fetch;
+			window.fetch = (...what) => { asked++; return real(...what); };
+			ticks.forEach(tick => tick());
+			const before = asked;
+			shift = 600e3;
+			ticks.forEach(tick => tick());
+			const after = asked;
+			ticks.forEach(tick => tick());
+			return [before, after, asked];
+		})()`))
+		if fmt.Sprint(asked) != "[0 1 1]" {
+			t.Errorf("the page asked %v times: before the jump, after it, and later", asked)
+		}
+	})
+	b.quiet()
+}

@@ -1,0 +1,105 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+	"chequer/internal/app"
+)
+
+// webKit behaves as WebKit on phones: a new audio context is suspended and runs some time after
+// resume(), or only after a tap where window.silent is set; the wake lock is granted
+// within a tap alone. tones counts the tones that sound.
+const webKit = `(() => {
+	window.tones = 0;
+	window.silent = %t;
+	const tapped = () => navigator.userActivation.isActive;
+	const node = {gain: {setValueAtTime() {}, exponentialRampToValueAtTime() {}}, frequency: {}, connect: other => other};
+	const waiting = [];
+	window.AudioContext = class {
+		state = "suspended";
+		currentTime = 0;
+		resume() {
+			return new Promise(done => {
+				const run = () => { this.state = "running"; done(); };
+				if (!silent || tapped() || this.state === "running") setTimeout(run, 20); else waiting.push(run);
+			});
+		}
+		createGain() { return node; }
+		createOscillator() { return {...node, start: () => { if (this.state === "running") tones++; }, stop() {}}; }
+	};
+	window.runLate = () => waiting.splice(0).forEach(run => run());
+	window.late = [];
+	const after = setTimeout;
+	window.setTimeout = (what, ms, ...more) => ms === 2000 ? late.push(what) : after(what, ms, ...more);
+	navigator.wakeLock.request = () => tapped() ? Promise.resolve({released: false}) : Promise.reject(new DOMException("no tap", "NotAllowedError"));
+})()`
+
+// TestTerminalOnWebKit sounds once when a sale is paid and keeps the screen on.
+func TestTerminalOnWebKit(t *testing.T) {
+	t.Parallel()
+	c := settings(t)
+	p := start(t, c, app.Options{Demo: true})
+	shop := newShop(t, p.url, p.key)
+	till, _ := p.terminal(t, c)
+	sell := func(t *testing.T, silent bool) (*tab, string) {
+		b := open(t, screens[0])
+		b.before(fmt.Sprintf(webKit, silent))
+		b.visit(till)
+		b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
+		b.click("form .btn")
+		b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+		page := get(b, chromedp.Location())
+		b.visit(page) // without a tap
+		b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+		return b, idOf(page)
+	}
+	tones := func(b *tab) int { return get(b, chromedp.Evaluate[int]("tones")) }
+	pay := func(b *tab, id string) {
+		shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
+		b.awaits(".due .k", "Paid", nil)
+	}
+	t.Run("sounds_two_tones_once_the_context_runs", func(t *testing.T) {
+		b, id := sell(t, false)
+		pay(b, id)
+		until(t, patience, "two tones sound", func() bool { return tones(b) >= 2 })
+		if got := tones(b); got != 2 {
+			t.Errorf("%d tones sounded", got)
+		}
+		b.quiet()
+	})
+	t.Run("a_tap_before_lets_it_sound", func(t *testing.T) {
+		b, id := sell(t, true)
+		b.click(".due")
+		pay(b, id)
+		until(t, patience, "two tones sound", func() bool { return tones(b) == 2 })
+		b.quiet()
+	})
+	t.Run("stays_silent_after_the_time_limit", func(t *testing.T) {
+		b, id := sell(t, true)
+		pay(b, id)
+		until(t, patience, "the time limit runs", func() bool { return get(b, chromedp.Evaluate[int]("late.length")) > 0 })
+		got := get(b, chromedp.Evaluate[int](`(async () => {
+			late.forEach(end => end());
+			runLate();
+			await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+			return tones;
+		})()`, chromedp.EvalAwaitPromise))
+		if got != 0 {
+			t.Errorf("%d tones sounded long after the sale was paid", got)
+		}
+	})
+	t.Run("the_screen_is_kept_on_from_the_first_tap", func(t *testing.T) {
+		b, _ := sell(t, false)
+		const awake = `document.body.dataset.awake || "no"`
+		if got := get(b, chromedp.Evaluate[string](awake)); got != "no" {
+			t.Errorf("the wake lock is held without a tap: %s", got)
+		}
+		b.click(".due")
+		until(t, patience, "the wake lock is held", func() bool { return get(b, chromedp.Evaluate[string](awake)) == "1" })
+		b.quiet()
+	})
+}

@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/app"
+)
+
+// withoutInitialTarget returns the address of a proxy that serves style sheets as
+// browsers other than Chromium read them: without scroll-initial-target.
+func withoutInitialTarget(t *testing.T, target string) string {
+	t.Helper()
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Accept-Encoding") },
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/css") {
+				return nil
+			}
+			sheet, err := io.ReadAll(r.Body)
+			if err != nil {
+				return err
+			}
+			sheet = bytes.ReplaceAll(sheet, []byte("scroll-initial-target:nearest"), nil)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(sheet)), int64(len(sheet))
+			r.Header.Set("Content-Length", strconv.Itoa(len(sheet)))
+			return nil
+		},
+		Transport: &http.Transport{DisableCompression: true},
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestChosenMethodIsInSight scrolls the row of methods to the chosen one in every
+// browser, and nothing else.
+func TestChosenMethodIsInSight(t *testing.T) {
+	p := start(t, settings(t), app.Options{Demo: true})
+	b := open(t, screens[0])
+	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.order(p.url, "12,50"), p.url)
+	const where = `(() => {
+		const row = document.querySelector(".methods").getBoundingClientRect(), label = document.querySelector(".methods :checked+label").getBoundingClientRect();
+		return [document.querySelector(".methods :checked").value, label.left >= row.left && label.right <= row.right ? "in sight" : "out of sight", scrollX, scrollY].join(" ");
+	})()`
+	for _, s := range []screen{screens[0], {name: "frame", width: 440, height: 700}} {
+		for _, language := range []string{"en", "ar"} {
+			t.Run(s.name+"_"+language, func(t *testing.T) {
+				b := open(t, s)
+				b.visit(page + "?lang=" + language)
+				ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
+				for _, i := range []int{0, len(ids) / 2, len(ids) - 1} {
+					b.click(fmt.Sprintf("label[for=%q]", ids[i]["id"]))
+					get(b, chromedp.Evaluate[any](`scrollTo({top: 0, behavior: "instant"})`))
+					b.do(chromedp.Reload())
+					b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+					want := ids[i]["value"] + " in sight 0 0"
+					if got := get(b, chromedp.Evaluate[string](where)); got != want {
+						t.Errorf("after a reload the chosen method is %q, want %q", got, want)
+					}
+				}
+				b.quiet()
+			})
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package invoice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/clocktest"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/watcher"
+)
+
+// reachable is a merchant's service over two networks that a test reaches or not.
+type reachable struct {
+	t        *testing.T
+	clock    *clocktest.Clock
+	store    *storage.Storage
+	service  *invoice.Service
+	ethereum *evm
+	base     *evm
+	wallet   invoice.Wallet
+	ids      int
+}
+
+func newReachable(t *testing.T) *reachable {
+	t.Helper()
+	r := &reachable{t: t, clock: clocktest.At(noon), store: storagetest.SQLite(t)}
+	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
+	r.must(err)
+	r.wallet = invoice.Wallet{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}
+	r.must(r.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}))
+	r.ethereum = &evm{Network: ethereum.New(ethereum.Mainnet), now: r.clock.Now}
+	r.base = &evm{Network: ethereum.New(ethereum.Base), now: r.clock.Now}
+	r.start()
+	return r
+}
+
+func (r *reachable) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// start starts the service anew.
+func (r *reachable) start() {
+	r.t.Helper()
+	prices, err := rates.ParseFixed(table, "fixed")
+	r.must(err)
+	r.service = invoice.NewService(invoice.Config{
+		Storage: r.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {r.ethereum, r.base}},
+		Rates: func() invoice.Rates { return prices }, MaxScanAge: 10 * time.Minute, SinceStart: true, Now: r.clock.Now, Log: slog.New(slog.DiscardHandler),
+		NewID:  func() string { r.ids++; return fmt.Sprintf("%032d", r.ids) },
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
+	})
+}
+
+// reach scans a network once.
+func (r *reachable) reach(networks ...*evm) {
+	r.t.Helper()
+	for _, n := range networks {
+		w := watcher.New(watcher.Config{Network: n, Storage: r.store, Observer: r.service, Holder: "test", Every: time.Hour, Now: r.clock.Now, Log: slog.New(slog.DiscardHandler)})
+		_, err := w.Step(r.t.Context())
+		r.must(err)
+	}
+}
+
+func (r *reachable) create(ctx context.Context, methods ...string) (*invoice.Invoice, error) {
+	return r.service.Create(ctx, invoice.CreateRequest{
+		MerchantID: "m", Mode: invoice.Live, ExpiresIn: time.Hour, Wallets: []invoice.Wallet{r.wallet}, PaymentMethods: methods,
+		Terms: invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
+	})
+}
+
+// offered returns the networks of a new invoice's methods, each once.
+func (r *reachable) offered() []string {
+	r.t.Helper()
+	inv, err := r.create(r.t.Context())
+	if errors.Is(err, invoice.ErrUnreached) {
+		return nil
+	}
+	r.must(err)
+	var networks []string
+	for _, m := range inv.Methods {
+		if !slices.Contains(networks, string(m.Asset.Network)) {
+			networks = append(networks, string(m.Asset.Network))
+		}
+	}
+	return networks
+}
+
+func TestReached(t *testing.T) {
+	t.Parallel()
+	both, ethereumOnly, none := []string{"ethereum", "base"}, []string{"ethereum"}, []string(nil)
+	for name, tt := range map[string]struct {
+		steps func(*reachable)
+		want  []string
+	}{
+		"never_since_the_start_offers_nothing": {func(*reachable) {}, none},
+		"offered_as_soon_as_reached_once":      {func(r *reachable) { r.reach(r.ethereum) }, ethereumOnly},
+		"offered_up_to_the_bound":              {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(10 * time.Minute) }, both},
+		"left_out_after_the_bound": {func(r *reachable) {
+			r.reach(r.base)
+			r.clock.Pass(10*time.Minute + time.Second)
+			r.reach(r.ethereum)
+		}, ethereumOnly},
+		"none_left_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(time.Hour) }, none},
+		"offered_again_once_reached": {func(r *reachable) {
+			r.reach(r.base)
+			r.clock.Pass(time.Hour)
+			r.reach(r.ethereum, r.base)
+		}, both},
+		"a_scan_before_the_start_does_not_count": {func(r *reachable) {
+			r.reach(r.ethereum, r.base)
+			r.clock.Pass(time.Minute)
+			r.start()
+			r.reach(r.ethereum)
+		}, ethereumOnly},
+		"a_clock_put_back_closes_no_network": {func(r *reachable) {
+			r.reach(r.ethereum, r.base)
+			r.clock.Pass(-time.Hour)
+			r.reach(r.ethereum, r.base)
+		}, both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReachable(t)
+			tt.steps(r)
+			if diff := cmp.Diff(r.offered(), tt.want); diff != "" {
+				t.Errorf("offered networks (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReached_keeps_what_was_frozen(t *testing.T) {
+	t.Parallel()
+	r := newReachable(t)
+	r.reach(r.ethereum, r.base)
+	inv, err := r.create(t.Context())
+	r.must(err)
+	r.clock.Pass(30 * time.Minute)
+	r.reach(r.ethereum)
+	kept, err := r.service.Invoice(t.Context(), inv.ID)
+	r.must(err)
+	if len(kept.Methods) != len(inv.Methods) || len(kept.Quote().Prices) != len(inv.Quote().Prices) {
+		t.Errorf("%d methods with %d prices are left of %d", len(kept.Methods), len(kept.Quote().Prices), len(inv.Methods))
+	}
+	again, err := r.service.Requote(t.Context(), inv.ID, invoice.Seller, 0)
+	r.must(err)
+	for _, p := range again.Quote().Prices {
+		if m := again.Methods[slices.IndexFunc(again.Methods, func(m invoice.Method) bool { return m.Asset.Code == p.Asset })]; m.Asset.Network != "ethereum" {
+			t.Errorf("%s has a new price, though its network is not reached", p.Asset)
+		}
+	}
+	if _, err := r.create(t.Context(), "EURC-BASE"); !errors.Is(err, invoice.ErrUnreached) {
+		t.Errorf("create with the unreached method alone: %v", err)
+	}
+}

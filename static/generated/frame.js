@@ -1,0 +1,3 @@
+(function(){"use strict";if(parent===window)return;var d=document,told,listed=d.currentScript.dataset.origins.split(" ").concat(location.origin);var around=location.ancestorOrigins?[location.ancestorOrigins[0]]:listed;function post(message){message.pay=1;around.forEach(function(origin){if(listed.indexOf(origin)>=0)parent.postMessage(message,origin);});}
+function status(){var live=d.getElementById("live");if(!live||live.dataset.status===told)return;told=live.dataset.status;post({type:"status",id:live.dataset.self.split("?")[0].split("/").pop(),status:told});}
+d.addEventListener("swap",status);d.addEventListener("keydown",function(e){if(e.key==="Escape")post({type:"close"});});post({type:"ready"});status();})();
