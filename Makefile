@@ -79,7 +79,7 @@ e2e: setup ## Run the whole program in a real browser
 
 bench: ## Measure, each figure beside a baseline of the same run
 	$(GO) run ./internal/bench
-	$(GO) test -run '^$$' -bench . ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum
+	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum
 
 nightly: test ## Run the slow tests too
 	$(GO) test ./internal/storage

@@ -50,7 +50,7 @@ func (s *shell) walletAdd() *cobra.Command {
 	var script string
 	var anyway bool
 	c := &cobra.Command{
-		Use:   "add ASSET KEY|FILE",
+		Use:   "add ASSET KEY|FILE…",
 		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token",
 		Long: `Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for
 every EVM network and token. Prints the first addresses: compare them with your wallet's.

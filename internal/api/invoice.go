@@ -63,6 +63,7 @@ const (
 	ExceptionReplaced   = "replaced"
 	ExceptionReorged    = "reorged"
 	ExceptionWrongAsset = "wrong_asset"
+	ExceptionOld        = "old"
 	ExceptionDelayed    = "delayed"
 )
 

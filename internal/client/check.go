@@ -60,7 +60,7 @@ var (
 	statuses   = []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
 	exceptions = []string{
 		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
-		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionDelayed,
+		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
 	}
 	states = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
 	modes  = []string{"", "live", "test"}

@@ -101,7 +101,7 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 		"mode":                            {`"demo"`},
 		"version":                         counters,
 		"status":                          {`""`, `"Paid"`, `"paid\n\ndata: x"`, `"unknown"`},
-		"exceptions":                      {`["stolen"]`, `[""]`, `["late","late","late","late","late","late","late","late"]`},
+		"exceptions":                      {`["stolen"]`, `[""]`, `["late","late","late","late","late","late","late","late","late"]`},
 		"created_at":                      times,
 		"expired_at":                      times,
 		"paid_at":                         times,

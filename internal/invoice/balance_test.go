@@ -92,11 +92,11 @@ func TestBalances(t *testing.T) {
 		},
 		"a cheat names money that was there before": {
 			[]chain.Transfer{rise("0", "0.04", 100, -time.Minute)},
-			outcome{invoice.Expired, "", "0", "100", "0"},
+			outcome{invoice.Expired, "[old]", "0", "100", "0"},
 		},
 		"an honest shopper pays on top of it": {
 			[]chain.Transfer{rise("0", "0.04", 100, -time.Minute), rise("0.04", "0.08", 101, time.Minute)},
-			outcome{invoice.Paid, "", "100", "0", "0"},
+			outcome{invoice.Paid, "[old]", "100", "0", "0"},
 		},
 		"a cheat names money that may have been there before": {
 			[]chain.Transfer{unsure(rise("0", "0.04", 101, time.Minute))},
@@ -159,7 +159,7 @@ func TestBalances_that_are_not_asked_for(t *testing.T) {
 		"more than that is none":                       {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.0021", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
 		"on a network without an allowance none is":    {map[chain.ID]money.Amount{}, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.001", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
 		"an invoice of before that knows no allowance": {nil, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.03", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
-		"what was there before is none":                {gas, []chain.Transfer{rise("0", "0.04", 100, -time.Minute)}, outcome{invoice.Expired, "", "0", "100", "0"}, invoice.PaymentWrongAsset},
+		"what was there before is none":                {gas, []chain.Transfer{rise("0", "0.04", 100, -time.Minute)}, outcome{invoice.Expired, "[old]", "0", "100", "0"}, invoice.PaymentWrongAsset},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

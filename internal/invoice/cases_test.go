@@ -84,15 +84,16 @@ func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		before func(s *shop, tx string) // after the old payment, before the invoice
+		shown  bool                     // the first scan covers the old payment
 	}{
-		{"mined before", func(s *shop, tx string) { s.mine(tx) }},
+		{"mined before", func(s *shop, tx string) { s.mine(tx) }, true},
 		{"buried before", func(s *shop, tx string) {
 			s.mine(tx)
 			for range 40 {
 				s.mine()
 			}
-		}},
-		{"waiting, and mined later", func(*shop, string) {}},
+		}, false},
+		{"waiting for hours, and mined later", func(s *shop, _ string) { s.clock.Pass(2 * time.Hour) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,13 +110,18 @@ func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 			if inv.Methods[0].Destination != used {
 				t.Fatalf("the invoice is paid to %v, not to the used %v", inv.Methods[0].Destination, used)
 			}
-			s.wantStatus(inv, invoice.Created)
+			var raised []invoice.Exception
+			events := []string{"1 invoice.created created"}
+			if tt.shown {
+				raised, events = append(raised, invoice.Older), append(events, "2 exception.raised created")
+			}
+			s.wantStatus(inv, invoice.Created, raised...)
 			s.clock.Pass(time.Minute)
 			s.mine(old)
-			s.wantStatus(inv, invoice.Created)
-			s.wantEvents(inv, "1 invoice.created created")
+			s.wantStatus(inv, invoice.Created, raised...)
+			s.wantEvents(inv, events...)
 			s.mine(s.pays(inv, "BTC", "0.0005"))
-			s.wantStatus(inv, invoice.Paid)
+			s.wantStatus(inv, invoice.Paid, raised...)
 		})
 	}
 }

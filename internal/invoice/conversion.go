@@ -282,7 +282,7 @@ func (inv *Invoice) credited() []entry {
 	for _, e := range l.entries {
 		switch {
 		case !e.transfer.Confirmed():
-		case l.accepted && slices.Contains(inv.Accepted, e.transfer.ID):
+		case l.accepted && e.named:
 			if worth, known := inv.worth(e); known {
 				stand = append(stand, worth)
 			}

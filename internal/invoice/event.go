@@ -46,12 +46,12 @@ type Event struct {
 }
 
 // changes lists what happened between two states of an invoice.
-func changes(before, after *Invoice) []EventType {
+func changes(before, after *Invoice, nothing map[string]bool) []EventType {
 	var list []EventType
 	if len(after.Quotes) > len(before.Quotes) {
 		list = append(list, EventRequoted)
 	}
-	list = append(list, transferChanges(before, after)...)
+	list = append(list, transferChanges(before, after, nothing)...)
 	list = append(list, statusChange(before.Standing.Status, after.Standing.Status)...)
 	for _, e := range after.Standing.Exceptions {
 		if !before.Standing.Has(e) {
@@ -64,21 +64,17 @@ func changes(before, after *Invoice) []EventType {
 
 // transferChanges lists what happened to transfers, each kind once: the body
 // tells of all of them.
-func transferChanges(before, after *Invoice) []EventType {
-	known := map[string]Transfer{}
-	for _, t := range before.Transfers {
-		known[t.ID] = t
-	}
-	lostBefore, lostAfter := losers(before.Transfers), losers(after.Transfers)
-	nothing := after.nothing()
+func transferChanges(before, after *Invoice, nothing map[string]bool) []EventType {
+	known := before.byID()
+	lostBefore, lostAfter := newBook(before.Transfers), newBook(after.Transfers)
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
-		if nothing[t.ID] {
+		old, seen := known[t.ID]
+		if nothing[t.ID] || t.isSettled() && !seen { // the sum of what was known
 			continue
 		}
-		old, seen := known[t.ID]
-		gone := t.Presence == Replaced || lostAfter[t.Tx]
-		wasGone := seen && (old.Presence == Replaced || lostBefore[old.Tx])
+		gone := t.Presence == Replaced || lostAfter.lost(t)
+		wasGone := seen && (old.Presence == Replaced || lostBefore.lost(old))
 		lostBlock := seen && old.Block != nil && t.Block == nil
 		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !gone)
 		happened[EventPaymentConfirm] = happened[EventPaymentConfirm] || (t.Confirmed() && !(seen && old.Confirmed()))
@@ -94,11 +90,20 @@ func transferChanges(before, after *Invoice) []EventType {
 	return list
 }
 
+// byID are the transfers of the invoice by their IDs.
+func (inv *Invoice) byID() map[string]Transfer {
+	known := make(map[string]Transfer, len(inv.Transfers))
+	for _, t := range inv.Transfers {
+		known[t.ID] = t
+	}
+	return known
+}
+
 // nothing are the transfers that change nothing and are told to nobody: dust, and
 // what is older than the invoice.
-func (inv *Invoice) nothing() map[string]bool {
+func (inv *Invoice) nothing(l ledger) map[string]bool {
 	ids := map[string]bool{}
-	for _, e := range inv.ledger().entries {
+	for _, e := range l.entries {
 		_, offered := inv.Method(e.transfer.Network, e.transfer.Asset)
 		ids[e.transfer.ID] = e.ignored && (offered || e.gas)
 	}

@@ -29,6 +29,7 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 	for _, r := range list {
 		recorded[r.ID] = r
 	}
+	folds := shownFolds{recorded: recorded, groups: map[string]*foldGroup{}}
 	byInvoice := map[string][]chain.Transfer{}
 	touched := map[string]bool{}
 	shown := map[string]bool{}
@@ -39,8 +40,18 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 		}
 		shown[t.ID] = true
 		byInvoice[owner.InvoiceID] = append(byInvoice[owner.InvoiceID], t)
-		if r, known := recorded[t.ID]; !known || news(r, t, snapshot) {
+		r, known := recorded[t.ID]
+		if !known && folds.add(network, t) {
+			continue
+		}
+		if !known || news(r, t, snapshot) {
 			touched[owner.InvoiceID] = true
+		}
+	}
+	for id, g := range folds.groups {
+		shown[id] = true
+		if r := recorded[id]; r.Folded != g.count || r.Amount.Cmp(g.sum) != 0 || news(r, g.like, snapshot) {
+			touched[r.InvoiceID] = true
 		}
 	}
 	for _, r := range list {
@@ -61,6 +72,41 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 		facts[id] = Observation{Network: network, Snapshot: snapshot, Transfers: byInvoice[id], Required: required}
 	}
 	return facts, nil
+}
+
+// shownFolds adds up the transfers of a snapshot that recorded aggregates stand for.
+type shownFolds struct {
+	recorded map[string]Recorded
+	groups   map[string]*foldGroup // by the ID of the aggregate
+}
+
+// add reports whether a transfer that is not recorded itself may be part of a
+// recorded aggregate, and adds it there.
+func (f *shownFolds) add(network chain.ID, t chain.Transfer) bool {
+	if t.Block == nil {
+		return false
+	}
+	id := foldID(network, t)
+	if f.recorded[id].Folded == 0 {
+		return false
+	}
+	g := f.groups[id]
+	if g == nil {
+		g = &foldGroup{like: t, sum: money.Zero(t.Amount.Currency())}
+		f.groups[id] = g
+	}
+	g.sum, g.count = g.sum.Add(t.Amount), g.count+1
+	return true
+}
+
+// recordOf is what is recorded of a transfer, or of the aggregate that it may be
+// folded into.
+func recordOf(recorded map[string]Recorded, network chain.ID, t chain.Transfer) Recorded {
+	r, known := recorded[t.ID]
+	if !known && t.Block != nil {
+		r = recorded[foldID(network, t)]
+	}
+	return r
 }
 
 // news tells whether a transfer is shown elsewhere or deeper than recorded.
@@ -100,7 +146,7 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 	}
 	for _, t := range snapshot.Transfers {
 		owner, ours := owners(t.Script)
-		if r := recorded[t.ID]; !ours || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
+		if r := recordOf(recorded, network, t); !ours || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
 			continue
 		}
 		inv := invoices[owner.InvoiceID]

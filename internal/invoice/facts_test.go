@@ -162,3 +162,57 @@ func (s *shop) made(service *invoice.Service, amount string) *invoice.Invoice {
 	s.must(err)
 	return inv
 }
+
+// What aggregates stand for is no news when it is shown again, although its transfers
+// are not recorded themselves.
+func TestObserve_folds_small_transfers(t *testing.T) {
+	t.Parallel()
+	service, store := inMemory(t)
+	maker := &shop{t: t, wallets: testWallets(t)}
+	inv := maker.made(service, "6000")
+	m, _ := inv.Method(simnet.ID, "BTC")
+	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
+	var list []chain.Transfer
+	for i := range invoice.KeptTransfers + 500 {
+		tx := fmt.Sprint("tx", i)
+		list = append(list, chain.Transfer{
+			ID: tx + ":0", Tx: tx, Asset: "BTC", Script: m.Destination.Script, Amount: money.MustParse("0.000006", money.BTC),
+			Spends: []string{"in-" + tx}, Block: block,
+		})
+	}
+	observe := func(sequence, tip int64, transfers []chain.Transfer) (updated bool) {
+		s := chain.Snapshot{
+			Started: noon.Add(2 * time.Minute), Unconfirmed: chain.Partial, From: chain.Cursor{Height: 90, Hash: "b90"},
+			Tip: chain.Block{Height: tip, Hash: fmt.Sprint("b", tip)}, Transfers: transfers,
+		}
+		lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: sequence}
+		if err := service.Observe(t.Context(), lease, s, invoice.Progress{Scanned: s.Started}, store.Owner); err != nil {
+			t.Fatal(err)
+		}
+		return len(store.take()) > 0
+	}
+	store.take()
+	for i, tt := range []struct {
+		tip  int64
+		n    int
+		want bool
+	}{
+		{105, invoice.KeptTransfers + 400, true},
+		{105, invoice.KeptTransfers + 400, false}, // again
+		{105, invoice.KeptTransfers + 500, true},  // more of the same block
+		{106, invoice.KeptTransfers + 500, true},  // one block deeper
+		{106, invoice.KeptTransfers + 500, false},
+	} {
+		if got := observe(int64(i+1), tt.tip, list[:tt.n]); got != tt.want {
+			t.Errorf("scan %d: updated %v, want %v", i, got, tt.want)
+		}
+	}
+	got, err := store.Invoice(t.Context(), inv.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, sum := counted(got)
+	if want := int64(600 * len(list)); len(got.Transfers) != invoice.KeptTransfers+1 || count != len(list) || sum.Int64() != want {
+		t.Errorf("%d rows of %d transfers and %s satoshis, want %d of %d and %d", len(got.Transfers), count, sum, invoice.KeptTransfers+1, len(list), want)
+	}
+}

@@ -200,14 +200,14 @@ func TestDepthLooksAtTheFirstQuoteThatHasTheAsset(t *testing.T) {
 func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
 	t.Parallel()
 	inv := fresh(t, noon)
-	observe(inv, 100, spending(pay("a", full, -10*time.Minute), "x"))
+	observe(inv, 100, spending(pay("a", full, -3*time.Hour), "x"))
 	bump := spending(pay("b", full, time.Minute), "x")
 	observe(inv, 100, bump)
 	if got := stands(inv).Status; got != invoice.Created {
 		t.Errorf("bumped: %s", got)
 	}
 	observe(inv, 101, in(bump, 101, 2*time.Minute))
-	if diff := cmp.Diff(outcome{"created", "", "0", "100", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, stands(inv)); diff != "" {
 		t.Errorf("mined (-want +got):\n%s", diff)
 	}
 	for _, p := range inv.Payments() {
@@ -217,9 +217,9 @@ func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
 	}
 	// Only what was there before is old: the bump pays more.
 	inv = fresh(t, noon)
-	observe(inv, 100, spending(pay("a", full/2, -10*time.Minute), "x"))
+	observe(inv, 100, spending(pay("a", full/2, -3*time.Hour), "x"))
 	observe(inv, 101, in(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
-	if diff := cmp.Diff(outcome{"pending", "[underpaid]", "50", "50", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"pending", "[underpaid old]", "50", "50", "0"}, stands(inv)); diff != "" {
 		t.Errorf("a bump that pays more (-want +got):\n%s", diff)
 	}
 }
@@ -259,7 +259,7 @@ func TestOlderMoneyStaysOlderWithoutTheBirthBlock(t *testing.T) {
 	observe(inv, 100, mined)
 	observe(inv, 100, old) // the birth block left the chain
 	observe(inv, 101, in(old, 101, time.Minute))
-	if diff := cmp.Diff(outcome{"created", "", "0", "100", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, stands(inv)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

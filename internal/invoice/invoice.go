@@ -29,7 +29,9 @@ type Invoice struct {
 	MerchantID string
 	Mode       Mode
 	// Version counts the changes that events tell of.
-	Version   int64
+	Version int64
+	// Revision counts the writes of the invoice to storage, which sets it.
+	Revision  int64
 	CreatedAt time.Time
 	Terms     Terms
 	Methods   []Method

@@ -22,6 +22,8 @@ type entry struct {
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
 	old      bool     // older than the invoice, by itself or by what it replaced
+	partOld  bool     // at least some of it is older
+	named    bool     // a person named it in an accept
 	gas      bool     // what a merchant brought to gather the rest
 }
 
@@ -33,6 +35,7 @@ type ledger struct {
 	replaced   bool // money was taken back
 	reorged    bool // money lost its block
 	wrongAsset bool
+	old        bool // money that is there does not count because it is older
 	// slack is how much of an overpayment is only the rounding of a rest.
 	slack *big.Rat
 }
@@ -41,9 +44,14 @@ type ledger struct {
 func (inv *Invoice) ledger() ledger {
 	b := newBook(inv.Transfers)
 	l := ledger{accepted: inv.acceptHolds(b), slack: new(big.Rat)}
+	named := map[string]bool{}
+	for _, id := range inv.Accepted {
+		named[id] = true
+	}
+	units := map[funds]*big.Rat{}
 	counting, largest := 0, new(big.Rat)
 	for _, t := range b.all {
-		e := entry{transfer: t, value: new(big.Rat), replaced: b.losers[t.Tx] || t.Presence == Replaced, old: t.Old}
+		e := entry{transfer: t, value: new(big.Rat), replaced: b.lost(t) || t.Presence == Replaced, old: t.Old, partOld: t.Old, named: named[t.ID]}
 		method, known := inv.Method(t.Network, t.Asset)
 		switch {
 		case !known:
@@ -68,11 +76,11 @@ func (inv *Invoice) ledger() ledger {
 		l.late = l.late || e.late
 		l.reorged = l.reorged || e.reorged
 		_, known := inv.Method(e.transfer.Network, e.transfer.Asset)
+		l.old = l.old || inv.ignoredAsOld(e)
 		l.wrongAsset = l.wrongAsset || !known && !e.gas && e.transfer.Presence == Present && !e.transfer.Old
-		if e.value.Sign() > 0 && !(l.accepted && slices.Contains(inv.Accepted, e.transfer.ID)) {
-			method, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
+		if e.value.Sign() > 0 && !(l.accepted && e.named) {
 			counting++
-			if unit := inv.shownUnit(method); unit.Cmp(largest) > 0 {
+			if unit := inv.shownUnitOf(e.transfer, units); unit.Cmp(largest) > 0 {
 				largest = unit
 			}
 		}
@@ -81,6 +89,17 @@ func (inv *Invoice) ledger() ledger {
 		l.slack = inv.rounding(largest)
 	}
 	return l
+}
+
+// ignoredAsOld reports whether a person should know about money that is there and
+// does not count because it is older than the invoice. Dust is not worth it, and
+// what a person accepted is known.
+func (inv *Invoice) ignoredAsOld(e entry) bool {
+	if !e.partOld || e.gas || e.replaced || e.transfer.Presence != Present || e.named {
+		return false
+	}
+	m, known := inv.Method(e.transfer.Network, e.transfer.Asset)
+	return !known || !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
 }
 
 // passOverGas ignores what comes of a network's own coin, up to its allowance, once
@@ -96,7 +115,7 @@ func (inv *Invoice) passOverGas(l *ledger) {
 	least := new(big.Rat).Sub(minor(inv.Terms.Price), minor(inv.Terms.Rules.Tolerance))
 	before := new(big.Rat)
 	for _, e := range order {
-		if before.Cmp(least) >= 0 && inv.maybeGas(e.transfer) && !slices.Contains(inv.Accepted, e.transfer.ID) {
+		if before.Cmp(least) >= 0 && inv.maybeGas(e.transfer) && !e.named {
 			e.ignored, e.gas, e.late, e.reorged, e.value = true, true, false, false, new(big.Rat)
 			continue
 		}
@@ -116,9 +135,9 @@ func (inv *Invoice) maybeGas(t Transfer) bool {
 }
 
 // count values a present transfer of a known method, portion by portion.
-func (inv *Invoice) count(e *entry, m Method, b book, accepted bool) {
+func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
 	t := e.transfer
-	if accepted && slices.Contains(inv.Accepted, t.ID) {
+	if accepted && e.named {
 		return // it stands within the full price
 	}
 	if t.Unsure {
@@ -130,6 +149,7 @@ func (inv *Invoice) count(e *entry, m Method, b book, accepted bool) {
 	e.ignored = e.old
 	for _, p := range parts {
 		if p.old {
+			e.partOld = true
 			continue
 		}
 		refused := !accepted && !inv.DeclinedAt.IsZero() && p.firstSeen.After(inv.DeclinedAt)
@@ -217,10 +237,10 @@ func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 }
 
 // acceptHolds tells whether everything a person accepted is still there.
-func (inv *Invoice) acceptHolds(b book) bool {
+func (inv *Invoice) acceptHolds(b *book) bool {
 	for _, id := range inv.Accepted {
 		i, known := slices.BinarySearchFunc(b.all, id, func(t Transfer, id string) int { return cmp.Compare(t.ID, id) })
-		if !known || b.all[i].Presence != Present || b.losers[b.all[i].Tx] {
+		if !known || b.all[i].Presence != Present || b.lost(b.all[i]) {
 			return false
 		}
 	}
@@ -229,13 +249,13 @@ func (inv *Invoice) acceptHolds(b book) bool {
 
 // letStand gives the accepted transfers together the full price: on the last
 // of them to be confirmed, so that each still needs its confirmations.
-func (inv *Invoice) letStand(l *ledger, b book) {
+func (inv *Invoice) letStand(l *ledger, b *book) {
 	last := -1
 	for i, e := range l.entries {
-		if slices.Contains(inv.Accepted, e.transfer.ID) {
+		if e.named {
 			l.entries[i].received = inv.underQuotes(e.transfer, b)
 		}
-		if slices.Contains(inv.Accepted, e.transfer.ID) && (last < 0 || l.entries[last].transfer.Confirmed()) {
+		if e.named && (last < 0 || l.entries[last].transfer.Confirmed()) {
 			last = i
 		}
 	}
@@ -244,7 +264,7 @@ func (inv *Invoice) letStand(l *ledger, b book) {
 
 // underQuotes returns what a transfer is worth by the quotes of its portions, whatever
 // their time.
-func (inv *Invoice) underQuotes(t Transfer, b book) *big.Rat {
+func (inv *Invoice) underQuotes(t Transfer, b *book) *big.Rat {
 	total := new(big.Rat)
 	if m, known := inv.Method(t.Network, t.Asset); known {
 		for _, p := range b.portions(t) {
@@ -314,6 +334,16 @@ func (l ledger) completing(least *big.Rat) (tx, asset string) {
 		}
 	}
 	return "", ""
+}
+
+// shownUnitOf is shownUnit of a transfer's method, computed once for each in units.
+func (inv *Invoice) shownUnitOf(t Transfer, units map[funds]*big.Rat) *big.Rat {
+	key := funds{network: t.Network, asset: t.Asset}
+	if units[key] == nil {
+		method, _ := inv.Method(t.Network, t.Asset)
+		units[key] = inv.shownUnit(method)
+	}
+	return units[key]
 }
 
 // shownUnit is what the last shown decimal of a method is worth.

@@ -1,7 +1,6 @@
 package invoice
 
 import (
-	"math/big"
 	"time"
 
 	"chequer/internal/chain"
@@ -78,16 +77,7 @@ func (q Quote) Price(asset string) (Price, bool) {
 // share that is already counted, rounded up as the amount itself was, and never
 // below what the network carries. Zero when nothing is due.
 func (inv *Invoice) Rest(m Method) money.Amount {
-	price, offered := inv.Quote().Price(m.Asset.Code)
-	if !offered || inv.Standing.Due.IsZero() {
-		return money.Zero(m.Asset.Currency)
-	}
-	due := new(big.Rat).Sub(minor(inv.Terms.Price), inv.ledger().sum(false))
-	rest := price.Expected.Scale(due.Quo(due, minor(inv.Quote().Due)), shownDecimals)
-	if rest.Cmp(m.Asset.Dust) < 0 {
-		return m.Asset.Dust
-	}
-	return rest
+	return inv.rest(m, inv.ledger())
 }
 
 // shownDecimals is how many decimals of a coin are offered at most.

@@ -1,6 +1,8 @@
 package invoice
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -30,7 +32,10 @@ type Observation struct {
 
 // Observe records what a scan found. It changes the facts only; Judge says what
 // they amount to. Hearing the same again changes nothing.
-func (inv *Invoice) Observe(o Observation) {
+func (inv *Invoice) Observe(o Observation) { inv.observe(o, keptTransfers) }
+
+// observe is Observe that records so many transfers before it folds small ones.
+func (inv *Invoice) observe(o Observation, kept int) {
 	inv.moveBirth(o)
 	place := map[string]int{} // of each known transfer in the list
 	for i, t := range inv.Transfers {
@@ -38,14 +43,19 @@ func (inv *Invoice) Observe(o Observation) {
 			place[t.ID] = i
 		}
 	}
+	fold := inv.newFold(o, kept)
 	shown := map[string]bool{}
-	for _, t := range o.Transfers {
+	for _, t := range byPlace(o.Transfers) {
 		if t.Amount.IsZero() {
 			continue
 		}
 		shown[t.ID] = true
 		i, known := place[t.ID]
+		if !known && fold.takes(t) {
+			continue
+		}
 		if !known {
+			fold.record(t.Spends)
 			i = len(inv.Transfers)
 			place[t.ID] = i
 			inv.Transfers = append(inv.Transfers, inv.firstSight(o, t))
@@ -54,10 +64,25 @@ func (inv *Invoice) Observe(o Observation) {
 	}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
-		if t.Network == o.Network && !shown[t.ID] && t.Presence == Present {
+		if t.Network == o.Network && t.Folded == 0 && !shown[t.ID] && t.Presence == Present {
 			inv.missing(t, o)
 		}
 	}
+	fold.apply()
+}
+
+// byPlace orders transfers by their blocks, the unconfirmed last, and by their IDs, so
+// that the order of a snapshot does not decide which are recorded one by one.
+func byPlace(transfers []chain.Transfer) []chain.Transfer {
+	height := func(t chain.Transfer) int64 {
+		if t.Block == nil {
+			return math.MaxInt64
+		}
+		return t.Block.Height
+	}
+	return slices.SortedFunc(slices.Values(transfers), func(a, b chain.Transfer) int {
+		return cmp.Or(cmp.Compare(height(a), height(b)), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // firstSight makes the record of a transfer that was not known.
@@ -68,7 +93,7 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	}
 	switch {
 	case !t.FirstSeen.IsZero():
-		record.FirstSeen, record.Sighted = t.FirstSeen, true
+		record.FirstSeen, record.Sighted = inv.clampSighting(o.Network, t), true
 	case t.Block == nil:
 		// We look only for invoices that exist: an earlier time is a clock put back.
 		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
@@ -90,6 +115,29 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	return record
 }
 
+// clockSkew is how far two clocks may be apart: a sighting that a source reports
+// as earlier than the invoice by no more is a sighting of the time of creation.
+const clockSkew = 2 * time.Hour
+
+// clampSighting returns the first sighting that a source reports, on everybody's
+// clock. The source's clock and the one that dated the invoice differ, and the
+// destination is new: a sighting shortly before creation is clamped to creation,
+// unless the block of the transfer shows that it is older.
+func (inv *Invoice) clampSighting(network chain.ID, t chain.Transfer) time.Time {
+	created := inv.CreatedAt.Add(-inv.Clock)
+	early := t.FirstSeen.Before(created) && !t.FirstSeen.Before(created.Add(-clockSkew))
+	if early && (t.Block == nil || !inv.olderThanInvoice(network, t.Asset, inv.onOwnClock(*t.Block))) {
+		return created
+	}
+	return t.FirstSeen
+}
+
+// onOwnClock returns a block with its time on the invoice's own clock.
+func (inv *Invoice) onOwnClock(b chain.Block) chain.Block {
+	b.Time = b.Time.Add(inv.Clock)
+	return b
+}
+
 // place brings a recorded transfer to where the network shows it now.
 func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	// A balance that rises again after a reorganisation may rise in other steps.
@@ -103,8 +151,7 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 		t.Block, t.Confirmations = nil, 0
 		return
 	}
-	block := *now.Block
-	block.Time = block.Time.Add(inv.Clock)
+	block := inv.onOwnClock(*now.Block)
 	known := 0 // confirmations that a scan which stopped below the tip does not take back
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
@@ -155,7 +202,7 @@ func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Blo
 		}
 	}
 	sure := !method.Birth.IsZero() && !method.Forked
-	if !sure && b.Time.Before(inv.CreatedAt.Add(-2*time.Hour)) {
+	if !sure && b.Time.Before(inv.CreatedAt.Add(-clockSkew)) {
 		return true
 	}
 	return !method.Birth.IsZero() && b.Height <= method.Birth.Height

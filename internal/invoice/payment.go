@@ -41,8 +41,10 @@ type Payment struct {
 
 // Payments are the invoice's transfers as they are counted, in the order in
 // which they were first seen.
-func (inv *Invoice) Payments() []Payment {
-	l := inv.ledger()
+func (inv *Invoice) Payments() []Payment { return inv.payments(inv.ledger()) }
+
+// payments are Payments by a ledger.
+func (inv *Invoice) payments(l ledger) []Payment {
 	fiat := inv.Terms.Price.Currency()
 	var list []Payment
 	for _, e := range l.entries {
@@ -65,8 +67,10 @@ const MaxTold = 100
 // Told are the payments that are told, in the order in which they were first seen, and
 // how many more there are. Those that count come before others, and then large ones
 // before small ones.
-func (inv *Invoice) Told() (list []Payment, more int) {
-	list = inv.Payments()
+func (inv *Invoice) Told() (list []Payment, more int) { return chooseTold(inv.Payments()) }
+
+// chooseTold chooses the payments that are told.
+func chooseTold(list []Payment) (chosen []Payment, more int) {
 	if len(list) <= MaxTold {
 		return list, 0
 	}

@@ -52,8 +52,13 @@ func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (
 // after where late money is allowed, the merchant for longer. Nobody may while
 // what counts covers the price, or while a late transfer waits for a person.
 func (inv *Invoice) MayRequote(by Person, now time.Time) bool {
-	stands := inv.Judge()
-	if stands.Status == Declined || stands.Due.IsZero() || inv.ledger().late || len(inv.Quotes) >= maxQuotes {
+	l := inv.ledger()
+	return inv.mayRequote(inv.judge(l), l.late, by, now)
+}
+
+// mayRequote is MayRequote by how the invoice stands, and whether late money waits.
+func (inv *Invoice) mayRequote(stands Standing, late bool, by Person, now time.Time) bool {
+	if stands.Status == Declined || stands.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
 	}
 	since := now.Add(inv.Clock).Sub(inv.firstEnd())

@@ -217,10 +217,10 @@ func TestStatus(t *testing.T) {
 			old := in(pay("a", full, 0), 100, -time.Minute)
 			old.FirstSeen = time.Time{}
 			observe(inv, 101, old)
-		}, outcome{"created", "", "0", "100", "0"}},
-		{"money sighted before creation never counts", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, -time.Second), 101, time.Minute))
-		}, outcome{"created", "", "0", "100", "0"}},
+		}, outcome{"created", "[old]", "0", "100", "0"}},
+		{"money sighted hours before creation never counts", func(inv *invoice.Invoice) {
+			observe(inv, 101, in(pay("a", full, -2*time.Hour-time.Second), 101, time.Minute))
+		}, outcome{"created", "[old]", "0", "100", "0"}},
 		{"dust changes nothing", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", 545, time.Minute), 101, time.Minute), pay("b", 1, time.Minute), pay("c", 0, time.Minute))
 		}, outcome{"created", "", "0", "100", "0"}},

@@ -72,6 +72,7 @@ type Service struct {
 	log     *slog.Logger
 	bell    bell
 	guesses guesses
+	counts  counts
 }
 
 // NewService makes a Service.
@@ -236,7 +237,8 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	now := s.now()
 	s.coverAll(inv, progress)
 	inv.DelayedAt = delayedAt(inv, now.Add(inv.Clock))
-	standing := inv.Judge()
+	l := inv.ledger()
+	standing := inv.judge(l)
 	if standing.Status == Paid {
 		standing.PaidAt = inv.Standing.PaidAt
 		if standing.PaidAt.IsZero() {
@@ -254,8 +256,9 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 		}
 		inv.convert(now)
 	}
-	list := changes(before, inv)
-	if len(list) == 0 && !visible(before, inv) {
+	nothing := inv.nothing(l)
+	list := changes(before, inv, nothing)
+	if len(list) == 0 && !visible(before, inv, nothing) {
 		return
 	}
 	inv.Version++
@@ -265,19 +268,17 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 }
 
 // visible tells whether something changed that no event tells, but a page does.
-func visible(before, after *Invoice) bool {
+func visible(before, after *Invoice, nothing map[string]bool) bool {
 	if before.Clock != after.Clock || before.Refund != after.Refund || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
 	}
-	nothing := after.nothing()
-	for i, t := range after.Transfers {
-		if nothing[t.ID] {
+	known := before.byID()
+	for _, t := range after.Transfers {
+		b, seen := known[t.ID]
+		if nothing[t.ID] || t.isSettled() && !seen { // the sum of what was known
 			continue
 		}
-		if i >= len(before.Transfers) {
-			return true
-		}
-		if b := before.Transfers[i]; b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) {
+		if !seen || b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) || b.Folded != t.Folded && !t.isSettled() {
 			return true
 		}
 	}

@@ -36,7 +36,9 @@ const (
 	WasReplaced Exception = "replaced"
 	WasReorged  Exception = "reorged"
 	WrongAsset  Exception = "wrong_asset"
-	Delayed     Exception = "delayed"
+	// Older is money that does not count because it is older than the invoice.
+	Older   Exception = "old"
+	Delayed Exception = "delayed"
 )
 
 // Standing is what the facts of an invoice amount to.
@@ -62,8 +64,10 @@ func (s Standing) Has(e Exception) bool { return slices.Contains(s.Exceptions, e
 // Judge decides how the invoice stands. It is one pure function of the terms,
 // the transfers, how far the networks are scanned and the merchant's decisions:
 // any order of the same facts gives the same answer. PaidAt is not judged here.
-func (inv *Invoice) Judge() Standing {
-	ledger := inv.ledger()
+func (inv *Invoice) Judge() Standing { return inv.judge(inv.ledger()) }
+
+// judge is Judge by a ledger.
+func (inv *Invoice) judge(ledger ledger) Standing {
 	price := minor(inv.Terms.Price)
 	least := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
 	seen, confirmed := ledger.sum(false), ledger.sum(true)
@@ -108,11 +112,12 @@ func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, over *bi
 		WasReplaced: ledger.replaced,
 		WasReorged:  ledger.reorged,
 		WrongAsset:  ledger.wrongAsset,
+		Older:       ledger.old,
 		Late:        ledger.late,
 		Delayed:     !inv.DelayedAt.IsZero() && (status == Created || status == Pending),
 	}
 	var list []Exception
-	for _, e := range []Exception{Underpaid, Overpaid, Late, WasReplaced, WasReorged, WrongAsset, Delayed} {
+	for _, e := range []Exception{Underpaid, Overpaid, Late, WasReplaced, WasReorged, WrongAsset, Older, Delayed} {
 		if found[e] {
 			list = append(list, e)
 		}

@@ -134,10 +134,12 @@ type Recorded struct {
 	Tx            string
 	Script        string
 	Asset         string
+	Amount        money.Amount
 	Spends        []string
 	FirstSeen     time.Time // on the invoice's own clock
 	BlockHash     string    // "" while unconfirmed
 	BlockHeight   int64
 	Confirmations int
 	Required      int
+	Folded        int // see Transfer
 }

@@ -40,7 +40,7 @@ func TestTold_is_what_matters(t *testing.T) {
 		"parts":                    {pays, 2, 0, []string{"a:1", "b:1"}},
 		"just as many as are told": {append(slices.Clone(crumbs[:98]), pays...), 100, 0, []string{"a:1", "b:1"}},
 		"one more than that":       {append(slices.Clone(crumbs[:99]), pays...), 100, 1, []string{"a:1", "b:1"}},
-		"crumbs by the thousand":   {append(slices.Clone(crumbs), pays...), 100, 1_902, []string{"a:1", "b:1"}},
+		"crumbs by the thousand":   {append(slices.Clone(crumbs), pays...), 100, 904, []string{"a:1", "b:1"}},
 		"a mistake among crumbs that count for nothing": {append(slices.DeleteFunc(slices.Clone(crumbs), func(c chain.Transfer) bool {
 			return c.Asset != "USDC" && c.Block.Height > 100
 		}), wrong), 100, 901, []string{"wrong:1"}},

@@ -53,6 +53,9 @@ type Transfer struct {
 	// Market is its fiat value at first sight, if that was after its quote's end
 	// and a rate was known.
 	Market *money.Amount
+	// Folded is how many small transfers this one stands for, beyond those that are
+	// kept one by one; 0 when it is one transfer. See fold.go.
+	Folded int
 }
 
 // IsRise tells whether t is the rise of a balance.

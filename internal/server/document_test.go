@@ -389,7 +389,7 @@ func TestDocument_has_every_word(t *testing.T) {
 		"Status":           {api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined},
 		"Exception": {
 			api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced, api.ExceptionReorged,
-			api.ExceptionWrongAsset, api.ExceptionDelayed,
+			api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
 		},
 	} {
 		if diff := cmp.Diff(want, words(schemas[name].Value)); diff != "" {

@@ -21,7 +21,8 @@ import (
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
 	t, stands := inv.Terms, inv.Standing
-	told, more := inv.Told()
+	count := invoices.Count(inv)
+	told, more := count.Told()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
 		Status: string(stands.Status), Exceptions: exceptions(inv),
@@ -32,10 +33,10 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(inv, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
-		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: inv.MayRequote(invoice.Shopper, now),
+		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: count.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range told {
 		if a, known := invoices.Asset(p.Network, p.Asset); known {
@@ -107,11 +108,11 @@ func exceptions(inv *invoice.Invoice) []string {
 
 // paymentMethods are those of the newest quote: one that it could not price
 // cannot be paid by now.
-func paymentMethods(inv *invoice.Invoice, behind []chain.ID) []api.PaymentMethod {
+func paymentMethods(inv *invoice.Invoice, count *invoice.Count, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}
 	for _, m := range inv.Methods {
 		if p, offered := inv.Quote().Price(m.Asset.Code); offered {
-			method := paymentMethod(inv, m, p)
+			method := paymentMethod(inv, count, m, p)
 			method.Behind = slices.Contains(behind, m.Asset.Network)
 			list = append(list, method)
 		}
@@ -119,8 +120,8 @@ func paymentMethods(inv *invoice.Invoice, behind []chain.ID) []api.PaymentMethod
 	return list
 }
 
-func paymentMethod(inv *invoice.Invoice, m invoice.Method, p invoice.Price) api.PaymentMethod {
-	a, due := m.Asset, inv.Rest(m)
+func paymentMethod(inv *invoice.Invoice, count *invoice.Count, m invoice.Method, p invoice.Price) api.PaymentMethod {
+	a, due := m.Asset, count.Rest(m)
 	ask := due
 	if ask.IsZero() { // nothing is due: the link still says what it was about
 		ask = p.Expected

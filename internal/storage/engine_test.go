@@ -227,34 +227,68 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 		hold, held := make(chan struct{}), make(chan struct{})
 		var group sync.WaitGroup
 		group.Go(func() {
-			_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			under := creation("b", "shop")
+			build := under.Build
+			under.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 				close(held)
 				<-hold
-				inv.Refund.Address = "bc1qrefund"
-				return nil
-			})
-			if err != nil {
-				t.Errorf("update that was under way: %v", err)
+				return build(next)
+			}
+			if _, _, err := s.CreateInvoice(t.Context(), under); err != nil {
+				t.Errorf("creation that was under way: %v", err)
 			}
 		})
 		<-held
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Refund.Address = "bc1qother"
-			return nil
-		})
-		if err == nil || ctx.Err() == nil {
-			t.Errorf("update that waits: got error %v", err)
+		if _, _, err := s.CreateInvoice(ctx, creation("c", "shop")); err == nil || ctx.Err() == nil {
+			t.Errorf("creation that waits: got error %v", err)
 		}
 		close(hold)
 		group.Wait()
-		inv, err := s.Invoice(t.Context(), "a")
-		if err != nil || inv.Refund.Address != "bc1qrefund" {
-			t.Errorf("got refund %q, error %v, want that of the update under way", inv.Refund, err)
+		if _, err := s.Invoice(t.Context(), "b"); err != nil {
+			t.Errorf("the creation under way: %v", err)
 		}
 		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("context that has ended: got error %v", err)
+		}
+	})
+}
+
+// A decision may take long: it must not hold up the changes of others, and must not
+// overwrite a change that it did not see.
+func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "shop"))
+		tries := 0
+		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			if tries++; tries == 1 {
+				done := make(chan error)
+				go func() { // another caller
+					_, other := s.UpdateInvoice(t.Context(), "b", invoice.Lease{}, func(inv *invoice.Invoice) error {
+						inv.Refund.Address = "bc1qother"
+						return nil
+					})
+					_, same := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+						inv.Accepted = []string{"seen"}
+						return nil
+					})
+					done <- errors.Join(other, same)
+				}()
+				if err := <-done; err != nil {
+					return err
+				}
+			}
+			inv.Refund.Address = "bc1qrefund"
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inv, err := s.Invoice(t.Context(), "a")
+		if err != nil || inv.Refund.Address != "bc1qrefund" || !slices.Equal(inv.Accepted, []string{"seen"}) || tries != 2 {
+			t.Errorf("refund to %q, accepted %q after %d tries, error %v, want both changes after 2", inv.Refund.Address, inv.Accepted, tries, err)
 		}
 	})
 }

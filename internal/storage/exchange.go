@@ -235,6 +235,11 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	if err != nil {
 		return c, err
 	}
+	// The invoice's row first, as everything that changes an invoice locks it first.
+	_, err = q.ExecContext(ctx, "UPDATE invoices SET revision = revision + 1 WHERE id = $1", c.InvoiceID)
+	if err != nil {
+		return c, err
+	}
 	_, err = q.ExecContext(ctx, "UPDATE conversions SET claim = $3 WHERE invoice_id = $1 AND number = $2", c.InvoiceID, number, c.Nonce)
 	return c, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"chequer/internal/chain"
@@ -91,6 +92,9 @@ func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Inv
 	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
 		return err
 	}
+	if err := saveSpends(ctx, q, nil, inv); err != nil {
+		return err
+	}
 	if err := keepKey(ctx, q, c, inv.ID); err != nil {
 		return err
 	}
@@ -132,8 +136,21 @@ func (s *Storage) Invoice(ctx context.Context, id string) (*invoice.Invoice, err
 	return found.invoice()
 }
 
-// UpdateInvoice implements invoice.Storage.
+// evaluations is how often UpdateInvoice decides outside of the transaction that
+// writes, before it locks the invoice first.
+const evaluations = 3
+
+// UpdateInvoice implements invoice.Storage. On SQLite all writes wait for each other,
+// so decide runs outside of the transaction on what it read before. The transaction
+// only compares the revision of the invoice and writes the rows that changed. When
+// the invoice was written in between, everything is done again.
 func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
+	for range evaluations {
+		inv, err := s.tryUpdate(ctx, id, lease, decide)
+		if !errors.Is(err, errChanged) {
+			return inv, err
+		}
+	}
 	updated, err := answer(ctx, s.write, func(ctx context.Context, q querier) (record, error) {
 		if err := s.checkLease(ctx, q, lease); err != nil {
 			return record{}, err
@@ -142,7 +159,11 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 		if err != nil {
 			return record{}, err
 		}
-		return update(ctx, q, before, decide)
+		next, err := evaluate(before, decide)
+		if err != nil {
+			return record{}, err
+		}
+		return next.after, next.write(ctx, q)
 	})
 	if err != nil {
 		return nil, err
@@ -150,31 +171,98 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 	return updated.invoice()
 }
 
-// update lets decide change a locked invoice, and writes what it changed.
-func update(ctx context.Context, q querier, before record, decide func(*invoice.Invoice) error) (record, error) {
+// errChanged means that an invoice was written since it was read.
+var errChanged = errors.New("the invoice changed since it was read")
+
+// tryUpdate reads an invoice, lets decide change it, and writes the result if the
+// invoice is still the one that was read; errChanged.
+func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	before, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (record, error) { return readRecord(ctx, q, id) })
+	if err != nil {
+		return nil, err
+	}
+	var next change
+	// The decision must not use storage, as inside of a transaction.
+	err = inside(ctx, nil, func(context.Context, querier) (err error) {
+		next, err = evaluate(before, decide)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := s.checkLease(ctx, q, lease); err != nil {
+			return err
+		}
+		var revision int64
+		err := q.QueryRowContext(ctx, "SELECT revision FROM invoices WHERE id = $1"+s.dialect.forUpdate, id).Scan(&revision)
+		if err != nil {
+			return notFound(err, "lock invoice", id)
+		}
+		if revision != before.row.revision {
+			return errChanged
+		}
+		return next.write(ctx, q)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next.after.invoice()
+}
+
+// change is what a decision made of an invoice.
+type change struct {
+	before, after record
+	inv           *invoice.Invoice
+}
+
+// evaluate lets decide change an invoice that was read. It writes nothing.
+func evaluate(before record, decide func(*invoice.Invoice) error) (change, error) {
 	inv, err := before.invoice()
 	if err != nil {
-		return record{}, err
+		return change{}, err
 	}
 	if err := decide(inv); err != nil {
-		return record{}, err
+		return change{}, err
 	}
 	after := toRecord(inv)
-	if after.row != before.row {
-		if err := after.row.update(ctx, q); err != nil {
-			return record{}, fmt.Errorf("write invoice: %w", err)
+	after.row.revision = before.row.revision
+	c := change{before: before, after: after, inv: inv}
+	if c.differs() {
+		c.after.row.revision++
+	}
+	return c, nil
+}
+
+// differs reports whether there is anything to write.
+func (c change) differs() bool {
+	return c.after.row != c.before.row || !slices.Equal(c.after.transfers, c.before.transfers) ||
+		!slices.Equal(c.after.conversions, c.before.conversions) || len(c.inv.Events) > 0
+}
+
+// write writes the rows that changed of a locked invoice.
+func (c change) write(ctx context.Context, q querier) error {
+	if c.after.row != c.before.row {
+		if err := c.after.row.update(ctx, q); err != nil {
+			return fmt.Errorf("write invoice: %w", err)
 		}
 	}
-	if err := saveTransfers(ctx, q, before.transfers, after.transfers); err != nil {
-		return record{}, err
+	if err := saveTransfers(ctx, q, c.before.transfers, c.after.transfers); err != nil {
+		return err
 	}
-	if err := saveConversions(ctx, q, before.conversions, after.conversions); err != nil {
-		return record{}, err
+	if err := saveSpends(ctx, q, c.before.spends, c.inv); err != nil {
+		return err
 	}
-	if err := saveEvidence(ctx, q, inv.Quote().Evidence, inv.Evidence); err != nil {
-		return record{}, err
+	if err := saveConversions(ctx, q, c.before.conversions, c.after.conversions); err != nil {
+		return err
 	}
-	return after, tell(ctx, q, inv, after.row.expiresAt != before.row.expiresAt)
+	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {
+		return err
+	}
+	return tell(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt)
 }
 
 // tell writes the events of a change and, when there is a new quote, its

@@ -33,6 +33,7 @@ type invoiceRow struct {
 	paidCount                      int64
 	firstPaidAt, acceptedAt        sql.Null[int64]
 	acceptedBy                     string
+	revision                       int64 // of what is stored; two rows of one state share it
 }
 
 func invoiceToRow(inv *invoice.Invoice) invoiceRow {
@@ -57,7 +58,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 	fiat := r.fiat()
 	inv := &invoice.Invoice{
-		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version,
+		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
 		Refund: invoice.Refund{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
 		PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
@@ -130,12 +131,12 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
 			refund_asset = $21, conversions = $22,
-			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26
+			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, revision = $27
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
-		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy)
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.revision)
 	return err
 }
 
@@ -143,7 +144,7 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
-	paid_count, first_paid_at, accepted_at, accepted_by`
+	paid_count, first_paid_at, accepted_at, accepted_by, revision`
 
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -155,6 +156,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
-		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy)
+		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.revision)
 	return r, err
 }

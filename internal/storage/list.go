@@ -61,6 +61,12 @@ func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
+	spends, err := readSpends(ctx, q, `SELECT s.network, s.tx, s.outpoints
+		FROM (SELECT DISTINCT network, tx FROM transfers WHERE tx <> '' AND invoice_id IN (SELECT id `+listed+`)) t
+		JOIN spends s ON s.network = t.network AND s.tx = t.tx`, args...)
+	if err != nil {
+		return nil, err
+	}
 	sales := map[string][]conversionRow{}
 	for _, c := range conversions {
 		sales[c.invoiceID] = append(sales[c.invoiceID], c)
@@ -71,7 +77,7 @@ func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
 	}
 	records := make([]record, len(rows))
 	for i, row := range rows {
-		records[i] = record{row: row, transfers: of[row.id], conversions: sales[row.id]}
+		records[i] = record{row: row, transfers: of[row.id], spends: spends, conversions: sales[row.id]}
 	}
 	return records, nil
 }

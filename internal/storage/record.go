@@ -11,11 +11,18 @@ import (
 type record struct {
 	row         invoiceRow
 	transfers   []transferRow
+	spends      map[spender][]string // by the transactions of the transfers
 	conversions []conversionRow
 }
 
 func toRecord(inv *invoice.Invoice) record {
-	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), conversions: conversionsToRows(inv)}
+	spends := map[spender][]string{}
+	for _, t := range inv.Transfers {
+		if len(t.Spends) > 0 {
+			spends[spender{string(t.Network), t.Tx}] = t.Spends
+		}
+	}
+	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), spends: spends, conversions: conversionsToRows(inv)}
 }
 
 // invoice reads the rows.
@@ -29,6 +36,7 @@ func (r record) invoice() (*invoice.Invoice, error) {
 		if err != nil {
 			return nil, fmt.Errorf("invoice %s: transfer %s: %w", r.row.id, t.id, err)
 		}
+		transfer.Spends = r.spends[spender{t.network, t.tx}]
 		inv.Transfers = append(inv.Transfers, transfer)
 	}
 	for _, c := range r.conversions {
@@ -48,6 +56,11 @@ func readRecord(ctx context.Context, q querier, id string) (r record, err error)
 	}
 	if r.transfers, err = readTransferRows(ctx, q, id); err != nil {
 		return r, fmt.Errorf("read transfers of %s: %w", id, err)
+	}
+	if len(r.transfers) > 0 {
+		if r.spends, err = readSpends(ctx, q, spendsOfInvoice, id); err != nil {
+			return r, fmt.Errorf("invoice %s: %w", id, err)
+		}
 	}
 	if r.row.conversions == 0 {
 		return r, nil

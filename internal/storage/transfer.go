@@ -14,11 +14,9 @@ import (
 // be written.
 type transferRow struct {
 	network, id, invoiceID  string
-	number                  int64 // within the invoice
 	tx, asset, script       string
 	amount, currency        string
 	decimals                int64
-	spends                  string
 	coinbase                bool
 	presence                string
 	firstSeen               int64
@@ -29,6 +27,7 @@ type transferRow struct {
 	confirmations, required int64
 	old, unsure             bool
 	market                  string
+	folded                  int64
 }
 
 // transfersToRows are the rows of an invoice's transfers, in its order.
@@ -36,13 +35,13 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 	rows := make([]transferRow, len(inv.Transfers))
 	for i, t := range inv.Transfers {
 		rows[i] = transferRow{
-			network: string(t.Network), id: t.ID, invoiceID: inv.ID, number: int64(i),
+			network: string(t.Network), id: t.ID, invoiceID: inv.ID,
 			tx: t.Tx, asset: t.Asset, script: t.Script, amount: t.Amount.String(),
 			currency: t.Amount.Currency().Code, decimals: int64(t.Amount.Currency().Decimals),
-			spends: listText(t.Spends), coinbase: t.Coinbase, presence: string(t.Presence),
+			coinbase: t.Coinbase, presence: string(t.Presence),
 			firstSeen: t.FirstSeen.UnixMilli(), sighted: t.Sighted, confirmedAt: millis(t.ConfirmedAt),
 			confirmations: int64(t.Confirmations), required: int64(t.Required), old: t.Old,
-			unsure: t.Unsure,
+			unsure: t.Unsure, folded: int64(t.Folded),
 		}
 		if b := t.Block; b != nil {
 			rows[i].blockHeight = sql.Null[int64]{V: b.Height, Valid: true}
@@ -55,21 +54,19 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 	return rows
 }
 
-// transfer reads a row; fiat is the invoice's currency.
+// transfer reads a row; fiat is the invoice's currency. What its transaction spends
+// is kept elsewhere.
 func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 	amount, err := parseAmount(r.amount, money.Currency{Code: r.currency, Decimals: int32(r.decimals)})
 	if err != nil {
 		return invoice.Transfer{}, err
 	}
-	spends, err := parseList[string](r.spends)
-	if err != nil {
-		return invoice.Transfer{}, fmt.Errorf("spends: %w", err)
-	}
 	t := invoice.Transfer{
 		ID: r.id, Network: chain.ID(r.network), Tx: r.tx, Asset: r.asset, Script: r.script,
-		Amount: amount, Spends: spends, Coinbase: r.coinbase, Presence: invoice.Presence(r.presence),
+		Amount: amount, Coinbase: r.coinbase, Presence: invoice.Presence(r.presence),
 		FirstSeen: utc(r.firstSeen), Sighted: r.sighted, ConfirmedAt: fromMillis(r.confirmedAt),
 		Confirmations: int(r.confirmations), Required: int(r.required), Old: r.old, Unsure: r.unsure,
+		Folded: int(r.folded),
 	}
 	if r.blockHeight.Valid {
 		t.Block = &chain.Block{Height: r.blockHeight.V, Hash: r.blockHash, Time: fromMillis(r.blockTime)}
@@ -85,9 +82,9 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 }
 
 // transferColumns are those that readTransferColumns reads.
-const transferColumns = `network, id, invoice_id, number, tx, asset, script, amount, currency,
-	decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-	block_time, confirmed_at, confirmations, required, old, unsure, market`
+const transferColumns = `network, id, invoice_id, tx, asset, script, amount, currency,
+	decimals, coinbase, presence, first_seen, sighted, block_height, block_hash,
+	block_time, confirmed_at, confirmations, required, old, unsure, market, folded`
 
 // readTransferRows reads an invoice's transfers, in its order.
 func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]transferRow, error) {
@@ -95,25 +92,26 @@ func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]trans
 }
 
 func readTransferColumns(row scanner) (r transferRow, err error) {
-	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.number, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
-		&r.decimals, &r.spends, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
-		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market)
+	err = row.Scan(&r.network, &r.id, &r.invoiceID, &r.tx, &r.asset, &r.script, &r.amount, &r.currency,
+		&r.decimals, &r.coinbase, &r.presence, &r.firstSeen, &r.sighted, &r.blockHeight, &r.blockHash,
+		&r.blockTime, &r.confirmedAt, &r.confirmations, &r.required, &r.old, &r.unsure, &r.market, &r.folded)
 	return r, err
 }
 
-// insert writes a transfer seen for the first time.
-func (r transferRow) insert(ctx context.Context, q querier) error {
+// insert writes a transfer seen for the first time, under its number within the
+// invoice.
+func (r transferRow) insert(ctx context.Context, q querier, number int64) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO transfers (
 			network, id, invoice_id, number, tx, asset, script, amount, currency,
 			decimals, spends, coinbase, presence, first_seen, sighted, block_height, block_hash,
-			block_time, confirmed_at, confirmations, required, old, unsure, market
+			block_time, confirmed_at, confirmations, required, old, unsure, market, folded
 		) VALUES (
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
 		)`,
-		r.network, r.id, r.invoiceID, r.number, r.tx, r.asset, r.script, r.amount, r.currency,
-		r.decimals, r.spends, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
-		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market)
+		r.network, r.id, r.invoiceID, number, r.tx, r.asset, r.script, r.amount, r.currency,
+		r.decimals, r.coinbase, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash,
+		r.blockTime, r.confirmedAt, r.confirmations, r.required, r.old, r.unsure, r.market, r.folded)
 	return err
 }
 
@@ -122,42 +120,94 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 	_, err := q.ExecContext(ctx, `
 		UPDATE transfers SET
 			presence = $3, first_seen = $4, sighted = $5, block_height = $6, block_hash = $7, block_time = $8,
-			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13, tx = $14, amount = $15, unsure = $16
+			confirmed_at = $9, confirmations = $10, required = $11, old = $12, market = $13, tx = $14, amount = $15, unsure = $16,
+			folded = $17
 		WHERE network = $1 AND id = $2`,
 		r.network, r.id, r.presence, r.firstSeen, r.sighted, r.blockHeight, r.blockHash, r.blockTime,
-		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure)
+		r.confirmedAt, r.confirmations, r.required, r.old, r.market, r.tx, r.amount, r.unsure, r.folded)
 	return err
 }
 
-// saveTransfers writes the transfers that changed or are new. None is ever
-// forgotten, so that they differ at the same place or stand at the end.
+// delete removes a row whose folded transfers another row stands for.
+func (r transferRow) delete(ctx context.Context, q querier) error {
+	_, err := q.ExecContext(ctx, "DELETE FROM transfers WHERE network = $1 AND id = $2", r.network, r.id)
+	return err
+}
+
+// saveTransfers writes the transfers that changed, are new, or were added to
+// another one. Those that stay keep their order, and new ones follow.
 func saveTransfers(ctx context.Context, q querier, before, after []transferRow) error {
-	for i, row := range after {
-		var err error
-		switch {
-		case i >= len(before):
-			err = row.insert(ctx, q)
-		case row != before[i]:
-			err = row.update(ctx, q)
+	known := make(map[[2]string]transferRow, len(before))
+	for _, row := range before {
+		known[[2]string{row.network, row.id}] = row
+	}
+	var added []transferRow
+	for _, row := range after {
+		key := [2]string{row.network, row.id}
+		was, kept := known[key]
+		delete(known, key)
+		if !kept {
+			added = append(added, row)
+			continue
 		}
+		if row != was {
+			if err := row.update(ctx, q); err != nil {
+				return fmt.Errorf("write transfer %s: %w", row.id, err)
+			}
+		}
+	}
+	for _, row := range known {
+		if err := row.delete(ctx, q); err != nil {
+			return fmt.Errorf("delete transfer %s: %w", row.id, err)
+		}
+	}
+	return insertTransfers(ctx, q, added, len(before) > 0)
+}
+
+// insertTransfers writes the rows of one invoice behind those that are there, if
+// any are.
+func insertTransfers(ctx context.Context, q querier, rows []transferRow, behind bool) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var next int64
+	if behind {
+		err := q.QueryRowContext(ctx, "SELECT COALESCE(MAX(number) + 1, 0) FROM transfers WHERE invoice_id = $1", rows[0].invoiceID).Scan(&next)
 		if err != nil {
+			return fmt.Errorf("number transfers: %w", err)
+		}
+	}
+	for i, row := range rows {
+		if err := row.insert(ctx, q, next+int64(i)); err != nil {
 			return fmt.Errorf("write transfer %s: %w", row.id, err)
 		}
 	}
 	return nil
 }
 
+// unfinished is the transfers on network $1 that a scan above height $2 may change.
+const unfinished = `
+	FROM transfers
+	WHERE network = $1 AND presence = 'present' AND (block_height IS NULL OR confirmations < required)`
+
+const finishedAbove = `
+	FROM transfers
+	WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required`
+
+const recordedColumns = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded"
+
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
 func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
-		return list(ctx, q, readRecorded, `
-			SELECT invoice_id, id, tx, script, asset, spends, first_seen, block_hash, block_height, confirmations, required
-			FROM transfers
-			WHERE network = $1 AND presence = 'present' AND (block_height IS NULL OR confirmations < required)
-			UNION ALL
-			SELECT invoice_id, id, tx, script, asset, spends, first_seen, block_hash, block_height, confirmations, required
-			FROM transfers
-			WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required`, string(network), above)
+	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
+		all, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), above)
+		if err != nil {
+			return nil, err
+		}
+		spends, err := readSpends(ctx, q, spendsOfUnfinished, string(network), above)
+		for i, r := range all {
+			all[i].Spends = spends[spender{string(network), r.Tx}]
+		}
+		return all, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("recorded transfers on %s: %w", network, err)
@@ -166,14 +216,15 @@ func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above
 }
 
 func readRecorded(row scanner) (r invoice.Recorded, err error) {
-	var spends string
+	var amount string
+	var coin money.Currency
 	var firstSeen int64
 	var height sql.Null[int64]
-	err = row.Scan(&r.InvoiceID, &r.ID, &r.Tx, &r.Script, &r.Asset, &spends, &firstSeen, &r.BlockHash, &height, &r.Confirmations, &r.Required)
+	err = row.Scan(&r.InvoiceID, &r.ID, &r.Tx, &r.Script, &r.Asset, &amount, &coin.Code, &coin.Decimals, &firstSeen, &r.BlockHash, &height, &r.Confirmations, &r.Required, &r.Folded)
 	if err != nil {
 		return r, err
 	}
 	r.FirstSeen, r.BlockHeight = utc(firstSeen), height.V
-	r.Spends, err = parseList[string](spends)
+	r.Amount, err = parseAmount(amount, coin)
 	return r, err
 }

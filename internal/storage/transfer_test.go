@@ -46,7 +46,7 @@ func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
 		}
 		recorded := func(id string, block *chain.Block, confirmations, required int) invoice.Recorded {
 			r := invoice.Recorded{
-				InvoiceID: "a", ID: id, Tx: "tx-" + id, Script: "shop/BTC/0", Asset: "BTC", Spends: []string{id + ":9"},
+				InvoiceID: "a", ID: id, Tx: "tx-" + id, Script: "shop/BTC/0", Asset: "BTC", Amount: money.MustParse("1", money.BTC), Spends: []string{id + ":9"},
 				FirstSeen: noon, Confirmations: confirmations, Required: required,
 			}
 			if block != nil {
@@ -68,6 +68,55 @@ func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
 		byID := cmpopts.SortSlices(func(a, b invoice.Recorded) bool { return a.ID < b.ID })
 		if diff := cmp.Diff(want, got, byID); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What a transaction spends is kept once, however many transfers it makes; and an
+// aggregate that was added to another one leaves the rows that stay as they were.
+func TestTransfers_of_one_transaction_share_its_spends(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		spends := []string{"in:0", "in:1", "in:2"}
+		transfer := func(id string, folded int) invoice.Transfer {
+			return invoice.Transfer{
+				ID: id, Network: "bitcoin", Tx: "tx", Asset: "BTC", Script: "shop/BTC/0", Amount: money.MustParse("1", money.BTC),
+				Presence: invoice.Present, FirstSeen: noon, Spends: spends, Folded: folded,
+			}
+		}
+		kept := []invoice.Transfer{transfer("1", 0), transfer("2", 0), transfer("4", 2)}
+		for _, list := range [][]invoice.Transfer{
+			{transfer("1", 0), transfer("2", 0)},
+			{transfer("1", 0), transfer("2", 0), transfer("3", 1), transfer("4", 1)},
+			kept,
+		} {
+			got, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+				inv.Transfers = list
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := s.Invoice(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(list, read.Transfers); diff != "" {
+				t.Errorf("read (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(read, got); diff != "" {
+				t.Errorf("returned (-read +returned):\n%s", diff)
+			}
+		}
+		added := append(kept, transfer("5", 0))
+		if _, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Transfers = added
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows(t, url, "SELECT outpoints FROM spends"); len(got) != 1 || got[0] != `["in:0","in:1","in:2"]` {
+			t.Errorf("spends are %q, want one row", got)
 		}
 	})
 }

@@ -9,16 +9,28 @@ import (
 	"chequer/internal/money"
 )
 
+// blocksAbove is the transfers on network $1 in blocks above height $2, each one by
+// itself: a network knows no aggregates.
+const blocksAbove = `
+	FROM transfers
+	WHERE network = $1 AND presence = 'present' AND block_height > $2 AND folded = 0`
+
 // TransfersAbove implements watcher.Storage.
 func (s *Storage) TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]chain.Transfer, error) {
-		const columns = "id, tx, asset, script, amount, currency, decimals, spends, coinbase, unsure, block_height, block_hash, block_time"
-		return list(ctx, q, readChainTransfer, `
-			SELECT `+columns+` FROM transfers
-			WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations >= required
-			UNION ALL
-			SELECT `+columns+` FROM transfers
-			WHERE network = $1 AND presence = 'present' AND block_height > $2 AND confirmations < required`, string(network), height)
+	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]chain.Transfer, error) {
+		const columns = "SELECT id, tx, asset, script, amount, currency, decimals, coinbase, unsure, block_height, block_hash, block_time"
+		all, err := list(ctx, q, readChainTransfer, columns+blocksAbove+" AND confirmations >= required UNION ALL "+
+			columns+blocksAbove+" AND confirmations < required", string(network), height)
+		if err != nil {
+			return nil, err
+		}
+		spends, err := readSpends(ctx, q, `SELECT network, tx, outpoints FROM spends
+			WHERE network = $1 AND tx IN (SELECT tx `+blocksAbove+` AND confirmations >= required UNION SELECT tx `+blocksAbove+` AND confirmations < required)`,
+			string(network), height)
+		for i, t := range all {
+			all[i].Spends = spends[spender{string(network), t.Tx}]
+		}
+		return all, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("transfers on %s above block %d: %w", network, height, err)
@@ -26,21 +38,19 @@ func (s *Storage) TransfersAbove(ctx context.Context, network chain.ID, height i
 	return all, nil
 }
 
-// readChainTransfer reads a transfer in a block as its network shows it.
+// readChainTransfer reads a transfer in a block as its network shows it, without what
+// its transaction spends.
 func readChainTransfer(row scanner) (t chain.Transfer, err error) {
-	var amount, spends string
+	var amount string
 	var currency money.Currency
 	var blockTime sql.Null[int64]
 	block := &chain.Block{}
-	if err := row.Scan(&t.ID, &t.Tx, &t.Asset, &t.Script, &amount, &currency.Code, &currency.Decimals, &spends, &t.Coinbase,
+	if err := row.Scan(&t.ID, &t.Tx, &t.Asset, &t.Script, &amount, &currency.Code, &currency.Decimals, &t.Coinbase,
 		&t.Unsure, &block.Height, &block.Hash, &blockTime); err != nil {
 		return t, err
 	}
 	if t.Amount, err = parseAmount(amount, currency); err != nil {
 		return t, fmt.Errorf("transfer %s: %w", t.ID, err)
-	}
-	if t.Spends, err = parseList[string](spends); err != nil {
-		return t, fmt.Errorf("transfer %s: spends: %w", t.ID, err)
 	}
 	block.Time = fromMillis(blockTime)
 	t.Block = block

@@ -48,6 +48,9 @@ func TestTransfersAbove_are_those_present_in_blocks_above_a_height(t *testing.T)
 				want = append(want, shown)
 			}
 		}
+		aggregate, _ := transfer("aggregate", invoice.Present, 101, 6)
+		aggregate.Folded = 2
+		recorded = append(recorded, aggregate)
 		if _, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Transfers = recorded
 			return nil

@@ -1,0 +1,381 @@
+package invoice
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Anybody can send thousands of tiny transfers to one invoice. What an invoice
+// costs to read and to judge stays bounded because small transfers beyond
+// keptTransfers are folded into aggregates, which are rows of Transfers with
+// Folded above 0:
+//
+//   - A transfer that is recorded one by one stays so. A large one always is, and so
+//     are the rise of a balance, money that may be a merchant's gas, and a transfer
+//     whose transaction competes with a recorded one: what they mean depends on more
+//     than their sum.
+//   - While blocks can be reorganised, there is one aggregate for each block, asset
+//     and destination. A snapshot shows every transfer above the cursor, so the
+//     aggregate is computed anew from each snapshot that covers its block: a rescan
+//     changes nothing, and an aggregate whose block left the chain goes with it.
+//     While its block is on the chain the aggregate only grows: that a source does
+//     not show a transfer of that block concludes nothing.
+//     All transfers of a block have its time, so the aggregate is judged as each of
+//     them would be: its value is linear in the amount.
+//   - A confirmed aggregate at or below a snapshot's cursor is not shown again. It is
+//     added to the settled aggregate of its asset and destination, whose transfers
+//     stand in the same relation to every time that the rules compare. The
+//     settled aggregate keeps its highest block: what a rescan shows up to there is
+//     in the sum already. A reorganisation that is deeper than the cursor and reaches
+//     that block takes the whole sum out, and a person decides.
+//   - A small unconfirmed transfer beyond the bound is not recorded before a block has
+//     it, and its first sighting is the time of that block. Dust beyond the bound is
+//     not recorded, since it changes nothing.
+//   - The market value of a late aggregate is that of the sum. It is rounded down once,
+//     and not for each transfer.
+//
+// Rows: at most keptTransfers small ones, the large ones (each of which costs its
+// sender a thousandth of the price), one for each block above the cursor, and one for
+// each asset, destination and relation to the quotes.
+
+// keptTransfers is how many transfers of an invoice are recorded before small ones are
+// folded.
+const keptTransfers = 1000
+
+// smallPart is which part of the price a transfer is small below.
+const smallPart = 1000
+
+// The IDs of aggregates begin with one of these.
+const (
+	foldedPrefix  = "folded:"  // of one block
+	settledPrefix = "settled:" // of all blocks that are final
+)
+
+// foldID is the ID of the aggregate that a transfer in a block would be folded into.
+func foldID(network chain.ID, t chain.Transfer) string {
+	flags := []byte{'0', '0'}
+	if t.Coinbase {
+		flags[0] = '1'
+	}
+	if t.Unsure {
+		flags[1] = '1'
+	}
+	key := strings.Join([]string{string(network), t.Asset, t.Script, t.Block.Hash, string(flags)}, "\x00")
+	sum := sha256.Sum256([]byte(key))
+	return foldedPrefix + hex.EncodeToString(sum[:20])
+}
+
+// isSettled reports whether t is an aggregate of blocks that are final.
+func (t Transfer) isSettled() bool { return t.Folded > 0 && strings.HasPrefix(t.ID, settledPrefix) }
+
+// fold is the small transfers of an observation that are not recorded one by one.
+type fold struct {
+	inv     *Invoice
+	o       Observation
+	kept    int             // transfers that are recorded before small ones are folded
+	singles int             // transfers that are recorded one by one
+	taken   map[string]bool // outpoints that recorded transfers spend
+	settled map[funds]int64 // highest block of the settled aggregates
+	rows    map[string]bool // the aggregates of single blocks
+	groups  map[string]*foldGroup
+}
+
+// foldGroup is the transfers of one aggregate, as a snapshot shows them.
+type foldGroup struct {
+	like     chain.Transfer // any of them
+	sum      money.Amount
+	count    int
+	required int
+}
+
+func (inv *Invoice) newFold(o Observation, kept int) *fold {
+	f := &fold{inv: inv, o: o, kept: kept, taken: map[string]bool{}, settled: map[funds]int64{}, rows: map[string]bool{}, groups: map[string]*foldGroup{}}
+	for i := range inv.Transfers {
+		t := &inv.Transfers[i]
+		if t.Folded == 0 {
+			f.record(t.Spends)
+			continue
+		}
+		if t.Network == o.Network && !t.isSettled() {
+			f.rows[t.ID] = true
+		}
+		if t.Network == o.Network && t.isSettled() && t.Presence == Present {
+			inv.unsettle(t, o.Snapshot)
+		}
+		if t.Network == o.Network && t.isSettled() && t.Presence == Present {
+			f.settled[t.funds()] = max(f.settled[t.funds()], t.Block.Height)
+		}
+	}
+	return f
+}
+
+// unsettle takes a settled aggregate out when its highest block left the chain.
+func (inv *Invoice) unsettle(t *Transfer, s chain.Snapshot) {
+	hash, known := s.Blocks[t.Block.Height]
+	gone := known && hash != t.Block.Hash || t.Block.Height > s.Tip.Height && !s.Behind
+	if gone && t.Block.Height > s.From.Height {
+		t.Presence, t.Block, t.Confirmations = Reorged, nil, 0
+	}
+}
+
+// record notes a transfer that is recorded one by one, and what it spends.
+func (f *fold) record(spends []string) {
+	f.singles++
+	for _, o := range spends {
+		f.taken[o] = true
+	}
+}
+
+// takes reports whether a transfer that is not known is folded, and adds it to its
+// aggregate. Otherwise it must be recorded.
+func (f *fold) takes(t chain.Transfer) bool {
+	if f.singles < f.kept || !f.inv.foldable(f.o.Network, t) {
+		return false
+	}
+	// Once a block has an aggregate, its transfers stay in it.
+	competes := slices.ContainsFunc(t.Spends, func(o string) bool { return f.taken[o] })
+	if competes && (t.Block == nil || !f.rows[foldID(f.o.Network, t)]) {
+		return false
+	}
+	dust := f.inv.isDust(f.o.Network, t)
+	if dust || t.Block == nil || t.Block.Height <= f.settled[funds{f.o.Network, t.Asset, t.Script}] {
+		return true
+	}
+	id := foldID(f.o.Network, t)
+	g := f.groups[id]
+	if g == nil {
+		g = &foldGroup{sum: money.Zero(t.Amount.Currency())}
+		g.like = chain.Transfer{ID: id, Asset: t.Asset, Script: t.Script, Block: t.Block, Coinbase: t.Coinbase, Unsure: t.Unsure}
+		f.groups[id] = g
+	}
+	g.sum, g.count = g.sum.Add(t.Amount), g.count+1
+	g.required = max(g.required, f.o.Required[t.ID])
+	return true
+}
+
+// foldable reports whether a transfer is small, and means nothing more than its
+// amount.
+func (inv *Invoice) foldable(network chain.ID, t chain.Transfer) bool {
+	if t.IsRise() {
+		return false
+	}
+	m, known := inv.Method(network, t.Asset)
+	if !known { // has no price here
+		whole := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
+		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(whole) < 0
+	}
+	if !m.Asset.Policy.Gas.IsZero() {
+		return false
+	}
+	price, priced := inv.firstPrice(t.Asset)
+	if !priced {
+		return false
+	}
+	return inv.isDust(network, t) || new(big.Int).Mul(t.Amount.Minor(), big.NewInt(smallPart)).Cmp(price.Expected.Minor()) < 0
+}
+
+// isDust reports whether a transfer is below the dust limit of its method.
+func (inv *Invoice) isDust(network chain.ID, t chain.Transfer) bool {
+	m, known := inv.Method(network, t.Asset)
+	return known && t.Amount.Cmp(m.Asset.Dust) < 0
+}
+
+// apply brings the aggregates to what the snapshot shows.
+func (f *fold) apply() {
+	required := map[string]int{}
+	for id, g := range f.groups {
+		required[id] = g.required
+	}
+	o := f.o
+	o.Required = required
+	lost, gained := map[funds]money.Amount{}, map[funds]money.Amount{}
+	known := map[string]bool{}
+	for i := range f.inv.Transfers {
+		t := &f.inv.Transfers[i]
+		if t.Folded == 0 || t.isSettled() || t.Network != o.Network {
+			continue
+		}
+		g := f.groups[t.ID]
+		if t.Block != nil && o.Snapshot.Covers(t.Block.Height) && o.Snapshot.Blocks[t.Block.Height] == t.Block.Hash && (g == nil || g.count < t.Folded) {
+			g = f.inv.recordedGroup(*t, o.Required)
+		}
+		if g != nil {
+			known[t.ID] = true
+			f.inv.refold(t, o, g)
+			continue
+		}
+		if t.Presence == Present {
+			f.inv.missing(t, o)
+		}
+		if t.Presence != Present {
+			addTo(lost, t.funds(), t.Amount)
+		}
+	}
+	for _, id := range sortedKeys(f.groups) {
+		if g := f.groups[id]; !known[id] {
+			g.like.Amount = g.sum
+			t := f.inv.firstSight(o, g.like)
+			f.inv.refold(&t, o, g)
+			f.inv.Transfers = append(f.inv.Transfers, t)
+			addTo(gained, t.funds(), g.sum)
+		}
+	}
+	f.inv.forgetMoved(o.Network, lost, gained)
+	f.inv.settleFolds(o)
+}
+
+// recordedGroup is what an aggregate stands for, as it is recorded.
+func (inv *Invoice) recordedGroup(t Transfer, required map[string]int) *foldGroup {
+	block := *t.Block
+	block.Time = block.Time.Add(-inv.Clock)
+	like := chain.Transfer{ID: t.ID, Asset: t.Asset, Script: t.Script, Block: &block, Coinbase: t.Coinbase, Unsure: t.Unsure}
+	return &foldGroup{like: like, sum: t.Amount, count: t.Folded, required: required[t.ID]}
+}
+
+// refold brings the aggregate of a block to the sum that is shown.
+func (inv *Invoice) refold(t *Transfer, o Observation, g *foldGroup) {
+	if t.Market != nil && t.Amount.Cmp(g.sum) != 0 {
+		fiat := t.Market.Currency()
+		scaled := new(big.Rat).Mul(minor(*t.Market), new(big.Rat).SetFrac(g.sum.Minor(), t.Amount.Minor()))
+		market := money.RoundDown(major(scaled, fiat), fiat)
+		t.Market = &market
+	}
+	t.Folded = g.count
+	g.like.Amount = g.sum
+	inv.place(t, o, g.like)
+}
+
+// forgetMoved removes aggregates that lost their block when other blocks brought at
+// least as much: the transfers were mined again.
+func (inv *Invoice) forgetMoved(network chain.ID, lost, gained map[funds]money.Amount) {
+	inv.Transfers = slices.DeleteFunc(inv.Transfers, func(t Transfer) bool {
+		if t.Folded == 0 || t.isSettled() || t.Network != network || t.Presence == Present || slices.Contains(inv.Accepted, t.ID) {
+			return false
+		}
+		again, some := gained[t.funds()]
+		return some && again.Cmp(lost[t.funds()]) >= 0
+	})
+}
+
+// settleFolds adds the aggregates of final blocks to the settled ones.
+func (inv *Invoice) settleFolds(o Observation) {
+	settled := map[string]int{} // place of each settled aggregate by its class
+	key := func(t Transfer) string {
+		return strings.Join([]string{string(t.Network), t.Asset, t.Script, string(inv.foldClass(t))}, "\x00")
+	}
+	for i, t := range inv.Transfers {
+		if t.isSettled() && t.Presence == Present && !slices.Contains(inv.Accepted, t.ID) {
+			settled[key(t)] = i
+		}
+	}
+	merged := map[int]bool{}
+	for i := range inv.Transfers {
+		t := &inv.Transfers[i]
+		final := t.Folded > 0 && !t.isSettled() && t.Network == o.Network && t.Confirmed() && t.Block.Height <= o.Snapshot.From.Height &&
+			t.FirstSeen.Before(o.Snapshot.Started.Add(inv.Clock)) && !slices.Contains(inv.Accepted, t.ID)
+		if !final {
+			continue
+		}
+		class := key(*t)
+		at, some := settled[class]
+		if !some {
+			t.ID = settledPrefix + strings.TrimPrefix(t.ID, foldedPrefix)
+			settled[class] = i
+			continue
+		}
+		inv.Transfers[at].absorb(*t)
+		merged[i] = true
+	}
+	if len(merged) == 0 {
+		return
+	}
+	var kept []Transfer
+	for i, t := range inv.Transfers {
+		if !merged[i] {
+			kept = append(kept, t)
+		}
+	}
+	inv.Transfers = kept
+}
+
+// absorb adds an aggregate to t, which is of the same class.
+func (t *Transfer) absorb(u Transfer) {
+	t.Amount, t.Folded = t.Amount.Add(u.Amount), t.Folded+u.Folded
+	t.Required = max(t.Required, u.Required)
+	t.Confirmations = t.Required
+	if u.Block.Height > t.Block.Height {
+		t.Block = u.Block
+	}
+	if u.ConfirmedAt.After(t.ConfirmedAt) {
+		t.ConfirmedAt = u.ConfirmedAt
+	}
+	if t.Market != nil && u.Market != nil {
+		sum := t.Market.Add(*u.Market)
+		t.Market = &sum
+	}
+}
+
+// foldClass is how a confirmed aggregate stands to every time that the rules compare
+// it with. Two aggregates of one class are judged like their sum. A quote that is
+// made later begins after both, and so does a refusal.
+func (inv *Invoice) foldClass(t Transfer) []byte {
+	var class bytes.Buffer
+	flag := func(is bool) {
+		if is {
+			class.WriteByte('1')
+		} else {
+			class.WriteByte('0')
+		}
+	}
+	order := func(a, b time.Time) { class.WriteByte(byte('1' + a.Compare(b))) }
+	flag(t.Coinbase)
+	flag(t.Old)
+	flag(t.Unsure)
+	flag(t.Sighted)
+	flag(t.Market != nil)
+	flag(!inv.DeclinedAt.IsZero() && t.FirstSeen.After(inv.DeclinedAt))
+	order(t.FirstSeen, inv.CreatedAt)
+	m, known := inv.Method(t.Network, t.Asset)
+	if !known {
+		return class.Bytes()
+	}
+	earliest := t.FirstSeen
+	if t.Block.Time.Before(earliest) {
+		earliest = t.Block.Time
+	}
+	for _, q := range inv.Quotes {
+		order(t.FirstSeen, q.From)
+		order(t.FirstSeen, q.Until)
+		order(t.FirstSeen, q.Until.Add(m.Asset.Policy.BlockGrace))
+		order(earliest, q.Until.Add(inv.Terms.Rules.BlindWindow))
+		order(t.ConfirmedAt, q.Until.Add(inv.Terms.Rules.ConfirmWindow))
+	}
+	whole := portion{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}
+	value, _, late := inv.valueOf(t, m, whole)
+	flag(late && inv.lateCounts(t, whole, value))
+	return class.Bytes()
+}
+
+func addTo(sums map[funds]money.Amount, f funds, amount money.Amount) {
+	if sum, some := sums[f]; some {
+		amount = sum.Add(amount)
+	}
+	sums[f] = amount
+}
+
+func sortedKeys(groups map[string]*foldGroup) []string {
+	var keys []string
+	for key := range groups {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

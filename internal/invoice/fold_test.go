@@ -1,0 +1,284 @@
+package invoice_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// crumb is a token transfer of some smallest units in a block. The blocks of two
+// chains that fork have the letter of their chain in their hash.
+func crumb(id string, units int64, height int64, fork string) chain.Transfer {
+	return chain.Transfer{
+		ID: id, Tx: "tx" + id, Asset: "EURC", Script: "0x1", Amount: money.FromMinor(big.NewInt(units), eurc),
+		Block: &chain.Block{Height: height, Hash: fork + fmt.Sprint(height), Time: noon.Add(time.Duration(height-100) * time.Minute)},
+	}
+}
+
+// baseScan is a snapshot of base from one height to another, with those of the
+// transfers that it covers.
+func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Observation {
+	s := chain.Snapshot{
+		Unconfirmed: chain.None, Started: noon.Add(time.Duration(tip-100)*time.Minute + time.Second), Blocks: map[int64]string{},
+		From: chain.Cursor{Height: from, Hash: fork + fmt.Sprint(from)}, Tip: chain.Block{Height: tip, Hash: fork + fmt.Sprint(tip)},
+	}
+	for h := from; h <= tip; h++ {
+		s.Blocks[h] = fork + fmt.Sprint(h)
+	}
+	required := map[string]int{}
+	for _, t := range all {
+		if t.Block.Height > from && t.Block.Height <= tip && t.Block.Hash == fork+fmt.Sprint(t.Block.Height) {
+			s.Transfers = append(s.Transfers, t)
+			required[t.ID] = 2
+		}
+	}
+	return invoice.Observation{Network: "base", Snapshot: s, Transfers: s.Transfers, Required: required}
+}
+
+// fill records as many small transfers as are kept one by one, in block 101.
+func fill() []chain.Transfer {
+	var list []chain.Transfer
+	for i := range invoice.KeptTransfers {
+		list = append(list, crumb(fmt.Sprint("first", i), 1, 101, "a"))
+	}
+	return list
+}
+
+// counted is how many transfers the rows of an invoice stand for, and their sum.
+func counted(inv *invoice.Invoice) (count int, sum *big.Int) {
+	sum = new(big.Int)
+	for _, t := range inv.Transfers {
+		if t.Presence == invoice.Present {
+			count += max(t.Folded, 1)
+			sum.Add(sum, t.Amount.Minor())
+		}
+	}
+	return count, sum
+}
+
+func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	all := fill()
+	want := big.NewInt(int64(len(all)))
+	for height := int64(102); height < 132; height++ {
+		for i := range 100 {
+			all = append(all, crumb(fmt.Sprint(height, ".", i), int64(1+i), height, "a"))
+			want.Add(want, big.NewInt(int64(1+i)))
+		}
+		inv.Observe(baseScan(max(100, height-10), height, "a", all...))
+		inv.Observe(baseScan(max(100, height-10), height, "a", all...)) // again
+	}
+	if rows := len(inv.Transfers); rows > invoice.KeptTransfers+20 {
+		t.Errorf("%d rows for %d transfers", rows, len(all))
+	}
+	inv.Observe(baseScan(110, 131, "a", all...)) // from an older cursor
+	if count, sum := counted(inv); count != len(all) || sum.Cmp(want) != 0 {
+		t.Errorf("rows stand for %d transfers of %s, want %d of %s", count, sum, len(all), want)
+	}
+	large := crumb("large", 100_000_000, 131, "a")
+	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
+	if !slices.ContainsFunc(inv.Transfers, func(t invoice.Transfer) bool { return t.ID == "large" && t.Folded == 0 }) {
+		t.Error("a large transfer is not kept by itself")
+	}
+	observed := slices.Clone(inv.Transfers)
+	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
+	if diff := cmp.Diff(observed, inv.Transfers); diff != "" {
+		t.Errorf("a rescan changes rows (-before +after):\n%s", diff)
+	}
+}
+
+func TestFold_follows_a_reorganisation(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	all := fill()
+	for i := range 50 {
+		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
+	}
+	inv.Observe(baseScan(100, 103, "a", all...))
+	// The same transfers in other blocks, and ten of them are gone.
+	moved := slices.Clone(all)
+	for i := range moved {
+		block := *moved[i].Block
+		block.Hash = "n" + block.Hash[1:]
+		moved[i].Block = &block
+	}
+	inv.Observe(baseScan(100, 104, "n", moved[:len(moved)-10]...))
+	if _, sum := counted(inv); sum.Int64() != invoice.KeptTransfers+80 {
+		t.Errorf("%s smallest units are there, want %d", sum, invoice.KeptTransfers+80)
+	}
+	if !inv.Judge().Has(invoice.WasReorged) {
+		t.Error("money that lost its block raises nothing")
+	}
+	inv.Observe(baseScan(100, 105, "n", moved...))
+	if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.KeptTransfers+100 {
+		t.Errorf("%d transfers of %s are there, want all %d", count, sum, len(all))
+	}
+}
+
+// A source that does not show what its own block holds concludes nothing.
+func TestFold_keeps_what_a_block_on_the_chain_held(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	all := fill()
+	for i := range 50 {
+		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
+	}
+	inv.Observe(baseScan(100, 103, "a", all...))
+	for _, shown := range []int{40, 0} {
+		inv.Observe(baseScan(100, 104, "a", all[:len(all)-50+shown]...))
+		if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.KeptTransfers+100 {
+			t.Errorf("%d of 50 shown: %d transfers of %s are there, want all %d", shown, count, sum, len(all))
+		}
+	}
+}
+
+// A reorganisation below the cursor is deeper than any that is plausible: the settled
+// sum cannot be divided, and a person decides.
+func TestFold_takes_the_settled_sum_out_when_its_block_leaves(t *testing.T) {
+	t.Parallel()
+	inv := fresh(t, noon)
+	all := fill()
+	for i := range 50 {
+		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"), crumb(fmt.Sprint("c", i), 2, 103, "a"))
+	}
+	inv.Observe(baseScan(100, 105, "a", all...))
+	inv.Observe(baseScan(104, 106, "a", append(all, crumb("d", 2, 106, "a"))...))
+	settled := 0
+	for _, t := range inv.Transfers {
+		if t.Folded == 100 {
+			settled++
+		}
+	}
+	if settled != 1 {
+		t.Fatalf("%d settled sums of two blocks, want 1", settled)
+	}
+	inv.Observe(baseScan(102, 107, "n"))
+	if count, _ := counted(inv); count != invoice.KeptTransfers || !inv.Judge().Has(invoice.WasReorged) {
+		t.Errorf("%d transfers count, want those kept one by one; exceptions %v", count, inv.Judge().Exceptions)
+	}
+}
+
+// Folding decides nothing: the standing is that of the same transfers one by one.
+func TestFold_is_judged_like_the_transfers(t *testing.T) {
+	t.Parallel()
+	rounds := uint64(25)
+	if testing.Short() {
+		rounds = 6
+	}
+	for seed := range rounds {
+		r := rand.New(rand.NewPCG(seed, 11))
+		folded, single := fresh(t, noon), fresh(t, noon)
+		allowed := r.IntN(2) == 0
+		for _, inv := range []*invoice.Invoice{folded, single} {
+			inv.Terms.AllowPaidExpired, inv.Terms.Rules.LatePercent = allowed, 0
+		}
+		all := []chain.Transfer{}
+		height := int64(100)
+		for range 20 {
+			height += 1 + r.Int64N(3)
+			for i := range r.IntN(40) {
+				units := 1 + r.Int64N(99_999) // a thousandth of the price is 100,000
+				if r.IntN(20) == 0 {
+					units = 100_000 + r.Int64N(20_000_000)
+				}
+				c := crumb(fmt.Sprint(height, ".", i), units, height, "a")
+				if r.IntN(10) == 0 {
+					c.Asset, c.Amount = "USDC", money.FromMinor(big.NewInt(units%9_999+1), money.Currency{Code: "USDC", Decimals: 6})
+				}
+				all = append(all, c)
+			}
+			if r.IntN(8) == 0 {
+				at := noon.Add(time.Duration(height-100) * time.Minute)
+				for _, inv := range []*invoice.Invoice{folded, single} {
+					inv.Quotes = append(inv.Quotes, quote(t, len(inv.Quotes)+1, at, "100", "80000"))
+				}
+			}
+			from := max(100, height-1-r.Int64N(8))
+			shown := baseScan(from, height, "a", all...)
+			invoice.ObserveKeeping(folded, shown, 10)
+			invoice.ObserveKeeping(single, shown, math.MaxInt)
+			for _, inv := range []*invoice.Invoice{folded, single} {
+				scan(inv, shown.Snapshot.Started)
+				inv.Standing = inv.Judge()
+			}
+			got, want := stands(folded), stands(single)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, height %d: folded (-one by one +folded):\n%s", seed, height, diff)
+			}
+			gotCount, gotSum := counted(folded)
+			wantCount, wantSum := counted(single)
+			if gotCount != wantCount || gotSum.Cmp(wantSum) != 0 {
+				t.Fatalf("seed %d, height %d: %d transfers of %s, want %d of %s", seed, height, gotCount, gotSum, wantCount, wantSum)
+			}
+		}
+	}
+}
+
+// crumbs is an invoice with so many small transfers in ten blocks.
+func crumbs(tb testing.TB, n int) *invoice.Invoice {
+	inv := fresh(tb, noon)
+	var list []chain.Transfer
+	for i := range n {
+		list = append(list, crumb(fmt.Sprint(i), 1, 101+int64(i)%10, "a"))
+	}
+	inv.Observe(baseScan(100, 111, "a", list...))
+	return inv
+}
+
+// BenchmarkLook measures what one look at an invoice costs: everything that is shown
+// of its transfers. It does not grow with their number.
+func BenchmarkLook(b *testing.B) {
+	for _, n := range []int{10, 1000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(b, n)
+			service.Count(inv)
+			for b.Loop() {
+				count := service.Count(inv)
+				count.Told()
+				count.Rest(inv.Methods[0])
+				count.MayRequote(invoice.Shopper, noon)
+			}
+		})
+	}
+}
+
+// BenchmarkJudgeCrumbs measures what a change of an invoice costs. It does not grow
+// beyond the transfers that are kept one by one.
+func BenchmarkJudgeCrumbs(b *testing.B) {
+	for _, n := range []int{10, 1000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			inv := crumbs(b, n)
+			for b.Loop() {
+				inv.Judge()
+			}
+		})
+	}
+}
+
+// What is kept of an invoice is forgotten when it is written again.
+func TestCount_follows_the_revision(t *testing.T) {
+	t.Parallel()
+	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(t, 500)
+	inv.Revision = 1
+	if _, more := service.Count(inv).Told(); more != 400 {
+		t.Errorf("%d more payments than are told, want 400", more)
+	}
+	if first, again := service.Count(inv), service.Count(inv); first != again {
+		t.Error("the count of an unchanged invoice is computed again")
+	}
+	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
+	if _, more := service.Count(inv).Told(); more != 200 {
+		t.Errorf("%d more payments than are told after a change, want 200", more)
+	}
+}
