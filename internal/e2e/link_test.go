@@ -44,7 +44,7 @@ func TestReadmeSignsLinks(t *testing.T) {
 			programtest.Need(t, run[0])
 			p := start(t, settings(t), app.Options{Demo: true})
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], file)...)
-			c.Env = append(os.Environ(), "BASE="+p.url, "KEY="+p.key.Key, "SECRET="+p.key.Secret)
+			c.Env = append(os.Environ(), "CHEQUER_BASE_URL="+p.url, "CHEQUER_API_KEY="+p.key.Key, "CHEQUER_API_SECRET="+p.key.Secret)
 			out, err := c.Output()
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
