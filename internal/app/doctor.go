@@ -109,7 +109,7 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 	if err != nil {
 		return err
 	}
-	table.Step(ctx)
+	_ = table.Step(ctx) // its error is in the report, per source
 	report := table.Report()
 	for _, s := range report.Sources {
 		if s.Fault != "" {

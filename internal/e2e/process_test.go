@@ -25,7 +25,7 @@ func binary(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
 		var folder string
-		if folder, built.err = os.MkdirTemp("", "chequer"); built.err != nil {
+		if folder, built.err = os.MkdirTemp("", "chequer"); built.err != nil { //nolint:usetesting // it outlives this test
 			return
 		}
 		built.path = filepath.Join(folder, "chequer")

@@ -385,8 +385,8 @@ func TestCover_lets_no_gap_open_what_was_covered(t *testing.T) {
 }
 
 // gap is a time without a view of the mempool, in minutes after noon.
-func gap(from, until time.Duration) []invoice.Gap {
-	return []invoice.Gap{{From: noon.Add(from * time.Minute), Until: noon.Add(until * time.Minute)}}
+func gap(from, until int) []invoice.Gap {
+	return []invoice.Gap{{From: noon.Add(time.Duration(from) * time.Minute), Until: noon.Add(time.Duration(until) * time.Minute)}}
 }
 
 func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {

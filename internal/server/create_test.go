@@ -27,11 +27,11 @@ func golden(t *testing.T, name, body string) {
 		t.Errorf("answer is not compact JSON (%v): %q", err, body)
 	}
 	var indented strings.Builder
-	var any json.RawMessage = []byte(body)
+	value := json.RawMessage(body)
 	encoder := json.NewEncoder(&indented)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(any); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		t.Fatalf("answer is not JSON: %v\n%s", err, body)
 	}
 	path := filepath.Join("testdata", name)

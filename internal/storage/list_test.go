@@ -57,7 +57,7 @@ func TestInvoices_of_one_moment_are_listed_once_each(t *testing.T) {
 
 func TestInvoices_filters(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		make := func(id, shop string, change func(*invoice.Invoice)) {
+		add := func(id, shop string, change func(*invoice.Invoice)) {
 			c := creation(id, shop)
 			build := c.Build
 			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
@@ -69,14 +69,14 @@ func TestInvoices_filters(t *testing.T) {
 			}
 			create(t, s, c)
 		}
-		make("a", "shop", nil)
-		make("b", "shop", func(inv *invoice.Invoice) { inv.CreatedAt = noon.Add(time.Millisecond) })
-		make("c", "shop", func(inv *invoice.Invoice) { inv.CreatedAt, inv.Terms.OrderID = noon.Add(time.Hour), "1042" })
-		make("d", "shop", func(inv *invoice.Invoice) {
+		add("a", "shop", nil)
+		add("b", "shop", func(inv *invoice.Invoice) { inv.CreatedAt = noon.Add(time.Millisecond) })
+		add("c", "shop", func(inv *invoice.Invoice) { inv.CreatedAt, inv.Terms.OrderID = noon.Add(time.Hour), "1042" })
+		add("d", "shop", func(inv *invoice.Invoice) {
 			inv.CreatedAt, inv.Standing.Status = noon.Add(2*time.Hour), invoice.Paid
 		})
-		make("t", "shop", func(inv *invoice.Invoice) { inv.Mode = invoice.Test })
-		make("o", "bakery", nil)
+		add("t", "shop", func(inv *invoice.Invoice) { inv.Mode = invoice.Test })
+		add("o", "bakery", nil)
 		all := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
 		with := func(change func(*invoice.Filter)) invoice.Filter {
 			f := all

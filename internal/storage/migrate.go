@@ -32,7 +32,11 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, place string, o Options
 		if err == nil || final || try == migrateTries {
 			return m, err
 		}
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return m, errors.Join(err, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 }
 

@@ -73,8 +73,8 @@ func (x *index) forget(was invoice.Progress) {
 			delete(x.accounts, script)
 			continue
 		}
-		loaded, any := was.Loaded[x.merchants[a.merchant]]
-		a.known, a.stale, a.rises = any && a.Born <= loaded, false, nil
+		loaded, isLoaded := was.Loaded[x.merchants[a.merchant]]
+		a.known, a.stale, a.rises = isLoaded && a.Born <= loaded, false, nil
 	}
 }
 

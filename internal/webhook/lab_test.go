@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -87,7 +88,7 @@ func newLab(t testing.TB, url string, c timer) *lab {
 		}
 	})
 	err = l.storage.CreateMerchant(context.Background(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon})
-	if err != nil && err != merchant.ErrExists {
+	if err != nil && !errors.Is(err, merchant.ErrExists) {
 		t.Fatal(err)
 	}
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{

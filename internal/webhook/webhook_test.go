@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -345,7 +346,7 @@ func TestWorker_pause(t *testing.T) {
 		}
 		l.order("a")
 		l.happen("a", invoice.EventPaid)
-		if _, err := l.endpoints.Test(t.Context(), "m", e.ID); err != merchant.ErrState {
+		if _, err := l.endpoints.Test(t.Context(), "m", e.ID); !errors.Is(err, merchant.ErrState) {
 			t.Errorf("test while it is paused: got error %v, want %v", err, merchant.ErrState)
 		}
 		l.send()

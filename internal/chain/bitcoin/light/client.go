@@ -113,7 +113,7 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 	}()
 	if b := p.listener.book; b != nil {
 		b.manager.Start()
-		defer b.manager.Stop()
+		defer func() { _ = b.manager.Stop() }() // it never fails
 	}
 	c.setParts(p)
 	g, ctx := errgroup.WithContext(ctx)

@@ -31,7 +31,7 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 		switch {
 		case ctx.Err() != nil:
 			if db != nil {
-				db.Close()
+				_ = db.Close() // the first error counts
 			}
 			return nil, nil
 		case errors.Is(err, bbolt.ErrTimeout):

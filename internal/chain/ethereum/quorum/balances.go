@@ -203,9 +203,9 @@ func isNoBlock(e *rpcError) bool {
 	return says(e, "header not found", "header for hash not found", "block not found", "unknown block", "not canonical", "not currently canonical")
 }
 
-func says(e *rpcError, any ...string) bool {
+func says(e *rpcError, phrases ...string) bool {
 	text := strings.ToLower(e.Message)
-	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(text, words) })
+	return slices.ContainsFunc(phrases, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // Payments implements ethereum.BalanceSource.
