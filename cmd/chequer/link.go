@@ -242,4 +242,3 @@ func (s *shell) linkRemove() *cobra.Command {
 	testFlag(c, "a link for test invoices")
 	return c
 }
-
