@@ -79,7 +79,6 @@ func (r endpointRow) state() string {
 }
 
 func (s *shell) endpointAdd() *cobra.Command {
-	var test bool
 	var events []string
 	c := &cobra.Command{
 		Use:     "add URL",
@@ -97,9 +96,9 @@ func (s *shell) endpointAdd() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			mode := merchant.Live
-			if test {
-				mode = merchant.Test
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
+				return err
 			}
 			e, err := core.Endpoints.Create(c.Context(), shop.ID, mode, args[0], events)
 			if err != nil {
@@ -113,7 +112,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&test, "test", false, "events of test invoices, which cost nothing")
+	testFlag(c, "events of test invoices, which cost nothing")
 	c.Flags().StringSliceVar(&events, "events", nil, "types of events, such as invoice.paid (default all)")
 	return c
 }

@@ -38,7 +38,6 @@ func newEventRow(e invoice.Event) (r eventRow, err error) {
 }
 
 func (s *shell) eventsList() *cobra.Command {
-	var test bool
 	var after int64
 	var kind string
 	limit := shownDeliveries
@@ -55,11 +54,11 @@ func (s *shell) eventsList() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			mode := invoice.Live
-			if test {
-				mode = invoice.Test
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
+				return err
 			}
-			list, err := core.Storage.NewestEvents(c.Context(), shop.ID, mode, after, kind, max(limit, 0))
+			list, err := core.Storage.NewestEvents(c.Context(), shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
 			if err != nil {
 				return err
 			}
@@ -72,7 +71,7 @@ func (s *shell) eventsList() *cobra.Command {
 			return s.print(c, rows, func(w io.Writer) { s.listEvents(w, rows) })
 		},
 	}
-	c.Flags().BoolVar(&test, "test", false, "of test invoices")
+	testFlag(c, "of test invoices")
 	c.Flags().Int64Var(&after, "after", 0, "only those after a position of the feed")
 	c.Flags().StringVar(&kind, "type", "", "only those of a type, such as invoice.paid")
 	c.Flags().IntVar(&limit, "limit", limit, "how many at most")

@@ -17,7 +17,7 @@ func (s *shell) walletGather() *cobra.Command {
 	var asCSV bool
 	c := &cobra.Command{
 		Use:   "gather --network NETWORK",
-		Short: "List what the addresses of the ETH wallet hold, for the wallet that can spend it",
+		Short: "List what the addresses of the ETH wallets hold, former ones too, for the wallets that can spend it",
 		Long: `Lists which addresses that were handed out hold tokens or the network's own coin, with the paths at
 which the wallet that holds the seed finds them. Nothing is moved: the server cannot spend.
 Moving it disturbs no paid invoice, nor does bringing an address the fee for that.`,
@@ -48,11 +48,11 @@ Moving it disturbs no paid invoice, nor does bringing an address the fee for tha
 }
 
 func fields(h app.Holding) []string {
-	return []string{strconv.FormatUint(uint64(h.Index), 10), h.Path, h.Address, h.Asset, h.Contract, h.Amount}
+	return []string{strconv.FormatUint(uint64(h.Index), 10), h.Path, h.Address, h.Asset, h.Contract, h.Amount, h.Wallet}
 }
 
 func writeCSV(w io.Writer, holdings []app.Holding) error {
-	rows := [][]string{{"index", "path", "address", "asset", "contract", "amount"}}
+	rows := [][]string{{"index", "path", "address", "asset", "contract", "amount", "wallet"}}
 	for _, h := range holdings {
 		rows = append(rows, fields(h))
 	}
@@ -64,7 +64,7 @@ func writeTable(w io.Writer, holdings []app.Holding) {
 		fmt.Fprintln(w, "Nothing is there.")
 		return
 	}
-	table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT", holdings, func(h app.Holding) []any {
-		return []any{h.Index, h.Path, h.Address, h.Asset, h.Amount}
+	table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h app.Holding) []any {
+		return []any{h.Index, h.Path, h.Address, h.Asset, h.Amount, h.Wallet}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,6 @@ func (s *shell) invoices(c *cobra.Command) (*app.Core, *invoice.Service, merchan
 }
 
 func (s *shell) invoiceList() *cobra.Command {
-	var test bool
 	var status, order, address, from, to string
 	var limit int
 	c := &cobra.Command{
@@ -60,10 +60,11 @@ func (s *shell) invoiceList() *cobra.Command {
 			if err := knownStatus(status); err != nil {
 				return err
 			}
-			f := invoice.Filter{MerchantID: shop.ID, Mode: invoice.Live, Status: invoice.Status(status), OrderID: order}
-			if test {
-				f.Mode = invoice.Test
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
+				return err
 			}
+			f := invoice.Filter{MerchantID: shop.ID, Mode: invoice.Mode(mode), Status: invoice.Status(status), OrderID: order}
 			if f.From, err = s.day("from", from); err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			return s.print(c, rows, func(w io.Writer) { s.listInvoices(w, rows) })
 		},
 	}
-	c.Flags().BoolVar(&test, "test", false, "test invoices")
+	testFlag(c, "test invoices")
 	c.Flags().StringVar(&status, "status", "", "only created, pending, paid, expired or declined ones")
 	c.Flags().StringVar(&order, "order", "", "only those of an order_id")
 	c.Flags().StringVar(&address, "address", "", "only the one that an address belongs to")
@@ -122,8 +123,9 @@ func (s *shell) day(name, text string) (time.Time, error) {
 }
 
 func (s *shell) listInvoices(w io.Writer, rows []api.Resource) {
-	table(w, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS", rows, func(r api.Resource) []any {
-		return []any{s.when(r.CreatedAt), r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r)}
+	table(w, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", rows, func(r api.Resource) []any {
+		return []any{s.when(r.CreatedAt), r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r),
+			r.Metadata[api.MetadataProduct], r.Metadata[api.MetadataQuantity], oneLine(r.Description), oneLine(r.Metadata[api.MetadataNote])}
 	})
 }
 
@@ -205,13 +207,39 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 			{"tolerance", positive(r.ToleranceAmount)}, {"accepted", accepted(r)},
 			{"made", s.when(r.CreatedAt)}, {"held until", s.when(r.ExpiredAt)}, {"paid at", s.when(r.PaidAt)},
 			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
+			{"description", oneLine(r.Description)},
 		}, func(line [2]string) bool { return line[1] == "" })
+		lines = append(lines, metadata(r)...)
 		for _, p := range r.Payments {
 			lines = append(lines, [2]string{"payment", fmt.Sprintf("%s %s, %s %d of %d, %s", p.Amount, p.CryptoCurrency, p.State, p.Confirmations, p.Required, p.Tx)})
 		}
 		table(w, "", lines, func(line [2]string) []any { return []any{line[0], line[1]} })
 	})
 }
+
+// pageMetadata are the entries of an invoice's metadata that its pages write, by what they
+// are called for people.
+var pageMetadata = map[string]string{
+	api.MetadataProduct: "product", api.MetadataQuantity: "quantity", api.MetadataUnitPrice: "unit price", api.MetadataNote: "note",
+	api.MetadataTerminal: "terminal", api.MetadataOrderReference: "order reference", api.MetadataOrderIDFrom: "order id from",
+}
+
+// metadata returns the lines of an invoice's metadata: those of pages, then those that the
+// caller of the API added.
+func metadata(r api.Resource) (lines [][2]string) {
+	var others [][2]string
+	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {
+		if title, known := pageMetadata[name]; known {
+			lines = append(lines, [2]string{title, oneLine(r.Metadata[name])})
+		} else {
+			others = append(others, [2]string{"metadata " + name, oneLine(r.Metadata[name])})
+		}
+	}
+	return append(lines, others...)
+}
+
+// oneLine returns a text with its lines in one.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // positive is an amount, or nothing for zero.
 func positive(amount string) string {

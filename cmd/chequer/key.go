@@ -21,7 +21,6 @@ func (s *shell) key() *cobra.Command {
 }
 
 func (s *shell) keyAdd() *cobra.Command {
-	var test bool
 	var names []string
 	var label string
 	c := &cobra.Command{
@@ -41,9 +40,9 @@ func (s *shell) keyAdd() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			mode := merchant.Live
-			if test {
-				mode = merchant.Test
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
+				return err
 			}
 			k, err := core.Merchants.CreateKey(c.Context(), shop.ID, mode, scopes, label)
 			if err != nil {
@@ -62,7 +61,7 @@ func (s *shell) keyAdd() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&test, "test", false, "for test invoices, which cost nothing")
+	testFlag(c, "for test invoices, which cost nothing")
 	c.Flags().StringVar(&label, "label", "", "what the key is for, such as \"web shop\"; lists show it")
 	c.Flags().StringSliceVar(&names, "scope", nil, "what the key may do: create, read, page, link, admin (default all)")
 	return c

@@ -58,7 +58,6 @@ type linkWish struct {
 	merchant.Link
 	methods []string
 	ends    string
-	test    bool
 }
 
 // flags are those that can be changed.
@@ -71,7 +70,7 @@ func (l *linkWish) flags(c *cobra.Command) {
 	methodsFlag(c, &l.methods)
 	c.Flags().StringVar(&l.ends, "ends", "", "day or time from which it makes no more invoices, such as 2026-12-31 or 2026-12-31T18:00:00+01:00 (default never)")
 	c.Flags().IntVar(&l.MaxUses, "uses", 0, "how many invoices it makes that are paid or can still be (default 0: any number)")
-	c.Flags().BoolVar(&l.test, "test", false, "for test invoices, which cost nothing")
+	testFlag(c, "for test invoices, which cost nothing")
 }
 
 // over writes what was named over another link.
@@ -109,8 +108,11 @@ func (s *shell) linkOf(c *cobra.Command, l *linkWish) (config.Config, *app.Core,
 	if err != nil {
 		return cfg, nil, err
 	}
-	l.MerchantID, l.Mode = shop.ID, linkMode(l.test)
-	if l.EndsAt, err = s.end(l.ends); err == nil {
+	l.MerchantID = shop.ID
+	if l.Mode, err = mode(c, core, shop.ID); err == nil {
+		l.EndsAt, err = s.end(l.ends)
+	}
+	if err == nil {
 		l.Methods, err = methods(c, core, cfg, l.Mode, l.methods)
 	}
 	if err != nil {
@@ -217,7 +219,6 @@ func (s *shell) linkList() *cobra.Command {
 }
 
 func (s *shell) linkRemove() *cobra.Command {
-	var test bool
 	c := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "End a link; invoices that it made stay",
@@ -228,19 +229,16 @@ func (s *shell) linkRemove() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			if err := core.Links.RemoveLink(c.Context(), shop.ID, linkMode(test), args[0]); err != nil {
-				return fmt.Errorf("remove %s link %s: %w", linkMode(test), args[0], err)
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
+				return err
+			}
+			if err := core.Links.RemoveLink(c.Context(), shop.ID, mode, args[0]); err != nil {
+				return fmt.Errorf("remove %s link %s: %w", mode, args[0], err)
 			}
 			return s.print(c, map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "removed", args[0]) })
 		},
 	}
-	c.Flags().BoolVar(&test, "test", false, "a link for test invoices")
+	testFlag(c, "a link for test invoices")
 	return c
-}
-
-func linkMode(test bool) merchant.Mode {
-	if test {
-		return merchant.Test
-	}
-	return merchant.Live
 }

@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order, "sale": sale},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -78,6 +78,26 @@ func order(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	ts.Check(err)
 	_, err = c.CreateInvoice(context.Background(), api.InvoiceRequest{Amount: "5", FiatCurrency: "EUR", OrderID: args[0]}, "")
+	ts.Check(err)
+}
+
+// sale ORDER QUANTITY PRODUCT makes a test invoice as an order of a product has it, at the
+// server of the settings.
+func sale(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: sale ORDER QUANTITY PRODUCT")
+	}
+	c, err := client.New(client.Config{
+		BaseURL: "http://" + ts.Getenv("CHEQUER_LISTEN"), Key: ts.Getenv("CHEQUER_API_KEY"), Secret: ts.Getenv("CHEQUER_API_SECRET"),
+	})
+	ts.Check(err)
+	_, err = c.CreateInvoice(context.Background(), api.InvoiceRequest{
+		Amount: "7.50", FiatCurrency: "EUR", OrderID: args[0] + "-1", Description: args[1] + " × Coffee",
+		Metadata: map[string]string{
+			api.MetadataProduct: args[2], api.MetadataQuantity: args[1], api.MetadataUnitPrice: "2.5",
+			api.MetadataNote: "ring twice\nsecond floor", "gift": "yes",
+		},
+	}, "")
 	ts.Check(err)
 }
 

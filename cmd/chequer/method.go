@@ -33,7 +33,11 @@ API, too. What cannot be priced or has no wallet is left out.`,
 				if all {
 					args = nil
 				}
-				if shop.Methods, err = methods(c, core, cfg, merchant.Live, args); err != nil {
+				mode, err := mode(c, core, shop.ID)
+				if err != nil {
+					return err
+				}
+				if shop.Methods, err = methods(c, core, cfg, mode, args); err != nil {
 					return err
 				}
 				if err := core.Storage.SetMethods(c.Context(), shop.ID, shop.Methods); err != nil {

@@ -33,7 +33,6 @@ func newTerminalRow(t merchant.Terminal) terminalRow {
 
 func (s *shell) posLink() *cobra.Command {
 	t := merchant.Terminal{}
-	var test bool
 	var codes []string
 	c := &cobra.Command{
 		Use:     "link",
@@ -47,7 +46,10 @@ func (s *shell) posLink() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			t.MerchantID, t.Mode = shop.ID, linkMode(test)
+			t.MerchantID = shop.ID
+			if t.Mode, err = mode(c, core, shop.ID); err != nil {
+				return err
+			}
 			if t.Methods, err = methods(c, core, cfg, t.Mode, codes); err != nil {
 				return err
 			}
@@ -70,7 +72,7 @@ func (s *shell) posLink() *cobra.Command {
 	c.Flags().StringVar(&t.Name, "name", "", "where it stands, such as Bar; shoppers and your lists see it")
 	c.Flags().StringVar(&t.Currency, "currency", "EUR", "currency of its amounts")
 	methodsFlag(c, &codes)
-	c.Flags().BoolVar(&test, "test", false, "for test invoices, which cost nothing")
+	testFlag(c, "for test invoices, which cost nothing")
 	return c
 }
 

@@ -78,7 +78,6 @@ type wish struct {
 	price, currency     string
 	askOrderID, askNote string
 	methods             []string
-	test                bool
 }
 
 // flags are those that can be changed.
@@ -92,7 +91,7 @@ func (p *wish) flags(c *cobra.Command) {
 	c.Flags().StringVar(&p.askNote, "ask-note", "no", "whether the shopper is asked for a note: no, optional or required")
 	methodsFlag(c, &p.methods)
 	c.Flags().BoolVar(&p.Active, "active", true, "whether it is shown and sold; --active=false hides it")
-	c.Flags().BoolVar(&p.test, "test", false, "a product of test invoices, which cost nothing")
+	testFlag(c, "a product of test invoices, which cost nothing")
 }
 
 func (s *shell) productAdd() *cobra.Command {
@@ -108,7 +107,10 @@ func (s *shell) productAdd() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			p.Slug, p.MerchantID, p.Mode = args[0], shop.ID, linkMode(p.test)
+			p.Slug, p.MerchantID = args[0], shop.ID
+			if p.Mode, err = mode(c, core, shop.ID); err != nil {
+				return err
+			}
 			p.AskOrderID, p.AskNote = merchant.Asking(p.askOrderID), merchant.Asking(p.askNote)
 			if p.Price, err = core.Products.Price(p.price, p.currency); err != nil {
 				return err
@@ -147,14 +149,18 @@ func (s *shell) productChange() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			if p.Methods, err = methods(c, core, cfg, linkMode(p.test), p.methods); err != nil {
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
 				return err
 			}
-			changed, err := core.Products.Change(c.Context(), shop.ID, linkMode(p.test), args[0], func(old *merchant.Product) error {
+			if p.Methods, err = methods(c, core, cfg, mode, p.methods); err != nil {
+				return err
+			}
+			changed, err := core.Products.Change(c.Context(), shop.ID, mode, args[0], func(old *merchant.Product) error {
 				return p.over(c, old, core.Products.Price)
 			})
 			if errors.Is(err, merchant.ErrNotFound) {
-				return fmt.Errorf("change %s product %s: %w%s", linkMode(p.test), args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
+				return fmt.Errorf("change %s product %s: %w%s", mode, args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
 			}
 			if err != nil {
 				return err
@@ -215,7 +221,6 @@ func (s *shell) productList() *cobra.Command {
 }
 
 func (s *shell) productRemove() *cobra.Command {
-	var test bool
 	c := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "End a product; invoices that were made of it stay",
@@ -226,9 +231,13 @@ func (s *shell) productRemove() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			err = core.Products.RemoveProduct(c.Context(), shop.ID, linkMode(test), args[0])
+			mode, err := mode(c, core, shop.ID)
+			if err != nil {
+				return err
+			}
+			err = core.Products.RemoveProduct(c.Context(), shop.ID, mode, args[0])
 			if errors.Is(err, merchant.ErrNotFound) {
-				return fmt.Errorf("remove %s product %s: %w%s", linkMode(test), args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
+				return fmt.Errorf("remove %s product %s: %w%s", mode, args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
 			}
 			if err != nil {
 				return err
@@ -236,7 +245,7 @@ func (s *shell) productRemove() *cobra.Command {
 			return s.print(c, map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "removed", args[0]) })
 		},
 	}
-	c.Flags().BoolVar(&test, "test", false, "a product of test invoices")
+	testFlag(c, "a product of test invoices")
 	return c
 }
 
@@ -249,7 +258,7 @@ func otherMode(ctx context.Context, products *merchant.Products, merchantID, slu
 	case p.Mode == merchant.Test:
 		return ": it is one of test invoices, so add --test"
 	default:
-		return ": it is one of live invoices, so leave out --test"
+		return ": it is one of live invoices, so leave out --test, or on a demo add --test=false"
 	}
 }
 

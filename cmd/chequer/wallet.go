@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"chequer/internal/app"
 	"chequer/internal/keys"
@@ -29,12 +31,13 @@ const changeWarning = "These are the addresses that a wallet keeps for its chang
 // wallet is the group of commands about public keys that money goes to.
 func (s *shell) wallet() *cobra.Command {
 	c := group("wallet", "Say where the money goes: extended public keys")
-	c.AddCommand(s.walletAdd(), s.walletList(), s.walletGather())
+	c.AddCommand(s.walletAdd(), s.walletList(), s.walletRemove(), s.walletGather())
 	return c
 }
 
 // walletRow is a wallet as it is shown.
 type walletRow struct {
+	ID        string   `json:"id,omitempty"`
 	Asset     string   `json:"asset"`
 	Mode      string   `json:"mode"`
 	Script    string   `json:"script"`
@@ -44,17 +47,20 @@ type walletRow struct {
 	CreatedAt string   `json:"created_at,omitempty"`
 	// Methods are the payment methods that the wallet gives, of a wallet that is added.
 	Methods *app.Methods `json:"payment_methods,omitempty"`
+	// ArchivedAt is when it was replaced or removed.
+	ArchivedAt string `json:"archived_at,omitempty"`
 }
 
 func (s *shell) walletAdd() *cobra.Command {
 	var script string
-	var anyway bool
+	var anyway, replace bool
 	c := &cobra.Command{
 		Use:   "add ASSET KEY|FILE…",
 		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token",
 		Long: `Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for
 every EVM network and token. Prints the first addresses: compare them with your wallet's.
-Invoices made before keep their addresses.
+If there is a wallet for the asset it asks whether to replace it. Invoices made before keep their
+addresses, and the former wallet stays listed.
 
 For BTC and LTC a descriptor of one key does as well: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
 in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> the first is taken.
@@ -91,10 +97,11 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 				return fmt.Errorf("wallet add: %s; nothing was changed. Check the key in your wallet, or add --anyway if these are its addresses",
 					strings.Join(key.Warnings(), "; "))
 			}
-			return s.addWallet(c, key)
+			return s.addWallet(c, key, replace)
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
+	c.Flags().BoolVar(&replace, "replace", false, "replace the wallet in force without asking")
 	c.Flags().BoolVar(&anyway, "anyway", false, "take a key whose path contradicts it")
 	return c
 }
@@ -120,7 +127,7 @@ func readExport(text string) (string, error) {
 }
 
 // addWallet puts a key in force and shows its first addresses.
-func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
+func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 	row, err := newWalletRow(key, merchant.Live)
 	if err != nil {
 		return err
@@ -142,12 +149,21 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key) error {
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
+	replaced := slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset })
+	if replaced && !replace {
+		if err := confirmReplacement(c, row.Asset); err != nil {
+			return fmt.Errorf("wallet add: %w", err)
+		}
+	}
 	if err := core.AddWallet(c.Context(), shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	done := "added"
-	if slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset }) {
+	if replaced {
 		done = "replaced; older invoices keep their addresses"
+		newLogger(cfg).Warn("wallet replaced", "merchant", shop.ID, "asset", row.Asset)
+	} else {
+		newLogger(cfg).Info("wallet added", "merchant", shop.ID, "asset", row.Asset)
 	}
 	return s.print(c, row, func(w io.Writer) {
 		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, done)
@@ -166,6 +182,24 @@ func printMethods(w io.Writer, m app.Methods) {
 	for _, off := range slices.Concat(m.Off, m.More) {
 		fmt.Fprintf(w, "Off: %s: %s\n", strings.Join(off.Codes, ", "), off.Reason)
 	}
+}
+
+// confirmReplacement asks at a terminal whether the wallet of an asset is to be replaced.
+// It returns an error unless the answer is yes.
+func confirmReplacement(c *cobra.Command, asset string) error {
+	in, isFile := c.InOrStdin().(*os.File)
+	if !isFile || !term.IsTerminal(int(in.Fd())) {
+		return fmt.Errorf("there is a wallet for %s already; nothing was changed. Add --replace to replace it", asset)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "There is a wallet for %s already. Replace it? New invoices are paid to the new key. [y/N] ", asset)
+	text, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer := strings.ToLower(strings.TrimSpace(text)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
 }
 
 // refuseTwice is an error when a merchant's wallet has the addresses of key, in
@@ -223,7 +257,7 @@ func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, ne
 func (s *shell) walletList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the wallets in force with their first addresses",
+		Short: "List the wallets with their first addresses, former ones too",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, core, shop, err := s.shop(c)
@@ -233,7 +267,7 @@ func (s *shell) walletList() *cobra.Command {
 			defer core.Close()
 			rows := []walletRow{}
 			for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
-				list, err := core.Storage.Wallets(c.Context(), shop.ID, mode)
+				list, err := core.Storage.AllWallets(c.Context(), shop.ID, mode)
 				if err != nil {
 					return err
 				}
@@ -249,14 +283,37 @@ func (s *shell) walletList() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					row.CreatedAt = stamp(wallet.CreatedAt)
+					row.ID, row.CreatedAt, row.ArchivedAt = wallet.ID, stamp(wallet.CreatedAt), stamp(wallet.ArchivedAt)
 					rows = append(rows, row)
 				}
 			}
 			return s.print(c, rows, func(w io.Writer) {
-				table(w, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tADDED", rows, func(r walletRow) []any {
-					return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], s.when(r.CreatedAt)}
+				table(w, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tADDED\tENDED\tWALLET", rows, func(r walletRow) []any {
+					return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], s.when(r.CreatedAt), orElse(s.when(r.ArchivedAt), "in force"), r.ID}
 				})
+			})
+		},
+	}
+}
+
+func (s *shell) walletRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ASSET",
+		Short: "End the wallet of an asset: it makes no more addresses; invoices keep those that they have",
+		Args:  arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, core, shop, err := s.shop(c)
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			asset := strings.ToUpper(args[0])
+			if err := core.RemoveWallet(c.Context(), shop.ID, keys.Kind(asset)); err != nil {
+				return fmt.Errorf("remove %s wallet: %w", asset, err)
+			}
+			newLogger(cfg).Warn("wallet removed", "merchant", shop.ID, "asset", asset)
+			return s.print(c, map[string]string{"removed": asset}, func(w io.Writer) {
+				fmt.Fprintln(w, "removed", asset, "wallet; its addresses are watched for payments of its invoices as before")
 			})
 		},
 	}

@@ -164,6 +164,12 @@ func (c *Core) AddWallet(ctx context.Context, merchantID string, key keys.Key) e
 	return c.Storage.CreateWallet(ctx, c.wallet(merchantID, merchant.Live, key))
 }
 
+// RemoveWallet takes the merchant's wallet for a kind of asset out of force;
+// merchant.ErrNotFound. Its invoices keep their addresses.
+func (c *Core) RemoveWallet(ctx context.Context, merchantID string, kind keys.Kind) error {
+	return c.Storage.RemoveWallet(ctx, merchantID, merchant.Live, string(kind), c.Now())
+}
+
 func (c *Core) wallet(merchantID string, mode merchant.Mode, key keys.Key) merchant.Wallet {
 	return merchant.Wallet{
 		ID: "wlt_" + token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),

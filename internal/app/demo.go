@@ -36,6 +36,23 @@ func (c *Core) mustBeDemo(ctx context.Context, m merchant.Merchant) error {
 	return nil
 }
 
+// IsDemo reports whether a merchant's shop is a demo: one that the demo made, with nothing
+// live in it.
+func (c *Core) IsDemo(ctx context.Context, merchantID string) (bool, error) {
+	list, err := c.Storage.Keys(ctx, merchantID)
+	if err != nil {
+		return false, fmt.Errorf("keys: %w", err)
+	}
+	if !slices.ContainsFunc(list, func(k merchant.Key) bool { return k.ID == demoKeyID }) {
+		return false, nil
+	}
+	err = c.mustBeDemo(ctx, merchant.Merchant{ID: merchantID})
+	if errors.Is(err, errRealShop) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // ensureDemoKey makes the demo shop's test key once and finds it again.
 func (c *Core) ensureDemoKey(ctx context.Context, m merchant.Merchant) (merchant.Key, error) {
 	list, err := c.Storage.Keys(ctx, m.ID)

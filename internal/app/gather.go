@@ -24,6 +24,7 @@ type Holding struct {
 	Asset    string `json:"asset"`
 	Contract string `json:"contract,omitempty"`
 	Amount   string `json:"amount"`
+	Wallet   string `json:"wallet"` // identifier of the wallet that the path is in
 }
 
 // readAtOnce is how many addresses are asked about together.
@@ -34,8 +35,9 @@ func remedies(setting string) string {
 	return "name a node of your own in " + setting + " as trusted:http://…, or set CHEQUER_EVM_ADDRESS_QUERIES=on, which lets public endpoints learn your addresses, when each was made and what it holds"
 }
 
-// Gather lists what the addresses hold that were handed out of a merchant's wallet on
-// an EVM network, so that the wallet which holds the seed can gather it.
+// Gather lists what the addresses hold that were handed out of a merchant's wallets on
+// an EVM network, former wallets too, so that the wallets which hold the seeds can gather
+// it.
 func (c *Core) Gather(ctx context.Context, cfg config.Config, merchantID string, network chain.ID) ([]Holding, error) {
 	e, setting, err := watchedEVM(cfg, network)
 	if err != nil {
@@ -44,35 +46,52 @@ func (c *Core) Gather(ctx context.Context, cfg config.Config, merchantID string,
 	if !e.quorum.MayAsk() {
 		return nil, fmt.Errorf("%s: nobody may be asked about addresses: %s", network, remedies(setting))
 	}
-	wallets, err := c.Storage.Wallets(ctx, merchantID, merchant.Live)
+	wallets, err := c.Storage.AllWallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(keys.ETH) })
-	if i < 0 {
+	wallets = gathered(wallets)
+	if len(wallets) == 0 {
 		return nil, errors.New("there is no ETH wallet yet")
-	}
-	key, err := keys.Load(wallets[i].Key)
-	if err != nil {
-		return nil, fmt.Errorf("wallet %s: %w", wallets[i].ID, err)
-	}
-	next, err := c.Storage.NextIndex(ctx, wallets[i].Counter)
-	if err != nil {
-		return nil, err
 	}
 	best, err := e.quorum.Best(ctx)
 	if err != nil {
 		return nil, err
 	}
 	holdings := []Holding{}
-	for first := uint32(0); first < next; first += readAtOnce {
-		some, err := e.holdings(ctx, best.Header, key, first, min(first+readAtOnce, next))
+	for _, w := range wallets {
+		key, err := keys.Load(w.Key)
+		if err != nil {
+			return nil, fmt.Errorf("wallet %s: %w", w.ID, err)
+		}
+		next, err := c.Storage.NextIndex(ctx, w.Counter)
 		if err != nil {
 			return nil, err
 		}
-		holdings = append(holdings, some...)
+		for first := uint32(0); first < next; first += readAtOnce {
+			some, err := e.holdings(ctx, best.Header, key, first, min(first+readAtOnce, next))
+			if err != nil {
+				return nil, err
+			}
+			for i := range some {
+				some[i].Wallet = w.ID
+			}
+			holdings = append(holdings, some...)
+		}
 	}
 	return holdings, nil
+}
+
+// gathered returns the wallets whose addresses may hold money on EVM networks, former
+// ones too. Of several with the same addresses it returns the newest.
+func gathered(all []merchant.Wallet) (some []merchant.Wallet) {
+	for i, w := range all {
+		same := func(o merchant.Wallet) bool { return o.Asset == w.Asset && o.Counter == w.Counter }
+		if w.Asset == string(keys.ETH) && !slices.ContainsFunc(all[i+1:], same) {
+			some = append(some, w)
+		}
+	}
+	return some
 }
 
 // watchedEVM finds a network that is watched through endpoints, and its setting.

@@ -1,35 +1,35 @@
-package app_test
+package app
 
 import (
-	"log/slog"
-	"strings"
 	"testing"
 
-	"chequer/internal/app"
-	"chequer/internal/chain"
-	"chequer/internal/config"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/merchant"
 )
 
-func TestGather_asks_nobody_who_may_not_know(t *testing.T) {
+func TestGathered(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load([]string{"CHEQUER_DATA_DIR=" + t.TempDir(), "CHEQUER_ETHEREUM_RPC=off"})
-	if err != nil {
-		t.Fatal(err)
+	wallet := func(id, asset, counter string) merchant.Wallet {
+		return merchant.Wallet{ID: id, Asset: asset, Counter: counter}
 	}
-	core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer core.Close()
-	for network, want := range map[chain.ID][]string{
-		"base":     {"CHEQUER_BASE_RPC as trusted:", "CHEQUER_EVM_ADDRESS_QUERIES=on"},
-		"ethereum": {"no EVM network that is watched", "base"},
+	for name, tt := range map[string]struct {
+		all  []merchant.Wallet
+		want []string
+	}{
+		"includes_former_wallets":         {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "BTC", "2"), wallet("c", "ETH", "3")}, []string{"a", "c"}},
+		"lists_a_key_once_that_was_reset": {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "ETH", "2"), wallet("c", "ETH", "1")}, []string{"b", "c"}},
+		"is_empty_without_a_wallet":       {[]merchant.Wallet{wallet("a", "LTC", "1")}, nil},
 	} {
-		_, err := core.Gather(t.Context(), c, "m", network)
-		for _, words := range want {
-			if err == nil || !strings.Contains(err.Error(), words) {
-				t.Errorf("%s: error %v does not say %s", network, err, words)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, w := range gathered(tt.all) {
+				got = append(got, w.ID)
 			}
-		}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,9 +166,10 @@ func TestRealEther(t *testing.T) {
 		index := s.made - 1
 		address, _, _ := key.Address(index)
 		path := fmt.Sprintf("m/44'/60'/0'/0/%d", index)
+		wallet := regexp.MustCompile(`wlt_[A-Za-z0-9]{16}`).FindString(string(s.run("wallet", "list", "--json")))
 		want := [][]string{
-			{fmt.Sprint(index), path, address, "EURC-BASE", n.Token, "12.5"},
-			{fmt.Sprint(index), path, address, "ETH-BASE", "", "0.0001"},
+			{fmt.Sprint(index), path, address, "EURC-BASE", n.Token, "12.5", wallet},
+			{fmt.Sprint(index), path, address, "ETH-BASE", "", "0.0001", wallet},
 		}
 		if diff := cmp.Diff(rows[len(rows)-2:], want); diff != "" {
 			t.Errorf("the last rows to gather (-got +want):\n%s", diff)

@@ -31,8 +31,9 @@ type EndpointStorage interface {
 	// Delivery reads an endpoint's delivery of an event, with its tries, oldest
 	// first; ErrNotFound.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Try, error)
-	// Resend has an event sent to an endpoint from the first try on, whether that
-	// wants its type or not; ErrNotFound.
+	// Resend sets an event to be sent to an endpoint from the first try on, whether the
+	// endpoint wants its type or not, and without waiting for older events of its
+	// invoice; ErrNotFound.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
 	// ResendAfter does so with those of the first limit events after a position
 	// that the endpoint wants. It returns how many those were and the position to

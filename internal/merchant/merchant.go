@@ -77,6 +77,7 @@ type Wallet struct {
 	// Secret is the private key of a test wallet, so that nothing sent to a test
 	// address by mistake is lost. Sealed where it is stored; empty for live ones:
 	// spending keys do not exist on the server.
-	Secret    string
-	CreatedAt time.Time
+	Secret     string
+	CreatedAt  time.Time
+	ArchivedAt time.Time // when it was replaced or removed; zero while in force
 }

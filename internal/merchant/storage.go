@@ -35,5 +35,10 @@ type Storage interface {
 	// Wallets lists a merchant's wallets in force of a mode, one per asset, oldest
 	// first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
+	// AllWallets lists a merchant's wallets of a mode, those that were replaced or
+	// removed too, oldest first. Former ones are kept: their addresses may hold money.
+	AllWallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
+	// RemoveWallet takes the wallet of an asset out of force; ErrNotFound.
+	RemoveWallet(ctx context.Context, merchantID string, mode Mode, asset string, at time.Time) error
 	ExchangeStorage
 }

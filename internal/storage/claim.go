@@ -10,8 +10,8 @@ import (
 	"chequer/internal/webhook"
 )
 
-// ClaimDeliveries implements webhook.Storage. What is claimed is due again when
-// the claim runs out: so nothing is lost with a process that dies.
+// ClaimDeliveries implements webhook.Storage. A claimed delivery is due again when its
+// claim ends, so that it is not lost with a process that ends.
 func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
 		positions, err := list(ctx, q, func(row scanner) (position int64, err error) {
@@ -22,7 +22,8 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 			WHERE d.endpoint_id = $1 AND d.next_try_at <= $2 AND (d.invoice_id = '' OR NOT EXISTS (
 				SELECT 1 FROM deliveries b
 				WHERE b.endpoint_id = d.endpoint_id AND b.invoice_id = d.invoice_id AND b.position < d.position
-					AND b.next_try_at IS NOT NULL AND (b.first_try_at IS NULL OR b.first_try_at > $3)))
+					AND b.next_try_at IS NOT NULL
+					AND CASE WHEN d.resent THEN b.resent AND b.first_try_at IS NULL ELSE b.first_try_at IS NULL OR b.first_try_at > $3 END))
 			ORDER BY d.next_try_at, d.position LIMIT $4`+s.dialect.skipLocked,
 			endpointID, now.UnixMilli(), strict.UnixMilli(), limit)
 		if err != nil {

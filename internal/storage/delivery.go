@@ -138,7 +138,7 @@ func readAttempt(row scanner) (a merchant.Attempt, err error) {
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		again, err := exec(ctx, q, `
-			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3
+			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3, resent = TRUE
 			WHERE endpoint_id = $1 AND event_id = $2`, e.ID, eventID, at.UnixMilli())
 		if err != nil {
 			return merchantNotFound(err, "send again")
@@ -187,12 +187,14 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 	return r.sent, r.next, err
 }
 
-// sendAgain has the event at a position sent to an endpoint as if it were new.
+// sendAgain sets the event at a position to be sent to an endpoint as if it were new,
+// without waiting for older events of its invoice.
 func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
 	_, err := q.ExecContext(ctx, `
-		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
-		SELECT $1, position, id, type, invoice_id, 'pending', 0, created_at, $4 FROM events WHERE merchant_id = $2 AND position = $3
-		ON CONFLICT (endpoint_id, position) DO UPDATE SET state = 'pending', first_try_at = NULL, next_try_at = excluded.next_try_at`,
+		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at, resent)
+		SELECT $1, position, id, type, invoice_id, 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3
+		ON CONFLICT (endpoint_id, position) DO UPDATE SET
+			state = 'pending', first_try_at = NULL, next_try_at = excluded.next_try_at, resent = TRUE`,
 		e.ID, e.MerchantID, position, at.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("send again: %w", err)

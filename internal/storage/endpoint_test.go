@@ -303,6 +303,54 @@ func TestResend(t *testing.T) {
 	})
 }
 
+func TestResend_overtakes(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		e := newEndpoint("e")
+		addEndpoints(t, s, e)
+		create(t, s, creation("a", "shop"))
+		happen(t, s, "a", invoice.EventPending)
+		happen(t, s, "a", invoice.EventPaid)
+		refused := func(at time.Time) {
+			t.Helper()
+			claims, ids := claim(t, s, "e", at, 10)
+			if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
+		}
+		refused(noon)
+
+		at := noon.Add(time.Minute)
+		if err := s.Resend(ctx, e, "evt_a_invoice.paid_3", at); err != nil {
+			t.Fatal(err)
+		}
+		claims, ids := claim(t, s, "e", at, 10)
+		if diff := cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids); diff != "" {
+			t.Fatalf("an older event waits (-want +got):\n%s", diff)
+		}
+		save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Minute)})
+		at = at.Add(time.Minute)
+		if _, ids := claim(t, s, "e", at, 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
+			t.Errorf("after a failed try: got %q, want the event that was sent again", ids)
+		}
+
+		// Events that are sent again together are first tried in their order, and then
+		// none waits for another.
+		at = at.Add(time.Minute)
+		if sent, _, err := s.ResendAfter(ctx, e, 1, 10, at); err != nil || sent != 2 {
+			t.Fatalf("got %d sent again, error %v, want 2", sent, err)
+		}
+		for _, want := range []string{"evt_a_invoice.pending_2", "evt_a_invoice.paid_3"} {
+			claims, ids := claim(t, s, "e", at, 10)
+			if diff := cmp.Diff([]string{want}, ids); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
+		}
+	})
+}
+
 func TestTestDelivery_holds_nothing_up(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()

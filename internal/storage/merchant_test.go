@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -183,6 +184,31 @@ func TestCreateWallet_leaves_one_in_force_of_many_at_once(t *testing.T) {
 		}
 		if all := rows(t, url, "SELECT id FROM wallets"); len(all) != 16 {
 			t.Errorf("got wallets %q, want all 16 kept", all)
+		}
+	})
+}
+
+func TestRemoveWallet_keeps_the_wallet_listed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx, later := t.Context(), noon.Add(time.Hour)
+		for i, at := range []time.Time{noon, later} {
+			if err := s.CreateWallet(ctx, newWallet(fmt.Sprint("w", i), "ETH", fmt.Sprint("xpub", i), at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end := later.Add(time.Hour)
+		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("removed twice: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		if inForce, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(inForce) != 0 {
+			t.Errorf("got %+v in force, error %v, want none", inForce, err)
+		}
+		all, err := s.AllWallets(ctx, "shop", merchant.Live)
+		if err != nil || len(all) != 2 || !all[0].ArchivedAt.Equal(later) || !all[1].ArchivedAt.Equal(end) {
+			t.Errorf("got %+v, error %v, want both with their ends", all, err)
 		}
 	})
 }

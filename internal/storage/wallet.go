@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
@@ -41,7 +42,7 @@ func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
 	}
 	w := merchant.Wallet{
 		ID: r.id, MerchantID: r.merchantID, Mode: merchant.Mode(r.mode), Asset: r.asset, Key: r.key, Counter: r.counter,
-		CreatedAt: utc(r.createdAt),
+		CreatedAt: utc(r.createdAt), ArchivedAt: fromMillis(r.archivedAt),
 	}
 	if r.secret == "" {
 		return w, nil
@@ -106,8 +107,13 @@ func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wall
 	if r.key == by.Key {
 		return merchant.ErrExists
 	}
-	r.archivedAt = millis(by.CreatedAt)
-	_, err = q.ExecContext(ctx, "UPDATE wallets SET archived_at = $2, mac = $3 WHERE id = $1",
+	return s.archive(ctx, q, r, by.CreatedAt)
+}
+
+// archive takes a wallet out of force. Its row is kept.
+func (s *Storage) archive(ctx context.Context, q querier, r walletRow, at time.Time) error {
+	r.archivedAt = millis(at)
+	_, err := q.ExecContext(ctx, "UPDATE wallets SET archived_at = $2, mac = $3 WHERE id = $1",
 		r.id, r.archivedAt, s.box.MAC("wallets", r.fields()...))
 	if err != nil {
 		return fmt.Errorf("archive wallet: %w", err)
@@ -115,14 +121,46 @@ func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wall
 	return nil
 }
 
+// RemoveWallet implements merchant.Storage.
+func (s *Storage) RemoveWallet(ctx context.Context, merchantID string, mode merchant.Mode, asset string, at time.Time) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
+			return err
+		}
+		r, err := readWalletRow(q.QueryRowContext(ctx, `
+			SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+			FROM wallets WHERE merchant_id = $1 AND mode = $2 AND asset = $3 AND archived_at IS NULL`,
+			merchantID, string(mode), asset))
+		if err != nil {
+			return merchantNotFound(err, "read wallet")
+		}
+		if _, err := r.open(s.box); err != nil {
+			return err
+		}
+		return s.archive(ctx, q, r, at)
+	})
+}
+
 // Wallets implements merchant.Storage. One row that was changed fails them all;
 // the error names it.
 func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
+	return s.wallets(ctx, `
+		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+		FROM wallets WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL
+		ORDER BY created_at, id`, merchantID, string(mode))
+}
+
+// AllWallets implements merchant.Storage.
+func (s *Storage) AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
+	return s.wallets(ctx, `
+		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
+		FROM wallets WHERE merchant_id = $1 AND mode = $2 ORDER BY created_at, id`, merchantID, string(mode))
+}
+
+// wallets reads the wallets that a statement selects.
+func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([]merchant.Wallet, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]walletRow, error) {
-		return list(ctx, q, readWalletRow, `
-			SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
-			FROM wallets WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL
-			ORDER BY created_at, id`, merchantID, string(mode))
+		return list(ctx, q, readWalletRow, statement, args...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read wallets: %w", err)

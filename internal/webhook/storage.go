@@ -13,10 +13,11 @@ type Storage interface {
 	// DueEndpoints lists the endpoints for which something is due, unless they are
 	// paused. With an error that names some, the others are returned all the same.
 	DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error)
-	// ClaimDeliveries takes deliveries of an endpoint that are due, at most limit,
-	// those that are due longest first. Nobody else gets them until a time. One is
-	// not due while an earlier one of the same invoice waits that was first tried
-	// after strict, or not yet.
+	// ClaimDeliveries claims at most limit due deliveries of an endpoint until a time,
+	// the oldest due time first. A delivery is not due while an earlier delivery of the
+	// same invoice is pending that was first tried after strict, or not yet. One that
+	// the merchant asked for again waits only for earlier ones of the same invoice that
+	// were asked for again too, until these were tried once.
 	ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]Claim, error)
 	// SaveTry writes a try of a claimed delivery and what follows. A claim that ran
 	// out counts only when it was taken.
