@@ -131,10 +131,14 @@ func (h *Handler) invoice(c echo.Context) (client.Snapshot, error) {
 	if err != nil {
 		return client.Snapshot{}, err
 	}
+	if err := h.costly.check(c, id); err != nil {
+		return client.Snapshot{}, err
+	}
 	snapshot, err := h.config.Client.Invoice(c.Request().Context(), id)
 	if err != nil {
 		return snapshot, fmt.Errorf("read invoice: %w", err)
 	}
+	h.costly.note(id, snapshot.Resource.MorePayments)
 	return snapshot, nil
 }
 

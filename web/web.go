@@ -96,6 +96,7 @@ type Handler struct {
 	config  Config
 	echo    *echo.Echo
 	streams *streams
+	costly  *costly
 	looks   wardrobe
 	close   sync.Once
 	closed  chan struct{}
@@ -104,7 +105,7 @@ type Handler struct {
 // New makes the handler of everything below the base path that is not the API.
 func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
-	h.streams = newStreams(h.config)
+	h.streams, h.costly = newStreams(h.config), newCostly()
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
 	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.compressed(), h.trimSlash, h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
