@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -50,5 +51,44 @@ func TestHiddenPageHasNoStream(t *testing.T) {
 		t.Errorf("a page that is left has %d streams, want 0", got)
 	}
 	b.unmoved()
+	b.quiet()
+}
+
+// TestHiddenFrameHasNoStream hides a page that frames an invoice.
+// The frame has the same origin as that page, so that the test can read its streams.
+func TestHiddenFrameHasNoStream(t *testing.T) {
+	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
+	merchant := newShop(t, p.url, p.key)
+	id := merchant.order()
+	b := open(t, screens[1])
+	b.before(countStreams)
+	b.visit(p.url + "/embed")
+	get(b, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
+		const frame = document.body.appendChild(document.createElement("iframe"));
+		frame.src = %q;
+		return new Promise(done => { frame.onload = () => done(true); });
+	})()`, p.url+"/invoice/"+id), chromedp.EvalAwaitPromise))
+	streams := func() int {
+		return get(b, chromedp.Evaluate[int](`frames[0].streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
+	}
+	hide := func(hidden string) {
+		get(b, chromedp.Evaluate[bool](`Object.defineProperty(frames[0].document, "hidden", {configurable: true, get: () => `+hidden+`}) &&
+			frames[0].document.dispatchEvent(new Event("visibilitychange"))`))
+	}
+	if got := streams(); got != 1 {
+		t.Fatalf("a visible frame has %d streams, want 1", got)
+	}
+	hide("true")
+	if got := streams(); got != 0 {
+		t.Errorf("a hidden frame has %d streams, want 0", got)
+	}
+	merchant.simulate(id, api.SimulateExact)
+	hide("false")
+	until(t, patience, "the frame shows the payment", func() bool {
+		return get(b, chromedp.Evaluate[string](`frames[0].document.querySelector("#st").textContent.trim()`)) == "Payment seen"
+	})
+	if got := streams(); got != 1 {
+		t.Errorf("a frame that is visible again has %d streams, want 1", got)
+	}
 	b.quiet()
 }

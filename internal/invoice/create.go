@@ -22,7 +22,7 @@ type CreateRequest struct {
 	Terms          Terms
 	ExpiresIn      time.Duration
 	PaymentMethods []string // asset codes, in the order of offer; empty = Choice
-	Choice         []string // of the merchant; codes that are unknown by now are ignored; empty = all
+	Choice         []string // of the merchant; codes that are unknown by now are ignored; empty = all, in the default order
 	Key            IdempotencyKey
 	BodyHash       string
 	Nonce          Nonce
@@ -192,7 +192,8 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 }
 
 // offers returns the methods whose networks are reached, that can be priced now and carry
-// the amount.
+// the amount: in the order of the request or the merchant's choice, else in the default
+// order, chain.ComparePreference.
 func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]offer, error) {
 	wanted := r.PaymentMethods
 	if len(wanted) == 0 {
@@ -246,6 +247,9 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 		}
 	}
 	slices.SortStableFunc(found, func(a, b offer) int {
+		if len(wanted) == 0 {
+			return chain.ComparePreference(a.asset, b.asset)
+		}
 		return cmp.Compare(slices.Index(wanted, a.asset.Code), slices.Index(wanted, b.asset.Code))
 	})
 	switch {
@@ -280,13 +284,16 @@ func (s *Service) HasMethod(mode Mode, code string) bool {
 	})
 }
 
-// MethodCodes lists the payment methods of a mode, in the server's order.
+// MethodCodes returns the payment methods of a mode in the default order.
 func (s *Service) MethodCodes(mode Mode) []string {
-	var list []string
+	var assets []chain.Asset
 	for _, n := range s.networks[mode] {
-		for _, a := range n.Assets() {
-			list = append(list, a.Code)
-		}
+		assets = append(assets, n.Assets()...)
+	}
+	slices.SortStableFunc(assets, chain.ComparePreference)
+	list := make([]string, len(assets))
+	for i, a := range assets {
+		list[i] = a.Code
 	}
 	return list
 }

@@ -105,7 +105,7 @@ func (r *reachable) offered() []string {
 
 func TestReached(t *testing.T) {
 	t.Parallel()
-	both, ethereumOnly, none := []string{"ethereum", "base"}, []string{"ethereum"}, []string(nil)
+	both, ethereumOnly, none := []string{"base", "ethereum"}, []string{"ethereum"}, []string(nil)
 	for name, tt := range map[string]struct {
 		steps func(*reachable)
 		want  []string

@@ -208,7 +208,7 @@ func TestRequote_keeps_its_evidence(t *testing.T) {
 	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
 	s.must(err)
 	text, err := s.service.Evidence(t.Context(), s.reload(inv).Quote().Evidence)
-	if err != nil || !strings.HasPrefix(text, "said of EUR [BTC LTC ETH") {
+	if err != nil || !strings.HasPrefix(text, "said of EUR [BTC USDC EURC ETH LTC]") {
 		t.Errorf("evidence %q, %v", text, err)
 	}
 }

@@ -479,10 +479,10 @@ func TestCreate_offers_the_merchants_choice(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{"", `{"amount":5,"fiat_currency":"EUR"}`, "BTC ETH EURC-BASE"},
+		{"", `{"amount":5,"fiat_currency":"EUR"}`, "BTC EURC-BASE ETH"},
 		{"EURC-BASE BTC", `{"amount":5,"fiat_currency":"EUR"}`, "EURC-BASE BTC"},
 		{"GONE ETH", `{"amount":5,"fiat_currency":"EUR"}`, "ETH"},
-		{"GONE", `{"amount":5,"fiat_currency":"EUR"}`, "BTC ETH EURC-BASE"},
+		{"GONE", `{"amount":5,"fiat_currency":"EUR"}`, "BTC EURC-BASE ETH"},
 		{"BTC", `{"amount":5,"fiat_currency":"EUR","payment_methods":["EURC-BASE","ETH"]}`, "EURC-BASE ETH"},
 	} {
 		l := newLab(t, nil)

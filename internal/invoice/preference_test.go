@@ -1,0 +1,42 @@
+package invoice_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+)
+
+func TestCreate_orders_methods(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, "BTC-EUR=50000,LTC-EUR=70,ETH-EUR=2500,EUR-USD=1.1")
+	preferred := []string{"BTC", "USDC-BASE", "EURC-BASE", "USDC", "EURC", "ETH", "ETH-BASE", "LTC"}
+	chosen := s.request("56.50")
+	chosen.Choice = []string{"LTC", "EURC-BASE", "BTC"}
+	for name, test := range map[string]struct {
+		request invoice.CreateRequest
+		want    []string
+	}{
+		"without_a_choice_by_what_shoppers_likely_hold": {s.request("56.50"), preferred},
+		"as_the_request_does":                           {s.request("56.50", "LTC", "USDC", "BTC"), []string{"LTC", "USDC", "BTC"}},
+		"as_the_merchant_chose":                         {chosen, chosen.Choice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv, err := s.service.Create(t.Context(), test.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range inv.Methods {
+				got = append(got, m.Asset.Code)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(preferred, s.service.MethodCodes(invoice.Test)); diff != "" {
+		t.Errorf("MethodCodes (-want +got)\n%s", diff)
+	}
+}
