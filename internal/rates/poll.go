@@ -13,6 +13,9 @@ import (
 // retryAfter is how soon a source that failed is asked again at the latest.
 const retryAfter = 5 * time.Minute
 
+// dueEvery is how often the reference is asked while a newer table is due.
+const dueEvery = 15 * time.Minute
+
 // maxAhead is how far ahead of the clock a reference table may be dated.
 const maxAhead = 24 * time.Hour
 
@@ -76,6 +79,9 @@ func (t *Table) follow(ctx context.Context, f *feed) {
 // wait is how long to leave a source alone after it answered or failed.
 func (t *Table) wait(f *feed, err error) time.Duration {
 	wait := f.every
+	if f.reference && t.referenceDue() {
+		wait = min(wait, dueEvery)
+	}
 	if err != nil {
 		wait = min(wait, retryAfter)
 	}
@@ -84,6 +90,20 @@ func (t *Table) wait(f *feed, err error) time.Duration {
 		wait = max(wait, busy.pause)
 	}
 	return wait
+}
+
+// referenceDue reports whether a reference table newer than the newest one here should be
+// published.
+func (t *Table) referenceDue() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var newest time.Time
+	for _, w := range t.reference {
+		if w.Time.After(newest) {
+			newest = w.Time
+		}
+	}
+	return !newest.IsZero() && missedTables(newest, t.Now()) > 0
 }
 
 // poll asks one source once.

@@ -56,6 +56,34 @@ func TestRun_asks_each_source_at_its_own_pace(t *testing.T) {
 	})
 }
 
+func TestRun_asks_for_a_reference_table_more_often_when_it_is_due(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // which begins on Saturday, 1 January 2000
+		l := newLab()
+		l.Now = time.Now
+		l.ecb.says("EUR-USD", "1.08")
+		l.ecb.tickers[0].Time = time.Date(1999, 12, 31, 15, 0, 0, 0, time.UTC)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- l.Run(ctx) }()
+		time.Sleep(2 * 24 * time.Hour) // until Monday
+		synctest.Wait()
+		if got := l.ecb.count(); got > 13 {
+			t.Errorf("on days on which no table is due: asked %d times, want every 4 hours", got)
+		}
+		time.Sleep(20 * time.Hour) // a table is due since 15:00
+		synctest.Wait()
+		before := l.ecb.count()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := l.ecb.count() - before; got != 4 {
+			t.Errorf("while a table is due: asked %d times in an hour, want 4", got)
+		}
+		stop()
+		<-ended
+	})
+}
+
 func TestRun_leaves_a_source_alone_that_asks_for_it(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

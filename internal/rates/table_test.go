@@ -142,8 +142,8 @@ func TestTable_reference(t *testing.T) {
 		rate string
 		want string
 	}{
-		{"five days live", 5 * 24 * time.Hour, "1.1", "1.1"},
-		{"no more", 5*24*time.Hour + 1, "1.1", "none"},
+		{"four later tables", 4 * 24 * time.Hour, "1.1", "1.1"},
+		{"five later tables", 5 * 24 * time.Hour, "1.1", "none"},
 		{"a table of the future", -6 * 24 * time.Hour, "1.1", "none"},
 		{"far from what exchanges last said", 0, "1.45", "none"},
 	} {
@@ -359,10 +359,11 @@ func TestRate_in_another_currency_ends_with_the_table(t *testing.T) {
 		l.ecb.tickers[i].Time = noon
 	}
 	_ = l.Step(t.Context())
+	fifth := time.Date(2026, 12, 4, 15, 0, 0, 0, time.UTC).Sub(noon) // until the fifth later table
 	for _, tt := range []struct {
 		after time.Duration
 		want  string
-	}{{0, "67200"}, {5 * 24 * time.Hour, "67200"}, {time.Second, "none"}} {
+	}{{0, "67200"}, {fifth - time.Second, "67200"}, {time.Second, "none"}} {
 		l.clock.Pass(tt.after)
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, gbp); got != tt.want {

@@ -14,8 +14,9 @@ const (
 	sourceLive = "live"
 	// euroToken is the rate code of a token that stands for a euro.
 	euroToken = "EURC"
-	// maxReference is how long a reference table lives.
-	maxReference = 5 * 24 * time.Hour
+	// maxMissedTables is how many later reference tables may have been published before
+	// a table is too old. Days on which banks are closed do not count.
+	maxMissedTables = 4
 )
 
 // dollarToken is what euro tokens are traded against, next to fiat.
@@ -165,7 +166,7 @@ func (v View) judgeReference(pair string) Judged {
 	judged := Judged{Word: v.reference[pair]}
 	last := v.agreed[pair].Price
 	switch {
-	case v.at.Sub(judged.Time).Abs() > maxReference:
+	case judged.Time.Sub(v.at) > maxAhead, missedTables(judged.Time, v.at) > maxMissedTables:
 		judged.Dropped = droppedOld
 	case !last.IsZero() && !within(judged.Last, last, guardBand):
 		judged.Dropped = droppedAbsurd
