@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,8 +111,11 @@ type assignment struct {
 
 // parseFile reads a settings file: lines NAME=VALUE as systemd's EnvironmentFile
 // and Docker's --env-file take them, without expansion or escapes. A line that
-// begins with # is a comment, and one pair of quotes around a value is removed.
+// begins with # or ; is a comment, and one pair of quotes around a value is removed.
 func parseFile(path string) ([]assignment, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("settings file: %s is not a regular file", path)
+	}
 	text, err := readLimited(path)
 	if err != nil {
 		return nil, fmt.Errorf("settings file: %w", err)
@@ -122,7 +126,7 @@ func parseFile(path string) ([]assignment, error) {
 	lines.Buffer(nil, maxFileSize+1)
 	for number := 1; lines.Scan(); number++ {
 		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
+		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
 		name, value, isPair := strings.Cut(line, "=")
@@ -142,16 +146,25 @@ func parseFile(path string) ([]assignment, error) {
 	return found, lines.Err()
 }
 
-// readLimited reads a file of at most maxFileSize bytes.
+// readLimited reads a regular file or a pipe of at most maxFileSize bytes.
 func readLimited(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > maxFileSize {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFileSize)
+	if mode := info.Mode(); !mode.IsRegular() && mode&fs.ModeNamedPipe == 0 {
+		return nil, errors.New("not a regular file")
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err == nil && len(text) > maxFileSize {
+		err = fmt.Errorf("larger than %d bytes", maxFileSize)
+	}
+	return text, err
 }
 
 // isSettingName reports whether name can be the name of an environment variable.
@@ -164,10 +177,14 @@ func unquote(value string) (string, error) {
 	if value == "" || value[0] != '"' && value[0] != '\'' {
 		return value, nil
 	}
-	if len(value) < 2 || value[len(value)-1] != value[0] {
+	inside, after, isClosed := strings.Cut(value[1:], value[:1])
+	switch {
+	case !isClosed:
 		return "", errors.New("the closing quote is missing")
+	case after != "":
+		return "", errors.New("there is text after the closing quote")
 	}
-	return value[1 : len(value)-1], nil
+	return inside, nil
 }
 
 // given reports whether a setting has a value, by its name or by NAME_FILE.

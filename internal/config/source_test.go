@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"chequer/internal/config"
@@ -75,5 +76,40 @@ func TestSettings(t *testing.T) {
 	}
 	if seen != len(want) {
 		t.Errorf("%d of %d settings shown", seen, len(want))
+	}
+}
+
+func TestLoad_settings_files(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text, path  string // of the settings file; text is ignored with a path
+		want, fault string
+	}{
+		"quotes":               {text: "CHEQUER_SHOP_NAME='Tea # more'", want: "Tea # more"},
+		"a comment of systemd": {text: "; comment\nCHEQUER_SHOP_NAME=Tea", want: "Tea"},
+		"text after a quote":   {text: `CHEQUER_SHOP_NAME="a # b" # c`, fault: "chequer.env:1: CHEQUER_SHOP_NAME: there is text after the closing quote"},
+		"no closing quote":     {text: `CHEQUER_SHOP_NAME="a`, fault: "the closing quote is missing"},
+		"a device":             {path: "/dev/zero", fault: "settings file: /dev/zero is not a regular file"},
+		"a device as a value":  {text: "CHEQUER_SHOP_NAME_FILE=/dev/zero", fault: "CHEQUER_SHOP_NAME_FILE: not a regular file"},
+		"a directory":          {path: "/", fault: "settings file: / is not a regular file"},
+		"too large":            {text: "#" + strings.Repeat("x", 1<<20), fault: "larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := test.path
+			if path == "" {
+				path = filepath.Join(t.TempDir(), "chequer.env")
+				if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, err := config.Load([]string{"CHEQUER_CONFIG=" + path})
+			if test.fault == "" && (err != nil || c.ShopName != test.want) {
+				t.Errorf("name %q, error %v, want %q", c.ShopName, err, test.want)
+			}
+			if test.fault != "" && (err == nil || !strings.Contains(err.Error(), test.fault)) {
+				t.Errorf("error %v, want %q", err, test.fault)
+			}
+		})
 	}
 }
