@@ -120,8 +120,8 @@ func Gzip(body []byte) []byte {
 	if err != nil {
 		panic("static: " + err.Error())
 	}
-	w.Write(body) // a bytes.Buffer never fails
-	w.Close()
+	_, _ = w.Write(body) // a bytes.Buffer never fails
+	_ = w.Close()
 	return b.Bytes()
 }
 
@@ -139,7 +139,7 @@ const window = 16
 func Brotli(body []byte, quality int) []byte {
 	var b bytes.Buffer
 	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: quality, LGWin: window})
-	w.Write(body) // a bytes.Buffer never fails
-	w.Close()
+	_, _ = w.Write(body) // a bytes.Buffer never fails
+	_ = w.Close()
 	return b.Bytes()
 }

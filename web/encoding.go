@@ -29,7 +29,7 @@ func weight(parameters string) float64 {
 	if !strings.EqualFold(strings.TrimSpace(name), "q") {
 		return 1
 	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64) //nolint:forbidigo // a weight, not money
 	if err != nil {
 		return 0
 	}

@@ -110,7 +110,7 @@ func (s *shell) eventsResend() *cobra.Command {
 			if len(endpoints) == 0 {
 				return errors.New("there is no such endpoint: chequer endpoint list shows them")
 			}
-			sent, err := 0, error(nil)
+			var sent int
 			if ranged {
 				sent, err = resendAfter(c, core, endpoints, after)
 			} else {

@@ -336,7 +336,7 @@ func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[s
 	if sent {
 		form.Set("end", strconv.FormatInt(o.Deadline.Add(krakenSkew).Unix(), 10))
 	}
-	filters, judged := false, false
+	judged := false
 	for page := range krakenPages {
 		orders, err := k.closed(ctx, a, form, page)
 		if err != nil {
@@ -349,6 +349,7 @@ func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[s
 		if sent && page < krakenPages-1 || judged {
 			continue
 		}
+		var filters bool
 		if filters, judged, err = k.filters(ctx, a, orders); err != nil {
 			return err
 		}

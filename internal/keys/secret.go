@@ -6,6 +6,7 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"math/big"
 	"regexp"
 	"slices"
@@ -41,7 +42,7 @@ func isSecretKey(text string) bool {
 	payload = append([]byte{prefix}, payload...)
 	switch len(payload) {
 	case payloadSize:
-		return versions[binary.BigEndian.Uint32(payload)].refused == ErrPrivateKey
+		return errors.Is(versions[binary.BigEndian.Uint32(payload)].refused, ErrPrivateKey)
 	case 33, 34: // the second says that the public key is compressed
 		return slices.Contains([]byte{0x80, 0xef, 0xb0}, prefix) && (len(payload) == 33 || payload[33] == 1)
 	case 39: // encrypted, see BIP 38
@@ -58,7 +59,7 @@ func looksExtended(text string) bool {
 		return false
 	}
 	for _, v := range versions {
-		if v.refused == ErrPrivateKey && strings.HasPrefix(text, v.name) {
+		if errors.Is(v.refused, ErrPrivateKey) && strings.HasPrefix(text, v.name) {
 			return true
 		}
 	}

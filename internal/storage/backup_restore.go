@@ -83,7 +83,7 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 	if err != nil {
 		return Restored{}, err
 	}
-	defer marks.close()
+	defer func() { _ = marks.close() }() // every mark was written and synced before
 	b, err := newBackupReader(r)
 	if err != nil {
 		return Restored{}, err

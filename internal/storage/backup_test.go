@@ -152,6 +152,9 @@ func fillTable(t *testing.T, url, table string) {
 			values = append(values, int64(i))
 		}
 	}
+	if err := result.Err(); err != nil {
+		t.Fatal(err)
+	}
 	change(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(places, ", ")+")", values...)
 }
 

@@ -47,7 +47,7 @@ func Pooler(t testing.TB, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "chequer-pooler-")
+	folder, err := os.MkdirTemp("", "chequer-pooler-") //nolint:usetesting // the pooler outlives this test
 	if err != nil {
 		t.Fatal(err)
 	}
