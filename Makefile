@@ -69,10 +69,10 @@ quick: ## Run the tests of rules and parsers, in under half a minute
 test: ## Run every test; first installs what they need, as make setup does
 	@echo "make setup: installing what the tests need and this machine lacks"; internal/e2e/fetch.sh
 	@$(MAKE) --no-print-directory race
-	$(GO) test -timeout 20m $(NORACE)
+	$(GO) test -timeout 40m $(NORACE)
 
 race: ## Run every test but those of NORACE under the race detector
-	$(GO) test -race -short $$($(GO) list ./... | grep -vxF "$$($(GO) list $(NORACE))")
+	$(GO) test -race -short -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(NORACE))")
 
 e2e: setup ## Run the whole program in a real browser
 	$(GO) test -timeout 20m -count=1 ./internal/e2e/...

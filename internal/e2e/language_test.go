@@ -68,6 +68,12 @@ func pseudo(t *testing.T) *locale.Languages {
 	if err != nil {
 		t.Fatal(err)
 	}
+	name, err := json.Marshal(messages["language.name"]) // which a catalogue begins with
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := strings.Replace(string(long), `"language.name":`+string(name)+",", "", 1)
+	long = []byte(`{"language.name":` + string(name) + "," + rest[1:])
 	languages, err := locale.Load(fstest.MapFS{"en.json": {Data: english}, "fi.json": {Data: long}})
 	if err != nil {
 		t.Fatal(err)
