@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -113,10 +112,6 @@ func TestTerminal(t *testing.T) {
 			if got := b.value("#amount"); got != "" {
 				t.Errorf("the next sale begins with %q", got)
 			}
-			// The terminal asks for sound on each page, and Chromium warns where no tap came first.
-			b.mu.Lock()
-			b.console = slices.DeleteFunc(b.console, func(line string) bool { return strings.Contains(line, "The AudioContext was not allowed to start") })
-			b.mu.Unlock()
 			b.quiet()
 
 			end() // the console tells of what is refused from here on
