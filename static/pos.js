@@ -33,12 +33,15 @@ function awake() {
 awake();
 
 // A new context may be suspended at first even where it may sound. resume() settles
-// once it runs, which without a tap may be much later or never.
+// once it runs, which without a tap may be much later or never: Chromium warns of that,
+// so a page that no tap has reached does not ask.
 var Audio = window.AudioContext || window.webkitAudioContext, sound;
 function unmute() {
+  var activation = navigator.userActivation;
   if (!Audio) return Promise.reject();
   sound = sound || new Audio();
-  return sound.resume();
+  if (sound.state === "running") return Promise.resolve();
+  return activation && !activation.hasBeenActive ? Promise.reject() : sound.resume();
 }
 
 // Two notes, once, when the sale is paid. They come within two seconds or not at all.
