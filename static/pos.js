@@ -32,16 +32,17 @@ function awake() {
 });
 awake();
 
-// A new context may be suspended at first even where it may sound. resume() settles
-// once it runs, which without a tap may be much later or never: Chromium warns of that,
-// so a page that no tap has reached does not ask.
+// WebKit's new context is suspended at first and runs soon after where it may sound.
+// After a tap it is resumed. Without one that would be refused, and Chromium warns of it,
+// so the page waits for the context to run.
 var Audio = window.AudioContext || window.webkitAudioContext, sound;
 function unmute() {
   var activation = navigator.userActivation;
   if (!Audio) return Promise.reject();
   sound = sound || new Audio();
   if (sound.state === "running") return Promise.resolve();
-  return activation && !activation.hasBeenActive ? Promise.reject() : sound.resume();
+  if (!activation || activation.hasBeenActive) return sound.resume();
+  return new Promise(function (run) { sound.onstatechange = run; });
 }
 
 // Two notes, once, when the sale is paid. They come within two seconds or not at all.

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/app"
 )
 
-// webKit behaves as WebKit on phones: a new audio context is suspended and runs some time after
-// resume(), or only after a tap where window.silent is set; the wake lock is granted
+// webKit behaves as WebKit on phones: a new audio context is suspended and runs some time
+// later, or only after a tap and resume() where window.silent is set; the wake lock is granted
 // within a tap alone. tones counts the tones that sound.
 const webKit = `(() => {
 	window.tones = 0;
@@ -22,9 +22,10 @@ const webKit = `(() => {
 	window.AudioContext = class {
 		state = "suspended";
 		currentTime = 0;
+		constructor() { if (!silent) setTimeout(() => { this.state = "running"; this.onstatechange?.(); }, 20); }
 		resume() {
 			return new Promise(done => {
-				const run = () => { this.state = "running"; done(); };
+				const run = () => { this.state = "running"; this.onstatechange?.(); done(); };
 				if (!silent || tapped() || this.state === "running") setTimeout(run, 20); else waiting.push(run);
 			});
 		}
