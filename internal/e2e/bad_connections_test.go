@@ -27,7 +27,7 @@ func crowded(t *testing.T) (p *process, folder string) {
 	t.Helper()
 	folder, listen := t.TempDir(), freePort(t)
 	p = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
-		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off")}
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off", "CHEQUER_TRUST_PROXY=127.0.0.1")}
 	p.demo()
 	return p, folder
 }
@@ -228,9 +228,13 @@ const (
 	placesPerInvoice = 20
 )
 
-// stream asks for the event stream of an invoice, as its page does; without a
-// place it returns nothing.
+// streamNetworks counts the networks that streams were asked for from.
+var streamNetworks atomic.Uint32
+
+// stream asks for the event stream of an invoice, as its page does, through a proxy and
+// from a network of its own; without a place it returns nothing.
 func (p *process) stream(id string) (net.Conn, error) {
+	n := streamNetworks.Add(1)
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		return nil, err
@@ -238,7 +242,7 @@ func (p *process) stream(id string) (net.Conn, error) {
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if _, err := fmt.Fprintf(c, "GET /invoice/%s/live?v=1 HTTP/1.1\r\nHost: x\r\n\r\n", id); err != nil {
+	if _, err := fmt.Fprintf(c, "GET /invoice/%s/live?v=1 HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 100.%d.%d.1\r\n\r\n", id, n>>8&255, n&255); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	resp, err := http.ReadResponse(bufio.NewReaderSize(c, 1<<10), nil)

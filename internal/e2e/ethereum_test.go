@@ -15,6 +15,7 @@ import (
 	"chequer/internal/chain/chaintest"
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/chain/ethereum/ethereumtest"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
@@ -29,7 +30,7 @@ type tokenShop struct {
 	shop
 	ethereum, base *ethereumtest.Node
 	metrics        string
-	made           uint32 // invoices
+	next           uint32 // index of the next address, as far as one was given out
 }
 
 func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
@@ -118,12 +119,29 @@ func (s *tokenShop) methods(codes ...string) (id string, methods []api.PaymentMe
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.made++
 	methods = s.invoice(id).PaymentMethods
 	if len(methods) != len(codes) {
 		t.Fatalf("payment methods %+v", methods)
 	}
+	s.next = indexOf(t, methods[0].Address) + 1
 	return id, methods
+}
+
+// indexOf returns the index of an address of ethXpub. A program that was killed skips
+// some.
+func indexOf(t *testing.T, address string) uint32 {
+	t.Helper()
+	key, err := keys.Load("eth:" + ethXpub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for index := range uint32(200) {
+		if at, _, err := key.Address(index); err == nil && strings.EqualFold(at, address) {
+			return index
+		}
+	}
+	t.Fatalf("%s is no address of the wallet", address)
+	return 0
 }
 
 func mine(t *testing.T, n *ethereumtest.Node, blocks int) {

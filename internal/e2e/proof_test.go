@@ -60,7 +60,7 @@ func TestProofOfAddress(t *testing.T) {
 				if out, err := verify(t, statement, keys, code); err != nil {
 					t.Errorf("code %s: %v\n%s", code, err, out)
 				}
-				if out, err := verify(t, statement, keys, strings.Replace(code, "amount=0", "amount=9", 1)); err == nil {
+				if out, err := verify(t, statement, keys, strings.NewReplacer("amount=0", "amount=9", "uint256=", "uint256=9").Replace(code)); err == nil {
 					t.Errorf("another amount is taken:\n%s", out)
 				}
 			}

@@ -46,7 +46,7 @@ func TestHoldThePriceAgain(t *testing.T) {
 			again := b.lookAgain(s, page)
 			if !s.noJS {
 				b.click(`label[for=m2]`)
-				if got := b.value(".hold [name=m]"); got != "LTC" {
+				if got, want := b.value(".hold [name=m]"), merchant.invoice(id).PaymentMethods[1].CryptoCurrency; got != want {
 					t.Errorf("the form keeps the method %q", got)
 				}
 				b.click(`label[for=m1]`)

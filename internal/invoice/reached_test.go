@@ -130,6 +130,11 @@ func TestReached(t *testing.T) {
 			r.start()
 			r.reach(r.ethereum)
 		}, ethereumOnly},
+		"a_scan_of_another_process_right_before_the_start_counts": {func(r *reachable) {
+			r.reach(r.ethereum, r.base)
+			r.clock.Pass(20 * time.Second)
+			r.start()
+		}, both},
 		"a_clock_put_back_closes_no_network": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
 			r.clock.Pass(-time.Hour)

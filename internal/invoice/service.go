@@ -332,11 +332,16 @@ func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool
 		return true
 	}
 	now, scanned := s.now(), progress[network].Scanned
-	if s.sinceStart && scanned.Before(s.began) && !now.Before(s.began) { // else the clock was put back
+	// A clock that was put back closes no network.
+	if s.sinceStart && scanned.Before(s.began.Add(-handover)) && !now.Before(s.began) {
 		return false
 	}
 	return now.Sub(scanned) <= s.maxScanAge
 }
+
+// handover is how old the last scan may be when this process starts: another process
+// that scans, or that stopped just before, has reached the network.
+const handover = 30 * time.Second
 
 // lately is how old a scan may be before the page says that a payment may show
 // later than usual.
