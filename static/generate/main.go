@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,8 +12,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
-	"strings"
+
+	esbuild "github.com/evanw/esbuild/pkg/api"
 
 	"chequer/static"
 )
@@ -72,71 +73,34 @@ func run(folder string) error {
 func build(sources fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for name, parts := range bundles {
-		var body []byte
+		var joined []byte
 		for _, part := range parts {
 			source, err := fs.ReadFile(sources, part)
 			if err != nil {
 				return nil, err
 			}
-			body = append(body, lean(string(source), path.Ext(part))...)
+			joined = append(joined, source...)
+		}
+		body, err := lean(string(joined), path.Ext(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		files[name], files[name+".gz"], files[name+".br"] = body, static.Gzip(body), static.Brotli(body, static.Smallest)
 	}
 	return files, nil
 }
 
-// lean returns a source without what browsers do not need.
-func lean(source, extension string) string {
-	switch extension {
-	case ".css":
-		return strings.ReplaceAll(strings.ReplaceAll(cssComment.ReplaceAllString(source, ""), "\n", ""), ";}", "}")
-	case ".js":
-		return leanScript(source)
+// lean returns an asset without what browsers do not need.
+func lean(source, extension string) ([]byte, error) {
+	loader, ok := map[string]esbuild.Loader{".css": esbuild.LoaderCSS, ".js": esbuild.LoaderJS}[extension]
+	if !ok {
+		return []byte(source), nil
 	}
-	return source
-}
-
-var (
-	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	// jsToken matches a string, a template, a regular expression, space and comments, a word, or
-	// one other character of a script. Our scripts write a regular expression only after "(".
-	jsToken = regexp.MustCompile("(?s)\"(?:\\\\.|[^\"\\\\])*\"|`(?:\\\\.|[^`\\\\])*`|\\(/(?:\\\\.|[^/\\\\\n])+/|(?:\\s|//[^\n]*)+|[\\w$]+|.")
-)
-
-// leanScript returns a script without comments and without space that separates nothing. Line
-// breaks that may end a statement stay.
-func leanScript(source string) string {
-	tokens := jsToken.FindAllString(source, -1)
-	var b strings.Builder
-	last := byte('{')
-	for i, token := range tokens {
-		if strings.HasPrefix(token, "//") || strings.TrimSpace(token[:1]) == "" {
-			var next byte = '}'
-			if i+1 < len(tokens) {
-				next = tokens[i+1][0]
-			}
-			token = separator(last, next, strings.Contains(token, "\n"))
-		}
-		if b.WriteString(token); token != "" {
-			last = token[len(token)-1]
-		}
+	result := esbuild.Transform(source, esbuild.TransformOptions{
+		Loader: loader, MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, Charset: esbuild.CharsetUTF8,
+	})
+	for _, m := range append(result.Errors, result.Warnings...) {
+		return nil, fmt.Errorf("line %d: %s", m.Location.Line, m.Text)
 	}
-	return b.String()
-}
-
-// separator returns the space that two characters of a script need between them.
-func separator(last, next byte, lineBreak bool) string {
-	switch {
-	case lineBreak && (strings.IndexByte("{;,(\n", last) >= 0 || next == '}'):
-		return ""
-	case lineBreak:
-		return "\n"
-	case isWord(last) && isWord(next), last == next && (last == '+' || last == '-'):
-		return " "
-	}
-	return ""
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c == '$' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return bytes.TrimSpace(result.Code), nil
 }

@@ -49,23 +49,25 @@ func TestBuild(t *testing.T) {
 	})
 }
 
-func TestLeanScript(t *testing.T) {
+func TestLean(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ source, want string }{
-		"comments":           {"// one\n  // two\nf(); // three\ng();", "f();g();"},
-		"strings":            {`f("a  //  b", "\" c")`, `f("a  //  b","\" c")`},
-		"templates":          {"f(`a  b`)", "f(`a  b`)"},
-		"regular_expression": {"f(/a  \"b/g, 1)", "f(/a  \"b/g,1)"},
-		"words":              {"return new  Date", "return new Date"},
-		"signs":              {"a + +b - -c - d", "a+ +b- -c-d"},
-		"line_breaks":        {"var a = {\n  b: 1,\n  c: 2\n}\nf()\n", "var a={b:1,c:2}\nf()"},
+	for name, tt := range map[string]struct{ extension, source, want string }{
+		"script":  {".js", "// a\n(function () { var long = f(`a  b`); g(long, long); })();", "(function(){var n=f(\"a  b\");g(n,n)})();"},
+		"style":   {".css", "/* a */\na { color: var(--ink); }\n", "a{color:var(--ink)}"},
+		"picture": {".svg", "<svg> </svg>", "<svg> </svg>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := leanScript(tt.source); got != tt.want {
-				t.Errorf("leanScript(%q) = %q, want %q", tt.source, got, tt.want)
+			got, err := lean(tt.source, tt.extension)
+			if err != nil || string(got) != tt.want {
+				t.Errorf("lean(%q) = %q, %v, want %q", tt.source, got, err, tt.want)
 			}
 		})
+	}
+	for extension, source := range map[string]string{".js": "f(", ".css": "a{color:{}"} {
+		if got, err := lean(source, extension); err == nil {
+			t.Errorf("lean(%q) = %q without an error", source, got)
+		}
 	}
 }
 

@@ -230,7 +230,7 @@ func TestBalances_of_before_never_count(t *testing.T) {
 			birth := inv.Methods[0].Birth.Height
 			e.mine(2)
 			if forks {
-				e.want(inv, "created", fmt.Sprint("0.06 old in ", birth))
+				e.want(inv, "created old", fmt.Sprint("0.06 old in ", birth))
 				w.reorganise(3)
 				e.mine(4)
 				e.step()

@@ -30,11 +30,11 @@ func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 					e.start()
 				}
 				old := fmt.Sprint("40 old in ", before.height, " by ", before.transfers[0].tx[:6])
-				e.want(inv, "created", old)
+				e.want(inv, "created old", old)
 				e.mine(2)
 				paid := w.mine(pays(next, 40_000_000))
 				e.mine(12)
-				e.want(inv, "paid", old, fmt.Sprint("40 confirmed in ", paid.height, " by ", paid.transfers[0].tx[:6]))
+				e.want(inv, "paid old", old, fmt.Sprint("40 confirmed in ", paid.height, " by ", paid.transfers[0].tx[:6]))
 			})
 		}
 	}
