@@ -174,8 +174,17 @@ func TestKioskMissesADay(t *testing.T) {
 					}
 				}
 			}
-			ahead.Add(int64(longestGap))
-			until(t, patience, "everything is sent", func() bool { return d.let.Load() >= int64(len(life)*len(ids)) })
+			// A try that was under way when the door opened may fail after the clock is put
+			// ahead, so that its next one is hours away again.
+			for range 5 {
+				ahead.Add(int64(longestGap))
+				for deadline := time.Now().Add(patience / 5); time.Now().Before(deadline) && d.let.Load() < int64(len(life)*len(ids)); {
+					time.Sleep(100 * time.Millisecond)
+				}
+			}
+			if got, want := d.let.Load(), int64(len(life)*len(ids)); got < want {
+				t.Errorf("%d of %d events are sent", got, want)
+			}
 			for _, id := range ids {
 				if n := sold(id); n != 1 {
 					t.Errorf("invoice %s was sold %d times", id, n)

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
+	"golang.org/x/image/draw"
 )
 
 // decode reads the QR code of an element from its picture.
@@ -36,10 +37,25 @@ func inside(picture image.Image) image.Image {
 	}).SubImage(picture.Bounds().Inset(tile))
 }
 
-// readCode reads a picture in several ways. Among the modules of a good code the
-// decoder now and then finds a corner that is none; a phone looks again from
-// elsewhere, and we say that there is nothing but the code.
+// readCode reads a picture in several ways, and in three sizes as a camera does that
+// comes nearer. Among the modules of a good code the decoder now and then finds a corner
+// that is none; a phone looks again from elsewhere, and we say that there is nothing but
+// the code.
 func readCode(picture image.Image) (string, error) {
+	var faults []error
+	for times := 1; times <= 3; times++ {
+		near := image.NewGray(image.Rect(0, 0, picture.Bounds().Dx()*times, picture.Bounds().Dy()*times))
+		draw.ApproxBiLinear.Scale(near, near.Bounds(), picture, picture.Bounds(), draw.Src, nil)
+		text, err := readAs(near)
+		if err == nil {
+			return text, nil
+		}
+		faults = append(faults, err)
+	}
+	return "", errors.Join(faults...)
+}
+
+func readAs(picture image.Image) (string, error) {
 	source := gozxing.NewLuminanceSourceFromImage(picture)
 	var faults []error
 	for _, hint := range []gozxing.DecodeHintType{
