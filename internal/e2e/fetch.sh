@@ -3,6 +3,8 @@
 # What it cannot get is said in one line, and those tests are skipped in one line each.
 #
 #   chromium    the shopper's way through the pages, codes read off the screen   (internal/e2e)
+#   firefox     the same way, shorter, in another browser                        (internal/e2e)
+#   webkit      and in a third; nightly only                                     (internal/e2e)
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
 #   pgbouncer   a pooler before it                                               (internal/storage)
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
@@ -23,6 +25,7 @@ packages() { # by apt-get, as root
 	local missing=()
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+	command -v firefox-esr >/dev/null || missing+=(firefox-esr)
 	command -v pgbouncer >/dev/null || missing+=(pgbouncer)
 	command -v litecoind >/dev/null || missing+=(litecoind)
 	command -v php >/dev/null || missing+=(php-cli)
@@ -30,6 +33,10 @@ packages() { # by apt-get, as root
 	command -v node >/dev/null || missing+=(nodejs)
 	command -v openssl >/dev/null || missing+=(openssl)
 	command -v pdftotext >/dev/null || missing+=(poppler-utils)
+	if [ "${1:-}" = nightly ]; then
+		command -v WebKitWebDriver >/dev/null || missing+=(webkit2gtk-driver)
+		command -v Xvfb >/dev/null || missing+=(xvfb)
+	fi
 	[ ${#missing[@]} -eq 0 ] && return
 
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
@@ -163,7 +170,7 @@ if [ "${1:-}" = lint ]; then
 	golangci
 	exit 0
 fi
-packages
+packages "${1:-}"
 btcd
 anvil
 axe
