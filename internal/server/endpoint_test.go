@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
 )
 
 // callbacks is a server whose endpoints and feed are kept on real storage.
@@ -43,7 +43,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := storage.Open(context.Background(), filepath.Join(t.TempDir(), "chequer.db"), box, storage.Options{})
+	s, err := storage.Open(context.Background(), storagetest.File(t), box, storage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
