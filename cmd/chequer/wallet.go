@@ -149,21 +149,23 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	replaced := slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset })
-	if replaced && !replace {
+	inForce := slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset })
+	if inForce && !replace {
 		if err := confirmReplacement(c, row.Asset); err != nil {
 			return fmt.Errorf("wallet add: %w", err)
 		}
 	}
-	if err := core.AddWallet(c.Context(), shop.ID, key); err != nil {
-		return fmt.Errorf("wallet add: %w", err)
+	change, err := core.Wallets.Add(c.Context(), shop.ID, key)
+	if err != nil {
+		return err
 	}
+	row.ID, row.CreatedAt = change.Wallet.ID, stamp(change.At)
 	done := "added"
-	if replaced {
+	if change.Change == merchant.WalletReplaced {
 		done = "replaced; older invoices keep their addresses"
-		newLogger(cfg).Warn("wallet replaced", "merchant", shop.ID, "asset", row.Asset)
+		newLogger(cfg).Warn("wallet replaced", "merchant", shop.ID, "asset", row.Asset, "wallet", row.ID, "former", change.Former.ID)
 	} else {
-		newLogger(cfg).Info("wallet added", "merchant", shop.ID, "asset", row.Asset)
+		newLogger(cfg).Info("wallet added", "merchant", shop.ID, "asset", row.Asset, "wallet", row.ID)
 	}
 	return s.print(c, row, func(w io.Writer) {
 		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, done)
@@ -308,10 +310,11 @@ func (s *shell) walletRemove() *cobra.Command {
 			}
 			defer core.Close()
 			asset := strings.ToUpper(args[0])
-			if err := core.RemoveWallet(c.Context(), shop.ID, keys.Kind(asset)); err != nil {
-				return fmt.Errorf("remove %s wallet: %w", asset, err)
+			change, err := core.Wallets.Remove(c.Context(), shop.ID, keys.Kind(asset))
+			if err != nil {
+				return err
 			}
-			newLogger(cfg).Warn("wallet removed", "merchant", shop.ID, "asset", asset)
+			newLogger(cfg).Warn("wallet removed", "merchant", shop.ID, "asset", asset, "wallet", change.Wallet.ID)
 			return s.print(c, map[string]string{"removed": asset}, func(w io.Writer) {
 				fmt.Fprintln(w, "removed", asset, "wallet; its addresses are watched for payments of its invoices as before")
 			})
