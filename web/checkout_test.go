@@ -13,7 +13,7 @@ import (
 	"chequer/web"
 )
 
-// signed is the query of a link; whether it fits is the service's to say.
+// signed is the query of a link. The fake service does not check the signature.
 const signed = "amount=56.50&fiat_currency=EUR&key=K&order_id=1042&description=a%20b+c&sig=00"
 
 func offering(change func(*api.Offer)) *service {
@@ -35,22 +35,22 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 		selector     string
 		want         int
 	}{
-		{"amount", "/pay?" + signed, nil, `.price:contains("€56.50")`, 1},
-		{"description and order", "/pay?" + signed, nil, `.lead:contains("Two prints"), .fine:contains("Order 1042")`, 2},
-		{"the shop's name", "/pay/coffee", nil, `h1:contains("Pay Atelier Nord"), .brand:contains("Atelier Nord")`, 2},
-		{"one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
+		{"shows the amount", "/pay?" + signed, nil, `.price:contains("€56.50")`, 1},
+		{"shows description and order", "/pay?" + signed, nil, `.lead:contains("Two prints"), .fine:contains("Order 1042")`, 2},
+		{"shows the shop's name", "/pay/coffee", nil, `h1:contains("Pay Atelier Nord"), .brand:contains("Atelier Nord")`, 2},
+		{"has one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
 		{"the form keeps the link", "/pay?" + signed, nil, `form[action="/order/pay?` + signed + `"]`, 1},
 		{"the form keeps the slug", "/pay/coffee", nil, `form[action="/order/pay/coffee"]`, 1},
-		{"the price that is shown", "/pay/coffee", nil, `input[type=hidden][name=shown_amount][value="56.5"], input[type=hidden][name=shown_currency][value=EUR]`, 2},
-		{"a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
-		{"no script", "/pay?" + signed, nil, `script, [style], style`, 0},
+		{"the form keeps the shown price", "/pay/coffee", nil, `input[type=hidden][name=shown_amount][value="56.5"], input[type=hidden][name=shown_currency][value=EUR]`, 2},
+		{"the form has a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
+		{"has no script", "/pay?" + signed, nil, `script, [style], style`, 0},
 		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
-		{"a field for an open one", "/pay/coffee", func(o *api.Offer) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
-		{"the currency of the link", "/pay/coffee", func(o *api.Offer) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
-		{"real money is not marked", "/pay/coffee", nil, `.test`, 0},
-		{"test money is", "/pay/coffee", func(o *api.Offer) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
-		{"what came before", "/pay?" + signed, func(o *api.Offer) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
-		{"text stays text", "/pay/coffee", func(o *api.Offer) { o.Description = "<b>now</b>" }, `main b`, 0},
+		{"a field for an open amount", "/pay/coffee", func(o *api.Offer) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
+		{"the field names the link's currency", "/pay/coffee", func(o *api.Offer) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
+		{"live mode is not marked", "/pay/coffee", nil, `.test`, 0},
+		{"test mode is marked", "/pay/coffee", func(o *api.Offer) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
+		{"links to the earlier invoice", "/pay?" + signed, func(o *api.Offer) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
+		{"escapes the description", "/pay/coffee", func(o *api.Offer) { o.Description = "<b>now</b>" }, `main b`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +64,7 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("body").Text())
 			}
 			if len(s.paid)+len(s.created) > 0 {
-				t.Error("looking made an invoice")
+				t.Error("GET created an invoice")
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
 	}
 }
 
-// An address that was typed from paper leads to the page.
+// Shoppers type printed addresses in any case and with a trailing slash.
 func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/base"} {
@@ -128,7 +128,7 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 	}
 }
 
-// Parameters that are none of a link are neither sent to the service nor carried on.
+// Parameters that do not belong to a link are neither sent to the service nor kept in the page's addresses.
 func TestCheckoutDropsForeignParameters(t *testing.T) {
 	t.Parallel()
 	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"
@@ -179,7 +179,7 @@ func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	}
 }
 
-func TestCheckoutLeadsToTheInvoiceThereIs(t *testing.T) {
+func TestCheckoutRedirectsToAnExistingInvoice(t *testing.T) {
 	t.Parallel()
 	s := offering(func(o *api.Offer) { o.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
@@ -188,8 +188,8 @@ func TestCheckoutLeadsToTheInvoiceThereIs(t *testing.T) {
 	}
 }
 
-// An order with a payment at another price: both amounts are on the page, and neither a
-// form nor a way to the receipt, which would lead on to url_success.
+// The page of an order with a payment at another price shows both amounts. It has neither a form
+// nor a link to the receipt, which would lead on to url_success.
 func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ status, received, heading, words string }{
@@ -200,7 +200,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
 		}
 		s := offering(taken)
-		late := offering(nil) // the payment is seen between the page and the button
+		late := offering(nil) // the payment is seen after the page is shown, before the form is sent
 		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
 		late.refused = func() { taken(&late.offer) }
 		for name, response := range map[string]*http.Response{
@@ -214,7 +214,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 				t.Errorf("%s, %s: answer %d: %s", tt.status, name, response.StatusCode, text)
 			}
 			if got := doc.Find(`form, a[href*="old1"]`).Length(); got != 0 {
-				t.Errorf("%s, %s: %d ways on", tt.status, name, got)
+				t.Errorf("%s, %s: %d forms or links to the old invoice, want 0", tt.status, name, got)
 			}
 		}
 		if len(s.paid) > 0 {

@@ -33,7 +33,7 @@ func TestEveryAddressKeepsTheBasePath(t *testing.T) {
 			doc.Find("[" + name + "]").Each(func(_ int, e *goquery.Selection) {
 				link := e.AttrOr(name, "")
 				if strings.HasPrefix(link, "#") || strings.HasPrefix(link, "?lang=") || strings.Contains(link, ":") {
-					return // the page itself, or a wallet or a shop
+					return // a link within the page, to a wallet or to a shop
 				}
 				links++
 				if !strings.HasPrefix(link, "/pay/") {
@@ -100,7 +100,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// C71: no request makes us send a browser elsewhere.
+// C71: no request makes the server redirect a browser to another site.
 func TestNothingRedirectsElsewhere(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(pages(t, newService(), nil))
@@ -122,7 +122,7 @@ func TestNothingRedirectsElsewhere(t *testing.T) {
 	}
 }
 
-// raw sends a path as it is: clients would clean it.
+// raw sends a request with the path unchanged. HTTP clients would clean it.
 func raw(t *testing.T, address, method, path string) *http.Response {
 	t.Helper()
 	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -147,13 +147,13 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		header map[string]string
 		want   int
 	}{
-		{"ours", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
-		{"no browser", nil, 303},
-		{"ours over plain http, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
-		{"ours behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
-		{"another site's", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403},
-		{"another site's without a name", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403},
-		{"another site's in an old browser", map[string]string{"Origin": "https://evil.example"}, 403},
+		{"own form", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
+		{"client without browser headers", nil, 303},
+		{"own form over plain HTTP, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
+		{"own form behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
+		{"form of another site", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403},
+		{"form of another site with origin null", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403},
+		{"form of another site in an old browser", map[string]string{"Origin": "https://evil.example"}, 403},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -178,9 +178,9 @@ func TestSimulate(t *testing.T) {
 		{"with the chosen method", url.Values{"action": {"exact"}, "method": {"BTC"}}, nil, 303, "/invoice/abc?m=BTC", []api.SimulateRequest{{Action: "exact", PaymentMethod: "BTC"}}},
 		{"without a method", url.Values{"action": {"confirm"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "confirm"}}},
 		{"a day passes", url.Values{"action": {"day"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "clock", Seconds: 86400}}},
-		{"no such span", url.Values{"action": {"year"}}, nil, 422, "", nil},
+		{"an unknown span", url.Values{"action": {"year"}}, nil, 422, "", nil},
 		{"a clock without a span", url.Values{"action": {"clock"}}, nil, 422, "", nil},
-		{"a method is not a way out", url.Values{"action": {"exact"}, "method": {"//x&y"}}, nil, 303, "/invoice/abc?m=%2F%2Fx%26y", []api.SimulateRequest{{Action: "exact", PaymentMethod: "//x&y"}}},
+		{"a method cannot change the host of the redirect", url.Values{"action": {"exact"}, "method": {"//x&y"}}, nil, 303, "/invoice/abc?m=%2F%2Fx%26y", []api.SimulateRequest{{Action: "exact", PaymentMethod: "//x&y"}}},
 		{"an unknown action", url.Values{"action": {"rob"}}, nil, 422, "", nil},
 		{"no action", nil, nil, 422, "", nil},
 		{"refused", url.Values{"action": {"late"}}, &client.Error{Status: 409, Message: "The price is still held."}, 303, "/invoice/abc?refused=changed", []api.SimulateRequest{{Action: "late"}}},

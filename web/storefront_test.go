@@ -43,7 +43,7 @@ func TestOrderTakesAmounts(t *testing.T) {
 func TestOrderRefusesAmounts(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{
-		"1.234,56", "1,234.56", "1 234.56", "1'234.56", "12,345", "1,50,", "1.2.3", // C08: read the wrong way they are another price
+		"1.234,56", "1,234.56", "1 234.56", "1'234.56", "12,345", "1,50,", "1.2.3", // C08: with a thousands separator read as a decimal point they are another price
 		"", "0", "0,00", "-5", "+5", "1e3", "0x10", "NaN", "12.505", "12345678", "€5", "5 €", "١٢", "<b>5</b>", `"5"`,
 	} {
 		t.Run(typed, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestOrderRefusesAmounts(t *testing.T) {
 			}
 			doc := document(t, response)
 			if got := doc.Find("#amount").AttrOr("value", "none"); got != typed {
-				t.Errorf("the field holds %q, want what was typed", got)
+				t.Errorf("the field contains %q, want the typed amount", got)
 			}
 			if got := doc.Find("#amount-error").Length(); got != 1 {
 				t.Errorf("%d messages at the field", got)
@@ -67,7 +67,7 @@ func TestOrderRefusesAmounts(t *testing.T) {
 				t.Errorf("title = %q", got)
 			}
 			if got := doc.Find("[name=token]").AttrOr("value", ""); got != token {
-				t.Errorf("the token became %q", got)
+				t.Errorf("the token field contains %q", got)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 		selector string
 		retry    string
 	}{
-		{"its sentence stands at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
+		{"the message of the service is shown at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
 		{"no rates", &client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
 		{"no database", &client.Error{Status: 503, Code: "unavailable", Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
 		{"no reason", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
@@ -144,7 +144,7 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("main").Text())
 			}
 			if got := doc.Find(`body:contains("secret"), body:contains("Bad key")`).Length(); got != 0 {
-				t.Error("details got out")
+				t.Error("the page shows internal details")
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
 	}
 	form.Set("note", "For the table")
 	post(t, h, "/order", form, nil)
-	// Whoever types an order has no right to it: it is no order_id.
+	// Any shopper can type any order, so the reference is no order_id.
 	want := api.InvoiceRequest{
 		Amount: "12.50", FiatCurrency: "EUR", Description: "1042", Metadata: map[string]string{"order_reference": "1042", "note": "For\nthe bench"},
 	}
@@ -243,14 +243,14 @@ func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
 	}
 }
 
-// A service that knows only the specification takes no words of ours.
+// A service that implements only the specification takes neither a reference nor a note.
 func TestStorefrontAsksNothingForAPlainService(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.unshown = client.ErrUnsupported
 	h := pages(t, s, nil)
 	if doc := document(t, get(t, h, "/")); doc.Find("#note").Length() != 0 {
-		t.Error("it asks for a note")
+		t.Error("the form has a field for a note")
 	}
 	post(t, h, "/order", url.Values{"amount": {"5"}, "token": {token}, "note": {"x"}, "order_reference": {"y"}}, nil)
 	if diff := cmp.Diff(s.created, []api.InvoiceRequest{{Amount: "5", FiatCurrency: "EUR"}}); diff != "" {
