@@ -32,9 +32,9 @@ function awake() {
 });
 awake();
 
-// A new audio context in WebKit is suspended at first, and runs soon after if sound is allowed. After a
-// tap it is resumed. Without a tap resume would fail, and Chromium would log a warning, so the page
-// waits for the context to run.
+// A new audio context in WebKit is suspended at first, and runs soon after if sound is allowed.
+// After a tap it is resumed. Without a tap resume would fail, and Chromium would log a warning, so
+// the page waits for the context to run.
 var Audio = window.AudioContext || window.webkitAudioContext, sound;
 function unmute() {
   var activation = navigator.userActivation;

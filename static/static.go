@@ -47,8 +47,8 @@ var assets = sync.OnceValue(load)
 // index holds the assets by their plain names and by their paths.
 type index struct{ byName, byPath map[string]Asset }
 
-// Path returns the path of the asset with a plain name such as "pay.css". It panics for an unknown name,
-// which is a programming error.
+// Path returns the path of the asset with a plain name such as "pay.css". It panics for an unknown
+// name, which is a programming error.
 func Path(name string) string { return named(name).Path }
 
 // Find returns the asset at a path that Path returned.

@@ -1,5 +1,5 @@
-// Pays with a browser wallet: EIP-6963 finds it, and EIP-1193 is the interface. The script sends nothing
-// to any other place. All texts and numbers come from the server.
+// Pays with a browser wallet: EIP-6963 finds it, and EIP-1193 is the interface. The script sends
+// nothing to any other place. All texts and numbers come from the server.
 (function () {
 "use strict";
 var d = document, say = d.getElementById("say"), wallets = [], asked, told;

@@ -179,7 +179,8 @@ type Method struct {
 	AddressLabel string
 	Address      string
 	AddressParts []Group
-	// ContractParts is a token's contract address, which identifies the token in wallets and explorers.
+	// ContractParts is a token's contract address, which identifies the token in wallets and
+	// explorers.
 	ContractParts []Group
 	Request       Request
 }

@@ -128,7 +128,8 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 	}
 }
 
-// Parameters that do not belong to a link are neither sent to the service nor kept in the page's addresses.
+// Parameters that do not belong to a link are neither sent to the service nor kept in the page's
+// addresses.
 func TestCheckoutDropsForeignParameters(t *testing.T) {
 	t.Parallel()
 	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"

@@ -52,7 +52,8 @@ func (h *Handler) openapiJSON(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, body)
 }
 
-// languages lists the programming languages of the examples by file extension, in the order of the tabs.
+// languages lists the programming languages of the examples by file extension, in the order of the
+// tabs.
 var languages = []struct{ end, name string }{
 	{".sh", "curl"}, {".go", "Go"}, {".mjs", "Node"}, {".py", "Python"}, {".php", "PHP"},
 }

@@ -31,7 +31,7 @@ func nord(t *testing.T) look.Look {
 	return l
 }
 
-// wears returns a service with one invoice, whose merchant has the given theme.
+// withTheme returns a service with one invoice, whose merchant has the given theme.
 func withTheme(l look.Look, r api.Resource) *service {
 	s := newService(r)
 	s.looks, s.own = []look.Look{l}, l

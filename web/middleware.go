@@ -104,7 +104,8 @@ func (h *Handler) recovered() echo.MiddlewareFunc {
 // time. QR codes contain few repetitions.
 const compressionLevel = 5
 
-// compressed compresses pages. Assets are compressed already, and an event stream must not be buffered.
+// compressed compresses pages. Assets are compressed already, and an event stream must not be
+// buffered.
 func (h *Handler) compressed() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
 		Level: compressionLevel,

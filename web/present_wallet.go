@@ -40,10 +40,10 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 	return r
 }
 
-// walletApp returns a link that opens this page in MetaMask's own browser on a phone, where the page
-// asks the wallet as on a desktop. The page's address follows the link's prefix without its scheme.
-// See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app browser". It is
-// empty if the wallet could not send the payment or could not reach the page.
+// walletApp returns a link that opens this page in MetaMask's own browser on a phone, where the
+// page asks the wallet as on a desktop. The page's address follows the link's prefix without its
+// scheme. See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app
+// browser". It is empty if the wallet could not send the payment or could not reach the page.
 func walletApp(m api.PaymentMethod, s scene, amount string) string {
 	place, secure := strings.CutPrefix(s.public, "https://")
 	if !secure || m.Network == testNetwork || walletRequest(m, s, amount).Units == "" {

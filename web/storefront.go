@@ -45,8 +45,8 @@ var unpaidFaults = map[string]string{
 // form.amount.other.
 var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amount.dollar"}
 
-// storefront shows the form. Unlike a payment page, the browser may cache it privately: going back then
-// shows the same token, and sending the form again leads to the same invoice.
+// storefront shows the form. Unlike a payment page, the browser may cache it privately: going back
+// then shows the same token, and sending the form again leads to the same invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.StorefrontPage(h.form(c, h.reader(c, ""), "", rand.Text()).Storefront))

@@ -34,8 +34,8 @@ const arrivals = 20
 // seconds.
 const pollInterval = time.Second
 
-// arriving prints how long after its block the page shows a payment, and how long after the last needed
-// block the page shows it as paid, with a node on this machine.
+// arriving prints how long after its block the page shows a payment, and how long after the last
+// needed block the page shows it as paid, with a node on this machine.
 func arriving(ctx context.Context, binary, folder string) error {
 	anvil := filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache")), "chequer", "bin", "anvil")
 	code, err := os.ReadFile("internal/chain/ethereum/ethereumtest/token.hex")
@@ -90,12 +90,12 @@ func sorted(list []time.Duration) latencies {
 	return latencies{each: list}
 }
 
-// arrival holds the times from a block to the page, from a block to the baseline loop, and from the last
-// needed block to the page.
+// arrival holds the times from a block to the page, from a block to the baseline loop, and from the
+// last needed block to the page.
 type arrival struct{ seen, bare, paid time.Duration }
 
-// arrive pays an invoice and times its page, and a baseline loop that asks the node for the newest block and its
-// transfers.
+// arrive pays an invoice and times its page, and a baseline loop that asks the node for the newest
+// block and its transfers.
 func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -103,8 +103,8 @@ func (h *hooks) arrived() []time.Duration {
 	return slices.Clone(h.took)
 }
 
-// tell prints how long the callbacks of many payments to many endpoints take, and then the cost of reading a long
-// feed.
+// tell prints how long the callbacks of many payments to many endpoints take, and then the cost of
+// reading a long feed.
 func (p *program) tell(ctx context.Context, binary string, plan plan) error {
 	h, err := newHooks(ctx)
 	if err != nil {
@@ -185,8 +185,8 @@ func (p *program) tester(ctx context.Context, binary string) (*client.Client, er
 	return client.New(client.Config{BaseURL: p.url, Key: key.Key, Secret: key.Secret, Transport: browser.Transport})
 }
 
-// payAtOnce creates invoices with payments, and then confirms all payments as fast as possible. It returns the time
-// at which that begins.
+// payAtOnce creates invoices with payments, and then confirms all payments as fast as possible. It
+// returns the time at which that begins.
 func payAtOnce(ctx context.Context, c *client.Client) (first time.Time, err error) {
 	var mu sync.Mutex
 	var ids []string
@@ -219,8 +219,8 @@ func atATime(ctx context.Context, do func(context.Context, int) error) error {
 	return group.Wait()
 }
 
-// postAlone posts the same number of events without the program, each on a connection of its own like a callback,
-// and returns the number per second.
+// postAlone posts the same number of events without the program, each on a connection of its own
+// like a callback, and returns the number per second.
 func postAlone(ctx context.Context, url string, body []byte) (float64, error) {
 	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	group, ctx := errgroup.WithContext(ctx)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// feedEvents is the number of events in the feed that is read. They are written in batches of feedBatch, so
-	// that the program can write in between.
+	// feedEvents is the number of events in the feed that is read. They are written in batches of
+	// feedBatch, so that the program can write in between.
 	feedEvents = 1_000_000
 	feedBatch  = 20_000
 	// feedPage is the number of events in a page of the feed.
@@ -61,8 +61,8 @@ func (p *program) openFeed() (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+p.database()+"?_pragma=busy_timeout(10000)")
 }
 
-// fillFeed repeats the newest event the given number of times. It returns the merchant of the feed and the last
-// position.
+// fillFeed repeats the newest event the given number of times. It returns the merchant of the feed
+// and the last position.
 func fillFeed(ctx context.Context, db *sql.DB, events int) (merchant string, last int64, err error) {
 	var newest int64
 	if err := db.QueryRowContext(ctx, "SELECT merchant_id, position FROM feeds").Scan(&merchant, &last); err != nil {

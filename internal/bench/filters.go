@@ -13,17 +13,18 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// The chain to catch up with: as many blocks as ten weeks have, with filters as large as those of small blocks and
-// half as large as those of full ones. Several blocks share a filter, because making one takes longer than matching
-// it.
+// The chain to catch up with: as many blocks as ten weeks have, with filters as large as those of
+// small blocks and half as large as those of full ones. Several blocks share a filter, because
+// making one takes longer than matching it.
 const (
 	missed        = 10_000
 	filters       = 1_000
 	filterScripts = 2_000
 )
 
-// catchUp prints how fast missed blocks are scanned with filters, for a thousand destinations, and for so many that
-// filters help little: one script in 784,931 matches falsely. See BIP 158, "Block filters".
+// catchUp prints how fast missed blocks are scanned with filters, for a thousand destinations, and
+// for so many that filters help little: one script in 784,931 matches falsely. See BIP 158, "Block
+// filters".
 func catchUp(ctx context.Context, million chain.Watched, random *rand.Rand) error {
 	some := set{}
 	for range 1_000 {

@@ -68,8 +68,8 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 // browser is the HTTP client of every load. It keeps connections open.
 var browser = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 30 * time.Second}
 
-// constantHandler measures an Echo handler with a constant response: the best that the machine and the load
-// generator allow. The result is keyed by the number of clients.
+// constantHandler measures an Echo handler with a constant response: the best that the machine and
+// the load generator allow. The result is keyed by the number of clients.
 func constantHandler(ctx context.Context, span time.Duration) (map[int]latencies, error) {
 	e := echo.New()
 	answer := make([]byte, 1500)

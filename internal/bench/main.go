@@ -1,6 +1,6 @@
-// Bench measures the whole program and prints a table. Each figure has a baseline of the same run on the same
-// machine, because ratios are stable when the machine's speed is not. Bench builds the program, serves it on this
-// machine and calls it over HTTP.
+// Bench measures the whole program and prints a table. Each figure has a baseline of the same run
+// on the same machine, because ratios are stable when the machine's speed is not. Bench builds the
+// program, serves it on this machine and calls it over HTTP.
 package main
 
 import (

@@ -21,9 +21,10 @@ type table struct {
 	insert string
 }
 
-// writeRaw writes the rows of one of the program's invoices repeatedly without the program, with group invoices per
-// commit. It uses prepared statements on one connection with the program's durability: on SQLite in a copy of the
-// program's database, on PostgreSQL in the same database. It returns the invoices per second.
+// writeRaw writes the rows of one of the program's invoices repeatedly without the program, with
+// group invoices per commit. It uses prepared statements on one connection with the program's
+// durability: on SQLite in a copy of the program's database, on PostgreSQL in the same database. It
+// returns the invoices per second.
 func (p *program) writeRaw(ctx context.Context, group int, span time.Duration) (float64, error) {
 	db, begin, err := p.openRaw(ctx)
 	if err != nil {
@@ -69,7 +70,8 @@ func (p *program) writeRaw(ctx context.Context, group int, span time.Duration) (
 // rawCount continues between runs, so that no two rows have the same key.
 var rawCount int
 
-// writeInvoice writes the rows of one invoice, and advances the counters as the creation of an invoice does.
+// writeInvoice writes the rows of one invoice, and advances the counters as the creation of an
+// invoice does.
 func writeInvoice(ctx context.Context, conn *sql.Conn, statements map[string]*sql.Stmt, tables []table, number int) error {
 	for _, t := range tables {
 		for _, row := range t.rows {
@@ -93,8 +95,8 @@ func writeInvoice(ctx context.Context, conn *sql.Conn, statements map[string]*sq
 	return err
 }
 
-// openRaw opens the database to write to with the program's options, and returns the statement that begins a
-// transaction.
+// openRaw opens the database to write to with the program's options, and returns the statement that
+// begins a transaction.
 func (p *program) openRaw(ctx context.Context) (db *sql.DB, begin string, err error) {
 	if p.postgres != "" {
 		db, err = sql.Open("pgx", p.postgres)

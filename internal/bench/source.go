@@ -20,8 +20,8 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// source is a chain of blocks in memory. It acts as a node does or, for blocks with filters, as the light client
-// does. It implements bitcoin.Source.
+// source is a chain of blocks in memory. It acts as a node does or, for blocks with filters, as the
+// light client does. It implements bitcoin.Source.
 type source struct {
 	headers []bitcoin.Header   // by height
 	bodies  map[string]content // by hash
@@ -112,8 +112,8 @@ func none(func(string) bool) {}
 // chunk is the number of scripts that are matched at once.
 const chunk = 1 << 16
 
-// matcher matches scripts in chunks. It replaces the light client's matcher, which source.Concerns should call once
-// it exists.
+// matcher matches scripts in chunks. It replaces the light client's matcher, which source.Concerns
+// should call once it exists.
 type matcher struct {
 	list   [][]byte
 	buffer []byte // the memory of the list's scripts
@@ -152,8 +152,8 @@ func newFilter(random *rand.Rand, scripts int) (*filter, error) {
 	return f, err
 }
 
-// message returns a block with the given number of transactions after the coinbase, of two or three outputs each. Some
-// outputs pay the given scripts.
+// message returns a block with the given number of transactions after the coinbase, of two or three
+// outputs each. Some outputs pay the given scripts.
 func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock {
 	block := &wire.MsgBlock{Header: wire.BlockHeader{Version: 4, Timestamp: time.Unix(1_795_000_000, 0)}}
 	mined := wire.NewMsgTx(2)
@@ -186,8 +186,8 @@ func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock 
 	return block
 }
 
-// script returns a random script of a common kind: two in three pay a key's hash, and half of the others a taproot
-// output.
+// script returns a random script of a common kind: two in three pay a key's hash, and half of the
+// others a taproot output.
 func script(random *rand.Rand) []byte {
 	var s []byte
 	switch random.IntN(6) {

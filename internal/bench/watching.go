@@ -20,7 +20,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// watchedCount is the number of watched destinations, and paidPerBlock the number of them that a block pays.
+// watchedCount is the number of watched destinations, and paidPerBlock the number of them that a
+// block pays.
 const (
 	watchedCount = 1_000_000
 	paidPerBlock = 20

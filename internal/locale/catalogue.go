@@ -166,8 +166,8 @@ func (l *Language) Count(id string, n int, pairs ...string) string {
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, PluralCount: n, TemplateData: values})
 }
 
-// Around returns the parts of a message before and after the placeholder with the given name. The caller
-// puts an element in between, such as a button or a time.
+// Around returns the parts of a message before and after the placeholder with the given name. The
+// caller puts an element in between, such as a button or a time.
 func (l *Language) Around(id, name string, pairs ...string) (before, after string) {
 	const here = "\x00"
 	values := l.filled(pairs)

@@ -17,8 +17,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// forms are the plural forms of each language in CLDR. A plural message of a catalogue has exactly these.
-// See README.md beside the catalogues.
+// forms are the plural forms of each language in CLDR. A plural message of a catalogue has exactly
+// these. See README.md beside the catalogues.
 var forms = map[string]string{
 	"en": "one other", "de": "one other", "et": "one other", "fi": "one other", "nl": "one other", "sv": "one other",
 	"bg": "one other", "el": "one other", "hu": "one other", "da": "one other",
@@ -57,7 +57,8 @@ func catalogues(t *testing.T) map[string]catalogue {
 	return all
 }
 
-// texts returns the texts of a message by plural form. A message without plural forms has "other" only.
+// texts returns the texts of a message by plural form. A message without plural forms has "other"
+// only.
 func texts(message any) map[string]string {
 	if text, ok := message.(string); ok {
 		return map[string]string{"other": text}

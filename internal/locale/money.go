@@ -6,8 +6,8 @@ import (
 	"github.com/bojanz/currency"
 )
 
-// Fiat returns an amount in the language's format: "€56.50", "56,50 €". If it is not an amount of a known
-// currency, Fiat returns amount and code unchanged, separated by a space.
+// Fiat returns an amount in the language's format: "€56.50", "56,50 €". If it is not an amount of a
+// known currency, Fiat returns amount and code unchanged, separated by a space.
 func (l *Language) Fiat(amount, code string) string {
 	parsed, err := currency.NewAmount(amount, code)
 	if err != nil {

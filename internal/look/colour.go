@@ -39,7 +39,8 @@ func parseColour(text string) (colour, error) {
 	return colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err
 }
 
-// rgb returns the colour of a constant. It panics if the text is invalid, which is a programming error.
+// rgb returns the colour of a constant. It panics if the text is invalid, which is a programming
+// error.
 func rgb(text string) colour {
 	c, err := parseColour(text)
 	if err != nil {
@@ -98,8 +99,8 @@ func (c colour) oklch() oklch {
 	}
 }
 
-// colour returns the nearest sRGB colour with the same lightness and hue, with less chroma if the colour
-// is outside sRGB.
+// colour returns the nearest sRGB colour with the same lightness and hue, with less chroma if the
+// colour is outside sRGB.
 func (o oklch) colour() colour {
 	if c, inside := o.clipped(); inside {
 		return c
@@ -118,7 +119,8 @@ func (o oklch) colour() colour {
 	return c
 }
 
-// clipped returns the colour with its channels clipped to sRGB. inside is true if no clipping was needed.
+// clipped returns the colour with its channels clipped to sRGB. inside is true if no clipping was
+// needed.
 func (o oklch) clipped() (c colour, inside bool) {
 	x, y := o.chroma*math.Cos(o.hue), o.chroma*math.Sin(o.hue)
 	l := cube(o.light + 0.3963377774*x + 0.2158037573*y)

@@ -21,8 +21,8 @@ const (
 	MaxLogoFile = 1 << 20
 	// maxSide is the maximum width and height of such a file, in pixels.
 	maxSide = 2048
-	// maxScans is the maximum number of scans of a JPEG. It is more than a web picture needs. Decoding a
-	// scan processes the whole picture, while a scan takes only a few bytes of the file.
+	// maxScans is the maximum number of scans of a JPEG. It is more than a web picture needs.
+	// Decoding a scan processes the whole picture, while a scan takes only a few bytes of the file.
 	maxScans = 64
 )
 
@@ -50,8 +50,8 @@ func (l Logo) Ending() string {
 	return ".png"
 }
 
-// NewLogo makes a logo from a file. It encodes pixels again, and copies only known harmless parts of an
-// SVG. The error is a *FieldError.
+// NewLogo makes a logo from a file. It encodes pixels again, and copies only known harmless parts
+// of an SVG. The error is a *FieldError.
 func NewLogo(file []byte) (Logo, error) {
 	l, err := newLogo(file)
 	if err != nil {
@@ -134,8 +134,9 @@ func square(width, height float64) bool {
 	return max(width, height) <= 1.02*min(width, height)
 }
 
-// sides are the sizes at which a logo is encoded until it is small enough, in pixels: first four pixels
-// for each pixel on the page. The last always fits: 32 × 32 pixels of four bytes are 4 KiB uncompressed.
+// sides are the sizes at which a logo is encoded until it is small enough, in pixels: first four
+// pixels for each pixel on the page. The last always fits: 32 × 32 pixels of four bytes are 4 KiB
+// uncompressed.
 var sides = []int{128, 112, 96, 80, 64, 48, 32}
 
 // encode encodes a picture at the largest size that fits in MaxLogo. An opaque picture may become a
@@ -164,8 +165,8 @@ func encode(picture image.Image) (Logo, error) {
 	return Logo{}, errors.New("cannot be made small enough")
 }
 
-// scaled returns a picture scaled to a square. The page shows it on white, so a picture of light shapes
-// on a transparent background gets a dark background.
+// scaled returns a picture scaled to a square. The page shows it on white, so a picture of light
+// shapes on a transparent background gets a dark background.
 func scaled(picture image.Image, side int) *image.NRGBA {
 	small := image.NewNRGBA(image.Rect(0, 0, side, side))
 	draw.CatmullRom.Scale(small, small.Bounds(), picture, picture.Bounds(), draw.Src, nil)

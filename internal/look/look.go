@@ -1,5 +1,5 @@
-// Package look defines a merchant's theme: a name, a logo, a colour with enough contrast, and texts. It
-// checks input and encodes it again, so that pages can show the result safely.
+// Package look defines a merchant's theme: a name, a logo, a colour with enough contrast, and
+// texts. It checks input and encodes it again, so that pages can show the result safely.
 package look
 
 import (
@@ -63,8 +63,8 @@ type FieldError struct {
 // Error implements error.
 func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
 
-// Tidy checks a theme and returns it in normal form: a colour with six digits, a mail address as a link.
-// The error is a *FieldError.
+// Tidy checks a theme and returns it in normal form: a colour with six digits, a mail address as a
+// link. The error is a *FieldError.
 func Tidy(l Look) (Look, error) {
 	l.Name, l.Line = strings.TrimSpace(l.Name), strings.TrimSpace(l.Line)
 	for _, f := range []struct {
@@ -84,9 +84,9 @@ func Tidy(l Look) (Look, error) {
 	return l, nil
 }
 
-// oneLine returns an error if a text is too long or is not one line. It refuses characters that change the
-// direction of the text after them, because a shop's name must not change how an amount beside it reads.
-// See Unicode Standard Annex #9, "Directional Formatting Characters".
+// oneLine returns an error if a text is too long or is not one line. It refuses characters that
+// change the direction of the text after them, because a shop's name must not change how an amount
+// beside it reads. See Unicode Standard Annex #9, "Directional Formatting Characters".
 func oneLine(text string, most int) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -101,8 +101,8 @@ func oneLine(text string, most int) error {
 	return nil
 }
 
-// tidySupport returns the shop's contact in normal form. It is a mail address, with or without "mailto:", or an https
-// address.
+// tidySupport returns the shop's contact in normal form. It is a mail address, with or without
+// "mailto:", or an https address.
 func tidySupport(text string) (string, error) {
 	if text == "" || strings.HasPrefix(text, "https://") {
 		text = idn.URL(text)

@@ -60,8 +60,8 @@ func Palettes(accent string) []Palette {
 	return list
 }
 
-// palette returns the palette of an accent. In the light scheme fills have the accent unchanged; in the
-// dark scheme they have the colour of text.
+// palette returns the palette of an accent. In the light scheme fills have the accent unchanged; in
+// the dark scheme they have the colour of text.
 func (s scheme) palette(accent colour) Palette {
 	tint := accent.oklch()
 	tint.light, tint.chroma = s.tint.light, min(tint.chroma, s.tint.chroma)
@@ -100,8 +100,8 @@ func (s scheme) adjust(c colour, need float64, surfaces []colour) colour {
 	return c
 }
 
-// textOn returns the colour of text on a fill: white or the scheme's ink, whichever has more contrast, or
-// black if neither has enough. If white has too little contrast, black has enough.
+// textOn returns the colour of text on a fill: white or the scheme's ink, whichever has more
+// contrast, or black if neither has enough. If white has too little contrast, black has enough.
 func (s scheme) textOn(fill colour) colour {
 	best := rgb("#ffffff")
 	if contrast(s.ink, fill) > contrast(best, fill) {
@@ -122,7 +122,8 @@ func (p Palette) Readable() bool { return p.own >= textContrast }
 
 func ratio(x float64) string { return strconv.FormatFloat(math.Floor(x*100)/100, 'f', 2, 64) }
 
-// Style returns the rules that are appended to a style sheet to apply the accent; empty without an accent.
+// Style returns the rules that are appended to a style sheet to apply the accent; empty without an
+// accent.
 func (l Look) Style() string {
 	if l.Accent == "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"chequer/internal/look"
 )
 
-// surfaces are the surfaces in static/base.css that have text in the accent colour. The first three have
-// bars and marks, too.
+// surfaces are the surfaces in static/base.css that have text in the accent colour. The first three
+// have bars and marks, too.
 var surfaces = []string{"s0", "s1", "s2", "ok-s", "warn-s", "bad-s"}
 
 var (
@@ -39,7 +39,8 @@ func variables(t *testing.T, sheet string) (light, night map[string]string) {
 	return light, night
 }
 
-// luminance is a second implementation of WCAG 2.2, "relative luminance", independent of the package's.
+// luminance is a second implementation of WCAG 2.2, "relative luminance", independent of the
+// package's.
 func luminance(t *testing.T, c string) float64 {
 	t.Helper()
 	if len(c) == 4 {

@@ -156,8 +156,8 @@ func (c *cleaner) token(token xml.Token) error {
 	return nil
 }
 
-// begin writes the start of a known element. It refuses prefixes, because a prefix can give a name another
-// meaning.
+// begin writes the start of a known element. It refuses prefixes, because a prefix can give a name
+// another meaning.
 func (c *cleaner) begin(t xml.StartElement) error {
 	name := t.Name.Local
 	attributes, known := elements[name]
@@ -269,7 +269,8 @@ func belongs(a xml.Attr) (bool, error) {
 	return !ignored[a.Name.Local], nil
 }
 
-// root writes the root element with a square viewBox and without a size, so that the page sets the size.
+// root writes the root element with a square viewBox and without a size, so that the page sets the
+// size.
 func (c *cleaner) root(given []attribute) error {
 	kept, value := []attribute{{"xmlns", spaceSVG}}, map[string]string{}
 	for _, a := range given {
