@@ -57,7 +57,7 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 			s := offering(tt.change)
 			response := get(t, pages(t, s, nil), tt.target)
 			if response.StatusCode != http.StatusOK || response.Header.Get("Cache-Control") != "private, no-cache" {
-				t.Errorf("answer %d, %s", response.StatusCode, response.Header.Get("Cache-Control"))
+				t.Errorf("status %d, %s", response.StatusCode, response.Header.Get("Cache-Control"))
 			}
 			doc := document(t, response)
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
@@ -70,24 +70,24 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 	}
 }
 
-func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
+func TestCheckoutSendsTheLinkUnchanged(t *testing.T) {
 	t.Parallel()
 	s := offering(nil)
 	h := pages(t, s, nil)
 	for _, target := range []string{"/pay?" + signed, "/order/pay?" + signed, "/pay/coffee", "/order/pay/coffee"} {
 		response := post(t, h, target, url.Values{"token": {token}, "amount": {"1"}}, nil)
 		if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
-			t.Errorf("%s answers %d to %q", target, response.StatusCode, response.Header.Get("Location"))
+			t.Errorf("%s has status %d to %q", target, response.StatusCode, response.Header.Get("Location"))
 		}
 	}
 	want := []api.OfferRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
 	shown := post(t, h, "/order/pay/coffee", url.Values{"token": {token}, "shown_amount": {"56.5"}, "shown_currency": {"EUR"}}, nil)
 	if last := s.paid[len(s.paid)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
-		t.Errorf("answer %d; asked of the service: %+v", shown.StatusCode, last)
+		t.Errorf("status %d; requests to the service: %+v", shown.StatusCode, last)
 	}
 	s.paid, s.keys = s.paid[:4], s.keys[:4]
 	if diff := cmp.Diff(want, s.paid); diff != "" {
-		t.Errorf("asked of the service (-want +got):\n%s", diff)
+		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token, token, token, token}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
@@ -107,7 +107,7 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 				response = get(t, h, response.Header.Get("Location"))
 			}
 			if response.StatusCode != http.StatusOK {
-				t.Errorf("%s%s answers %d", base, target, response.StatusCode)
+				t.Errorf("%s%s has status %d", base, target, response.StatusCode)
 			}
 			action := document(t, response).Find("form[method=post]").AttrOr("action", "")
 			if strings.ToLower(action) != action || strings.Contains(target, "/pay/") && !strings.HasPrefix(action, base+"/order/pay/coffee") {
@@ -116,7 +116,7 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 		}
 		for _, asked := range s.offered {
 			if asked.Slug != "coffee" {
-				t.Errorf("asked of the service: %+v", asked)
+				t.Errorf("requests to the service: %+v", asked)
 			}
 		}
 		for _, target := range []string{"//evil.example/", "/%2fevil.example/", "//evil.example//"} {
@@ -139,7 +139,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
 	for _, asked := range append(s.offered, s.paid...) {
 		if diff := cmp.Diff(api.OfferRequest{Query: signed}, asked); diff != "" {
-			t.Errorf("asked of the service (-want +got):\n%s", diff)
+			t.Errorf("requests to the service (-want +got):\n%s", diff)
 		}
 	}
 	if len(s.paid) != 1 {
@@ -155,7 +155,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 		}
 	}
 	if response := get(t, h, "/pay?fbclid=1"); response.StatusCode != http.StatusBadRequest {
-		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
+		t.Errorf("no link at all: status %d, want 400", response.StatusCode)
 	}
 }
 
@@ -166,14 +166,14 @@ func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
 	doc := document(t, refused)
 	if refused.StatusCode != http.StatusUnprocessableEntity || doc.Find("#amount-error").Length() != 1 || doc.Find("#amount").AttrOr("value", "") != "1.234,50" {
-		t.Errorf("answer %d: %s", refused.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d: %s", refused.StatusCode, doc.Find("main").Text())
 	}
 	response := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"7,50"}}, nil)
 	if response.StatusCode != http.StatusSeeOther {
-		t.Errorf("answer %d, want 303", response.StatusCode)
+		t.Errorf("status %d, want 303", response.StatusCode)
 	}
 	if diff := cmp.Diff([]api.OfferRequest{{Slug: "tips", Amount: "7.50"}}, s.paid); diff != "" {
-		t.Errorf("asked of the service (-want +got):\n%s", diff)
+		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token + "-7.50"}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
@@ -185,7 +185,7 @@ func TestCheckoutRedirectsToAnExistingInvoice(t *testing.T) {
 	s := offering(func(o *api.Offer) { o.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
 	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
-		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
 	}
 }
 
@@ -212,7 +212,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 			doc := document(t, response)
 			text := strings.Join(strings.Fields(doc.Find("main").Text()), " ")
 			if response.StatusCode != http.StatusConflict || !strings.Contains(text, tt.heading) || !strings.Contains(text, tt.words) {
-				t.Errorf("%s, %s: answer %d: %s", tt.status, name, response.StatusCode, text)
+				t.Errorf("%s, %s: status %d: %s", tt.status, name, response.StatusCode, text)
 			}
 			if got := doc.Find(`form, a[href*="old1"]`).Length(); got != 0 {
 				t.Errorf("%s, %s: %d forms or links to the old invoice, want 0", tt.status, name, got)
@@ -224,7 +224,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 	}
 }
 
-func TestCheckoutRefusesInWords(t *testing.T) {
+func TestCheckoutExplainsRefusals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err    error
@@ -249,12 +249,12 @@ func TestCheckoutRefusesInWords(t *testing.T) {
 		for _, response := range []*http.Response{get(t, h, "/pay?"+signed), post(t, h, "/pay?"+signed, nil, nil)} {
 			text := document(t, response).Find("main").Text()
 			if response.StatusCode != tt.status || !strings.Contains(text, tt.words) || strings.Contains(text, "secret") {
-				t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, text)
+				t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, text)
 			}
 		}
 	}
 	if response := get(t, pages(t, newService(), nil), "/pay"); response.StatusCode != http.StatusBadRequest {
-		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
+		t.Errorf("no link at all: status %d, want 400", response.StatusCode)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/pay?"+signed, url.Values{"token": {token}}, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.selector).Length() != 1 || strings.Contains(doc.Text(), "secret") {
-			t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, doc.Find("main").Text())
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestDocs(t *testing.T) {
 	h := pages(t, newService(), documented)
 	response := get(t, h, "/docs")
 	if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Fatalf("answered %d, policy %q", response.StatusCode, response.Header.Get("Content-Security-Policy"))
+		t.Fatalf("status %d, policy %q", response.StatusCode, response.Header.Get("Content-Security-Policy"))
 	}
 	page, err := goquery.NewDocumentFromReader(response.Body)
 	if err != nil {
@@ -113,7 +113,7 @@ func TestDocs_are_served_only_with_Config_Docs(t *testing.T) {
 	h := pages(t, newService(), nil)
 	for _, path := range []string{"/docs", "/openapi.yaml", "/openapi.json"} {
 		if got := get(t, h, path).StatusCode; got != http.StatusNotFound {
-			t.Errorf("%s answered %d", path, got)
+			t.Errorf("%s has status %d", path, got)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestEveryAddressKeepsTheBasePath(t *testing.T) {
 				}
 				if name == "href" || name == "src" {
 					if got := get(t, h, link).StatusCode; got != 200 {
-						t.Errorf("%s: %q answers %d", page, link, got)
+						t.Errorf("%s: %q has status %d", page, link, got)
 					}
 				}
 			})
@@ -113,7 +113,7 @@ func TestNothingRedirectsElsewhere(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			answer := raw(t, server.Listener.Addr().String(), method, path)
 			if answer.StatusCode != 404 && answer.StatusCode != 405 {
-				t.Errorf("%s %s answers %d", method, path, answer.StatusCode)
+				t.Errorf("%s %s has status %d", method, path, answer.StatusCode)
 			}
 			if got := answer.Header.Get("Location"); got != "" {
 				t.Errorf("%s %s leads to %q", method, path, got)
@@ -159,7 +159,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 			t.Parallel()
 			h := pages(t, newService(), func(c *web.Config) { c.BaseURL = "https://pay.example/shop" })
 			if got := post(t, h, "/", url.Values{"amount": {"1"}}, tt.header).StatusCode; got != tt.want {
-				t.Errorf("answer %d, want %d", got, tt.want)
+				t.Errorf("status %d, want %d", got, tt.want)
 			}
 		})
 	}
@@ -193,10 +193,10 @@ func TestSimulate(t *testing.T) {
 			s.refusal = tt.refusal
 			response := post(t, pages(t, s, nil), "/invoice/abc/simulate", tt.form, nil)
 			if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.location {
-				t.Errorf("answer %d to %q, want %d to %q", response.StatusCode, got, tt.status, tt.location)
+				t.Errorf("status %d to %q, want %d to %q", response.StatusCode, got, tt.status, tt.location)
 			}
 			if diff := cmp.Diff(tt.asked, s.simulated); diff != "" {
-				t.Errorf("asked of the service (-want +got):\n%s", diff)
+				t.Errorf("requests to the service (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func TestForms_with_a_content_coding_are_refused(t *testing.T) {
 		s := newService()
 		response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"1"}, "token": {token}}, map[string]string{"Content-Encoding": coding})
 		if response.StatusCode != want {
-			t.Errorf("Content-Encoding %q: answer %d, want %d", coding, response.StatusCode, want)
+			t.Errorf("Content-Encoding %q: status %d, want %d", coding, response.StatusCode, want)
 		}
 		if want == 415 && (response.Header.Get("Accept-Encoding") != "identity" || len(s.created) > 0) {
 			t.Errorf("Content-Encoding %q: Accept-Encoding %q, %d invoices", coding, response.Header.Get("Accept-Encoding"), len(s.created))

@@ -77,7 +77,8 @@ func (h *Handler) framed(page *views.Page) {
 }
 
 // ancestors returns the frame-ancestors value of the policy for a path. Payment pages may be
-// framed by the listed origins and by our own page that tries snippets, other pages by no page.
+// framed by the listed origins and by the page /embed, which tries snippets. No other page may be
+// framed.
 func (h *Handler) ancestors(path string) string {
 	path = strings.TrimPrefix(path, h.config.BasePath)
 	payment := path == "/pay" || strings.HasPrefix(path, "/pay/") || strings.HasPrefix(path, "/order/pay") || strings.HasPrefix(path, "/invoice/")

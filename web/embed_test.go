@@ -114,10 +114,10 @@ func TestEmbedPageShowsNoLinkToOtherSites(t *testing.T) {
 		response := get(t, h, "/embed?"+url.Values{"link": {typed}}.Encode())
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || doc.Find("a[data-pay], code").Length() != 0 || doc.Find("#link-error").Length() != 1 {
-			t.Errorf("%s: answer %d: %s", typed, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d: %s", typed, response.StatusCode, doc.Find("main").Text())
 		}
 		if got := doc.Find("#link").AttrOr("value", ""); got != typed {
-			t.Errorf("the field holds %q, want what was typed", got)
+			t.Errorf("the field contains %q, want the typed link", got)
 		}
 	}
 }

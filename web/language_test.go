@@ -178,7 +178,7 @@ func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
 	}
 	want := []api.OfferRequest{{Query: signed}, {Query: signed}}
 	if diff := cmp.Diff(want, s.offered); diff != "" {
-		t.Errorf("asked of the service (-want +got):\n%s", diff)
+		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// ownThemeTTL is how long the theme of our own merchant is cached. A change is visible within two
-	// seconds, of which the service's own cache takes one.
+	// ownThemeTTL is how long the theme of the pages' own merchant is cached. A change is visible
+	// within two seconds, of which the service's own cache takes one.
 	ownThemeTTL = 500 * time.Millisecond
 	// noThemeTTL is how long a service that returned no theme is not asked again.
 	noThemeTTL = 10 * time.Second
@@ -61,7 +61,7 @@ func newTheme(l look.Look) *theme {
 type themeCache struct {
 	mu     sync.Mutex
 	byHash map[string]*theme
-	own    string // hash of our own merchant's theme
+	own    string // hash of the pages' own merchant's theme
 	until  time.Time
 }
 
@@ -151,7 +151,7 @@ func support(r reader, address string) views.Link {
 	return views.Link{Text: r.Text("page.contact", "Place", place), URL: address}
 }
 
-// applyOwnTheme applies the theme of our own merchant to a page.
+// applyOwnTheme applies the theme of the pages' own merchant to a page.
 func (h *Handler) applyOwnTheme(ctx context.Context, r reader, page *views.Page, sheet string) look.Look {
 	now := h.config.Now()
 	hash, known := h.looks.ownHash(now)
@@ -161,8 +161,8 @@ func (h *Handler) applyOwnTheme(ctx context.Context, r reader, page *views.Page,
 	return h.applyTheme(ctx, r, page, hash, sheet)
 }
 
-// readOwnTheme reads the theme of our own merchant and returns its hash. While the service does not
-// answer, it returns the last hash.
+// readOwnTheme reads the theme of the pages' own merchant and returns its hash. While the service
+// does not answer, it returns the last hash.
 func (h *Handler) readOwnTheme(ctx context.Context, last string, now time.Time) (hash string) {
 	l, err := h.readTheme(ctx, "")
 	switch {

@@ -126,7 +126,7 @@ func TestLook_assets(t *testing.T) {
 		"/shop/look/0123456789abcdef01234567/logo.svg", "/shop/look/x/logo.svg", "/shop/look/%2e%2e/logo.svg", "/shop/look/" + strings.ToUpper(l.Hash()) + "/logo.svg",
 	} {
 		if w := get(t, h, path); w.StatusCode != http.StatusNotFound {
-			t.Errorf("%s answers %d", path, w.StatusCode)
+			t.Errorf("%s has status %d", path, w.StatusCode)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
 	if w := get(t, pages(t, withTheme(l, invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
-		t.Errorf("answers %d", w.StatusCode)
+		t.Errorf("status %d", w.StatusCode)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 	h := pages(t, s, nil)
 	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time the service is not asked
 		if w := get(t, h, path); w.StatusCode != http.StatusOK {
-			t.Errorf("%s answers %d", path, w.StatusCode)
+			t.Errorf("%s has status %d", path, w.StatusCode)
 		}
 	}
 }

@@ -232,7 +232,7 @@ func TestRefusedSimulation(t *testing.T) {
 		s.refusal = &client.Error{Status: 409, Code: tt.code, Message: "the message of the service"}
 		response := post(t, h, "/invoice/abc/simulate", url.Values{"action": {"confirm"}, "method": {"BTC"}}, nil)
 		if got := response.Header.Get("Location"); response.StatusCode != 303 || got != tt.location {
-			t.Errorf("answer %d to %q, want 303 to %q", response.StatusCode, got, tt.location)
+			t.Errorf("status %d to %q, want 303 to %q", response.StatusCode, got, tt.location)
 		}
 		doc := document(t, get(t, h, tt.location))
 		if got := text(doc.Find("#simulate [role=alert]")); !strings.HasPrefix(got, tt.words) {

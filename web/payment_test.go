@@ -319,7 +319,7 @@ func TestVersionChangesWhenTheQuoteExpires(t *testing.T) {
 	}
 }
 
-func TestPaymentPageAnswers(t *testing.T) {
+func TestPaymentPageStatus(t *testing.T) {
 	t.Parallel()
 	paid := invoice("paid")
 	states[6].change(&paid)

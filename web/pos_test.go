@@ -36,7 +36,7 @@ func TestTerminalPage(t *testing.T) {
 	}
 	doc := document(t, response)
 	if got := doc.Find("form").AttrOr("action", ""); response.StatusCode != 200 || got != "/order"+till {
-		t.Errorf("answer %d, the form is sent to %s", response.StatusCode, got)
+		t.Errorf("status %d, the form is sent to %s", response.StatusCode, got)
 	}
 	// Without its script the keypad is hidden, and the phone shows its own.
 	if _, hidden := doc.Find("#keys").Attr("hidden"); !hidden || doc.Find("#keys button[type=button]").Length() != 12 || doc.Find("#amount").AttrOr("inputmode", "") != "decimal" {
@@ -57,11 +57,11 @@ func TestUnknownTerminal(t *testing.T) {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", till, till + "/made1", till + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
-				t.Errorf("%s: %s answers %d", name, path, response.StatusCode)
+				t.Errorf("%s: %s has status %d", name, path, response.StatusCode)
 			}
 		}
 		if response := post(t, h, "/order"+till, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.paid) > 0 {
-			t.Errorf("%s: a sale answers %d", name, response.StatusCode)
+			t.Errorf("%s: a sale has status %d", name, response.StatusCode)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestTerminalSells(t *testing.T) {
 	sale := url.Values{"token": {token}, "amount": {" 012,50 "}, "order_id": {"Table\u202e 4"}, "note": {"Two\r\nbeers\x00"}}
 	for range 2 {
 		if response := post(t, h, "/order"+till, sale, nil); response.Header.Get("Location") != till+"/made1" || response.StatusCode != http.StatusSeeOther {
-			t.Errorf("answer %d to %s", response.StatusCode, response.Header.Get("Location"))
+			t.Errorf("status %d to %s", response.StatusCode, response.Header.Get("Location"))
 		}
 	}
 	sale.Set("amount", "13")
@@ -100,7 +100,7 @@ func TestTerminalRefusesTheFormOfAnEarlierSale(t *testing.T) {
 	response := post(t, pages(t, s, nil), "/order"+till, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
-		t.Errorf("answer %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d: %s", response.StatusCode, doc.Find("main").Text())
 	}
 	if got := doc.Find("[name=token]").AttrOr("value", ""); got == token || len(got) < 16 {
 		t.Errorf("the token is %q", got)
@@ -134,7 +134,7 @@ func TestTerminalRefuses(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/order"+till, tt.form, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.at).Length() != 1 || !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") {
-			t.Errorf("%s: answer %d: %s", name, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d: %s", name, response.StatusCode, doc.Find("main").Text())
 		}
 		if got := doc.Find("#amount").AttrOr("value", "none"); got != tt.form.Get("amount") {
 			t.Errorf("%s: the amount field contains %q", name, got)
@@ -157,7 +157,7 @@ func TestCounterPage(t *testing.T) {
 	}
 	for _, path := range []string{till + "/none", till + "/%00"} {
 		if response := get(t, h, path); response.StatusCode != http.StatusNotFound {
-			t.Errorf("%s answers %d", path, response.StatusCode)
+			t.Errorf("%s has status %d", path, response.StatusCode)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestTerminalIsInstalled(t *testing.T) {
 	for _, icon := range m.Icons {
 		response := get(t, h, icon.Src)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != icon.Type {
-			t.Errorf("%s answers %d, %s", icon.Src, response.StatusCode, response.Header.Get("Content-Type"))
+			t.Errorf("%s has status %d, %s", icon.Src, response.StatusCode, response.Header.Get("Content-Type"))
 		}
 		if icon.Type != "image/png" {
 			continue

@@ -86,7 +86,7 @@ func TestRefund(t *testing.T) {
 			s.refusal = tt.refusal
 			response := post(t, pages(t, s, nil), "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {tt.typed}}, nil)
 			if response.StatusCode != tt.status {
-				t.Fatalf("answer %d, want %d", response.StatusCode, tt.status)
+				t.Fatalf("status %d, want %d", response.StatusCode, tt.status)
 			}
 			if tt.status == 303 {
 				if got := response.Header.Get("Location"); got != "/invoice/abc#refund" || s.refunds[0] != (api.RefundRequest{Currency: "BTC", Address: address}) {

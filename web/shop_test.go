@@ -52,7 +52,7 @@ func TestShopListsProducts(t *testing.T) {
 	h := pages(t, s, nil)
 	response := get(t, h, "/shop")
 	if got := response.Header.Get("Cache-Control"); response.StatusCode != http.StatusOK || got != "private, no-cache" {
-		t.Errorf("answer %d, %s", response.StatusCode, got)
+		t.Errorf("status %d, %s", response.StatusCode, got)
 	}
 	doc := document(t, response)
 	if got := doc.Find("script").Length(); got != 0 {
@@ -83,7 +83,7 @@ func TestShopWithoutProducts(t *testing.T) {
 		for _, path := range []string{"/shop", "/shop/coffee", "/shop/%00", "/shop/" + strings.Repeat("a", 300), "/shop/..%2f"} {
 			response := get(t, h, path)
 			if doc := document(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(doc.Find("h1").Text(), "for sale") {
-				t.Errorf("%s: %s answers %d, %s", name, path, response.StatusCode, doc.Find("h1").Text())
+				t.Errorf("%s: %s has status %d, %s", name, path, response.StatusCode, doc.Find("h1").Text())
 			}
 		}
 		if doc := document(t, get(t, h, "/")); doc.Find(`a[href="/shop"]`).Length() != 0 {
@@ -96,7 +96,7 @@ func TestShopIsTheStartPageWithoutAStorefront(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(), func(c *web.Config) { c.Storefront, c.BasePath = false, "/pay" })
 	if response := get(t, h, "/pay/"); response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/pay/shop" {
-		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
 	}
 }
 
@@ -137,7 +137,7 @@ func TestProductOrder(t *testing.T) {
 	h := pages(t, s, nil)
 	response := post(t, h, "/order/shop/coffee", sent("3", "10.5"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/invoice/made1" {
-		t.Errorf("answer %d to %q", response.StatusCode, got)
+		t.Errorf("status %d to %q", response.StatusCode, got)
 	}
 	post(t, h, "/order/shop/repair", sent(" 02 ", "128", "price", "64", "order_id", " A\u202e-17\x00 ", "note", "Front\r\nwheel\x07\xff"), nil)
 	want := []api.ProductOrder{
@@ -163,7 +163,7 @@ func TestProductOrderSentTwiceIsOne(t *testing.T) {
 		sent("2", "128", "price", "64", "order_id", "A-17", "note", "Wheel"), sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel", "token", token+"2"),
 	} {
 		if response := post(t, h, "/order/shop/repair", form, nil); response.StatusCode != http.StatusSeeOther {
-			t.Fatalf("answer %d", response.StatusCode)
+			t.Fatalf("status %d", response.StatusCode)
 		}
 	}
 	seen := map[string]bool{}
@@ -181,7 +181,7 @@ func TestProductOrderWaitsForItsFirstClick(t *testing.T) {
 		s := shopOf()
 		s.refusals = []error{&client.Error{Status: 409, Code: "idempotency_running"}}
 		if response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil); response.StatusCode != http.StatusSeeOther {
-			t.Errorf("answer %d, want 303 after the first click is done", response.StatusCode)
+			t.Errorf("status %d, want 303 after the first click is done", response.StatusCode)
 		}
 	})
 }
@@ -194,7 +194,7 @@ func TestProductUpdate(t *testing.T) {
 	h := pages(t, s, nil)
 	response := post(t, h, "/order/shop/repair", sent("3", "64", "update", "total", "order_id", "", "note", "Front\r\nwheel"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/shop/repair?note=Front%0Awheel&quantity=3" {
-		t.Errorf("answer %d to %q", response.StatusCode, got)
+		t.Errorf("status %d to %q", response.StatusCode, got)
 	}
 	if response := post(t, h, "/order/shop/coffee", sent("0", "3.5", "update", "total"), nil); response.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("quantity 0: status %d, want 422", response.StatusCode)
@@ -231,7 +231,7 @@ func TestProductOrderShowsANewTotalFirst(t *testing.T) {
 			response := post(t, h, "/order/shop/coffee", tt.form, nil)
 			doc := document(t, response)
 			if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(".err[role=alert] h2").Text() != tt.heading || doc.Find(".side button").Text() != tt.button {
-				t.Errorf("answer %d, %q, %q", response.StatusCode, doc.Find(".err h2").Text(), doc.Find(".side button").Text())
+				t.Errorf("status %d, %q, %q", response.StatusCode, doc.Find(".err h2").Text(), doc.Find(".side button").Text())
 			}
 			if len(s.ordered) > 0 {
 				t.Errorf("ordered %+v", s.ordered)
@@ -276,14 +276,14 @@ func TestProductOrderRefusesQuantities(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent(typed, "3.5"), nil)
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || len(s.ordered) > 0 {
-			t.Errorf("%q: answer %d, ordered %v", typed, response.StatusCode, s.ordered)
+			t.Errorf("%q: status %d, ordered %v", typed, response.StatusCode, s.ordered)
 		}
 		summary, at := doc.Find(`.err a[href="#quantity"]`).Text(), strings.TrimPrefix(doc.Find("#quantity-error").Text(), "Error: ")
 		if !strings.HasPrefix(summary, want) || at != summary {
 			t.Errorf("%q: the summary says %q, the field %q", typed, summary, at)
 		}
 		if got := doc.Find("#quantity").AttrOr("value", "none"); got != typed {
-			t.Errorf("the field holds %q, want what was typed: %q", got, typed)
+			t.Errorf("the field contains %q, want %q", got, typed)
 		}
 		if got := doc.Find("#quantity").AttrOr("aria-describedby", ""); got != "quantity-hint quantity-error" {
 			t.Errorf("the field is described by %q", got)
@@ -294,7 +294,7 @@ func TestProductOrderRefusesQuantities(t *testing.T) {
 	}
 }
 
-func TestProductOrderRefusesAnswers(t *testing.T) {
+func TestProductOrderRefusesFields(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -307,7 +307,7 @@ func TestProductOrderRefusesAnswers(t *testing.T) {
 		doc := document(t, response)
 		field, words, _ := strings.Cut(want, ": ")
 		if got := doc.Find(`.err a[href="#` + field + `"]`).Text(); response.StatusCode != http.StatusUnprocessableEntity || got != words {
-			t.Errorf("answer %d, %q, want %q", response.StatusCode, got, words)
+			t.Errorf("status %d, %q, want %q", response.StatusCode, got, words)
 		}
 		if got := doc.Find("#note").Text(); got != form.Get("note") {
 			t.Errorf("%s: the note field contains %q", want, got)
@@ -341,7 +341,7 @@ func TestProductOrderWhenTheServiceRefuses(t *testing.T) {
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil)
 		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.says) || strings.Contains(got, "secret") {
-			t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, got)
+			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, got)
 		}
 	}
 }

@@ -30,11 +30,11 @@ func TestOrderTakesAmounts(t *testing.T) {
 			s := newService()
 			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {typed}, "token": {token}}, nil)
 			if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
-				t.Errorf("answer %d to %q, want 303 to the invoice", response.StatusCode, response.Header.Get("Location"))
+				t.Errorf("status %d to %q, want 303 to the invoice", response.StatusCode, response.Header.Get("Location"))
 			}
 			wants := []api.InvoiceRequest{{Amount: json.Number(want), FiatCurrency: "EUR"}}
 			if diff := cmp.Diff(wants, s.created); diff != "" {
-				t.Errorf("asked of the service (-want +got):\n%s", diff)
+				t.Errorf("requests to the service (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -51,10 +51,10 @@ func TestOrderRefusesAmounts(t *testing.T) {
 			s := newService()
 			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {typed}, "token": {token}}, nil)
 			if response.StatusCode != http.StatusUnprocessableEntity {
-				t.Errorf("answer %d, want 422", response.StatusCode)
+				t.Errorf("status %d, want 422", response.StatusCode)
 			}
 			if len(s.created) > 0 {
-				t.Errorf("made an invoice of %v", s.created)
+				t.Errorf("created an invoice: %v", s.created)
 			}
 			doc := document(t, response)
 			if got := doc.Find("#amount").AttrOr("value", "none"); got != typed {
@@ -95,7 +95,7 @@ func TestOrderWaitsForItsFirstClick(t *testing.T) {
 		s.refusals = []error{&client.Error{Status: 409}}
 		response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"5"}, "token": {token}}, nil)
 		if response.StatusCode != http.StatusSeeOther {
-			t.Errorf("answer %d, want 303 after the first click is done", response.StatusCode)
+			t.Errorf("status %d, want 303 after the first click is done", response.StatusCode)
 		}
 	})
 }
@@ -137,7 +137,7 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 			s.refusals = []error{tt.err}
 			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"1"}, "token": {token}}, nil)
 			if response.StatusCode != tt.status || response.Header.Get("Retry-After") != tt.retry {
-				t.Errorf("answer %d, retry after %q, want %d and %q", response.StatusCode, response.Header.Get("Retry-After"), tt.status, tt.retry)
+				t.Errorf("status %d, retry after %q, want %d and %q", response.StatusCode, response.Header.Get("Retry-After"), tt.status, tt.retry)
 			}
 			doc := document(t, response)
 			if got := doc.Find(tt.selector).Length(); got != 1 {
@@ -155,10 +155,10 @@ func TestStorefrontOff(t *testing.T) {
 	h := pages(t, newService(), func(c *web.Config) { c.Storefront = false })
 	response := get(t, h, "/")
 	if doc := document(t, response); response.StatusCode != 200 || doc.Find("form").Length() != 0 {
-		t.Errorf("answer %d with %d forms", response.StatusCode, doc.Find("form").Length())
+		t.Errorf("status %d with %d forms", response.StatusCode, doc.Find("form").Length())
 	}
 	if response := post(t, h, "/", url.Values{"amount": {"1"}}, nil); response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST answers %d", response.StatusCode)
+		t.Errorf("POST has status %d", response.StatusCode)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
 	response := post(t, h, "/order", form, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(`.err a[href="#order_reference"]`).Length() != 1 || doc.Find("details[open] #note").Text() != "For the table" || len(s.created) != 3 {
-		t.Errorf("a long reference answers %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("a long reference has status %d: %s", response.StatusCode, doc.Find("main").Text())
 	}
 }
 

@@ -217,7 +217,7 @@ func TestLiveHasLimits(t *testing.T) {
 		}{{"abc", 200}, {"abc", 200}, {"abc", 204}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
 			l := listenFrom(t, h, "/invoice/"+tt.id+"/live", fmt.Sprintf("2001:db8:%x::1", i))
 			if code, _, _ := l.got(); code != tt.status {
-				t.Errorf("%s: answer %d, want %d", tt.id, code, tt.status)
+				t.Errorf("%s: status %d, want %d", tt.id, code, tt.status)
 			}
 			open = append(open, l)
 		}
@@ -252,7 +252,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 				for n := range tt.limit {
 					l := listenFrom(t, h, "/invoice/abc/live", tt.address(n))
 					if code, _, _ := l.got(); code != 200 {
-						t.Errorf("stream %d: answer %d, want 200", n, code)
+						t.Errorf("stream %d: status %d, want 200", n, code)
 					}
 					if first == nil {
 						first = l
@@ -260,13 +260,13 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 				}
 				for name, want := range map[string]int{tt.address(tt.limit): 204, "198.51.100.1": 200} {
 					if code, _, _ := listenFrom(t, h, "/invoice/abc/live", name).got(); code != want {
-						t.Errorf("stream from %s: answer %d, want %d", name, code, want)
+						t.Errorf("stream from %s: status %d, want %d", name, code, want)
 					}
 				}
 				first.leave()
 				synctest.Wait()
 				if code, _, _ := listenFrom(t, h, "/invoice/abc/live", tt.address(tt.limit)).got(); code != 200 {
-					t.Errorf("answer %d after a stream ended, want 200", code)
+					t.Errorf("status %d after a stream ended, want 200", code)
 				}
 				h.Close()
 				synctest.Wait()
@@ -275,7 +275,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 	}
 }
 
-func TestLiveAnswers(t *testing.T) {
+func TestLiveStatus(t *testing.T) {
 	t.Parallel()
 	declined := invoice("no")
 	declined.Status = api.StatusDeclined
@@ -287,7 +287,7 @@ func TestLiveAnswers(t *testing.T) {
 		"/invoice/no/live?v=declined1": 204, // the browser shows the final version: it must not connect again
 	} {
 		if got := get(t, h, target).StatusCode; got != want {
-			t.Errorf("%s answers %d, want %d", target, got, want)
+			t.Errorf("%s has status %d, want %d", target, got, want)
 		}
 	}
 }

@@ -36,7 +36,8 @@ type Client interface {
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
-	// Look reads the theme with the given hash, or the theme of our own merchant if hash is empty.
+	// Look reads the theme with the given hash, or the theme of the pages' own merchant if hash is
+	// empty.
 	Look(ctx context.Context, hash string) (look.Look, error)
 }
 

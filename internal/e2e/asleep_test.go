@@ -60,9 +60,9 @@ func (s *thanks) once(b *tab) {
 	}
 }
 
-// TestTabThatSleeps changes an invoice while its page is frozen, offline or without its stream. The
+// TestFrozenTab changes an invoice while its page is frozen, offline or without its stream. The
 // page must update afterwards, and lead to the shop once (C67).
-func TestTabThatSleeps(t *testing.T) {
+func TestFrozenTab(t *testing.T) {
 	town := newTown(t)
 	begin := func(t *testing.T, s *thanks) (*tab, *errand) {
 		b := open(t, screens[0])

@@ -41,10 +41,10 @@ func TestOrderRightAfterTheClockStepsBack(t *testing.T) {
 	s.checkStatus(id, invoice.Paid)
 }
 
-// TestLeadAfterTheClockStepsBack stops a process without releasing its lease, sets the clock back
+// TestLeaseAfterTheClockStepsBack stops a process without releasing its lease, sets the clock back
 // as a machine does that starts with a wrong clock, and starts another process. That one must scan
 // the network within the duration of a lease.
-func TestLeadAfterTheClockStepsBack(t *testing.T) {
+func TestLeaseAfterTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	id := s.shop().order()

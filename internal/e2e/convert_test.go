@@ -244,7 +244,7 @@ func TestSellingIsSeen(t *testing.T) {
 	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
 	s.serve()
 	id := s.paid()
-	until(t, waitTimeout, "the sale is made", func() bool { return s.conversion(id).State == string(invoice.ConversionFilled) })
+	until(t, waitTimeout, "the sale is filled", func() bool { return s.conversion(id).State == string(invoice.ConversionFilled) })
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched

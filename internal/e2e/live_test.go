@@ -12,9 +12,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestOpenPageShowsNewsByItself pays with another client while a page is open. The page must update
+// TestOpenPageUpdatesByItself pays with another client while a page is open. The page must update
 // without a reload, also without its stream.
-func TestOpenPageShowsNewsByItself(t *testing.T) {
+func TestOpenPageUpdatesByItself(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[0]

@@ -15,9 +15,9 @@ import (
 	"chequer/internal/config"
 )
 
-// TestImpatienceMakesOneInvoice double-clicks the button, and goes back to send the form again.
-// Both must lead to one invoice.
-func TestImpatienceMakesOneInvoice(t *testing.T) {
+// TestDoubleClickAndGoingBackMakeOneInvoice double-clicks the button, and goes back to send the
+// form again. Both must lead to one invoice.
+func TestDoubleClickAndGoingBackMakeOneInvoice(t *testing.T) {
 	for _, s := range []screen{screens[0], screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
@@ -84,8 +84,8 @@ func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
 	}
 }
 
-// TestServeHasNoFormUntilItIsAskedFor requests the root of a server for live payments.
-func TestServeHasNoFormUntilItIsAskedFor(t *testing.T) {
+// TestServeHasNoFormWithoutStorefront requests the root of a server for live payments.
+func TestServeHasNoFormWithoutStorefront(t *testing.T) {
 	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
 	p := start(t, settings(t, live...), app.Options{})
 	page := read(t, p.url+"/", http.StatusOK)

@@ -82,9 +82,9 @@ func TestReceiptFitsOnePage(t *testing.T) {
 	}
 }
 
-// TestPageWhoseScriptDoesNotCome blocks the page's script. The page must work as in a browser
+// TestPageWithABlockedScript blocks the page's script. The page must work as in a browser
 // without scripts.
-func TestPageWhoseScriptDoesNotCome(t *testing.T) {
+func TestPageWithABlockedScript(t *testing.T) {
 	w, b := newTown(t), open(t, screens[0])
 	b.block("*://*:*/static/*.js")
 	paying(nil)(b, w)

@@ -86,8 +86,8 @@ func TestTwoProgramsShareADatabase(t *testing.T) {
 	}
 }
 
-// TestTwoProgramsInOneFolder kills the watching program and restarts it at once. The other program
-// takes the lease, and must be able to use what only one process may open.
+// TestTwoProgramsInOneFolder kills the watching program and restarts it at once. Only one process may
+// open the light client's database. A process that does not hold the lease must not keep it open.
 func TestTwoProgramsInOneFolder(t *testing.T) {
 	t.Parallel()
 	c, folder := coins[0], t.TempDir()

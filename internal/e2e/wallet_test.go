@@ -174,8 +174,8 @@ func TestWallet(t *testing.T) {
 	}
 }
 
-// TestWalletIsAskedExactly compares the wallet's requests with encodings made by hand.
-func TestWalletIsAskedExactly(t *testing.T) {
+// TestWalletRequestIsExact compares the wallet's requests with encodings made by hand.
+func TestWalletRequestIsExact(t *testing.T) {
 	for method, want := range map[string]map[string]string{
 		"EURC-BASE": {"to": "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", "value": "0x0", "data": payWhole, "chainId": "0x2105"},
 		// 21,319,950,190,558,639 wei, which a float64 cannot represent
@@ -334,9 +334,9 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 	})
 }
 
-// TestWalletIsAskedForEveryMethod pays on the whole program by each method that a wallet supports.
+// TestWalletRequestForEveryMethod pays on the whole program by each method that a wallet supports.
 // The request must equal the payment link's transaction.
-func TestWalletIsAskedForEveryMethod(t *testing.T) {
+func TestWalletRequestForEveryMethod(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[1])
