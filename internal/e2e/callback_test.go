@@ -94,7 +94,7 @@ func (r *receiver) types(id string) (list []string) {
 // life lists the events of an invoice that is paid at once.
 var life = []string{"invoice.created", "payment.seen", "invoice.pending", "payment.confirmed", "invoice.paid"}
 
-// ask calls the API with the extended signature scheme.
+// ask calls the API, signed over timestamp, nonce, method, target and body.
 func (s shop) ask(url string, key merchant.Key, method, target, body string, into any) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url+target, strings.NewReader(body))

@@ -95,7 +95,7 @@ func (p *process) createUntilKilled(key, secret string, parallel int, enough int
 	return answered
 }
 
-// create creates one invoice over HTTP with the simple signature scheme.
+// create creates one invoice over HTTP, signed over the body only.
 func create(ctx context.Context, url, key, secret string) (api.Invoice, error) {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+api.PathInvoiceNew, bytes.NewReader(body))
