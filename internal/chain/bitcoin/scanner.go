@@ -98,7 +98,7 @@ func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Hea
 		return s.source.AtHeight(ctx, max(best.Height-depth, 0))
 	}
 	if best.Height < from.Height {
-		return Header{}, fmt.Errorf("the source is at block %d only, and block %d was read already", best.Height, from.Height)
+		return Header{}, fmt.Errorf("the source is at block %d only, and block %d was already read", best.Height, from.Height)
 	}
 	if from.Height == best.Height && from.Hash == best.Hash {
 		return best, nil

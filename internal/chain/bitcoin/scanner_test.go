@@ -283,7 +283,7 @@ func TestHealth_tells_how_the_last_scan_went(t *testing.T) {
 	s := newSource(120)
 	watcher := watching(s)
 	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
-	want := chain.Health{Fault: "the source is at block 120 only, and block 121 was read already"}
+	want := chain.Health{Fault: "the source is at block 120 only, and block 121 was already read"}
 	if diff := cmp.Diff(watcher.Health(), want); diff != "" {
 		t.Errorf("after a scan that failed (-got +want):\n%s", diff)
 	}

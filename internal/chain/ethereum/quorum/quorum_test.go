@@ -343,7 +343,7 @@ func TestScan_does_not_begin_with_endpoints_below_its_cursor(t *testing.T) {
 	lagging := func(n *node) { n.lag = 50 }
 	s := open(t, w, endpoints(newNode(t, w, lagging), newNode(t, w, lagging)))
 	s.from = chain.Cursor{Height: 190, Hash: w.blocks[190].hash}
-	s.wantError("the endpoints are at block 150 only, and block 190 was read already")
+	s.wantError("the endpoints are at block 150 only, and block 190 was already read")
 }
 
 func TestScan_does_not_count_while_the_chain_stands_still(t *testing.T) {
