@@ -130,7 +130,7 @@ type Log struct {
 	Voices uint64
 }
 
-// script is the destination that the log pays.
+// script returns the destination of the transfer.
 func (l Log) script() string { return "0x" + hex.EncodeToString(l.To[:]) }
 
 // Event returns the log without Voices: two logs of one event are equal.

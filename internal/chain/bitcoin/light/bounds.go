@@ -83,7 +83,7 @@ func (n *interest) uncharge(e *entry) {
 }
 
 // excess returns the entries to forget so that the others are within the limits. Entries
-// without a block are first. Beyond a number of transactions, the most recent are
+// without a block are forgotten first. Beyond a number of transactions, the most recent are
 // forgotten; beyond a number of bytes, the largest. Entries of the destinations with the
 // largest usage are forgotten before others.
 func (n *interest) excess() []*entry {

@@ -99,7 +99,7 @@ func (c *Client) restartHeaders(ctx context.Context, drop bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if drop {
-		// The filter header of the tip's block changes.
+		// The tip is read again: its filter header can differ afterwards.
 		c.tip, c.refetching = tip{}, true
 	}
 	return nil

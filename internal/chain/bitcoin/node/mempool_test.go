@@ -443,6 +443,6 @@ func TestWaiting_reads_JSON_if_the_wire_format_cannot_be_parsed(t *testing.T) {
 	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
 	want := []bitcoin.Tx{{ID: tx, Spends: []string{tx + ":3"}, Outputs: []bitcoin.Output{{Script: destination(1), Units: 1000}}}}
 	if diff := cmp.Diff(w.Txs, want); diff != "" {
-		t.Errorf("what waits differs (-got +want):\n%s", diff)
+		t.Errorf("waiting transactions differ (-got +want):\n%s", diff)
 	}
 }

@@ -72,13 +72,13 @@ func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	gas := w.mine(sendsDirectly(to, 500_000_000_000_000))
 	w.pass(time.Minute)
 	e.mine(1)
-	brought := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
-	e.want(inv, "paid", paid, brought)
+	gasDust := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
+	e.want(inv, "paid", paid, gasDust)
 	w.pass(time.Minute)
 	much := w.mine(sendsDirectly(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(1)
-	e.want(inv, "paid wrong_asset", paid, brought, fmt.Sprint("0.02 wrong_asset in ", much.height, " by ", much.transfers[0].tx[:6]))
+	e.want(inv, "paid wrong_asset", paid, gasDust, fmt.Sprint("0.02 wrong_asset in ", much.height, " by ", much.transfers[0].tx[:6]))
 }
 
 // An error in the search for strays must not delay anything else.
@@ -120,7 +120,7 @@ func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 	}
 	for _, n := range nodes {
 		if asked := n.asked("eth_getBalance"); len(asked) != 0 {
-			t.Errorf("an endpoint was asked for balances %d times", len(asked))
+			t.Errorf("endpoint was asked for balances %d times, want 0", len(asked))
 		}
 	}
 }

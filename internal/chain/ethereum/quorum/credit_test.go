@@ -144,7 +144,7 @@ func TestCredit_is_unchanged_after_a_restart(t *testing.T) {
 			}
 			next.compare(after, []string{"4.95"})
 			if len(after.Transfers) == 1 && after.Transfers[0].Unsure {
-				t.Error("the recorded transfer became unsure")
+				t.Error("recorded transfer became unsure")
 			}
 		})
 	}

@@ -75,8 +75,8 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			}
 			q := open(t, w, endpoints(list...), askAddresses).quorum
 			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
-			var told []ethereum.Doubt
-			scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
+			var reported []ethereum.Doubt
+			scanner.Doubted = func(d ethereum.Doubt) { reported = append(reported, d) }
 			if assets := scanner.Assets(); !assets[3].Doubted {
 				t.Error("token of a setting is offered before its contract was asked")
 			}
@@ -98,13 +98,13 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Says, test.says) {
 				t.Errorf("doubts %+v, want %q", doubts, test.says)
 			}
-			for _, d := range told {
+			for _, d := range reported {
 				if !strings.Contains(d.Says, test.says) && d.Asset != "EURE" {
 					t.Errorf("Doubted got %+v", d)
 				}
 			}
-			if wrong := strings.Contains(test.says, "18"); wrong != (len(told) > 0 && told[0].Wrong) {
-				t.Errorf("Doubted got %+v", told)
+			if wrong := strings.Contains(test.says, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
+				t.Errorf("Doubted got %+v", reported)
 			}
 		})
 	}

@@ -484,7 +484,7 @@ func TestScan_asks_again_after_a_round_number_of_logs(t *testing.T) {
 	s.want(slices.Repeat([]string{"1"}, 15)...)
 }
 
-func TestLogs_bounds_filters(t *testing.T) {
+func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	b := w.mine(pays(ourAddress, 5_000_000))
