@@ -53,7 +53,7 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 
 const magic = wire.TestNet // regtest's
 
-// greet does the handshake, and reports whether the client wantsTxs announcements of transactions.
+// greet does the handshake, and reports whether the client wants announcements of transactions.
 // Neutrino does not, and has no limits for the messages of a peer.
 func greet(conn net.Conn) (wantsTxs bool, err error) {
 	m, _, err := wire.ReadMessage(conn, wire.ProtocolVersion, magic)
