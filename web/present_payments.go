@@ -17,6 +17,9 @@ func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confi
 // wrong reports whether a payment is in an asset that the invoice does not offer.
 func wrong(t api.Payment) bool { return t.State == "wrong_asset" }
 
+// older reports whether a payment is from before the invoice.
+func older(t api.Payment) bool { return t.State == "old" }
+
 func isLate(t api.Payment) bool { return t.State == "late" }
 
 // coin returns a currency with enough decimals to add amounts for display.

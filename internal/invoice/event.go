@@ -25,7 +25,7 @@ const (
 	EventConvertFailed   EventType = "conversion.failed"
 )
 
-// EventTypes are all of them.
+// EventTypes are those of an invoice.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,

@@ -27,7 +27,7 @@ type Delivery struct {
 	Position   int64 // of the event in the merchant's feed
 	EventID    string
 	EventType  string
-	InvoiceID  string // "" of a test event
+	InvoiceID  string // "" of an event without an invoice
 	State      DeliveryState
 	Tries      int // so far
 	CreatedAt  time.Time

@@ -29,16 +29,12 @@ type Storage interface {
 	UseKey(ctx context.Context, id string, at time.Time) error
 	// RevokeKey ends a key by its public part; ErrNotFound.
 	RevokeKey(ctx context.Context, key string, at time.Time) error
-	// CreateWallet writes a wallet, which takes the place of the merchant's older
-	// one for the asset; ErrExists when it is the same key.
-	CreateWallet(ctx context.Context, w Wallet) error
 	// Wallets lists a merchant's wallets in force of a mode, one per asset, oldest
 	// first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
 	// AllWallets lists a merchant's wallets of a mode, those that were replaced or
 	// removed too, oldest first. Former ones are kept: their addresses may hold money.
 	AllWallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
-	// RemoveWallet takes the wallet of an asset out of force; ErrNotFound.
-	RemoveWallet(ctx context.Context, merchantID string, mode Mode, asset string, at time.Time) error
+	WalletStorage
 	ExchangeStorage
 }

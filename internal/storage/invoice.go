@@ -107,7 +107,7 @@ func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Inv
 	if err := keepEvidence(ctx, q, c); err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, inv, position); err != nil {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)
@@ -277,7 +277,7 @@ func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) e
 	if err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, inv, position); err != nil || !requoted {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !requoted {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
 )
@@ -197,10 +198,11 @@ func TestRemoveWallet_keeps_the_wallet_listed(t *testing.T) {
 			}
 		}
 		end := later.Add(time.Hour)
-		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); err != nil {
+		wallets := newWallets(s, end)
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("removed twice: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		if inForce, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(inForce) != 0 {

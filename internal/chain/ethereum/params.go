@@ -8,7 +8,7 @@ import (
 	"chequer/internal/money"
 )
 
-// The tokens of an issuer have one currency, and so one rate, on every network.
+// The tokens of an issuer have one currency, and so one exchange rate, on every network.
 var (
 	usdc = money.Currency{Code: "USDC", Decimals: 6}
 	eurc = money.Currency{Code: "EURC", Decimals: 6}
@@ -19,28 +19,29 @@ var (
 	avax = money.Currency{Code: "AVAX", Decimals: 18}
 )
 
-// Networks are all that we know, in the order in which they are offered: the real
-// ones first, then those whose coins are worth nothing.
+// Networks are all known networks in the order in which they are offered: first the main
+// networks, then the test networks.
 var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Avalanche, Sepolia, BaseSepolia}
 
 // The contracts are those that their issuers publish: developers.circle.com/stablecoins,
 // "USDC Contract Addresses" and "EURC Contract Addresses"; tether.to, "Supported
-// protocols". Beside each stands where it was last compared, on 2026-11-28:
+// protocols". The comment at each contract names the source that it was last compared with,
+// on 2026-11-28:
 //
 //	circle page  the issuer's list itself
 //	circle code  github.com/circlefin/circle-gateway-wallet, lib/wagmi/usdcAddresses.ts,
 //	             and for test networks circle-cctp-crosschain-transfer, src/lib/chains.ts
 //	circle kit   npm @circle-fin/bridge-kit 1.15.1, the issuer's own, which has all of
-//	             these of USDC and EURC; what it says of USDT is another's word
-//	others       lists of others only, which agree: the issuer's could not be read (of
-//	             tether.to the names of the networks, without addresses)
+//	             these of USDC and EURC; for USDT it is not the issuer's list
+//	others       only lists of third parties, which agree: the issuer's list could not be
+//	             read (on tether.to only the names of the networks, without addresses)
 //
 // The public endpoints are those of chainid.network, the list of
-// github.com/ethereum-lists/chains, that ask for no account: each of another
-// operator. Some of them pass questions on to others, so that they are not quite as
-// independent as they look: an own node is better.
+// github.com/ethereum-lists/chains, that need no account: each of another operator. Some of
+// them forward requests to others, so they are not entirely independent: an own node is
+// better.
 
-// Mainnet is Ethereum itself, home of its tokens.
+// Mainnet is Ethereum.
 var Mainnet = Params{
 	ID:        "ethereum",
 	Keys:      keys.Main,
@@ -63,7 +64,7 @@ var Mainnet = Params{
 	},
 }
 
-// Base is the rollup of that name, where a transfer costs a cent or less.
+// Base is the rollup Base, where a transfer costs a cent or less.
 var Base = Params{
 	ID:        "base",
 	Keys:      keys.Main,
@@ -158,8 +159,8 @@ var Gnosis = Params{
 	},
 }
 
-// Avalanche is its C-Chain. What is in a block there is final, so there is nothing
-// that a tag would add.
+// Avalanche is the C-Chain of Avalanche. Every block there is final, so it does not need
+// tags.
 var Avalanche = Params{
 	ID:        "avalanche",
 	Keys:      keys.Main,
@@ -203,8 +204,8 @@ var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]s
 	"https://base-sepolia.drpc.org",
 )
 
-// trial is a test network beside a real one, with those of its assets that have a
-// contract there. Keys and codes are those of the real one, as with Bitcoin, so the
+// trial returns the test network of a main network, with those of its assets that have a
+// contract there. Keys and codes are those of the main network, as for Bitcoin, so the
 // two are never offered together.
 func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[string]string, public ...string) Params {
 	var assets []chain.Asset
@@ -218,27 +219,27 @@ func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[st
 	return p
 }
 
-// Token is a token on the network that we do not list, priced as its currency is.
+// Token returns a token on the network that is in no list here. Its currency sets its rate.
 func (p Params) Token(code string, contract keys.EthereumAddress, currency money.Currency) chain.Asset {
-	a := p.Assets[0] // all assets of a network share what is the network's
+	a := p.Assets[0] // the parameters of the network are equal in all assets
 	a.Code, a.Symbol, a.Name, a.Contract = code, code, code, contract.String()
 	a.Currency, a.Rate, a.Dust, a.Volatile = currency, currency.Code, money.Zero(currency), false
 	a.Policy.Balance, a.Policy.Gas = false, money.Amount{}
 	return a
 }
 
-// network is what all assets of one network share.
+// network is the data that all assets of one network share.
 type network struct {
 	id      chain.ID
 	name    string
 	chainID uint64 // EIP-155
 	depth   []chain.Depth
-	// gas is what a merchant may bring to an address to gather its tokens: some hundred
-	// thousand gas at the price of a busy hour.
+	// gas is the amount that a merchant may send to an address to pay for a sweep of its
+	// tokens: some hundred thousand gas at the price of a busy hour.
 	gas string
 }
 
-// depth asks for so many blocks below 500 EUR, below 5,000 EUR and above.
+// depth returns the numbers of blocks required below 500 EUR, below 5,000 EUR and above.
 func depth(small, middle, large int) []chain.Depth {
 	return []chain.Depth{
 		{BelowCents: 500_00, Confirmations: small},
@@ -249,40 +250,38 @@ func depth(small, middle, large int) []chain.Depth {
 
 var (
 	// mainnet has a block every 12 seconds. 12 blocks are two and a half minutes, as
-	// exchanges ask; 32 are an epoch; after 64, two epochs, a block is final unless a
+	// exchanges require; 32 are an epoch; after 64, two epochs, a block is final unless a
 	// third of the stake is given up. See the consensus specifications, "Casper FFG".
 	mainnet = network{id: "ethereum", name: "Ethereum", chainID: 1, depth: depth(12, 32, 64), gas: "0.002"}
 
-	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute of
-	// its word alone; after 150, five minutes, they usually stand on Ethereum too;
-	// after 900, half an hour, that part of Ethereum is final. See docs.base.org,
+	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute, and
+	// depend on the sequencer alone; after 150, five minutes, they are usually on Ethereum,
+	// too; after 900, half an hour, that part of Ethereum is final. See docs.base.org,
 	// "Transaction Finality".
 	base = network{id: "base", name: "Base", chainID: 8453, depth: depth(30, 150, 900), gas: "0.0002"}
 
-	// optimism is what Base is built like, and arbitrum is alike with four blocks a
-	// second.
+	// optimism has the design of Base; arbitrum is similar, with four blocks a second.
 	optimism = network{id: "optimism", name: "OP Mainnet", chainID: 10, depth: depth(30, 150, 900), gas: "0.0002"}
 	arbitrum = network{id: "arbitrum", name: "Arbitrum One", chainID: 42161, depth: depth(240, 1200, 7200), gas: "0.0002"}
 
-	// polygon has had reorganisations of more than a hundred blocks before it had
-	// milestones, which make a block final within seconds.
+	// polygon had reorganisations of more than a hundred blocks before it had milestones,
+	// which make a block final within seconds.
 	polygon = network{id: "polygon", name: "Polygon PoS", chainID: 137, depth: depth(32, 128, 256), gas: "0.5"}
 
-	// gnosis works as Ethereum does, with a block every 5 seconds and 16 of them to an
-	// epoch.
+	// gnosis works like Ethereum, with a block every 5 seconds and 16 blocks in an epoch.
 	gnosis = network{id: "gnosis", name: "Gnosis Chain", chainID: 100, depth: depth(12, 32, 64), gas: "0.05"}
 
-	// avalanche accepts a block once and for all: what is asked for above one is time
-	// for endpoints that lag.
+	// avalanche never replaces an accepted block. More than one block is required to give
+	// time to endpoints that lag.
 	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(2, 4, 12), gas: "0.01"}
 )
 
-// blockGrace is for blocks that take their time: there is no mempool to see the
-// money in before, so only the block's own time tells when it came.
+// blockGrace allows for slow blocks: without a mempool, only the time of the block shows when
+// a transfer arrived.
 const blockGrace = 3 * time.Minute
 
-// asset is the network's own coin, or a token where a contract is named. Only the
-// coin is volatile: the tokens stand for fiat money.
+// asset returns the network's own coin, or a token if a contract is given. Only the coin is
+// volatile: the tokens represent fiat money.
 func (n network) asset(code, symbol, name string, currency money.Currency, contract string) chain.Asset {
 	policy := chain.Policy{Depth: n.depth, BlockGrace: blockGrace}
 	if contract == "" {
