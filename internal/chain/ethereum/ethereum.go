@@ -18,6 +18,9 @@ type Params struct {
 	Assets []chain.Asset
 	// More are tokens that are offered only where a setting names them.
 	More []chain.Asset
+	// Bridged are tokens of bridges: transfers of them are looked for, and they are never
+	// offered.
+	Bridged []chain.Asset
 	// Claimed are the codes of assets that a setting describes, and no issuer's list.
 	Claimed []string
 	// Keys is the network whose keys are taken here.
@@ -34,10 +37,12 @@ type Params struct {
 	Trial bool
 }
 
-// Network is one EVM network. It implements chain.Network.
+// Network is one EVM network. It implements chain.Network and chain.Bridged.
 type Network struct {
 	params Params
 }
+
+var _ chain.Bridged = (*Network)(nil)
 
 // loaded is one for all EVM networks: a key has the same addresses on each, and
 // what was derived for one need not be for the next.
@@ -53,8 +58,14 @@ func (n *Network) Params() Params { return n.params }
 func (n *Network) ID() chain.ID { return n.params.ID }
 
 // Assets are the network's own coin and the tokens on it.
-func (n *Network) Assets() []chain.Asset {
-	assets := slices.Clone(n.params.Assets)
+func (n *Network) Assets() []chain.Asset { return clone(n.params.Assets) }
+
+// Bridged implements chain.Bridged.
+func (n *Network) Bridged() []chain.Asset { return clone(n.params.Bridged) }
+
+// clone returns assets that share nothing with others.
+func clone(assets []chain.Asset) []chain.Asset {
+	assets = slices.Clone(assets)
 	for i := range assets {
 		assets[i].Policy.Depth = slices.Clone(assets[i].Policy.Depth)
 	}

@@ -19,10 +19,12 @@ const lag = time.Minute
 // Scanner is an EVM network that is watched through a source. It implements
 // chain.Scanner and chain.Reporter. It offers the listed tokens. The network's own coin
 // and claimed tokens are offered only where a source may be asked for the balances of
-// addresses: nothing else shows how much arrived.
+// addresses: nothing else shows how much arrived. Bridged tokens are looked for and not
+// offered.
 type Scanner struct {
 	*Network
 	assets   []chain.Asset
+	bridged  []chain.Asset
 	source   Source
 	now      func() time.Time
 	view     view
@@ -37,11 +39,12 @@ type Scanner struct {
 var _ interface {
 	chain.Scanner
 	chain.Reporter
+	chain.Bridged
 } = (*Scanner)(nil)
 
 // Watch watches a network through a source.
 func Watch(network *Network, source Source, now func() time.Time) *Scanner {
-	s := &Scanner{Network: network, source: source, now: now}
+	s := &Scanner{Network: network, bridged: network.Bridged(), source: source, now: now}
 	accounts, ok := source.(BalanceSource)
 	for _, a := range network.Assets() {
 		if a.Policy.Balance {
@@ -57,9 +60,9 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 	return s
 }
 
-// Assets are those that are looked for, some of them in doubt.
+// Assets are those that are looked for and can be offered, some of them in doubt.
 func (s *Scanner) Assets() []chain.Asset {
-	assets := New(Params{Assets: s.assets}).Assets()
+	assets := clone(s.assets)
 	for i := range assets {
 		_, assets[i].Doubted = s.doubts.doubt(assets[i].Code)
 	}

@@ -14,7 +14,7 @@ import (
 // askAgain is how long a contract is left alone that could not be asked.
 const askAgain = time.Minute
 
-// Doubt is why a token is not offered.
+// Doubt is why a token is not offered, or why a bridged token is not looked for.
 type Doubt struct {
 	Asset string // its code
 	// Wrong tells that its contract scales amounts in another way than we would: what
@@ -71,7 +71,11 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 	case !told && doubted:
 		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not say how many decimals it has, or is not there", a.Contract)}
 	case told && decimals != int(a.Currency.Decimals):
-		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("is neither offered nor looked for: its contract %s has %d decimals, not %d", a.Contract, decimals, a.Currency.Decimals)}
+		lacks := "is neither offered nor looked for"
+		if a.BridgeOf != "" {
+			lacks = "is not looked for"
+		}
+		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", lacks, a.Contract, decimals, a.Currency.Decimals)}
 	default:
 		delete(d.by, a.Code)
 		return Doubt{}, false
@@ -102,7 +106,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	due := s.doubts.due(s.assets, s.now())
+	due := s.doubts.due(s.known(), s.now())
 	if len(due) == 0 {
 		return nil
 	}
@@ -139,18 +143,21 @@ func (s *Scanner) Looked() []string {
 	return codes
 }
 
-// looked are the assets that are looked for.
+// known are the assets and the bridged tokens.
+func (s *Scanner) known() []chain.Asset { return slices.Concat(s.assets, s.bridged) }
+
+// looked are the assets and the bridged tokens that are looked for.
 func (s *Scanner) looked() []chain.Asset {
-	return slices.DeleteFunc(slices.Clone(s.assets), func(a chain.Asset) bool {
+	return slices.DeleteFunc(s.known(), func(a chain.Asset) bool {
 		doubt, _ := s.doubts.doubt(a.Code)
 		return doubt.Wrong || doubt.Unreadable
 	})
 }
 
-// Doubts are why tokens are not offered, from memory.
+// Doubts are why tokens are not offered or not looked for, from memory.
 func (s *Scanner) Doubts() []Doubt {
 	var list []Doubt
-	for _, a := range s.assets {
+	for _, a := range s.known() {
 		if doubt, doubted := s.doubts.doubt(a.Code); doubted {
 			list = append(list, doubt)
 		}
