@@ -61,6 +61,31 @@ func TestLanguageOfAPage(t *testing.T) {
 	}
 }
 
+// The page names in each language the bridged tokens that do not count.
+func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
+	t.Parallel()
+	one, more, none := invoice("one"), invoice("more"), invoice("none")
+	one.PaymentMethods[1].Bridged = []string{"EURbC"}
+	more.PaymentMethods[1].Bridged = []string{"EURbC", "EURC.e"}
+	h := pages(t, newService(one, more, none), nil)
+	for _, l := range locale.All().List() {
+		t.Run(l.Code, func(t *testing.T) {
+			t.Parallel()
+			warning := func(id string) string { return text(asked(t, h, "/invoice/"+id, l.Code).Find(".m2 .note.warn")) }
+			plain := warning("none")
+			for id, want := range map[string]string{"one": "EURbC", "more": "EURbC, EURC.e"} {
+				added, found := strings.CutPrefix(warning(id), plain)
+				if !found || !strings.Contains(added, want) || !strings.Contains(strings.Replace(added, want, "", 1), "EURC") {
+					t.Errorf("the warning is %q, want it to name %s and EURC", warning(id), want)
+				}
+			}
+			if strings.Contains(plain, "EURbC") {
+				t.Errorf("the warning is %q", plain)
+			}
+		})
+	}
+}
+
 func TestChoiceOfLanguages(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(invoice("abc")), nil)

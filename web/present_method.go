@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"chequer/internal/api"
 	"chequer/views"
@@ -101,10 +102,11 @@ func qr(text string) views.QR {
 func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 	var notes []views.Note
 	if m.ChainID != "" {
-		notes = append(notes, views.Note{
-			Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName),
-			Text: s.Text("note.network.text", "Unit", symbol(m)),
-		})
+		says := s.Text("note.network.text", "Unit", symbol(m))
+		if len(m.Bridged) > 0 {
+			says = joined(says, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
+		}
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName), Text: says})
 	}
 	if !m.Watched && m.Network != "" {
 		notes = append(notes, views.Note{

@@ -22,6 +22,9 @@ type Asset struct {
 	Wallet string
 	// Rate is the code of its exchange rate: EURC on every network has the rate of EURC.
 	Rate string
+	// BridgeOf is the symbol of the token that a bridged token stands for, "USDC" for
+	// USDbC. It is empty for everything that can be offered.
+	BridgeOf string
 	// Dust is the least amount that is worth sending. A smaller transfer is recorded and
 	// changes nothing. Zero if the network has no such limit.
 	Dust money.Amount

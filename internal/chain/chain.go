@@ -26,6 +26,16 @@ type Network interface {
 	NewDestination(request Request) (Destination, error)
 }
 
+// Bridged is a Network that knows bridged tokens: what a bridge made of a token that an
+// issuer made on another network. They have names and addresses like the issuer's, so
+// shoppers send them by mistake.
+type Bridged interface {
+	Network
+	// Bridged are the bridged tokens. They are never among Assets and have no rate; a
+	// scan shows transfers of them.
+	Bridged() []Asset
+}
+
 // Scanner is a Network that the program watches. For a Network without it, the merchant
 // must look for payments.
 type Scanner interface {

@@ -221,6 +221,7 @@ func readsRightToLeft(t *testing.T, s *stage, screen screen) {
 func TestWeightInEveryLanguage(t *testing.T) {
 	for _, l := range locale.All().List() {
 		s := speaking(t, locale.All()) // a new origin, so nothing is cached
+		s.change(withBridged)
 		b := open(t, screens[0])
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)

@@ -57,6 +57,7 @@ var sights = []sight{
 	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
 	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
 	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
+	{"waiting_token_with_bridged_versions", ofPayment, onStage("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
 	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
 	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#hold")), 0},
 	{"waiting_second_code", ofPayment, inTurn(openedAt("EURC-BASE", paying(only("EURC-BASE"))), press(".more summary", ".more svg")), 0},
@@ -316,6 +317,11 @@ func olderMoney(r *api.Resource) {
 	r.Payments = []api.Payment{{
 		ID: "o", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.0005", FiatAmount: "0", State: "old", Tx: "1f",
 	}}
+}
+
+// withBridged gives a token of the invoice bridged versions.
+func withBridged(r *api.Resource) {
+	r.PaymentMethods[1].Bridged = []string{"EURC.e", "EURbC"}
 }
 
 // byHand marks all networks of an invoice as not watched.

@@ -91,6 +91,7 @@ func Run(t *testing.T, open func(t *testing.T) Lab) {
 		{"recorded_transfer_that_is_not_in_its_block_is_refuted", recordedRefuted},
 		{"recorded_transfer_leaves_with_its_block", recordedLeaves},
 		{"recorded_transfer_above_the_tip_is_an_error", recordedAbove},
+		{"bridged_token_is_shown_as_itself_and_not_offered", bridgedToken},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lab := open(t)

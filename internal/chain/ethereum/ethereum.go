@@ -18,6 +18,8 @@ type Params struct {
 	Assets []chain.Asset
 	// More are tokens that are offered only if a setting names them.
 	More []chain.Asset
+	// Bridged are tokens of bridges. Transfers of them are watched; they are never offered.
+	Bridged []chain.Asset
 	// Claimed are the codes of assets that only a setting describes, not an issuer's list.
 	Claimed []string
 	// Keys is the network of the keys that destinations are derived from.
@@ -34,10 +36,12 @@ type Params struct {
 	Trial bool
 }
 
-// Network is one EVM network. It implements chain.Network.
+// Network is one EVM network. It implements chain.Network and chain.Bridged.
 type Network struct {
 	params Params
 }
+
+var _ chain.Bridged = (*Network)(nil)
 
 // loaded caches the keys of all EVM networks: a key has the same addresses on each of them.
 var loaded keys.Cache
@@ -52,8 +56,14 @@ func (n *Network) Params() Params { return n.params }
 func (n *Network) ID() chain.ID { return n.params.ID }
 
 // Assets returns the network's own coin and its tokens.
-func (n *Network) Assets() []chain.Asset {
-	assets := slices.Clone(n.params.Assets)
+func (n *Network) Assets() []chain.Asset { return clone(n.params.Assets) }
+
+// Bridged implements chain.Bridged.
+func (n *Network) Bridged() []chain.Asset { return clone(n.params.Bridged) }
+
+// clone returns assets that share nothing with others.
+func clone(assets []chain.Asset) []chain.Asset {
+	assets = slices.Clone(assets)
 	for i := range assets {
 		assets[i].Policy.Depth = slices.Clone(assets[i].Policy.Depth)
 	}

@@ -143,7 +143,7 @@ func TestAssets(t *testing.T) {
 func TestNetworks_contracts_have_right_checksums(t *testing.T) {
 	t.Parallel()
 	for _, params := range ethereum.Networks {
-		for _, asset := range slices.Concat(params.Assets, params.More) {
+		for _, asset := range slices.Concat(params.Assets, params.More, params.Bridged) {
 			if asset.Contract == "" {
 				continue
 			}
@@ -163,7 +163,7 @@ func TestNetworks_are_distinct(t *testing.T) {
 			t.Errorf("network %s, %d is a duplicate or lacks a parameter", p.ID, p.ChainID)
 		}
 		ids[p.ID], chains[p.ChainID] = true, true
-		for _, a := range slices.Concat(p.Assets, p.More) {
+		for _, a := range slices.Concat(p.Assets, p.More, p.Bridged) {
 			// A test network has the codes of its main network, because the two are never
 			// offered together.
 			if codes[a.Code] != p.Trial {
@@ -199,6 +199,55 @@ func TestNetworks_public_endpoints_are_of_three_operators(t *testing.T) {
 		if len(operators) < 3 || len(operators) != len(p.Public) {
 			t.Errorf("%s: %d operators of %d endpoints, want at least 3", p.ID, len(operators), len(p.Public))
 		}
+	}
+}
+
+func TestBridged(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Code, Symbol, BridgeOf, Contract string
+		Decimals                         int32
+	}
+	want := map[chain.ID][]row{
+		"base":     {{"USDBC", "USDbC", "USDC", "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA", 6}},
+		"arbitrum": {{"USDCE-ARBITRUM", "USDC.e", "USDC", "0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8", 6}},
+		"optimism": {{"USDCE-OPTIMISM", "USDC.e", "USDC", "0x7F5c764cBc14f9669B88837ca1490cCa17c31607", 6}},
+		"polygon":  {{"USDCE-POLYGON", "USDC.e", "USDC", "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174", 6}},
+		"gnosis": {
+			{"USDCE-GNOSIS", "USDC.e", "USDC", "0x2a22f9c3b484c3629090FeED35F17Ff8F88f76F0", 6},
+			{"USDC-XDAI", "USDC", "USDC", "0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83", 6},
+		},
+		"avalanche": {
+			{"USDCE-AVALANCHE", "USDC.e", "USDC", "0xA7D7079b0FEaD91F3e65f86E8915Cb59c1a4C664", 6},
+			{"USDTE-AVALANCHE", "USDT.e", "USDT", "0xc7198437980c041c805A1EDcbA50c1Ce5db95118", 6},
+		},
+	}
+	got := map[chain.ID][]row{}
+	for _, p := range ethereum.Networks {
+		network := ethereum.New(p)
+		for _, a := range network.Bridged() {
+			got[p.ID] = append(got[p.ID], row{a.Code, a.Symbol, a.BridgeOf, a.Contract, a.Currency.Decimals})
+			if a.Rate != "" || a.Volatile || a.Policy.Balance || a.Name == "" || len(a.Policy.Depth) != 3 || a.Dust.Currency() != a.Currency {
+				t.Errorf("%s: %+v", a.Code, a)
+			}
+			same := func(o chain.Asset) bool { return o.Currency.Code == a.Currency.Code }
+			if slices.ContainsFunc(slices.Concat(p.Assets, p.More), same) {
+				t.Errorf("%s has the currency %s of an offered asset", a.Code, a.Currency.Code)
+			}
+		}
+		for _, a := range slices.Concat(network.Assets(), p.More) {
+			if a.BridgeOf != "" {
+				t.Errorf("%s is a bridged token and offered", a.Code)
+			}
+		}
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("bridged tokens (-got +want):\n%s", diff)
+	}
+	network := ethereum.New(ethereum.Base)
+	network.Bridged()[0].Policy.Depth[0].Confirmations = 99
+	if network.Bridged()[0].Policy.Depth[0].Confirmations == 99 {
+		t.Error("Bridged() gives away the network's own policy")
 	}
 }
 

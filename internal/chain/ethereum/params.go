@@ -36,6 +36,16 @@ var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Aval
 //	others       only lists of third parties, which agree: the issuer's list could not be
 //	             read (on tether.to only the names of the networks, without addresses)
 //
+// The contracts of bridged tokens, with their decimals, are those of the aave list:
+// github.com/bgd-labs/aave-address-book, src/AaveV3*.sol and src/AaveV2Avalanche.sol.
+// Beside each stands the other list that it was compared with, on 2026-11-28:
+//
+//	optimism list  github.com/ethereum-optimism/ethereum-optimism.github.io,
+//	               data/BridgedUSDC/data.json, that of the bridge
+//	avalanche list github.com/ava-labs/avalanche-bridge-resources,
+//	               avalanche_contract_address.json, that of the bridge
+//	uniswap list   github.com/Uniswap/default-token-list, src/tokens
+//
 // The public endpoints are those of chainid.network, the list of
 // github.com/ethereum-lists/chains, that need no account: each of another operator. Some of
 // them forward requests to others, so they are not entirely independent: an own node is
@@ -76,6 +86,9 @@ var Base = Params{
 		base.asset("USDC-BASE", "USDC", "USD Coin", usdc, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),  // circle code
 		base.asset("ETH-BASE", "ETH", "Ether", money.ETH, ""),
 	},
+	Bridged: []chain.Asset{
+		base.bridged("USDBC", "USDbC", "USD Base Coin", "USDC", "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"), // optimism list
+	},
 	Public: []string{
 		"https://mainnet.base.org",
 		"https://base-rpc.publicnode.com",
@@ -94,6 +107,9 @@ var Arbitrum = Params{
 	Assets: []chain.Asset{
 		arbitrum.asset("USDC-ARBITRUM", "USDC", "USD Coin", usdc, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"), // circle code
 		arbitrum.asset("ETH-ARBITRUM", "ETH", "Ether", money.ETH, ""),
+	},
+	Bridged: []chain.Asset{
+		arbitrum.bridged("USDCE-ARBITRUM", "USDC.e", "Bridged USDC", "USDC", "0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8"), // uniswap list
 	},
 	Public: []string{
 		"https://arb1.arbitrum.io/rpc",
@@ -114,6 +130,9 @@ var Optimism = Params{
 		optimism.asset("USDC-OPTIMISM", "USDC", "USD Coin", usdc, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"), // circle code
 		optimism.asset("ETH-OPTIMISM", "ETH", "Ether", money.ETH, ""),
 	},
+	Bridged: []chain.Asset{
+		optimism.bridged("USDCE-OPTIMISM", "USDC.e", "Bridged USDC", "USDC", "0x7F5c764cBc14f9669B88837ca1490cCa17c31607"), // optimism list
+	},
 	Public: []string{
 		"https://mainnet.optimism.io",
 		"https://optimism-rpc.publicnode.com",
@@ -133,6 +152,9 @@ var Polygon = Params{
 		polygon.asset("USDC-POLYGON", "USDC", "USD Coin", usdc, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"), // circle code
 		polygon.asset("POL", "POL", "POL", pol, ""),
 	},
+	Bridged: []chain.Asset{
+		polygon.bridged("USDCE-POLYGON", "USDC.e", "USD Coin (PoS)", "USDC", "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"), // uniswap list
+	},
 	Public: []string{
 		"https://polygon-rpc.com",
 		"https://polygon-bor-rpc.publicnode.com",
@@ -141,7 +163,7 @@ var Polygon = Params{
 	},
 }
 
-// Gnosis is Gnosis Chain. Circle and Tether issue nothing there.
+// Gnosis is Gnosis Chain. Circle and Tether issue nothing there: all of USDC is bridged.
 var Gnosis = Params{
 	ID:        "gnosis",
 	Keys:      keys.Main,
@@ -150,6 +172,10 @@ var Gnosis = Params{
 	Tags:      true,
 	Assets: []chain.Asset{
 		gnosis.asset("XDAI", "xDAI", "xDAI", xdai, ""),
+	},
+	Bridged: []chain.Asset{
+		gnosis.bridged("USDCE-GNOSIS", "USDC.e", "Bridged USDC", "USDC", "0x2a22f9c3b484c3629090FeED35F17Ff8F88f76F0"), // aave list alone
+		gnosis.bridged("USDC-XDAI", "USDC", "USD//C on Gnosis", "USDC", "0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83"),  // aave list alone
 	},
 	Public: []string{
 		"https://rpc.gnosischain.com",
@@ -173,6 +199,10 @@ var Avalanche = Params{
 	},
 	More: []chain.Asset{
 		avalanche.asset("USDT-AVALANCHE", "USDT", "Tether USD", usdt, "0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7"), // others
+	},
+	Bridged: []chain.Asset{
+		avalanche.bridged("USDCE-AVALANCHE", "USDC.e", "USD Coin", "USDC", "0xA7D7079b0FEaD91F3e65f86E8915Cb59c1a4C664"),   // avalanche list
+		avalanche.bridged("USDTE-AVALANCHE", "USDT.e", "Tether USD", "USDT", "0xc7198437980c041c805A1EDcbA50c1Ce5db95118"), // avalanche list
 	},
 	Public: []string{
 		"https://api.avax.network/ext/bc/C/rpc",
@@ -215,7 +245,7 @@ func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[st
 			assets = append(assets, a)
 		}
 	}
-	p.ID, p.ChainID, p.Assets, p.More, p.Public, p.Trial = id, chainID, assets, nil, public, true
+	p.ID, p.ChainID, p.Assets, p.More, p.Bridged, p.Public, p.Trial = id, chainID, assets, nil, nil, public, true
 	return p
 }
 
@@ -303,4 +333,13 @@ func (n network) asset(code, symbol, name string, currency money.Currency, contr
 		Volatile:    contract == "",
 		Policy:      policy,
 	}
+}
+
+// bridged returns a token that a bridge made of an issuer's token, which has the symbol
+// of. Its currency is its own, so that amounts of the two are never added up, and it has
+// no rate: it is never offered.
+func (n network) bridged(code, symbol, name, of, contract string) chain.Asset {
+	a := n.asset(code, symbol, name, money.Currency{Code: code, Decimals: 6}, contract)
+	a.Rate, a.BridgeOf = "", of
+	return a
 }

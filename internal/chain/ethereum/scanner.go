@@ -19,10 +19,12 @@ const maxTipLag = time.Minute
 // Scanner is an EVM network that is watched through a source. It implements
 // chain.Scanner and chain.Reporter. It offers the listed tokens. The network's own coin
 // and claimed tokens are offered only if a source may be asked for the balances of
-// addresses: only balances prove how much of them arrived.
+// addresses: only balances prove how much of them arrived. Transfers of
+// bridged tokens are watched, and these are never offered.
 type Scanner struct {
 	*Network
 	assets   []chain.Asset
+	bridged  []chain.Asset
 	source   Source
 	now      func() time.Time
 	view     view
@@ -37,11 +39,12 @@ type Scanner struct {
 var _ interface {
 	chain.Scanner
 	chain.Reporter
+	chain.Bridged
 } = (*Scanner)(nil)
 
 // Watch returns a Scanner of a network that reads from a source.
 func Watch(network *Network, source Source, now func() time.Time) *Scanner {
-	s := &Scanner{Network: network, source: source, now: now}
+	s := &Scanner{Network: network, bridged: network.Bridged(), source: source, now: now}
 	accounts, ok := source.(BalanceSource)
 	for _, a := range network.Assets() {
 		if a.Policy.Balance {
@@ -59,7 +62,7 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 
 // Assets returns the watched assets. Those that are not offered have Doubted set.
 func (s *Scanner) Assets() []chain.Asset {
-	assets := New(Params{Assets: s.assets}).Assets()
+	assets := clone(s.assets)
 	for i := range assets {
 		_, assets[i].Doubted = s.doubts.doubt(assets[i].Code)
 	}

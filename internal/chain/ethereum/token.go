@@ -14,7 +14,7 @@ import (
 // askAgain is the time after which contracts that could not be asked are asked again.
 const askAgain = time.Minute
 
-// Doubt says why a token is not offered.
+// Doubt says why a token is not offered, or why a bridged token is not watched.
 type Doubt struct {
 	Asset string // its code
 	// Wrong is true if the contract's decimals are not those of the asset. Its transfers are
@@ -70,7 +70,11 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 	case !told && doubted:
 		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not say how many decimals it has, or is not there", a.Contract)}
 	case told && decimals != int(a.Currency.Decimals):
-		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("is neither offered nor looked for: its contract %s has %d decimals, not %d", a.Contract, decimals, a.Currency.Decimals)}
+		lacks := "is neither offered nor looked for"
+		if a.BridgeOf != "" {
+			lacks = "is not looked for"
+		}
+		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", lacks, a.Contract, decimals, a.Currency.Decimals)}
 	default:
 		delete(d.by, a.Code)
 		return Doubt{}, false
@@ -101,7 +105,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	due := s.doubts.due(s.assets, s.now())
+	due := s.doubts.due(s.known(), s.now())
 	if len(due) == 0 {
 		return nil
 	}
@@ -138,18 +142,21 @@ func (s *Scanner) Looked() []string {
 	return codes
 }
 
-// looked returns the watched assets.
+// known returns the assets and the bridged tokens.
+func (s *Scanner) known() []chain.Asset { return slices.Concat(s.assets, s.bridged) }
+
+// looked returns the watched assets and bridged tokens.
 func (s *Scanner) looked() []chain.Asset {
-	return slices.DeleteFunc(slices.Clone(s.assets), func(a chain.Asset) bool {
+	return slices.DeleteFunc(s.known(), func(a chain.Asset) bool {
 		doubt, _ := s.doubts.doubt(a.Code)
 		return doubt.Wrong || doubt.Unreadable
 	})
 }
 
-// Doubts returns why tokens are not offered, from memory.
+// Doubts returns why tokens are not offered or not watched, from memory.
 func (s *Scanner) Doubts() []Doubt {
 	var list []Doubt
-	for _, a := range s.assets {
+	for _, a := range s.known() {
 		if doubt, doubted := s.doubts.doubt(a.Code); doubted {
 			list = append(list, doubt)
 		}

@@ -33,14 +33,24 @@ func TestAnvil(t *testing.T) {
 // lab is a real node that is scanned through a quorum.
 type lab struct {
 	*ethereumtest.Node
-	net    *ethereum.Scanner
-	quorum *quorum.Quorum
+	net     *ethereum.Scanner
+	quorum  *quorum.Quorum
+	bridged chain.Asset
 }
 
 func (l *lab) Network() chain.Scanner { return l.net }
 
 // Asset is the token that the lab pays with.
 func (l *lab) Asset() chain.Asset { return l.net.Assets()[0] }
+
+// Bridged implements chaintest.BridgedLab.
+func (l *lab) Bridged() chain.Asset { return l.bridged }
+
+// SendBridged implements chaintest.BridgedLab.
+func (l *lab) SendBridged(t *testing.T, output chaintest.Output) (tx string) {
+	t.Helper()
+	return l.Transact(t, l.bridged.Contract, ethereumtest.Data("transfer(address,uint256)", output.Script, output.Amount.Minor()))
+}
 
 // newLab watches a node through two endpoints with different operators, unless endpoints are
 // given.
@@ -58,8 +68,10 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 	p := ethereum.Mainnet
 	eurc, usdc := p.Assets[2], p.Assets[1]
 	eurc.Contract, usdc.Contract = n.Token, n.FeeToken
-	p.ChainID, p.Assets = n.ChainID, []chain.Asset{eurc, usdc, p.Assets[0]}
-	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q}
+	bridged := ethereum.Base.Bridged[0]
+	bridged.Contract = n.Deploy(t, ethereumtest.Code("token", 0))
+	p.ChainID, p.Assets, p.Bridged = n.ChainID, []chain.Asset{eurc, usdc, p.Assets[0]}, []chain.Asset{bridged}
+	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q, bridged: bridged}
 }
 
 func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
