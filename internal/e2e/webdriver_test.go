@@ -50,11 +50,11 @@ var (
 func openFirefox(t *testing.T) *session {
 	t.Helper()
 	programtest.Need(t, "firefox-esr")
-	profile, err := os.MkdirTemp("", "firefox")
+	profile, err := os.MkdirTemp("", "firefox") //nolint:usetesting // Firefox may still write to it when the test ends
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // ignore errors: processes of the browser may still write there
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	port, err := programtest.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)

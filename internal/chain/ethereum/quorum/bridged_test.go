@@ -57,7 +57,7 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(19)
-			w.mine(paysBridged(ours, 7_000_000), pays(ours, 5_000_000), paysBridged(theirs, 1))
+			w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000), paysBridged(otherAddress, 1))
 			w.mine()
 			nodes := []*node{newNode(t, w), newNode(t, w)}
 			s := open(t, w, endpoints(nodes...), change).watchBridged()
@@ -80,7 +80,7 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 func TestBridged_token_with_other_decimals_is_not_looked_for(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(paysBridged(ours, 7_000_000), pays(ours, 5_000_000))
+	w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000))
 	w.mine()
 	s := open(t, w, endpoints(newNode(t, w, say(bridged.Contract, eighteen)), newNode(t, w, say(bridged.Contract, eighteen)))).watchBridged()
 	var told []ethereum.Doubt
@@ -99,7 +99,7 @@ func TestBridged_token_with_other_decimals_is_not_looked_for(t *testing.T) {
 func TestRecorded_transfer_of_a_token_that_is_not_looked_for_stays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(paysBridged(ours, 7_000_000))
+	w.mine(paysBridged(ourAddress, 7_000_000))
 	w.mine()
 	a, b := newNode(t, w), newNode(t, w)
 	before := open(t, w, endpoints(a, b)).watchBridged().want("7")
