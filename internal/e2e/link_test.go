@@ -17,15 +17,15 @@ import (
 	"chequer/internal/signature"
 )
 
-// signers are the README's programs that sign a link, and the commands that run them.
+// signers are the manual's programs that sign a link, and the commands that run them.
 var signers = map[string][]string{
 	"link.go": {"go", "run"}, "link.php": {"php"}, "link.mjs": {"node"}, "link.py": {"python3"},
 }
 
-// TestReadmeSignsLinks runs every such program, and pays by the link that it prints.
-func TestReadmeSignsLinks(t *testing.T) {
+// TestManualSignsLinks runs every such program, and pays by the link that it prints.
+func TestManualSignsLinks(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../manual/links-and-products.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func TestReadmeSignsLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(string(readme), "\n"+string(source)+"```") {
-				t.Errorf("the README does not contain the exact text of %s", file)
+			if !strings.Contains(string(page), "\n"+string(source)+"```") {
+				t.Errorf("the manual does not contain the exact text of %s", file)
 			}
 			programtest.Need(t, run[0])
 			p := start(t, settings(t), app.Options{Demo: true})

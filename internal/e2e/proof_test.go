@@ -131,16 +131,16 @@ func contents(t *testing.T, file string) []byte {
 	return body
 }
 
-// TestReadmeChecksProofs runs the README's commands on a genuine and on a changed statement.
-func TestReadmeChecksProofs(t *testing.T) {
+// TestManualChecksProofs runs the manual's commands on a genuine and on a changed statement.
+func TestManualChecksProofs(t *testing.T) {
 	t.Parallel()
 	programtest.Need(t, "openssl")
-	_, after, _ := strings.Cut(string(contents(t, "../../README.md")), "## Proof of address")
-	_, after, _ = strings.Cut(after, "```\nKEY=…")
+	_, after, _ := strings.Cut(string(contents(t, "../manual/security.md")), "## Proof of address")
+	_, after, _ = strings.Cut(after, "```text\nKEY=…")
 	_, script, _ := strings.Cut(after, "\n")
 	script, _, found := strings.Cut(script, "```")
 	if !found {
-		t.Fatal("the README shows no check")
+		t.Fatal("the manual shows no check")
 	}
 	p := start(t, settings(t), app.Options{Demo: true})
 	id, err := newShop(t, p.url, p.key).client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}, "")

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/app"
 )
 
-// around is the program around the README's check.
+// around is the program around the manual's check.
 const around = `package main
 
 import (
@@ -40,19 +40,19 @@ func main() {
 
 `
 
-// TestReadmeChecksCallbacks builds the README's check, and runs it on genuine and forged callbacks,
+// TestManualChecksWebhooks builds the manual's check, and runs it on genuine and forged callbacks,
 // before and during a rotation of the secret.
-func TestReadmeChecksCallbacks(t *testing.T) {
+func TestManualChecksWebhooks(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../manual/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(text), "## Callbacks")
+	_, after, _ := strings.Cut(string(text), "## Check the signature")
 	_, after, _ = strings.Cut(after, "```go\n")
 	check, _, found := strings.Cut(after, "```")
 	if !found {
-		t.Fatal("the README shows no check in Go")
+		t.Fatal("the manual shows no check in Go")
 	}
 	folder := t.TempDir()
 	source, program := filepath.Join(folder, "main.go"), filepath.Join(folder, "check")
