@@ -9,10 +9,11 @@ import (
 // Docs is the page that documents the API.
 type Docs struct {
 	Page
-	Document *openapi.Document
-	Examples map[string][]Example // by the name in openapi.Operation.Example
-	YAML     string               // addresses of the document itself
-	JSON     string
+	Navigation Navigation
+	Document   *openapi.Document
+	Examples   map[string][]Example // by the name in openapi.Operation.Example
+	YAML       string               // addresses of the document itself
+	JSON       string
 }
 
 // Example is a program that uses the API.

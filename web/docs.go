@@ -12,7 +12,6 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/openapi"
-	"chequer/static"
 	"chequer/views"
 )
 
@@ -32,10 +31,8 @@ func (h *Handler) docs(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := h.page(english(), document.Title+" API")
-	page.Style = h.path(static.Path("docs.css"))
 	return render(c, http.StatusOK, views.DocsPage(views.Docs{
-		Page: page, Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
+		Page: h.docsPage(document.Title + " API"), Navigation: h.navigation(""), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
 	}))
 }
 

@@ -55,7 +55,7 @@ type Config struct {
 
 	// Storefront enables the form for an open amount.
 	Storefront bool
-	// Docs serves the documentation of the API, if the service is in this process.
+	// Docs serves the manual and the documentation of the API, if the service is in this process.
 	Docs bool
 	// ShopName is shown where an invoice does not name its merchant.
 	ShopName string
@@ -98,12 +98,15 @@ type Handler struct {
 	looks   themeCache
 	close   sync.Once
 	closed  chan struct{}
+
+	handbook func() (handbook, error) // readHandbook, once
 }
 
 // New returns the handler of all paths below the base path, except those of the API.
 func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
 	h.streams, h.costly = newStreams(h.config), newCostly()
+	h.handbook = sync.OnceValues(h.readHandbook)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
 	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.compressed(), h.trimSlash, h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
@@ -175,6 +178,8 @@ func (h *Handler) routes() {
 	pages.Match(read, "/embed.js", h.embedScript)
 	if h.config.Docs {
 		pages.Match(read, "/docs", h.docs)
+		pages.Match(read, "/docs/search", h.manualSearch)
+		pages.Match(read, "/docs/:slug", h.manualPage)
 		pages.Match(read, "/openapi.yaml", h.openapiYAML)
 		pages.Match(read, "/openapi.json", h.openapiJSON)
 	}

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/manual"
+	"chequer/internal/openapi"
+	"chequer/static"
+	"chequer/views"
+)
+
+// maxHits is the largest number of sections that a search lists.
+const maxHits = 30
+
+// handbook is the manual with the addresses of this server.
+type handbook struct {
+	documents []manual.Document
+	index     *manual.Index // of the manual and of the API reference
+}
+
+// readHandbook renders every page of the manual. New calls it once, on first use.
+func (h *Handler) readHandbook() (handbook, error) {
+	var book handbook
+	var entries []manual.Entry
+	for _, p := range manual.Pages() {
+		document, err := manual.Render(p, h.docsAddress)
+		if err != nil {
+			return handbook{}, err
+		}
+		book.documents = append(book.documents, document)
+		for _, s := range document.Sections {
+			url := h.docsAddress(p.Slug)
+			if s.Level > 1 {
+				url += "#" + s.ID
+			}
+			entries = append(entries, manual.Entry{Page: p.Title, Title: s.Title, URL: url, Text: s.Text})
+		}
+	}
+	document, err := readDocument()
+	if err != nil {
+		return handbook{}, err
+	}
+	book.index = manual.NewIndex(append(entries, referenceEntries(document, h.docsAddress(""))...))
+	return book, nil
+}
+
+// apiReferenceTitle is the title of the page at /docs.
+const apiReferenceTitle = "API reference"
+
+// referenceEntries returns the operations and objects of the API reference.
+func referenceEntries(d *openapi.Document, address string) []manual.Entry {
+	var entries []manual.Entry
+	add := func(id, title, text string, fields ...[]openapi.Field) {
+		for _, f := range slices.Concat(fields...) {
+			text += " " + f.Name + ": " + f.About
+		}
+		text = strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")
+		entries = append(entries, manual.Entry{Page: apiReferenceTitle, Title: title, URL: address + "#" + id, Text: text})
+	}
+	for _, s := range d.Sections {
+		for _, o := range s.Operations {
+			var body []openapi.Field
+			if o.Body != nil {
+				body = o.Body.Fields
+			}
+			add(o.ID, o.Summary, o.Method+" "+o.Path+" "+o.About, o.Parameters, body)
+		}
+	}
+	for _, o := range d.Objects {
+		add(o.Name, o.Name, o.About, o.Fields)
+	}
+	return entries
+}
+
+// docsAddress returns the address of a page of the manual; that of the API reference for "".
+func (h *Handler) docsAddress(slug string) string {
+	if slug == "" {
+		return h.path("/docs")
+	}
+	return h.path("/docs/" + slug)
+}
+
+// navigation returns the links to all pages of the manual. The current page is given by its slug.
+func (h *Handler) navigation(current string) views.Navigation {
+	n := views.Navigation{Current: h.docsAddress(current), Search: h.docsAddress("search"), IsOpen: current != ""}
+	for _, p := range manual.Pages() {
+		n.Pages = append(n.Pages, views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)})
+	}
+	n.Pages = append(n.Pages, views.Link{Text: apiReferenceTitle, URL: h.docsAddress("")})
+	return n
+}
+
+// docsPage returns the frame of a page of documentation.
+func (h *Handler) docsPage(title string) views.Page {
+	page := h.page(english(), title)
+	page.Style = h.path(static.Path("docs.css"))
+	return page
+}
+
+// manualPage serves GET /docs/:slug, a page of the manual.
+func (h *Handler) manualPage(c echo.Context) error {
+	book, err := h.handbook()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(book.documents, func(d manual.Document) bool { return d.Slug == c.Param("slug") })
+	if i < 0 {
+		return echo.ErrNotFound
+	}
+	document := book.documents[i]
+	page := views.Manual{Page: h.docsPage(document.Title + " – Chequer manual"), HTML: document.HTML, Navigation: h.navigation(document.Slug)}
+	for _, s := range document.Sections {
+		if s.Level == 2 {
+			page.Navigation.Sections = append(page.Navigation.Sections, views.Link{Text: s.Title, URL: "#" + s.ID})
+		}
+	}
+	if i > 0 {
+		page.Previous = page.Navigation.Pages[i-1]
+	}
+	if i+1 < len(book.documents) {
+		page.Next = page.Navigation.Pages[i+1]
+	}
+	return render(c, http.StatusOK, views.ManualPage(page))
+}
+
+// manualSearch serves GET /docs/search, the sections that have the words of the query q.
+func (h *Handler) manualSearch(c echo.Context) error {
+	book, err := h.handbook()
+	if err != nil {
+		return err
+	}
+	query := strings.TrimSpace(c.QueryParam("q"))
+	page := views.ManualSearch{Page: h.docsPage("Search – Chequer manual"), Navigation: h.navigation("search")}
+	if query != "" && utf8.ValidString(query) {
+		page.Navigation.Query = query
+		page.Hits = book.index.Find(query, maxHits)
+		page.Result = found(len(page.Hits))
+	}
+	return render(c, http.StatusOK, views.ManualSearchPage(page))
+}
+
+// found says how many sections a search found.
+func found(n int) string {
+	switch n {
+	case 0:
+		return "No section has all of these words."
+	case 1:
+		return "1 section has these words."
+	case maxHits:
+		return fmt.Sprintf("The best %d sections that have these words:", n)
+	}
+	return fmt.Sprintf("%d sections have these words.", n)
+}

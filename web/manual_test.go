@@ -1,0 +1,147 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"chequer/internal/manual"
+	"chequer/web"
+)
+
+// belowPath serves the documentation below a base path.
+func belowPath(c *web.Config) {
+	c.Docs, c.BasePath, c.BaseURL = true, "/pay", "https://shop.example/pay"
+}
+
+// docsPage returns a page of the documentation, which must have status 200.
+func docsPage(t *testing.T, h http.Handler, address string) *goquery.Document {
+	t.Helper()
+	response := get(t, h, address)
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s answers %d", address, response.StatusCode)
+	}
+	page, err := goquery.NewDocumentFromReader(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// TestManual reads every page below a base path. All links between pages stay below the path and
+// lead to pages and sections that exist.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), belowPath)
+	addresses := []string{"/pay/docs", "/pay/docs/search?q=wallet"}
+	for _, p := range manual.Pages() {
+		addresses = append(addresses, "/pay/docs/"+p.Slug)
+	}
+	known, links := map[string]bool{"#main": true}, map[string]string{}
+	for _, address := range addresses {
+		page := docsPage(t, h, address)
+		known[address] = true
+		for _, n := range page.Find("[id]").EachIter() {
+			id := address + "#" + n.AttrOr("id", "")
+			if known[id] {
+				t.Errorf("%s is there twice", id)
+			}
+			known[id] = true
+		}
+		for _, a := range page.Find("main a").EachIter() {
+			link := a.AttrOr("href", "")
+			if strings.HasPrefix(link, "#") {
+				link = address + link
+			}
+			links[link] = address
+		}
+		if got := page.Find("form[role=search]").AttrOr("action", ""); got != "/pay/docs/search" {
+			t.Errorf("the search of %s is at %q", address, got)
+		}
+		if got := page.Find(".pages a[href^='/pay/docs']").Length(); got != len(manual.Pages())+1 {
+			t.Errorf("%s lists %d pages", address, got)
+		}
+		if n := page.Find("script, style, [style]").Length(); n > 0 {
+			t.Errorf("%s has %d scripts or styles within", address, n)
+		}
+	}
+	for link, address := range links {
+		if !known[link] && !strings.HasPrefix(link, "/pay/openapi.") {
+			t.Errorf("%s links to %s, which does not exist", address, link)
+		}
+	}
+}
+
+func TestManual_page(t *testing.T) {
+	t.Parallel()
+	page := docsPage(t, pages(t, newService(), documented), "/docs/webhooks")
+	for selector, want := range map[string]string{
+		"h1":                                     "Webhooks",
+		".pages > ul > li > [aria-current=page]": "Webhooks",
+		".turn [rel=prev]":                       "← The payment page",
+		".turn [rel=next]":                       "Testing →",
+		"title":                                  "Webhooks – Chequer manual",
+	} {
+		if got := page.Find(selector).Text(); got != want {
+			t.Errorf("%s is %q, want %q", selector, got, want)
+		}
+	}
+	if page.Find(`.pages ul ul a[href="#ship-once"]`).Length() != 1 || page.Find(`h2#ship-once a[href="#ship-once"]`).Length() != 1 {
+		t.Error("the section Ship once has no link")
+	}
+	if got := page.Find("td[data-label=rule]").Length(); got < 5 {
+		t.Errorf("%d cells have the heading of their column", got)
+	}
+}
+
+func TestManual_unknown_page(t *testing.T) {
+	t.Parallel()
+	for address, config := range map[string]func(*web.Config){
+		"/docs/nothing": documented, "/docs/start/": documented, "/docs/..%2fstart": documented,
+		"/docs/start": nil, "/docs/search?q=wallet": nil, // in front of another service
+	} {
+		if got := get(t, pages(t, newService(), config), address).StatusCode; got != http.StatusNotFound {
+			t.Errorf("%s answers %d, want 404", address, got)
+		}
+	}
+}
+
+func TestManual_search(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), belowPath)
+	search := func(query string) *goquery.Document {
+		t.Helper()
+		return docsPage(t, h, "/pay/docs/search?q="+url.QueryEscape(query))
+	}
+	page := search(" Idempotency-KEY ")
+	if got := page.Find(".hits a").First().AttrOr("href", ""); !strings.HasPrefix(got, "/pay/docs") {
+		t.Errorf("the first hit is at %q", got)
+	}
+	if page.Find(`.hits a[href="/pay/docs/accept-payments#create-an-invoice"]`).Length() != 1 || page.Find(`.hits a[href="/pay/docs#createInvoice"]`).Length() != 1 {
+		t.Error("the search does not find the manual and the API reference")
+	}
+	if got := page.Find(".hits mark").First().Text(); !strings.EqualFold(got, "Idempotency-Key") {
+		t.Errorf("the first word marked is %q", got)
+	}
+	if got := page.Find("#find").AttrOr("value", ""); got != "Idempotency-KEY" {
+		t.Errorf("the form has %q", got)
+	}
+	for query, want := range map[string]string{
+		"": "Enter one or more words.", "xyzzy": "No section has all of these words.",
+		`"><script>alert(1)</script>`: "No section has all of these words.",
+		"the":                         "The best 30 sections that have these words:",
+		"\xff":                        "Enter one or more words.",
+		strings.Repeat("é ", 2000):    "No section has all of these words.",
+	} {
+		page := search(query)
+		if got := strings.TrimSpace(page.Find("h1 + p").Text()); got != want {
+			t.Errorf("%.30q: %q, want %q", query, got, want)
+		}
+		if page.Find("main script").Length() > 0 {
+			t.Error("the query became a script")
+		}
+	}
+}
