@@ -346,7 +346,7 @@ func navigation(n Navigation) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\" placeholder=\"Search the manual\" maxlength=\"200\" autocomplete=\"off\"> <button>Search</button></form><nav aria-label=\"Manual\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\" placeholder=\"Manual, API\" maxlength=\"200\" autocomplete=\"off\"> <button>Search</button></form><nav aria-label=\"Manual\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

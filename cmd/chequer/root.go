@@ -43,6 +43,8 @@ func root(environ []string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
+	c.SetHelpCommand(s.help())
+	c.SetUsageTemplate(c.UsageTemplate() + topicsTemplate())
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
 	c.PersistentFlags().BoolVar(&s.utc, "utc", false, "print times in UTC")
 	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.method(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),

@@ -108,6 +108,11 @@ func TestRender_is_fit_for_the_policy(t *testing.T) {
 		if html.Find("pre").Length() != html.Find("pre[tabindex='0'][aria-label]").Length() {
 			t.Errorf("%s has code that cannot be scrolled by keyboard", p.Slug)
 		}
+		for _, th := range html.Find("th").EachIter() {
+			if th.Text() == "" {
+				t.Errorf("%s has a column without a heading", p.Slug)
+			}
+		}
 	}
 }
 

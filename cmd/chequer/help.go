@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/manual"
+)
+
+// help returns the command that describes a command, prints a page of the manual, or without an
+// argument lists both.
+func (s *shell) help() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND | TOPIC]",
+		Short: "Describe a command, or print a page of the manual",
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return helpCompletions(c.Root(), args), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if found, rest, err := c.Root().Find(args); err == nil && len(rest) == 0 {
+				found.InitDefaultHelpFlag()
+				return found.Help()
+			}
+			if len(args) != 1 {
+				return errNoHelp
+			}
+			page, ok := manual.Find(args[0])
+			if !ok {
+				return errNoHelp
+			}
+			return s.print(c, topic{page, page.Markdown()}, func(w io.Writer) { fmt.Fprint(w, page.Markdown()) })
+		},
+	}
+}
+
+// errNoHelp does not repeat the argument, see noCommand.
+var errNoHelp = errors.New("there is no such command or topic; chequer help lists them")
+
+// topic is a page of the manual in JSON.
+type topic struct {
+	manual.Page
+	Markdown string `json:"markdown"`
+}
+
+// helpCompletions returns the commands and topics that may follow.
+func helpCompletions(root *cobra.Command, args []string) []cobra.Completion {
+	var found []cobra.Completion
+	c, rest, err := root.Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil
+	}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			found = append(found, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+		}
+	}
+	if len(args) == 0 {
+		for _, p := range manual.Pages() {
+			found = append(found, cobra.CompletionWithDesc(p.Slug, p.Summary))
+		}
+	}
+	return found
+}
+
+// topicsTemplate returns the part of the usage of chequer itself that lists the pages of the
+// manual.
+func topicsTemplate() string {
+	var b strings.Builder
+	b.WriteString("{{if not .HasParent}}\nTopics, for chequer help TOPIC:\n")
+	for _, p := range manual.Pages() {
+		fmt.Fprintf(&b, "  %-19s %s\n", p.Slug, p.Summary)
+	}
+	b.WriteString("{{end}}")
+	return b.String()
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/manual"
+)
+
+// A topic with the name of a command could not be printed.
+func TestHelp_topics_are_no_commands(t *testing.T) {
+	t.Parallel()
+	commands := root(nil).Commands()
+	for _, p := range manual.Pages() {
+		if slices.ContainsFunc(commands, func(c *cobra.Command) bool { return c.Name() == p.Slug || c.HasAlias(p.Slug) }) {
+			t.Errorf("the topic %s is a command", p.Slug)
+		}
+	}
+}
