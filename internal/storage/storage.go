@@ -35,7 +35,7 @@ type Storage struct {
 	proof     writeProof
 	skew      atomic.Int64 // of this process's clock against the database's, in milliseconds
 	pruned    atomic.Int64 // when, in Unix milliseconds
-	away      atomic.Bool  // the database does not answer, so that the log tells of changes only
+	outage    outageState
 }
 
 var _ interface {
