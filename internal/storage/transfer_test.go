@@ -72,8 +72,8 @@ func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
 	})
 }
 
-// What a transaction spends is kept once, however many transfers it makes; and an
-// aggregate that was added to another one leaves the rows that stay as they were.
+// The spends of a transaction are stored once, even if it has several transfers. If an aggregate is
+// added to another one, the other rows stay the same.
 func TestTransfers_of_one_transaction_share_its_spends(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))

@@ -12,17 +12,17 @@ import (
 	"chequer/internal/seal"
 )
 
-// walletRow is a wallet as columns keep it.
+// walletRow is a wallet as stored in columns.
 type walletRow struct {
 	id, merchantID, mode, asset, key, counter string
 
-	secret     string // sealed, "" when there is none
+	secret     string // sealed, "" if there is none
 	createdAt  int64
 	archivedAt sql.Null[int64]
 	mac        string
 }
 
-// sealWallet makes the row of a wallet.
+// sealWallet returns the row of a wallet.
 func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 	r := walletRow{
 		id: w.ID, merchantID: w.MerchantID, mode: string(w.Mode), asset: w.Asset, key: w.Key, counter: w.Counter,
@@ -35,7 +35,7 @@ func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 	return r
 }
 
-// open checks the row and opens its secret; ErrTampered.
+// open verifies the row and decrypts its secret; ErrTampered.
 func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
 	if !box.Check(r.mac, "wallets", r.fields()...) {
 		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, merchant.ErrTampered)
@@ -55,7 +55,7 @@ func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
 	return w, nil
 }
 
-// fields are what the row's code is over.
+// fields returns the fields that the row's MAC covers.
 func (r walletRow) fields() []string {
 	return []string{
 		r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret,
@@ -87,9 +87,8 @@ func (s *Storage) CreateWallet(ctx context.Context, w merchant.Wallet) error {
 	})
 }
 
-// archiveWallet takes the wallet out of force that another takes the place of,
-// if there is one; ErrExists when it has the same key. It is kept: its invoices
-// may be paid yet.
+// archiveWallet archives the active wallet that a new one replaces, if there is one; ErrExists if
+// it has the same key. The old wallet is kept, since its invoices may still be paid.
 func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wallet) error {
 	r, err := readWalletRow(q.QueryRowContext(ctx, `
 		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
@@ -110,7 +109,7 @@ func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wall
 	return s.archive(ctx, q, r, by.CreatedAt)
 }
 
-// archive takes a wallet out of force. Its row is kept.
+// archive makes a wallet inactive. Its row is kept.
 func (s *Storage) archive(ctx context.Context, q querier, r walletRow, at time.Time) error {
 	r.archivedAt = millis(at)
 	_, err := q.ExecContext(ctx, "UPDATE wallets SET archived_at = $2, mac = $3 WHERE id = $1",
@@ -141,8 +140,8 @@ func (s *Storage) RemoveWallet(ctx context.Context, merchantID string, mode merc
 	})
 }
 
-// Wallets implements merchant.Storage. One row that was changed fails them all;
-// the error names it.
+// Wallets implements merchant.Storage. If one row was tampered with, it returns an error that names
+// the row.
 func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
 	return s.wallets(ctx, `
 		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
@@ -157,7 +156,7 @@ func (s *Storage) AllWallets(ctx context.Context, merchantID string, mode mercha
 		FROM wallets WHERE merchant_id = $1 AND mode = $2 ORDER BY created_at, id`, merchantID, string(mode))
 }
 
-// wallets reads the wallets that a statement selects.
+// wallets returns the wallets that a statement selects.
 func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([]merchant.Wallet, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]walletRow, error) {
 		return list(ctx, q, readWalletRow, statement, args...)
@@ -176,8 +175,8 @@ func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([
 	return all, nil
 }
 
-// HasWallet tells whether any merchant has a live wallet for an asset, or had one:
-// invoices of a former wallet may be paid yet.
+// HasWallet reports whether any merchant has or had a live wallet for an asset: invoices of a
+// former wallet may still be paid.
 func (s *Storage) HasWallet(ctx context.Context, asset string) (bool, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (found bool, err error) {
 		err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM wallets WHERE mode = 'live' AND asset = $1)", asset).Scan(&found)
@@ -194,5 +193,5 @@ func readWalletRow(row scanner) (r walletRow, err error) {
 	return r, err
 }
 
-// walletSecret is the purpose that a wallet's secret is sealed for.
+// walletSecret returns the purpose for which a wallet's secret is sealed.
 func walletSecret(id string) string { return "wallets secret " + id }

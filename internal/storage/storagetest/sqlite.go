@@ -9,7 +9,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// SQLite opens a new database in a file that goes with the test.
+// SQLite opens a new database in a file that is deleted after the test.
 func SQLite(t testing.TB) *storage.Storage {
 	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{7}, 32))
