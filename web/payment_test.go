@@ -112,6 +112,15 @@ var states = []struct {
 			"It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
 	},
 	{
+		"older money", func(r *api.Resource) {
+			old := transfer("old")
+			old.FiatAmount = "0"
+			r.Exceptions, r.Payments = []string{api.ExceptionOld}, []api.Payment{old}
+		},
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "",
+		"arrived before this invoice was made. It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
+	},
+	{
 		"wrong asset of a service that does not tell what", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
 		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "Do not send it again", "Another currency arrived, which",
 	},

@@ -45,6 +45,14 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
 		})
 	}
+	if has(r, api.ExceptionOld) {
+		if what := received(r, s, older); what != "" {
+			notes = append(notes, views.Note{
+				Kind: "warn", Strong: s.Text("old.note", "Amount", what),
+				Text: s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
+			})
+		}
+	}
 	if has(r, api.ExceptionDelayed) && unpaid {
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("delayed.note"), Text: s.Text("delayed.note.text")})
 	}

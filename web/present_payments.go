@@ -17,6 +17,9 @@ func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confi
 // wrong tells whether a payment is in something that the invoice does not offer.
 func wrong(t api.Payment) bool { return t.State == "wrong_asset" }
 
+// older reports whether a payment was there before the invoice.
+func older(t api.Payment) bool { return t.State == "old" }
+
 func lateOnes(t api.Payment) bool { return t.State == "late" }
 
 // coin is a currency as amounts of it are summed for display.

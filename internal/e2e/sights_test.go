@@ -65,6 +65,7 @@ var sights = []sight{
 	{"ended", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
 	{"delayed", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
 	{"wrong_asset", ofPayment, onStage("", wrongAsset), 0},
+	{"older_money", ofPayment, onStage("", olderMoney), 0},
 	{"dropped", ofPayment, paying(nil, api.SimulateExact, api.SimulateReplace), 0},
 	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
 	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
@@ -308,6 +309,13 @@ func wrongAsset(r *api.Resource) {
 	r.Exceptions = []string{api.ExceptionWrongAsset}
 	r.Payments = []api.Payment{{
 		ID: "w", CryptoCurrency: "USDC", Symbol: "USDC", NetworkName: "Ethereum", Amount: "56.5", FiatAmount: "0", State: "wrong_asset", Tx: "0x1",
+	}}
+}
+
+func olderMoney(r *api.Resource) {
+	r.Exceptions = []string{api.ExceptionOld}
+	r.Payments = []api.Payment{{
+		ID: "o", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.0005", FiatAmount: "0", State: "old", Tx: "1f",
 	}}
 }
 

@@ -302,15 +302,15 @@ func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
 	tx := s.pays(inv, "BTC", "0.0005")
 	s.mine(tx)
 	paid := s.wantStatus(inv, invoice.Paid)
-	told := len(s.events())
+	eventsBefore := len(s.events())
 	s.clock.Pass(7 * 24 * time.Hour)
 	s.step()
 	spent := s.sends([]string{tx + ":0"}, inv, "")
 	s.step()
 	s.mine(spent)
 	s.step()
-	if got := s.reload(inv); got.Version != paid.Version || got.Standing.Paid.Cmp(paid.Standing.Paid) != 0 || len(s.events()) != told {
-		t.Errorf("version %d, %s paid, new events %v; want version %d and %s paid", got.Version, got.Standing.Paid, s.events()[told:], paid.Version, paid.Standing.Paid)
+	if got := s.reload(inv); got.Version != paid.Version || got.Standing.Paid.Cmp(paid.Standing.Paid) != 0 || len(s.events()) != eventsBefore {
+		t.Errorf("version %d, %s paid, new events %v; want version %d and %s paid", got.Version, got.Standing.Paid, s.events()[eventsBefore:], paid.Version, paid.Standing.Paid)
 	}
 }
 
@@ -372,7 +372,7 @@ func TestDustTellsNothing(t *testing.T) {
 				s.clock.Pass(time.Hour)
 			}
 			before := s.wantStatus(inv, state)
-			told := len(s.events())
+			eventsBefore := len(s.events())
 			for range 25 {
 				dust := s.sends(nil, inv, "0", "0.00000001", "0.00000545")
 				s.step()
@@ -395,7 +395,7 @@ func TestDustTellsNothing(t *testing.T) {
 			}
 			// At most two events per payment, seen and confirmed, and two for pending, late or
 			// overpaid.
-			if got := len(s.events()) - told; got < many || got > 2*many+2 {
+			if got := len(s.events()) - eventsBefore; got < many || got > 2*many+2 {
 				t.Errorf("%d events of %d small payments", got, many)
 			}
 		})

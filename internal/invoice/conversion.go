@@ -83,7 +83,7 @@ const (
 	ReasonNonce ConversionReason = "nonce"
 	// ReasonKey: the API key is not valid, or may not trade.
 	ReasonKey ConversionReason = "key"
-	// ReasonRefused: the exchange refused the order for a reason of its own.
+	// ReasonRefused: the exchange refused the order for another reason.
 	ReasonRefused ConversionReason = "refused"
 	// ReasonUncertain: it cannot be determined whether an order was executed.
 	ReasonUncertain ConversionReason = "uncertain"

@@ -25,7 +25,7 @@ const (
 	EventConvertFailed   EventType = "conversion.failed"
 )
 
-// EventTypes lists all event types.
+// EventTypes lists all event types of invoices.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,

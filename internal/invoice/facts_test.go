@@ -78,7 +78,7 @@ func TestObserve_writes_only_changes(t *testing.T) {
 	}{
 		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{mined.ID, waits.ID}},
 		{"both are shown again", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, nil},
-		{"an output of nothing is beside them", chain.Snapshot{
+		{"with an output of zero", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, nothing},
 		}, nil},
 		{"a listener that does not remember one", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},

@@ -154,9 +154,9 @@ func TestRevertedInvoiceIsReported(t *testing.T) {
 	s.must(s.net.Reorganise(t.Context(), []string{tx}))
 	s.must(s.net.Replace(t.Context(), tx))
 	s.wantStatus(inv, invoice.Expired, invoice.WasReorged)
-	told := strings.Join(s.events(), "\n")
-	if !strings.Contains(told, "invoice.reverted expired") || !strings.Contains(told, "invoice.expired expired") {
-		t.Errorf("events:\n%s", told)
+	events := strings.Join(s.events(), "\n")
+	if !strings.Contains(events, "invoice.reverted expired") || !strings.Contains(events, "invoice.expired expired") {
+		t.Errorf("events:\n%s", events)
 	}
 }
 

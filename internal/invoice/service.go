@@ -340,8 +340,8 @@ func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool
 // scans, or that stopped just before, has reached the network.
 const handover = 30 * time.Second
 
-// lately is how old a scan may be before the page says that a payment may show
-// later than usual.
+// scanDelay is the largest age of a scan before the page says that a payment may show later than
+// usual.
 const scanDelay = 30 * time.Second
 
 // startupTime is the time that a process may take after its start for its first scan.

@@ -27,7 +27,7 @@ type Delivery struct {
 	Position   int64 // position of the event in the merchant's feed
 	EventID    string
 	EventType  string
-	InvoiceID  string // "" for a test event
+	InvoiceID  string // "" for an event without an invoice
 	State      DeliveryState
 	Tries      int // number of attempts so far
 	CreatedAt  time.Time

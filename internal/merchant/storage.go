@@ -28,15 +28,11 @@ type Storage interface {
 	UseKey(ctx context.Context, id string, at time.Time) error
 	// RevokeKey revokes a key by its public part; ErrNotFound.
 	RevokeKey(ctx context.Context, key string, at time.Time) error
-	// CreateWallet writes a wallet, which replaces the merchant's active one for the asset;
-	// ErrExists if that has the same key.
-	CreateWallet(ctx context.Context, w Wallet) error
 	// Wallets lists a merchant's active wallets of a mode, one per asset, oldest first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
 	// AllWallets lists a merchant's wallets of a mode, including those that were replaced or
 	// removed, oldest first. Former wallets are kept, since their addresses may hold money.
 	AllWallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
-	// RemoveWallet archives the active wallet of an asset; ErrNotFound.
-	RemoveWallet(ctx context.Context, merchantID string, mode Mode, asset string, at time.Time) error
+	WalletStorage
 	ExchangeStorage
 }

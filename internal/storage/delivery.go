@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
-// addDeliveries writes a delivery of each of an invoice's events for every endpoint that wants it;
-// last is the position of the last event. It is part of the transaction that writes the events.
-func addDeliveries(ctx context.Context, q querier, inv *invoice.Invoice, last int64) error {
-	if len(inv.Events) == 0 {
+// addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
+// position of the last event. It is part of the transaction that writes the events.
+func addDeliveries(ctx context.Context, q querier, h happened, last int64) error {
+	if len(h.events) == 0 {
 		return nil
 	}
 	endpoints, err := list(ctx, q, func(row scanner) (e merchant.Endpoint, err error) {
@@ -24,20 +23,20 @@ func addDeliveries(ctx context.Context, q querier, inv *invoice.Invoice, last in
 		}
 		e.Events, err = parseList[string](events)
 		return e, err
-	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", inv.MerchantID, string(inv.Mode))
+	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", h.merchantID, string(h.mode))
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
 	}
-	for i, e := range inv.Events {
+	for i, e := range h.events {
 		for _, endpoint := range endpoints {
 			if !endpoint.Wants(string(e.Type)) {
 				continue
 			}
-			position, at := last-int64(len(inv.Events)-1-i), e.CreatedAt.UnixMilli()
+			position, at := last-int64(len(h.events)-1-i), e.CreatedAt.UnixMilli()
 			_, err := q.ExecContext(ctx, `
 				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
 				VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, $6)`,
-				endpoint.ID, position, e.ID, string(e.Type), inv.ID, at)
+				endpoint.ID, position, e.ID, string(e.Type), h.invoiceID, at)
 			if err != nil {
 				return fmt.Errorf("write delivery of %s: %w", e.Type, err)
 			}
@@ -191,7 +190,7 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at, resent)
-		SELECT $1, position, id, type, invoice_id, 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3
+		SELECT $1, position, id, type, COALESCE(invoice_id, ''), 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3
 		ON CONFLICT (endpoint_id, position) DO UPDATE SET
 			state = 'pending', first_try_at = NULL, next_try_at = excluded.next_try_at, resent = TRUE`,
 		e.ID, e.MerchantID, position, at.UnixMilli())

@@ -107,7 +107,7 @@ func TestWrite_returns_a_failed_commit_to_every_caller(t *testing.T) {
 				}
 				_, err := exec("PRAGMA defer_foreign_keys = ON") // the error occurs at the commit
 				if err == nil {
-					_, err = exec("INSERT INTO wallets VALUES ('w', 'nobody', '', '', '', '', '', 0, NULL, '')")
+					_, err = exec("INSERT INTO wallets VALUES ('w', 'unknown', '', '', '', '', '', 0, NULL, '')")
 				}
 				return err
 			})

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -27,19 +28,33 @@ func takePositions(ctx context.Context, q querier, merchantID string, count int)
 	return last, nil
 }
 
-// appendEvents writes an invoice's events to its merchant's feed, with their deliveries; last is
-// the last position allocated for them.
-func appendEvents(ctx context.Context, q querier, inv *invoice.Invoice, last int64) error {
-	for i, e := range inv.Events {
+// happened holds events that are written together.
+type happened struct {
+	merchantID string
+	mode       invoice.Mode
+	invoiceID  string // "" = events without an invoice
+	events     []invoice.Event
+}
+
+// eventsOf returns the new events of an invoice.
+func eventsOf(inv *invoice.Invoice) happened {
+	return happened{merchantID: inv.MerchantID, mode: inv.Mode, invoiceID: inv.ID, events: inv.Events}
+}
+
+// appendEvents writes events to their merchant's feed, with their deliveries; last is the last
+// position allocated for them.
+func appendEvents(ctx context.Context, q querier, h happened, last int64) error {
+	invoiceID := sql.Null[string]{V: h.invoiceID, Valid: h.invoiceID != ""}
+	for i, e := range h.events {
 		_, err := q.ExecContext(ctx, `
 			INSERT INTO events (merchant_id, position, id, invoice_id, mode, type, version, created_at, body)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			inv.MerchantID, last-int64(len(inv.Events)-1-i), e.ID, inv.ID, string(inv.Mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
+			h.merchantID, last-int64(len(h.events)-1-i), e.ID, invoiceID, string(h.mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
 		if err != nil {
 			return fmt.Errorf("write event %s: %w", e.Type, err)
 		}
 	}
-	return addDeliveries(ctx, q, inv, last)
+	return addDeliveries(ctx, q, h, last)
 }
 
 // Events returns the events of a mode in a merchant's feed after a position, in the order of commits.

@@ -106,7 +106,7 @@ func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Inv
 	if err := keepEvidence(ctx, q, c); err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, inv, position); err != nil {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)
@@ -276,7 +276,7 @@ func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) e
 	if err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, inv, position); err != nil || !requoted {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !requoted {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)

@@ -24,7 +24,7 @@ func TestLooks(t *testing.T) {
 		if _, err := s.Look(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("before a theme is set: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.SetLook(ctx, "nobody", oddLook, noon); !errors.Is(err, merchant.ErrNotFound) {
+		if err := s.SetLook(ctx, "unknown", oddLook, noon); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		red := look.Look{Accent: "#e8573a"}

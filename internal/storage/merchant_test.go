@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
 )
@@ -40,7 +41,7 @@ func TestMerchants(t *testing.T) {
 		if got, err := s.Merchant(t.Context(), "first"); err != nil || got != first {
 			t.Errorf("got %v, %v, want %v", got, err, first)
 		}
-		if _, err := s.Merchant(t.Context(), "nobody"); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := s.Merchant(t.Context(), "unknown"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		all, err := s.Merchants(t.Context())
@@ -155,7 +156,7 @@ func TestWallets(t *testing.T) {
 			t.Errorf("older key again: %v", err)
 		}
 		stranger := newWallet("w7", "BTC", "zpub3", noon)
-		stranger.MerchantID = "nobody"
+		stranger.MerchantID = "unknown"
 		if err := s.CreateWallet(ctx, stranger); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("a wallet of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
@@ -197,10 +198,11 @@ func TestRemoveWallet_keeps_the_wallet_listed(t *testing.T) {
 			}
 		}
 		end := later.Add(time.Hour)
-		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); err != nil {
+		wallets := newWallets(s, end)
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("removed twice: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		if inForce, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(inForce) != 0 {
@@ -278,7 +280,7 @@ func TestSetMethods(t *testing.T) {
 		if got, err := s.Merchant(t.Context(), m.ID); err != nil || got.Methods != "EURC BTC" {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if err := s.SetMethods(t.Context(), "nobody", ""); !errors.Is(err, merchant.ErrNotFound) {
+		if err := s.SetMethods(t.Context(), "unknown", ""); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v", err)
 		}
 	})

@@ -3,11 +3,11 @@ package storage
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
 )
@@ -63,50 +63,83 @@ func (r walletRow) fields() []string {
 	}
 }
 
-// CreateWallet implements merchant.Storage.
+// CreateWallet implements merchant.WalletStorage.
 func (s *Storage) CreateWallet(ctx context.Context, w merchant.Wallet) error {
-	r := sealWallet(s.box, w)
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		if err := s.lockMerchant(ctx, q, w.MerchantID); err != nil {
-			return err
-		}
-		if err := s.archiveWallet(ctx, q, w); err != nil {
-			return err
-		}
-		made, err := exec(ctx, q, `
-			INSERT INTO wallets (id, merchant_id, mode, asset, key, counter, secret, created_at, mac)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-			r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret, r.createdAt, r.mac)
-		if err != nil {
-			return fmt.Errorf("write wallet: %w", err)
-		}
-		if made == 0 {
-			return merchant.ErrExists
-		}
-		return nil
+		_, err := s.changeWallet(ctx, q, w.MerchantID, w.Mode, w.Asset, func(active merchant.Wallet) (merchant.WalletChange, error) {
+			if active.Key == w.Key {
+				return merchant.WalletChange{}, merchant.ErrExists
+			}
+			return merchant.WalletChange{Wallet: w, At: w.CreatedAt}, nil
+		})
+		return err
 	})
 }
 
-// archiveWallet archives the active wallet that a new one replaces, if there is one; ErrExists if
-// it has the same key. The old wallet is kept, since its invoices may still be paid.
-func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wallet) error {
+// ChangeWallet implements merchant.WalletStorage. The feed is locked before the merchant, as in the
+// creation of an invoice, to avoid a deadlock.
+func (s *Storage) ChangeWallet(ctx context.Context, merchantID string, mode merchant.Mode, asset string, decide func(active merchant.Wallet) (merchant.WalletChange, error)) (merchant.WalletChange, error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.WalletChange, error) {
+		position, err := takePositions(ctx, q, merchantID, 1)
+		if err != nil {
+			return merchant.WalletChange{}, err
+		}
+		c, err := s.changeWallet(ctx, q, merchantID, mode, asset, decide)
+		if err != nil {
+			return merchant.WalletChange{}, err
+		}
+		return c, appendEvents(ctx, q, happened{
+			merchantID: merchantID, mode: invoice.Mode(mode),
+			events: []invoice.Event{{ID: c.EventID, Type: merchant.EventWalletChanged, CreatedAt: c.At, Body: c.Body}},
+		}, position)
+	})
+}
+
+// changeWallet writes the change of a merchant's wallet that decide returns. Former wallets are
+// kept, since their invoices may still be paid.
+func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string, mode merchant.Mode, asset string, decide func(active merchant.Wallet) (merchant.WalletChange, error)) (c merchant.WalletChange, err error) {
+	if err := s.lockMerchant(ctx, q, merchantID); err != nil {
+		return c, err
+	}
 	r, err := readWalletRow(q.QueryRowContext(ctx, `
 		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
 		FROM wallets WHERE merchant_id = $1 AND mode = $2 AND asset = $3 AND archived_at IS NULL`,
-		by.MerchantID, string(by.Mode), by.Asset))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		merchantID, string(mode), asset))
+	var active merchant.Wallet
+	if err == nil {
+		active, err = r.open(s.box)
 	}
+	if err != nil && !absent(err) {
+		return c, fmt.Errorf("read wallet: %w", err)
+	}
+	if c, err = decide(active); err != nil {
+		return c, err
+	}
+	if active.ID != "" {
+		if err := s.archive(ctx, q, r, c.At); err != nil {
+			return c, err
+		}
+	}
+	if c.Wallet.ID == active.ID { // the wallet was removed
+		return c, nil
+	}
+	return c, s.insertWallet(ctx, q, c.Wallet)
+}
+
+// insertWallet writes a wallet; merchant.ErrExists.
+func (s *Storage) insertWallet(ctx context.Context, q querier, w merchant.Wallet) error {
+	r := sealWallet(s.box, w)
+	made, err := exec(ctx, q, `
+		INSERT INTO wallets (id, merchant_id, mode, asset, key, counter, secret, created_at, mac)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret, r.createdAt, r.mac)
 	if err != nil {
-		return fmt.Errorf("read wallet: %w", err)
+		return fmt.Errorf("write wallet: %w", err)
 	}
-	if _, err := r.open(s.box); err != nil {
-		return err
-	}
-	if r.key == by.Key {
+	if made == 0 {
 		return merchant.ErrExists
 	}
-	return s.archive(ctx, q, r, by.CreatedAt)
+	return nil
 }
 
 // archive makes a wallet inactive. Its row is kept.
@@ -118,26 +151,6 @@ func (s *Storage) archive(ctx context.Context, q querier, r walletRow, at time.T
 		return fmt.Errorf("archive wallet: %w", err)
 	}
 	return nil
-}
-
-// RemoveWallet implements merchant.Storage.
-func (s *Storage) RemoveWallet(ctx context.Context, merchantID string, mode merchant.Mode, asset string, at time.Time) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
-			return err
-		}
-		r, err := readWalletRow(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
-			FROM wallets WHERE merchant_id = $1 AND mode = $2 AND asset = $3 AND archived_at IS NULL`,
-			merchantID, string(mode), asset))
-		if err != nil {
-			return merchantNotFound(err, "read wallet")
-		}
-		if _, err := r.open(s.box); err != nil {
-			return err
-		}
-		return s.archive(ctx, q, r, at)
-	})
 }
 
 // Wallets implements merchant.Storage. If one row was tampered with, it returns an error that names
