@@ -129,7 +129,7 @@ func (e endpoints) holdings(ctx context.Context, at ethereum.Header, key keys.Ke
 		texts, accounts = append(texts, text), append(accounts, account)
 	}
 	var found []Holding
-	for _, asset := range e.Assets() {
+	for _, asset := range slices.Concat(e.Assets(), e.Bridged()) {
 		amounts, err := e.amounts(ctx, at, asset, accounts)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", asset.Code, err)

@@ -25,6 +25,7 @@ type evm struct {
 	now       func() time.Time
 	transfers []chain.Transfer
 	doubted   string // code of a token whose contract is not the expected one
+	above     int64  // blocks above the first tip
 }
 
 func (e *evm) Assets() []chain.Asset {
@@ -36,7 +37,7 @@ func (e *evm) Assets() []chain.Asset {
 }
 
 func (e *evm) Scan(_ context.Context, _ chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	tip := chain.Block{Height: 100, Hash: "0x100", Time: e.now()}
+	tip := chain.Block{Height: 100 + e.above, Hash: fmt.Sprintf("0x%d", 100+e.above), Time: e.now()}
 	s := chain.Snapshot{Started: e.now(), From: chain.Cursor{Height: 1, Hash: "0x1"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "0x1"}, Unconfirmed: chain.None}
 	for _, t := range e.transfers {
 		if watched.Destination(t.Script) {

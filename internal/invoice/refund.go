@@ -47,7 +47,7 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 		return none, keys.ErrPrivateKey
 	}
 	reader, ok := s.reader(inv.Mode, received[i].Network)
-	a, known := s.Asset(received[i].Network, asset)
+	a, known := s.KnownAsset(received[i].Network, asset)
 	if !ok || !known {
 		return none, ErrState
 	}

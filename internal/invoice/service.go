@@ -56,6 +56,7 @@ type Service struct {
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
 	live      map[chain.ID]bool // networks with a scanner that carry live invoices
+	bridged   map[chain.ID][]chain.Asset
 	began     time.Time
 	rates     func() Rates
 	unwatched bool
@@ -78,10 +79,14 @@ func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
 		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, began: c.Now(),
+		bridged:    map[chain.ID][]chain.Asset{},
 		maxScanAge: c.MaxScanAge, sinceStart: c.SinceStart,
 	}
 	for mode, networks := range c.Networks {
 		for _, n := range networks {
+			if b, knows := n.(chain.Bridged); knows {
+				s.bridged[n.ID()] = b.Bridged()
+			}
 			if _, ok := n.(chain.Scanner); ok {
 				s.scanned[n.ID()] = true
 				s.live[n.ID()] = mode == Live
@@ -109,6 +114,31 @@ func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
 		}
 	}
 	return chain.Asset{}, false
+}
+
+// KnownAsset returns the asset of a network with a code. It may be a bridged token, which is never
+// offered as a payment method.
+func (s *Service) KnownAsset(network chain.ID, code string) (chain.Asset, bool) {
+	if a, offered := s.Asset(network, code); offered {
+		return a, true
+	}
+	for _, a := range s.bridged[network] {
+		if a.Code == code {
+			return a, true
+		}
+	}
+	return chain.Asset{}, false
+}
+
+// BridgedSymbols returns the symbols of the bridged tokens that shoppers may confuse with an asset.
+func (s *Service) BridgedSymbols(of chain.Asset) []string {
+	symbols := []string{}
+	for _, b := range s.bridged[of.Network] {
+		if b.BridgeOf == of.Symbol {
+			symbols = append(symbols, b.Symbol)
+		}
+	}
+	return symbols
 }
 
 // Invoice returns an invoice, or ErrNotFound.
