@@ -34,6 +34,20 @@ type Event struct {
 	MorePayments int `json:"more_payments"`
 	// Conversions are the sales of what paid it.
 	Conversions []Conversion `json:"conversions"`
+	// Wallet is what wallet.changed is about; its texts are empty in other events.
+	Wallet WalletChange `json:"wallet"`
+}
+
+// WalletChange is a change of the wallets that new invoices are paid to. It holds no
+// public key.
+type WalletChange struct {
+	ID     string `json:"id"`
+	Asset  string `json:"asset"`  // BTC, LTC, or ETH for every EVM network
+	Change string `json:"change"` // added, replaced, removed
+	// Fingerprint is the hash160 of the public key and chain code that addresses are
+	// derived from, in hex. See BIP 32, "Key identifiers".
+	Fingerprint string `json:"fingerprint"`
+	FormerID    string `json:"former_id"` // the wallet that was replaced, or ""
 }
 
 // EventPage is what GET /api/v2/events answers: events as they are sent, in the

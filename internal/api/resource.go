@@ -113,6 +113,9 @@ type PaymentMethod struct {
 	// Behind tells that the network was not looked at lately: what is sent shows
 	// later than usual.
 	Behind bool `json:"behind"`
+	// Bridged are the symbols of bridged versions of a token, as wallets show them: what
+	// is sent of them is shown as wrong_asset and does not count.
+	Bridged []string `json:"bridged"`
 }
 
 // Payment is a transfer counted, or not counted, to the invoice.

@@ -77,6 +77,14 @@ func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
 	return parseRPC(*values[network])
 }
 
+// WithRPC returns the settings with another way of watching a network, RPCOff or
+// RPCPublic.
+func (e EVM) WithRPC(network, how string) EVM {
+	_, values := e.byNetwork()
+	*values[network] = how
+	return e
+}
+
 // parseRPC reads the setting of an EVM network.
 func parseRPC(value string) (how string, endpoints []Endpoint) {
 	if value == RPCOff || value == RPCPublic {

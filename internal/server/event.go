@@ -11,6 +11,16 @@ import (
 	"chequer/internal/merchant"
 )
 
+// EventTypes returns the types of the events in a feed, which an endpoint may choose
+// from.
+func EventTypes() []string {
+	var all []string
+	for _, t := range invoice.EventTypes {
+		all = append(all, string(t))
+	}
+	return append(all, merchant.EventWalletChanged)
+}
+
 // safeOrder is an order_id that survives every receiver's parser.
 var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
@@ -38,11 +48,26 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 // EncodeTest makes the body of a test event: every field is there, and none is
 // about an invoice.
 func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
-	return encode(api.Event{
-		ID: id, Type: merchant.EventTest, CreatedAt: timestamp(at), Mode: string(mode),
+	return encode(noInvoice(id, merchant.EventTest, mode, at))
+}
+
+// EncodeWalletChange makes the body of the event of a change of wallets: every field is
+// there, and none but wallet is about anything.
+func EncodeWalletChange(c merchant.WalletChange) []byte {
+	e := noInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
+	e.Wallet = api.WalletChange{
+		ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), Fingerprint: c.Wallet.Counter, FormerID: c.Former.ID,
+	}
+	return encode(e)
+}
+
+// noInvoice returns an event that is about no invoice.
+func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event {
+	return api.Event{
+		ID: id, Type: eventType, CreatedAt: timestamp(at), Mode: string(mode),
 		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0",
 		ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, Payments: []api.Payment{}, Conversions: []api.Conversion{},
-	})
+	}
 }
 
 func encode(e api.Event) []byte {
