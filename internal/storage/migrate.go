@@ -75,7 +75,11 @@ func upgrade(ctx context.Context, db *sql.DB, d dialect, place string, o Options
 	if err := migrateTo(ctx, db, d, m.To); err != nil {
 		return m, fmt.Errorf("upgrade schema: %w", err)
 	}
-	o.Log.Info("database upgraded", "from", m.From, "to", m.To, "copy", m.Copy)
+	if m.From == 0 {
+		o.Log.Info("database created", "schema", m.To)
+	} else {
+		o.Log.Info("database upgraded", "from", m.From, "to", m.To, "copy", m.Copy)
+	}
 	return m, nil
 }
 
