@@ -70,6 +70,13 @@ var states = []struct {
 		"Paid, with €6.91 extra – Atelier Nord", "Paid. You sent a little extra.", "Paid", "€63.41", 0, "€6.91 more than needed", "belongs to you",
 	},
 	{
+		"overpaid by less than a cent", func(r *api.Resource) {
+			r.Status, r.DueAmount, r.Exceptions = api.StatusPaid, "0", []string{api.ExceptionOverpaid}
+			r.PaidTx, r.Payments = transfer("").Tx, []api.Payment{transfer("confirmed")}
+		},
+		"Paid – Atelier Nord", "Paid. Thank you.", "Paid", "€56.50", 0, "Paid. Your order 1042 is confirmed.", "",
+	},
+	{
 		"expired", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 },
 		"Price expired – Atelier Nord", "The held price has run out", "Amount due", "€56.50", 0, "No payment was seen", "27 Dec 2026, 12:14 UTC",
 	},

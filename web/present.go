@@ -47,7 +47,7 @@ func stateOf(r api.Resource) state {
 		}
 		return partial
 	case api.StatusPaid:
-		if has(r, api.ExceptionOverpaid) {
+		if hasExtra(r) {
 			return overpaid
 		}
 		return paid
@@ -63,6 +63,12 @@ func stateOf(r api.Resource) state {
 		return ended
 	}
 	return waiting
+}
+
+// hasExtra reports whether the shopper paid more than the price. Less than one unit of the
+// price's currency is not worth a refund, and the page says nothing of it.
+func hasExtra(r api.Resource) bool {
+	return has(r, api.ExceptionOverpaid) && !isZero(r.OverpaidAmount)
 }
 
 // present returns the view of an invoice's page. Every fact comes from the resource. If the service

@@ -119,7 +119,7 @@ func showRefund(p *views.Payment, r api.Resource, s scene) {
 		Hint: s.Text("refund.hint", "Shop", s.shop),
 	}
 	p.Leave = false // the page must not leave while the shopper types
-	if has(r, api.ExceptionOverpaid) {
+	if hasExtra(r) {
 		p.Refund.Heading = s.Text("refund.extra")
 	}
 	if len(options) == 1 {
@@ -135,7 +135,7 @@ func asksRefund(r api.Resource) bool {
 	case api.StatusDeclined:
 		return true
 	}
-	return has(r, api.ExceptionOverpaid) || has(r, api.ExceptionLate)
+	return hasExtra(r) || has(r, api.ExceptionLate)
 }
 
 // currencies returns the currencies of the payments, each once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,34 @@ func (s *shell) serve() *cobra.Command {
 	}
 }
 
-// runUntilDone runs the program until it is told to stop, then closes it.
-func runUntilDone(ctx context.Context, a *app.App) error {
-	return errors.Join(a.Run(ctx), a.Close())
+// runner is a program that runs until its context ends.
+type runner interface {
+	Run(ctx context.Context) error
+	Close() error
+}
+
+// stopTimeout is how long a program may take to stop and to close. Container runtimes
+// kill it after 10 seconds.
+const stopTimeout = 4800 * time.Millisecond
+
+// errStopTimeout means that the program was ended in the middle of its work, as by a
+// crash. Everything that was acknowledged is stored.
+var errStopTimeout = errors.New("not everything ended in time, as when the database does not answer")
+
+// runUntilDone runs the program until it is told to stop, then closes it. It returns
+// errStopTimeout if that takes longer than stopTimeout.
+func runUntilDone(ctx context.Context, a runner) error {
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(a.Run(ctx), a.Close()) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(stopTimeout):
+		return errStopTimeout
+	}
 }

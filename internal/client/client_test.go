@@ -67,6 +67,9 @@ func TestNew_refuses_what_is_no_base_address(t *testing.T) {
 			t.Errorf("New(%q) is fine", base)
 		}
 	}
+	if _, err := client.New(client.Config{BaseURL: "https://user:secretword@pay.example"}); err == nil || strings.Contains(err.Error(), "secretword") {
+		t.Errorf("an address with a password: %v", err)
+	}
 }
 
 // ours is an answer of our own resource.

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/money"
 )
 
-// arrives makes a network show a transfer of an asset to an invoice, in a new block.
+// arrives adds a transfer of an asset to an invoice to a network, in a new block.
 func (r *reachable) arrives(n *evm, inv *invoice.Invoice, id string, asset chain.Asset, amount string) {
 	r.t.Helper()
 	n.above++
@@ -24,7 +24,7 @@ func (r *reachable) arrives(n *evm, inv *invoice.Invoice, id string, asset chain
 	r.reach(n)
 }
 
-// read returns an invoice as it is stored.
+// read returns an invoice from storage.
 func (r *reachable) read(id string) *invoice.Invoice {
 	r.t.Helper()
 	inv, err := r.service.Invoice(r.t.Context(), id)
@@ -32,7 +32,7 @@ func (r *reachable) read(id string) *invoice.Invoice {
 	return inv
 }
 
-func TestBridgedToken_counts_nothing(t *testing.T) {
+func TestBridgedToken_does_not_count(t *testing.T) {
 	t.Parallel()
 	r := newReachable(t)
 	r.reach(r.ethereum, r.base)
@@ -56,7 +56,7 @@ func TestBridgedToken_counts_nothing(t *testing.T) {
 	}
 }
 
-func TestBridgedToken_that_is_late_counts_nothing(t *testing.T) {
+func TestBridgedToken_does_not_count_if_late(t *testing.T) {
 	t.Parallel()
 	r := newReachable(t)
 	r.reach(r.ethereum, r.base)
@@ -108,8 +108,8 @@ func TestBridgedToken_is_known_and_not_offered(t *testing.T) {
 	}
 }
 
-// A program that does not know a token, such as one of before, reads and judges an
-// invoice that received it as a program does that knows it.
+// A program that does not know a token, such as an older version, reads and judges an invoice that
+// received it in the same way as a program that knows it.
 func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	t.Parallel()
 	r := newReachable(t)
@@ -140,6 +140,6 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	recorded, err := r.store.TransfersAbove(t.Context(), "base", 0)
 	r.must(err)
 	if len(recorded) != 1 || recorded[0].Asset != "USDBC" || recorded[0].Amount.String() != "7" {
-		t.Errorf("recorded are %+v", recorded)
+		t.Errorf("recorded transfers %+v", recorded)
 	}
 }

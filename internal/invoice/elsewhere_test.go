@@ -19,12 +19,12 @@ import (
 	"chequer/internal/watcher"
 )
 
-// evm is an EVM network that shows what a test says.
+// evm is an EVM network that reports the transfers of a test.
 type evm struct {
 	*ethereum.Network
 	now       func() time.Time
 	transfers []chain.Transfer
-	doubted   string // code of a token that is not what it should be
+	doubted   string // code of a token whose contract is not the expected one
 	above     int64  // blocks above the first tip
 }
 
@@ -96,7 +96,7 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
 	if !errors.Is(err, invoice.ErrNoMethod) {
-		t.Errorf("a token in doubt is offered: %v", err)
+		t.Errorf("a doubted token: got %v, want ErrNoMethod", err)
 	}
 	now = now.Add(time.Minute)
 	euros := ethereum.Mainnet.Assets[2]
@@ -114,7 +114,7 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 	if len(got.Transfers) != 1 || got.Transfers[0].Network != "ethereum" || got.Transfers[0].Asset != "EURC" || got.Transfers[0].Old {
 		t.Errorf("transfers %+v", got.Transfers)
 	}
-	// The invoice waits for Base alone, though nobody looks at Ethereum any more.
+	// The expiry depends on Base alone, although Ethereum is not scanned any more.
 	now = now.Add(time.Hour)
 	look(base)
 	_, err = service.Expire(t.Context(), 10)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -241,4 +243,31 @@ func TestCreate_takes_null_for_what_is_optional(t *testing.T) {
 			t.Errorf("%s null: answer %s, want %s", name, got, bare)
 		}
 	}
+}
+
+// Another program may keep the database locked: the caller is told soon, and may try
+// again with the same key.
+func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, nil)
+		hold := make(chan struct{})
+		l.merchants.hold, l.merchants.entered = hold, make(chan struct{}, 1)
+		answered := make(chan *http.Response, 1)
+		go func() { answered <- l.send(keyed("order-1", fine)) }()
+		select {
+		case response := <-answered:
+			refused(t, response, http.StatusServiceUnavailable, "unavailable")
+			if retry := response.Header.Get("Retry-After"); retry != "1" {
+				t.Errorf("Retry-After = %q, want 1", retry)
+			}
+		case <-time.After(6 * time.Second):
+			t.Error("no answer after 6 seconds")
+		}
+		close(hold)
+		l.merchants.hold = nil
+		if response := l.send(keyed("order-1", fine)); response.StatusCode != http.StatusOK {
+			t.Errorf("tried again: %d", response.StatusCode)
+		}
+	})
 }

@@ -148,16 +148,25 @@ func sales(r api.Resource, number func(string) string) (sold, euro, fee, price s
 	return strings.Join(amounts, "; "), number(brought.String()), number(fees.String()), strings.Join(prices, "; ")
 }
 
-// literal returns a text so that a spreadsheet does not turn it into another number:
-// one with more digits than it keeps, with leading zeros, or with an exponent.
+// literal returns a text so that a spreadsheet does not turn it into another number: one
+// with more digits than it keeps, with leading zeros, or with an exponent; or one that it
+// reads as a date or a time of day.
 func literal(text string) string {
-	if alteredNumber.MatchString(text) {
+	if alteredNumber.MatchString(text) || likeDate.MatchString(text) {
 		return "'" + text
 	}
 	return text
 }
 
 var alteredNumber = regexp.MustCompile(`^(\d{12,}|0\d+|\d+([.,]\d+)?[eE][+-]?\d+)$`)
+
+// likeDate is what a spreadsheet of some language reads as a date, with or without its
+// year or its day, or as a time of day. A year has four digits, or two at the end.
+var likeDate = regexp.MustCompile(`^(` +
+	`(0?[1-9]|[1-3]\d)[-/.](\d{1,2}|(19|20)\d\d)|` +
+	`(19|20)\d\d[-/.]\d{1,2}([-/.]\d{1,2})?|` +
+	`\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|(19|20)\d\d)|` +
+	`\d{1,2}:\d{2}(:\d{2})?)$`)
 
 // inert returns a cell so that no spreadsheet takes it for a formula: an order number
 // that a stranger chose could send the whole sheet away. See OWASP, "CSV Injection".

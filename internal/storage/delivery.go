@@ -10,8 +10,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// addDeliveries writes a delivery of each event, the last of which has a position, for
-// every endpoint that wants it. It is part of the transaction that writes the events.
+// addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
+// position of the last event. It is part of the transaction that writes the events.
 func addDeliveries(ctx context.Context, q querier, h happened, last int64) error {
 	if len(h.events) == 0 {
 		return nil
@@ -45,8 +45,8 @@ func addDeliveries(ctx context.Context, q querier, h happened, last int64) error
 	return nil
 }
 
-// AddTestDelivery implements merchant.EndpointStorage. The event takes a position
-// in the feed, though it is not in it.
+// AddTestDelivery implements merchant.EndpointStorage. The event takes a position in the feed,
+// although it is not part of the feed.
 func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, eventID string, body []byte, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		position, err := takePositions(ctx, q, e.MerchantID, 1)
@@ -105,8 +105,8 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 	return f.delivery, f.tries, err
 }
 
-// Attempts lists the tries of a merchant's deliveries that began at a time or
-// later, oldest first, without their answers.
+// Attempts lists the attempts of a merchant's deliveries that began at a time or later, oldest
+// first, without the responses.
 func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.Attempt, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
 		return list(ctx, q, readAttempt, `
@@ -131,8 +131,8 @@ func readAttempt(row scanner) (a merchant.Attempt, err error) {
 	return a, err
 }
 
-// Resend implements merchant.EndpointStorage. Test events are found by their
-// delivery, others in the feed.
+// Resend implements merchant.EndpointStorage. It looks for a delivery of the event first, which
+// also finds test events, and then in the feed.
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		again, err := exec(ctx, q, `
@@ -185,8 +185,8 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 	return r.sent, r.next, err
 }
 
-// sendAgain sets the event at a position to be sent to an endpoint as if it were new,
-// without waiting for older events of its invoice.
+// sendAgain schedules the event at a position for an endpoint like a new one, but without waiting
+// for older events of its invoice.
 func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at, resent)

@@ -72,9 +72,9 @@ func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
 	})
 }
 
-// A row keeps the currency of its amount, so that it is read whatever assets the program
-// knows.
-func TestTransfers_of_an_asset_that_nothing_offers_are_read(t *testing.T) {
+// A row stores the currency of its amount, so it can be read even if the program does not know the
+// asset.
+func TestTransfers_of_an_unknown_asset_are_read(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		amount := money.MustParse("7.000001", money.Currency{Code: "USDBC", Decimals: 6})
@@ -118,8 +118,8 @@ func TestTransfers_of_an_asset_that_nothing_offers_are_read(t *testing.T) {
 	})
 }
 
-// What a transaction spends is kept once, however many transfers it makes; and an
-// aggregate that was added to another one leaves the rows that stay as they were.
+// The spends of a transaction are stored once, even if it has several transfers. If an aggregate is
+// added to another one, the other rows stay the same.
 func TestTransfers_of_one_transaction_share_its_spends(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))

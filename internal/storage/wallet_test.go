@@ -29,8 +29,8 @@ func parseKey(t testing.TB, text string) keys.Key {
 	return key
 }
 
-// newWallets returns the service that changes wallets, at a time. The body of an event
-// is the change and the two wallets.
+// newWallets returns the service that changes wallets, with a fixed time. The body of an event is
+// the change and the two wallets.
 func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 	var mu sync.Mutex
 	made := 0
@@ -48,7 +48,7 @@ func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 	})
 }
 
-func TestChangeWallet_tells_endpoints(t *testing.T) {
+func TestChangeWallet_notifies_endpoints(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		trial := newEndpoint("test")
@@ -99,21 +99,21 @@ func TestChangeWallet_tells_endpoints(t *testing.T) {
 				}
 			}
 		}
-		// One is sent again, to an endpoint that was not there either.
+		// Resend an event to an endpoint that was created after it.
 		addEndpoints(t, s, newEndpoint("new"))
 		if err := s.Resend(ctx, newEndpoint("new"), second.EventID, noon); err != nil {
 			t.Fatal(err)
 		}
 		if claims, _ := claim(t, s, "new", noon.Add(time.Hour), 10); len(claims) != 1 || string(claims[0].Body) != want[1] {
-			t.Errorf("sent again: got %+v, want %q", claims, want[1])
+			t.Errorf("resent: got %+v, want %q", claims, want[1])
 		}
 		if n, err := s.ForgetEvents(ctx, noon.Add(48*time.Hour), 100); err != nil || n != 4 {
-			t.Errorf("forgot %d events, error %v, want 4", n, err)
+			t.Errorf("deleted %d events, error %v, want 4", n, err)
 		}
 	})
 }
 
-func TestChangeWallet_leaves_nothing_of_a_change_that_fails(t *testing.T) {
+func TestChangeWallet_writes_nothing_if_the_change_fails(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		addEndpoints(t, s, newEndpoint("all"))
@@ -124,15 +124,15 @@ func TestChangeWallet_leaves_nothing_of_a_change_that_fails(t *testing.T) {
 		if _, err := wallets.Add(ctx, "shop", parseKey(t, zpub84)); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("same key: got error %v, want %v", err, merchant.ErrExists)
 		}
-		if _, err := wallets.Add(ctx, "nobody", parseKey(t, zpub84)); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("no such merchant: got error %v, want %v", err, merchant.ErrNotFound)
+		if _, err := wallets.Add(ctx, "unknown", parseKey(t, zpub84)); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		if _, err := wallets.Remove(ctx, "shop", keys.LTC); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("no such wallet: got error %v, want %v", err, merchant.ErrNotFound)
+			t.Errorf("unknown wallet: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		change(t, url, "UPDATE wallets SET counter = 'another'")
 		if _, err := wallets.Add(ctx, "shop", parseKey(t, ypub49)); !errors.Is(err, merchant.ErrTampered) {
-			t.Errorf("row that was changed: got error %v, want %v", err, merchant.ErrTampered)
+			t.Errorf("row that was tampered with: got error %v, want %v", err, merchant.ErrTampered)
 		}
 		for _, count := range []string{"SELECT COUNT(*) FROM events", "SELECT COUNT(*) FROM deliveries", "SELECT position FROM feeds"} {
 			if got := rows(t, url, count); !slices.Equal(got, []string{"1"}) {
@@ -142,8 +142,8 @@ func TestChangeWallet_leaves_nothing_of_a_change_that_fails(t *testing.T) {
 	})
 }
 
-// Wallets are changed while invoices are made: neither waits for the other in vain.
-func TestChangeWallet_beside_new_invoices(t *testing.T) {
+// Changing wallets while invoices are created must not cause a deadlock.
+func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("all"))
 		wallets := newWallets(s, noon)
@@ -169,10 +169,10 @@ func TestChangeWallet_beside_new_invoices(t *testing.T) {
 		group.Wait()
 		checkFeed(t, url, "shop")
 		if got := rows(t, url, "SELECT COUNT(*) FROM events WHERE type = '"+merchant.EventWalletChanged+"'"); got[0] != fmt.Sprint(each) {
-			t.Errorf("got %s events of wallets, want %d", got[0], each)
+			t.Errorf("got %s wallet events, want %d", got[0], each)
 		}
-		if inForce, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(inForce) != 1 {
-			t.Errorf("got %+v in force, error %v, want one", inForce, err)
+		if active, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(active) != 1 {
+			t.Errorf("got %+v active, error %v, want one", active, err)
 		}
 	})
 }

@@ -48,7 +48,8 @@ type Watcher struct {
 	epoch          int64
 	renew          time.Duration // how often the lead is renewed during a step
 	failing, rests time.Time     // since when scans fail; until when another process may lead
-	failed         bool          // the last step failed, so that the log tells of changes only
+	failed         bool          // scans fail, so that the log tells of changes only
+	scanned        bool          // the last step scanned without an error
 }
 
 // New makes a Watcher.
@@ -82,6 +83,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 // there is more to read at once. It does nothing while another process leads.
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
+	w.scanned = false
 	if left := w.rests.Sub(w.Now()); left > 0 && left <= yieldFor { // another process may see what this one does not
 		return false, nil
 	}
@@ -104,6 +106,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	held, done := w.keepLease(ctx)
 	defer done()
 	behind, err = w.scan(held, epoch)
+	w.scanned = err == nil
 	if w.yields(ctx, err) {
 		done()
 		w.release(ctx)
@@ -281,7 +284,7 @@ func (w *Watcher) report(ctx context.Context, err error) {
 			w.Log.Error("watching failed", "network", w.Network.ID(), "error", err)
 			w.failed = true
 		}
-	case w.failed:
+	case w.failed && w.scanned:
 		w.Log.Info("watching again", "network", w.Network.ID())
 		w.failed = false
 	}

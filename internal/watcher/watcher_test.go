@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
+	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/rates"
@@ -363,6 +365,32 @@ func TestStep_leads_again_when_nobody_else_can(t *testing.T) {
 		}
 		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
 			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
+		}
+	})
+}
+
+// While the lead is given up for a moment nothing is scanned, and the log must not say
+// that all is well.
+func TestRun_says_that_it_watches_again_after_a_scan_only(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
+		log := &logtest.Journal{}
+		one.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
+		one.step()
+		one.net.fault = errors.New("node is away")
+		for range 120 {
+			one.watcher.StepAndReport(t.Context())
+			clock.Pass(time.Second)
+		}
+		if text := log.String(); strings.Contains(text, "watching again") || strings.Count(text, "watching failed") != 1 {
+			t.Errorf("while the node is away the log says:\n%s", text)
+		}
+		one.net.fault = nil
+		for range 30 {
+			one.watcher.StepAndReport(t.Context())
+			clock.Pass(time.Second)
+		}
+		if text := log.String(); strings.Count(text, "watching again") != 1 {
+			t.Errorf("afterwards the log says:\n%s", text)
 		}
 	})
 }

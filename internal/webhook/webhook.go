@@ -21,7 +21,8 @@ const (
 	claimed = patience + 5*time.Second
 	// tick is how often it is looked for what is due.
 	tick = 200 * time.Millisecond
-	// grace is how long tries under way may go on when the program ends.
+	// grace is how long tries and statements under way may go on when the program
+	// ends. Tries that do not end by then are made again when their claims run out.
 	grace = 2 * time.Second
 	// keptFor is how long events are kept; forgetEvery is how often old ones are
 	// looked for. At most forgetBatch of a merchant go between two looks for what is
@@ -66,36 +67,24 @@ func New(c Config) *Worker {
 // Run sends until the context ends, and returns nil then.
 func (w *Worker) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer w.tries.Wait()
 	defer stop()
+	context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })
+	defer w.tries.Wait()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
 		if ctx.Err() != nil {
-			w.end()
 			return nil
 		}
-		w.note(w.Step(work))
+		if err := w.Step(work); work.Err() == nil {
+			w.note(err)
+		}
 		w.forget(ctx)
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
 		case <-ticker.C:
 		}
-	}
-}
-
-// end lets tries under way end for a while. Those that do not are made again when
-// their claims run out.
-func (w *Worker) end() {
-	ended := make(chan struct{})
-	go func() {
-		w.tries.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(grace):
 	}
 }
 

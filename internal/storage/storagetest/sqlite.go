@@ -68,7 +68,7 @@ var fileTemplate = sync.OnceValues(func() (content []byte, err error) {
 	if err := s.Close(); err != nil {
 		return nil, fmt.Errorf("make template: %w", err)
 	}
-	// Every test has a master key of its own.
+	// Every test has its own master key.
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return nil, err
