@@ -26,8 +26,8 @@ const (
 	bareSecret = "BareSecretBareSecretBareSecretBareSecret"
 )
 
-// bare is a service that implements spec/invoice-service.md and nothing more. It is written from
-// that page alone, and uses none of this module's packages.
+// bare is a service that implements the two calls of the invoice API's specification and nothing
+// more. It is written from the specification alone, and uses none of this module's packages.
 type bare struct {
 	tells bool // it also has invoice/status, as related services do
 

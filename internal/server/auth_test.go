@@ -74,7 +74,7 @@ func TestAuth_by_the_family_scheme(t *testing.T) {
 	}
 }
 
-// The vector of the family's documentation, see VECTORS 1.
+// The vector of the public documentation of this family of APIs.
 func TestAuth_by_the_published_vector(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
