@@ -9,7 +9,8 @@ import (
 )
 
 // TestDocs reads the page of the API on a phone, a desktop and the narrowest supported window, and
-// changes the language of an example without a script.
+// changes the language of an example without a script. Then it searches the manual, opens a section that
+// was found, and another page.
 func TestDocs(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	dark := screen{name: "phone_dark", width: 390, height: 844, dark: true}
@@ -26,6 +27,19 @@ func TestDocs(t *testing.T) {
 			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label$="create.py"]`)))
 			b.pictureOf("#createInvoice .tabs", s, "docs_example")
 			b.noSidewaysScroll()
+
+			b.types("#find", "exceptions")
+			b.send(".find button")
+			b.awaits("h1", "Search the manual", nil)
+			b.send(`.hits a[href="/docs/settlement#exceptions"]`)
+			b.awaits("h1", "Settlement", nil)
+			b.pictureOf("#exceptions + table", s, "manual_table")
+			b.noSidewaysScroll()
+			if s.width < 960 {
+				b.click(".pages summary")
+			}
+			b.send(`.pages a[href="/docs/webhooks"]`)
+			b.awaits("h1", "Webhooks", nil)
 			b.checkConsole()
 		})
 	}
