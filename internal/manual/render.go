@@ -95,8 +95,8 @@ func unwrap(n ast.Node) {
 	parent.RemoveChild(parent, n)
 }
 
-// labelCells gives each cell of a table the heading of its column, for narrow screens, where
-// the cells of a row are one below the other.
+// labelCells gives the cells of tables with more than two columns the heading of their column, for
+// narrow screens, where the cells of a row are one below the other.
 func labelCells(root ast.Node, source []byte) {
 	for n := range nodes(root) {
 		table, ok := n.(*extast.Table)
@@ -110,7 +110,7 @@ func labelCells(root ast.Node, source []byte) {
 		for row := table.FirstChild().NextSibling(); row != nil; row = row.NextSibling() {
 			i := 0
 			for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-				if i > 0 && headings[i] != "" {
+				if i > 0 && len(headings) > 2 {
 					cell.SetAttributeString("data-label", []byte(headings[i]))
 				}
 				i++
