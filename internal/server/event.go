@@ -11,13 +11,12 @@ import (
 	"chequer/internal/merchant"
 )
 
-// safeOrder is an order_id that survives every receiver's parser.
+// safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
 var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
-// EncodeEvent makes the body of a callback from the invoice as it stands at the
-// event. Every field is always there, and every value is of ASCII without a
-// slash, so that a receiver that parses and encodes again before it hashes gets
-// the same bytes.
+// EncodeEvent returns the body of a callback, with the invoice in its state at the event. Every
+// field is present, and every value is ASCII without a slash, so that a receiver that parses and
+// encodes the body again before it computes the hash gets the same bytes.
 func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	t, stands := inv.Terms, inv.Standing
 	told, more := inv.Told()
@@ -35,8 +34,7 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	return encode(event)
 }
 
-// EncodeTest makes the body of a test event: every field is there, and none is
-// about an invoice.
+// EncodeTest returns the body of a test event. It has every field but describes no invoice.
 func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
 	return encode(api.Event{
 		ID: id, Type: merchant.EventTest, CreatedAt: timestamp(at), Mode: string(mode),
