@@ -23,7 +23,7 @@ func TestEVMNetworks(t *testing.T) {
 	const gnosisEuro = "CHEQUER_EVM_TOKENS=gnosis:EURE-GNOSIS:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC"
 	for name, test := range map[string]struct {
 		environ []string
-		want    []string // network, whether it is watched, what it offers
+		want    []string // network, whether it is watched, the assets it offers
 	}{
 		"by default": {want: []string{"ethereum true USDC EURC", "base true EURC-BASE USDC-BASE"}},
 		"off": {
@@ -90,7 +90,7 @@ func TestCheck_takes_a_fixed_rate_of_each_asset(t *testing.T) {
 	}
 }
 
-// checkRate wants the settings to take a fixed rate of a coin.
+// checkRate checks that the settings accept a fixed rate of a coin.
 func checkRate(t *testing.T, code string, environ ...string) {
 	t.Helper()
 	c, err := config.Load(append(environ, "CHEQUER_RATES=fixed:"+code+"-EUR=0.5,EUR-USD=1.08"))
@@ -130,7 +130,7 @@ func TestEVMNetworks_refuses(t *testing.T) {
 	}
 }
 
-// baseNode is a node of Base whose contracts all say that they have some decimals.
+// baseNode returns a node of Base whose contracts all report a number of decimals.
 func baseNode(t *testing.T, decimals int) (url string) {
 	t.Helper()
 	block := map[string]any{
@@ -162,7 +162,7 @@ func baseNode(t *testing.T, decimals int) (url string) {
 	return server.URL
 }
 
-func TestExamineEVM_says_which_endpoints_are_down(t *testing.T) {
+func TestExamineEVM_names_the_endpoints_that_are_down(t *testing.T) {
 	t.Parallel()
 	down := httptest.NewServer(nil)
 	down.Close()
@@ -181,7 +181,7 @@ func TestExamineEVM_says_which_endpoints_are_down(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := app.ExamineEVM(t.Context(), c, "base"); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-				t.Errorf("error %v, want %q first", err, test.want)
+				t.Errorf("error %v, want prefix %q", err, test.want)
 			}
 		})
 	}
@@ -211,7 +211,7 @@ func TestExamineEVM_names_a_token_whose_balances_may_not_be_read(t *testing.T) {
 	}
 }
 
-func TestExamineEVM_says_which_tokens_are_not_what_settings_say(t *testing.T) {
+func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 	t.Parallel()
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	const setting = "CHEQUER_EVM_TOKENS=base:EURE:" + contract + ":6:EURC"
