@@ -10,14 +10,14 @@ import (
 	"chequer/internal/app"
 )
 
-// errUnwell means that the doctor found something that stops payments.
-var errUnwell = errors.New("something above must be mended before shoppers can pay")
+// errFaultsFound means that the doctor found a fault that prevents payments.
+var errFaultsFound = errors.New("a fault above must be mended before shoppers can pay")
 
-// doctor is the command that says what is missing.
+// doctor returns the command that reports what works and what is missing.
 func (s *shell) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what works, what is missing and what to do about it",
+		Short: "Report what works, what is missing and how to repair it",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, core, err := s.core(c)
@@ -36,7 +36,7 @@ func (s *shell) doctor() *cobra.Command {
 			})
 			for _, f := range findings {
 				if f.Level == app.LevelFail {
-					return errors.Join(err, errUnwell)
+					return errors.Join(err, errFaultsFound)
 				}
 			}
 			return err

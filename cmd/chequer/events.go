@@ -15,14 +15,14 @@ import (
 	"chequer/internal/merchant"
 )
 
-// events is the group of commands about what happened.
+// events returns the group of commands about events.
 func (s *shell) events() *cobra.Command {
-	c := group("events", "List what happened, and send it again")
+	c := group("events", "List events, and send them again")
 	c.AddCommand(s.eventsList(), s.eventsResend())
 	return c
 }
 
-// eventRow is an event as it is shown, with the body that is sent.
+// eventRow is an event as it is printed, with the body of its deliveries.
 type eventRow struct {
 	Position int64           `json:"position"`
 	Event    json.RawMessage `json:"event"`
@@ -40,7 +40,7 @@ func newEventRow(e invoice.Event) (r eventRow, err error) {
 func (s *shell) eventsList() *cobra.Command {
 	var after int64
 	var kind string
-	limit := shownDeliveries
+	limit := defaultListed
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List events, newest first",
@@ -89,7 +89,7 @@ func (s *shell) eventsResend() *cobra.Command {
 	var after int64
 	c := &cobra.Command{
 		Use:   "resend EVENT… | --after POSITION",
-		Short: "Send events again, to every endpoint they were for or to one",
+		Short: "Send events again, to one endpoint or to all that received them",
 		RunE: func(c *cobra.Command, args []string) error {
 			ranged := c.Flags().Changed("after")
 			if (len(args) > 0) == ranged {
@@ -138,7 +138,7 @@ func resendAfter(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint
 	return total, nil
 }
 
-// resendEach has each event sent again to those endpoints that it was once sent to.
+// resendEach sends each event again to the endpoints that it was sent to before.
 func resendEach(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint, events []string) (total int, err error) {
 	for _, event := range events {
 		before := total

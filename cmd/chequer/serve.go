@@ -10,7 +10,7 @@ import (
 	"chequer/internal/app"
 )
 
-// serve is the command that takes real money.
+// serve returns the command that runs the server.
 func (s *shell) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
@@ -31,7 +31,7 @@ func (s *shell) serve() *cobra.Command {
 	}
 }
 
-// runUntilDone runs the program until it is told to stop, then closes it.
+// runUntilDone runs the server until the context ends, and then closes it.
 func runUntilDone(ctx context.Context, a *app.App) error {
 	return errors.Join(a.Run(ctx), a.Close())
 }

@@ -21,8 +21,8 @@ import (
 // The addresses that are shown to compare with the wallet: of a key that is added,
 // and of each script that a key may stand for.
 const (
-	previewed = 5
-	sampled   = 3
+	shownAddresses     = 5
+	candidateAddresses = 3
 )
 
 // changeWarning is said of a key whose addresses wallets seldom show.
@@ -106,8 +106,8 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 	return c
 }
 
-// mostExport is more than any wallet's file of keys has.
-const mostExport = 1 << 20
+// maxExport is more than any wallet's file of keys has.
+const maxExport = 1 << 20
 
 // readExport returns the content of the file that text names, or text itself if it
 // names none.
@@ -116,7 +116,7 @@ func readExport(text string) (string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return text, nil
 	}
-	if info.Size() > mostExport {
+	if info.Size() > maxExport {
 		return "", errors.New("the file is too large for the export of a wallet")
 	}
 	content, err := os.ReadFile(text)
@@ -142,7 +142,7 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	row.Methods = &gives
-	if err := refuseTwice(c.Context(), core, shop.ID, key); err != nil {
+	if err := refuseDuplicate(c.Context(), core, shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	former, err := core.Storage.Wallets(c.Context(), shop.ID, merchant.Live)
@@ -202,9 +202,9 @@ func confirmReplacement(c *cobra.Command, asset string) error {
 	return nil
 }
 
-// refuseTwice is an error when a merchant's wallet has the addresses of key, in
+// refuseDuplicate is an error when a merchant's wallet has the addresses of key, in
 // whatever spelling it was added.
-func refuseTwice(ctx context.Context, core *app.Core, merchantID string, key keys.Key) error {
+func refuseDuplicate(ctx context.Context, core *app.Core, merchantID string, key keys.Key) error {
 	list, err := core.Storage.Wallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, ne
 		if err != nil {
 			return fmt.Errorf("wallet add: %w", err)
 		}
-		if found.Candidates[script], err = firstAddresses(key, sampled); err != nil {
+		if found.Candidates[script], err = firstAddresses(key, candidateAddresses); err != nil {
 			return err
 		}
 	}
@@ -326,7 +326,7 @@ func newWalletRow(key keys.Key, mode merchant.Mode) (walletRow, error) {
 		row.Warning = changeWarning
 	}
 	var err error
-	row.Addresses, err = firstAddresses(key, previewed)
+	row.Addresses, err = firstAddresses(key, shownAddresses)
 	return row, err
 }
 
