@@ -38,7 +38,7 @@ func TestDemo_accepts_the_enabled_currencies(t *testing.T) {
 func TestExamineFiats(t *testing.T) {
 	t.Parallel()
 	report := rates.Report{Pairs: []rates.PairReport{
-		{Pair: "EUR-CHF", Price: "0.95"}, {Pair: "EUR-GBP", Fault: "no word that counts"}, {Pair: "EUR-SEK", Price: "11"},
+		{Pair: "EUR-CHF", Price: "0.95"}, {Pair: "EUR-GBP", Fault: "no usable quotation"}, {Pair: "EUR-SEK", Price: "11"},
 	}}
 	var got []string
 	app.ExamineFiats(config.Config{Fiat: "CHF,GBP,JPY,USD"}, report, func(level app.Level, about, format string, args ...any) {
