@@ -214,7 +214,7 @@ func (s *shell) convertRemove() *cobra.Command {
 			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
 				account, err := a.Remove(c.Context(), shop.ID)
 				if errors.Is(err, merchant.ErrBusy) {
-					return fmt.Errorf("the exchange account stays: %w. chequer convert list says which", err)
+					return fmt.Errorf("the exchange account is not removed: %w; chequer convert list shows the sales", err)
 				}
 				if err != nil {
 					return err

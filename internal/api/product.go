@@ -18,7 +18,7 @@ type Product struct {
 	CreatedAt      string   `json:"created_at"`
 }
 
-// ProductList is what GET /api/v2/products answers.
+// ProductList is the answer of GET /api/v2/products.
 type ProductList struct {
 	Products []Product `json:"products"`
 }

@@ -24,7 +24,7 @@ const minPassphrase = 12
 
 var (
 	errBackupExists    = errors.New("is there already; --force replaces it")
-	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: whoever finds the file can try many", minPassphrase)
+	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: an attacker with the file can try many", minPassphrase)
 )
 
 // BackupOptions are the options of a backup.

@@ -197,7 +197,7 @@ func TestBackup_contains_no_plain_text(t *testing.T) {
 	}
 }
 
-func TestBackup_replaces_a_file_only_when_told(t *testing.T) {
+func TestBackup_replaces_a_file_only_with_force(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
 	newShop(t, c)

@@ -39,7 +39,7 @@ func TestUnreached(t *testing.T) {
 	t.Parallel()
 	missing := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.DNSError{Err: "no such host", Name: "pay.example", IsNotFound: true}}
 	if level, says := unreached(missing); level != LevelFail || !strings.Contains(says, "DNS record for pay.example") {
-		t.Errorf("missing name: %s %s", level, says)
+		t.Errorf("missing name: got %s %s", level, says)
 	}
 	refused := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.OpError{Op: "dial", Err: net.ErrClosed}}
 	if level, says := unreached(refused); level != LevelWarn || strings.Contains(says, "abc") {

@@ -76,7 +76,7 @@ func TestEVMNetworks(t *testing.T) {
 	}
 }
 
-func TestCheck_takes_a_fixed_rate_of_each_asset(t *testing.T) {
+func TestCheck_accepts_a_fixed_rate_of_each_asset(t *testing.T) {
 	t.Parallel()
 	for code, environ := range map[string][]string{
 		"SHIB": {"CHEQUER_EVM_TOKENS=base:SHIB:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:SHIB"},
@@ -187,7 +187,7 @@ func TestExamineEVM_names_the_endpoints_that_are_down(t *testing.T) {
 	}
 }
 
-func TestExamineEVM_names_a_token_whose_balances_may_not_be_read(t *testing.T) {
+func TestExamineEVM_names_a_token_whose_balances_cannot_be_read(t *testing.T) {
 	t.Parallel()
 	node := baseNode(t, 6)
 	c, err := config.Load([]string{

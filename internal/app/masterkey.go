@@ -45,7 +45,7 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err
 	case fault == nil:
 		return key, false, nil
 	case used:
-		return nil, false, fmt.Errorf("the database was made with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
+		return nil, false, fmt.Errorf("the database was created with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
 	}
 	key, err = makeMasterKey(path)
 	return key, err == nil, err

@@ -169,7 +169,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 
 func nonsense(t *testing.T, err error, field, value string) {
 	t.Helper()
-	if !errors.Is(err, client.ErrNonsense) || !strings.HasSuffix(err.Error(), "the service answered nonsense: field "+field) {
+	if !errors.Is(err, client.ErrNonsense) || !strings.HasSuffix(err.Error(), "the service sent an invalid answer: field "+field) {
 		t.Errorf("%s: %.40s: error %v, want an invalid field", field, value, err)
 	}
 }

@@ -14,7 +14,7 @@ var (
 	// the call.
 	ErrUnsupported = errors.New("the service does not offer this")
 	// ErrNonsense means that the service sent an invalid answer. No part of the answer is used.
-	ErrNonsense = errors.New("the service answered nonsense")
+	ErrNonsense = errors.New("the service sent an invalid answer")
 )
 
 // Error is an error answer of the service.

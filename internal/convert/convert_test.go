@@ -131,7 +131,7 @@ func TestWorker_sells_accepted_late_payments(t *testing.T) {
 	})
 }
 
-func TestWorker_makes_no_second_sale_when_an_invoice_is_paid_again(t *testing.T) {
+func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		inv := l.create("56.50")
 		tx := l.pay(inv, "BTC", "0.00065379")

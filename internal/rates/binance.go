@@ -56,7 +56,7 @@ func binanceTicker(l listing, body []byte) (Ticker, error) {
 		return Ticker{}, err
 	}
 	if s.Symbol != l.symbol {
-		return Ticker{}, fmt.Errorf("asked for %s, answered %.20q", l.symbol, s.Symbol)
+		return Ticker{}, fmt.Errorf("requested %s, answer has %.20q", l.symbol, s.Symbol)
 	}
 	return newTicker(l.pair, s.BidPrice, s.AskPrice, s.LastPrice, time.UnixMilli(s.CloseTime).UTC())
 }

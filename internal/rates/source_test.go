@@ -168,7 +168,7 @@ func TestBinance_refuses_another_symbol(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(read(t, "testdata/binance.json"), `"symbol": "BTCEUR"`, `"symbol": "BTCTRY"`, 1)
 	got, err := rates.NewBinance(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
-	if len(got) != 2 || err == nil || err.Error() != `BTC-EUR: asked for BTCEUR, answered "BTCTRY"` {
+	if len(got) != 2 || err == nil || err.Error() != `BTC-EUR: requested BTCEUR, answer has "BTCTRY"` {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -244,7 +244,7 @@ func TestAuth_scopes(t *testing.T) {
 	}
 }
 
-func TestAuth_own_resource_takes_only_our_own_scheme(t *testing.T) {
+func TestAuth_own_resource_accepts_only_our_own_scheme(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)

@@ -76,7 +76,7 @@ func FuzzCreate(f *testing.F) {
 			t.Fatalf("%s was accepted, but is not an object: %v", body, err)
 		}
 		if !sameNumber(strings.Trim(string(loose["amount"]), `"`), made.ClientAmount.String()) {
-			t.Fatalf("%s was priced at %s", body, made.ClientAmount)
+			t.Fatalf("amount of %s = %s", body, made.ClientAmount)
 		}
 	})
 }

@@ -311,7 +311,7 @@ func (l *lab) create(t testing.TB, key, body string) string {
 	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: key, body: body})
 	text := read(t, response)
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("invoice/new answered %d: %s", response.StatusCode, text)
+		t.Fatalf("invoice/new: answer %d: %s", response.StatusCode, text)
 	}
 	_, id, _ := strings.Cut(text, `"foreign_id":"`)
 	return id[:32]

@@ -393,7 +393,7 @@ func TestLinks_scopes(t *testing.T) {
 	}
 }
 
-func TestOpenLink_takes_the_shoppers_amount(t *testing.T) {
+func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
