@@ -70,7 +70,7 @@ type settingFlags struct {
 func (f *settingFlags) add(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins that are sold (default "+strings.Join(convert.DefaultCoins, ",")+"); EURC never is")
 	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+convert.DefaultSmallest+")")
-	c.Flags().StringVar(&f.slippage, "slippage", "", "percent below the invoice's rate at which nothing is sold any more (default "+convert.SlippageText(convert.DefaultSlippage)+")")
+	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+convert.SlippageText(convert.DefaultSlippage)+")")
 }
 
 // apply changes settings to the values of the flags that were given.
@@ -407,9 +407,9 @@ func (s *shell) convertRetry() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry INVOICE | --all",
 		Short: "Retry a sale that failed, was too small or is waiting",
-		Long: `Has the rest of a sale tried again by the running server. When it is not known what became of its last order,
-look for that at the exchange first: --absent says that the exchange never had it, so that it is sold again.
---all tries whatever failed, but for orders whose outcome is not known.`,
+		Long: `Lets the running server retry the rest of a sale. If the outcome of its last order is unknown, look for the order
+at the exchange first. --absent states that the exchange never had it, so that it is sold again.
+--all retries all failed sales, except those whose last order has an unknown outcome.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -424,7 +424,7 @@ look for that at the exchange first: --absent says that the exchange never had i
 		},
 	}
 	c.Flags().StringVar(&coin, "coin", "", "which, when an invoice was paid in several")
-	c.Flags().BoolVar(&absent, "absent", false, "the exchange never had the last order: you looked")
+	c.Flags().BoolVar(&absent, "absent", false, "the exchange never had the last order, as you have checked")
 	c.Flags().BoolVar(&all, "all", false, "all failed sales")
 	return c
 }
@@ -461,14 +461,14 @@ func (s *shell) retryAll(c *cobra.Command) error {
 	if err := s.printSales(c, saleRows(again, invoice.ConversionWaiting), false); err != nil || left == 0 {
 		return err
 	}
-	return fmt.Errorf("%d left, as it is not known what became of their last order: chequer convert list --state failed", left)
+	return fmt.Errorf("%d not retried, because the outcome of their last order is unknown: chequer convert list --state failed", left)
 }
 
 func (s *shell) convertSettle() *cobra.Command {
 	var coin, sold, euro, fee string
 	c := &cobra.Command{
 		Use:   "settle INVOICE",
-		Short: "End a sale by your own word: what its last order sold, or what you sold yourself; nothing by default",
+		Short: "End a sale with your statement of what its last order, or you, sold; nothing by default",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {

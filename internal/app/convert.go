@@ -77,7 +77,7 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 		say(LevelWarn, about, "%v", err)
 	}
 	if n := counts[invoice.ConversionFailed]; n > 0 {
-		say(LevelWarn, about, "%s failed and must be decided by you: chequer convert list --state failed", plural(n, "sale"))
+		say(LevelWarn, about, "%s failed, which you must decide about: chequer convert list --state failed", plural(n, "sale"))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (c *Core) fetchAddress(ctx context.Context, cfg config.Config, isRunning bo
 	case !isRunning && status >= 500:
 		say(LevelFail, "address", "%s answers %d, and chequer serve does not run on %s", cfg.BaseURL, status, cfg.Listen)
 	case status >= 300 && status < 400:
-		say(LevelFail, "address", "%s redirects elsewhere: CHEQUER_BASE_URL must be the address that shoppers end up at", cfg.BaseURL)
+		say(LevelFail, "address", "%s redirects elsewhere: CHEQUER_BASE_URL must be the address after the redirect", cfg.BaseURL)
 	case found.Proof == "":
 		say(LevelFail, "address", "%s does not lead to this server: /readyz answers %d. The proxy must pass the path on unchanged, base path included", cfg.BaseURL, status)
 	case found.Proof != c.prove(challenge):

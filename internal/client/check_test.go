@@ -369,7 +369,7 @@ func TestClient_bounds_the_offset_of_the_services_clock(t *testing.T) {
 	}
 }
 
-func FuzzClient_returns_only_checked_values(f *testing.F) {
+func FuzzClient_shows_only_what_is_fit(f *testing.F) {
 	for _, bare := range []bool{false, true} {
 		for _, status := range []uint{200, 404, 409, 503} {
 			f.Add(full, `"7"`, "price_held", "ab", "", status, bare)

@@ -365,7 +365,7 @@ func (s *sale) doubt(ctx context.Context, reason invoice.ConversionReason, why e
 }
 
 // look records that the outcome of the open order is still unknown. It ignores the deadline of the
-// workTimeout, because the record must not be lost.
+// work, because the record must not be lost.
 func (s *sale) look(ctx context.Context, why error, missed bool, next time.Time) error {
 	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Look(short(why), missed, next) })
 }

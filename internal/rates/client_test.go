@@ -104,7 +104,7 @@ func TestClient_redirects(t *testing.T) {
 		{"to another host", func(r *http.Request) string { return stranger + r.URL.RequestURI() }, 0},
 		{"to another scheme", func(r *http.Request) string { return "https://" + r.Host + r.URL.RequestURI() }, 0},
 		{"on the same host", func(r *http.Request) string { return r.URL.RequestURI() + "&again" }, 3},
-		{"for ever", func(r *http.Request) string { return r.URL.RequestURI() }, 0},
+		{"without end", func(r *http.Request) string { return r.URL.RequestURI() }, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

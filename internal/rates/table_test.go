@@ -41,7 +41,7 @@ func TestRate(t *testing.T) {
 		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
 		{"rounded half up to eight digits", []string{"BTC-EUR", "80000.01"}, []string{"EUR-GBP", "0.84125"}, "BTC", money.BTC, gbp, "67300.008"},
 		{"through the euro that comes of dollars", append([]string{"LTC-USD", "84.24"}, euroDollar...), []string{"EUR-GBP", "0.84"}, "LTC", money.LTC, gbp, "65.52"},
-		{"never from a market of its own", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
+		{"not from a direct market", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
 		{"a currency that the reference leaves out", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-JPY", "163.05"}, "BTC", money.BTC, gbp, "none"},
 		{"a coin without a price in euro", []string{"BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "none"},
 		{"a euro token in another currency", []string{"EURC-EUR", "0.9993"}, []string{"EUR-GBP", "0.84"}, "EURC", eurc, gbp, "0.84"},

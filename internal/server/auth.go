@@ -26,7 +26,7 @@ const (
 	// timestampWindow is how far a timestamp may be from the server's clock, before or after.
 	timestampWindow = 300 * time.Second
 	// nonceTTL is how long a nonce is remembered: as long as its timestamp can be inside the
-	// timestampWindow.
+	// window.
 	nonceTTL = 2 * timestampWindow
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for machines that have no time zones of their own
+	_ "time/tzdata" // for systems without a time zone database
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
