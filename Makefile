@@ -7,12 +7,12 @@ GO     := go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
 CACHE  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/chequer/bin
 
-# Packages that run without the race detector, which makes them several times slower:
-#   internal/e2e, cmd/chequer   start the program as a process of its own, which the detector does not see
-#   internal/bench              measures
+# Packages that are tested without the race detector, which makes tests several times slower:
+#   internal/e2e, cmd/chequer   start the program in a process of its own, which the detector does not cover
+#   internal/bench              measures performance
 #   internal/keys, money, proof, receipt, views: pure functions without goroutines, many vectors
 NORACE := ./internal/e2e/... ./cmd/... ./internal/bench/... ./internal/keys/... ./internal/money/... ./internal/proof/... ./internal/receipt/... ./views/...
-# Packages of rules and parsers, each of which answers in about two seconds.
+# Packages of rules and parsers. The tests of each take about two seconds.
 QUICK  := ./internal ./internal/money/... ./internal/invoice/... ./internal/merchant/... ./internal/config/... ./internal/signature/... ./internal/seal/... \
           ./internal/api/... ./internal/locale/... ./internal/caller/... ./internal/guard/... ./internal/rates/... ./internal/chain ./internal/requestlog/... ./views/...
 
@@ -42,42 +42,42 @@ dev: ## Start the demo shop and restart it whenever a source, template, style or
 	@$(GO) tool templ generate -watch -path . -open-browser=false -cmd "$(GO) run ./cmd/chequer demo" \
 		-watch-pattern '(.+\.go$$)|(.+\.templ$$)|(.+_templ\.txt$$)|(.+/(static|catalogue)/.+$$)'
 
-generate: ## Write the generated files again
+generate: ## Regenerate the generated files
 	$(GO) tool templ generate -path views
 	$(GO) generate ./static
 
-verify: lint ## Check that generated files are fresh and nothing is suspicious
+verify: lint ## Run the linters, and check generated files, go.mod and known vulnerabilities
 	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && $(GO) generate ./static \
 		&& test -z "$$(git status --porcelain -- views static)" \
 		|| { git status --short -- views static; echo "run make generate and commit"; exit 1; }
 	@echo "go.mod"; $(GO) mod tidy -diff
 	@echo "govulncheck"; internal/e2e/vulncheck.sh
 
-lint: ## Look for faults that the compiler lets through
+lint: ## Run gofmt, go vet, staticcheck and golangci-lint
 	@echo "gofmt"; test -z "$$(gofmt -l cmd internal static views web)" || { gofmt -l cmd internal static views web; exit 1; }
 	@echo "go vet"; $(GO) vet ./...
 	@echo "staticcheck"; $(GO) tool staticcheck ./...
 	@internal/e2e/fetch.sh lint
 	@echo "golangci-lint"; if [ -x $(CACHE)/golangci-lint ]; then $(CACHE)/golangci-lint run ./...; else test -z "$$CI" && echo "skipped: golangci-lint is not installed"; fi
 
-setup: ## Install what the tests need and this machine lacks; without root it says what is missing
+setup: ## Install the programs that the tests need; without root, list the missing ones
 	@internal/e2e/fetch.sh
 
 quick: ## Run the tests of rules and parsers, in under half a minute
 	$(GO) test -short $(QUICK)
 
-test: ## Run every test; first installs what they need, as make setup does
-	@echo "make setup: installing what the tests need and this machine lacks"; internal/e2e/fetch.sh
+test: ## Run make setup, then every test
+	@echo "make setup: installing the programs that the tests need"; internal/e2e/fetch.sh
 	@$(MAKE) --no-print-directory race
 	$(GO) test -timeout 40m $(NORACE)
 
-race: ## Run every test but those of NORACE under the race detector
+race: ## Run every test except those of NORACE under the race detector
 	$(GO) test -race -short -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(NORACE))")
 
 e2e: setup ## Run the whole program in a real browser
 	$(GO) test -timeout 20m -count=1 ./internal/e2e/...
 
-bench: ## Measure, each figure beside a baseline of the same run
+bench: ## Measure performance; each figure has a baseline of the same run
 	$(GO) run ./internal/bench
 	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum
 
@@ -89,5 +89,5 @@ nightly: test ## Run the slow tests too
 	for target in money:FuzzParse keys:FuzzParse server:FuzzCreate server:FuzzAuth rates:FuzzKraken client:FuzzClient_shows_only_what_is_fit keys:FuzzParseDescriptor; do \
 		$(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime 60s ./internal/$${target%:*} || exit 1; done
 
-clean: ## Remove what was built; data stays
+clean: ## Remove the built program; data is kept
 	rm -rf bin

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// floors says on which floor each room stands; a package imports only from
-// floors below its own.
+// floors maps each package to its floor; a package imports only from floors below its own. See
+// README.md.
 var floors = map[string]int{
-	"chequer/internal/idn": -1, // for packages of floor 0 that read addresses
+	"chequer/internal/idn": -1, // imported by packages of floor 0 that parse addresses
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
 	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/durable": 0, "chequer/internal/guard": 0,
@@ -38,8 +38,8 @@ var floors = map[string]int{
 	"chequer/internal/api/examples/create": 6, "chequer/internal/api/examples/read": 6, "chequer/internal/api/examples/callback": 6,
 }
 
-// rings are packages that only tests import.
-var rings = map[string]bool{
+// testOnly are the packages that only tests import.
+var testOnly = map[string]bool{
 	"chequer/internal/invoice/invoicetest":         true,
 	"chequer/internal/chain/chaintest":             true,
 	"chequer/internal/chain/bitcoin/bitcointest":   true,
@@ -55,18 +55,18 @@ var rings = map[string]bool{
 func TestImportsPointDown(t *testing.T) {
 	t.Parallel()
 	for path, imports := range packages(t) {
-		if rings[path] {
+		if testOnly[path] {
 			continue
 		}
 		floor, known := floors[path]
 		if !known {
-			t.Errorf("%s stands on no floor: give it one here", path)
+			t.Errorf("%s has no floor: add it to floors", path)
 			continue
 		}
 		for _, i := range imports {
 			switch below, known := floors[i]; {
-			case rings[i]:
-				t.Errorf("%s is shipped and imports %s, which is for tests", path, i)
+			case testOnly[i]:
+				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, i)
 			case known && below >= floor:
 				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, below)
 			}
@@ -74,7 +74,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// packages lists our packages with what each imports outside its tests.
+// packages returns our packages with their imports outside tests.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	command := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...")

@@ -1,4 +1,4 @@
-// Copies snippets.
+// Copies snippets to the clipboard.
 (function () {
 "use strict";
 var d = document, say = d.getElementById("say");
@@ -7,7 +7,7 @@ d.addEventListener("click", function (e) {
   if (!button) return;
   var code = d.getElementById(button.dataset.copies);
   (navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject()).catch(function () {
-    getSelection().selectAllChildren(code); // without the clipboard API
+    getSelection().selectAllChildren(code); // fallback without the clipboard API
     if (!d.execCommand("copy")) throw 0;
   }).then(function () { answer("Copied"); }, function () { answer("Selected: copy it by hand"); });
   function answer(text) {

@@ -1,5 +1,5 @@
-// Opens links to pay by, <a href="…" data-pay>, over the merchant's page. Without
-// this script, on phones, and where the frame is refused they are plain links.
+// Opens payment links, <a href="…" data-pay>, in a dialog over the merchant's page. Without this
+// script, on phones, and where the browser refuses the frame they are plain links.
 (function () {
 "use strict";
 var d = document, self = d.currentScript, origin = new URL(self.src).origin, dialog, frame, link, ready;

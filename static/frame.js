@@ -1,5 +1,4 @@
-// In a frame: says to the page around it how the payment goes, if that page is of
-// a listed origin.
+// Sends the payment's status from a frame to the embedding page, if that page has a listed origin.
 (function () {
 "use strict";
 if (parent === window) return;

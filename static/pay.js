@@ -1,5 +1,5 @@
-// Improves a page that works without it: countdown, copying, live updates.
-// Every word and number is the server's; nothing is loaded from elsewhere.
+// Improves a page that works without it: countdown, copying, live updates. All texts and numbers come
+// from the server. The script loads nothing from another site.
 (function () {
 "use strict";
 var d = document, live = d.getElementById("live"), say = d.getElementById("say");
@@ -13,11 +13,11 @@ var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same
 function all(selector, each) { Array.prototype.forEach.call(live.querySelectorAll(selector), each); }
 function tell(text) { say.textContent = ""; setTimeout(() => { say.textContent = text; }, 60); }
 
-// The time of day can be changed at any moment; performance.now() cannot, but it
-// stands still in some browsers while the device sleeps. skew is their difference.
+// The time of day can change at any moment. performance.now() cannot, but in some browsers it stops
+// while the device sleeps. skew is their difference.
 function skew() { return Date.now() - performance.now(); }
 
-// The server sends the seconds left, never the time of day.
+// The server sends the remaining seconds and no time of day, so the shopper's clock does not matter.
 function arm(clock) {
   var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
   if (Math.abs(end - deadline) > 3e4) told = {};
@@ -37,14 +37,14 @@ function tick() {
   if (!s || Math.abs(now - drift) > 5e3) { drift = now; refresh(); }
 }
 
-// Times of day are the shopper's own.
+// Times of day are shown in the shopper's time zone.
 function local() {
   var words = {day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short", numberingSystem: "latn"};
   all("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
 }
 
-// The chosen method stays through updates and, in the history, through a reload.
-// A row of methods that is wider than the window scrolls to it.
+// The chosen method survives updates and, by the history state, a reload. A row of methods that is
+// wider than the window scrolls to the chosen one.
 function choose() {
   all("input[name=method]", radio => { if (radio.value === chosen) radio.checked = true; });
   all("[name=m]", field => { if (chosen) field.value = chosen; });
@@ -58,7 +58,7 @@ function reveal() {
   });
 }
 
-// The server's fragment replaces the live region; what the shopper chose stays.
+// The server's fragment replaces the live region. What the shopper chose and typed is kept.
 function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
@@ -81,12 +81,12 @@ function swap(html, always) {
   if (live.dataset.final) stop(); else listen();
 }
 
-// Back to the shop after ten seconds that are seen and told, and can be stopped.
-// They stand still while the button has the focus or the tab is hidden, and begin
-// anew with whatever the shopper does.
+// leave returns to the shop after a visible and announced countdown of ten seconds, which the shopper
+// can stop. The countdown pauses while its button has the focus or the tab is hidden, and restarts
+// with any input.
 function leave() {
   var note = d.getElementById("auto"), to = d.getElementById("return");
-  if (!note || !to || stays || parent !== window) return ""; // in a frame the page around it decides
+  if (!note || !to || stays || parent !== window) return ""; // in a frame the embedding page decides
   note.hidden = false;
   count(10);
   leaving = setInterval(() => {
@@ -118,8 +118,8 @@ function refresh() {
   return fetch(live.dataset.self, {cache: "no-store"}).then(r => { if (r.ok) return r.text().then(swap); }).catch(() => {});
 }
 
-// The stream may be cut off by a proxy without a sound, so polling never stops:
-// it is rare while the stream is open or nobody looks.
+// A proxy may drop the stream without a signal, so polling never stops. The interval is long while the
+// stream is open or the page is hidden.
 function again() {
   clearTimeout(poll);
   if (live.dataset.final) return;
@@ -139,10 +139,10 @@ function listen() {
 
 function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll); }
 
-// Coming back from the wallet app: the tab slept, so look now.
+// The shopper comes back, such as from the wallet app: the tab may have slept, so refresh at once.
 function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
 
-// A hidden page has no stream: over HTTP/1.1 all tabs of a site share six connections.
+// A hidden page closes its stream: over HTTP/1.1 all tabs of a site share six connections.
 function sleep() { stop(); again(); }
 d.addEventListener("visibilitychange", function () { if (d.hidden) sleep(); else wake(); });
 addEventListener("pagehide", stop);
@@ -167,7 +167,7 @@ d.addEventListener("click", e => {
   });
 });
 
-// Pages of plain http have no clipboard API, and frames may not be allowed to use it.
+// Pages over plain HTTP have no clipboard API, and frames may lack the permission for it.
 function copy(text) { return (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).catch(() => { copyOld(text); }); }
 
 function copyOld(text) {
@@ -187,7 +187,7 @@ d.addEventListener("change", e => {
   choose();
 });
 
-// A simulation answers with the page as it is then, or with why it was refused.
+// A simulation's answer is the page after it, or the page with the reason why it was refused.
 d.addEventListener("submit", e => {
   var form = e.target;
   if (form.id !== "simulate" || form.dataset.plain) return;

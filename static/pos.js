@@ -1,14 +1,14 @@
-// Improves the pages of a terminal: a keypad, a screen that stays on, and a sound when
-// a sale is paid. Nothing is loaded from elsewhere.
+// Improves the pages of a terminal: a keypad, a screen that stays on, and a sound when a sale is paid.
+// The script loads nothing from another site.
 (function () {
 "use strict";
 var d = document, keys = d.getElementById("keys"), amount = d.getElementById("amount"), lock;
 
-// The keypad takes the place of the phone's own.
+// The keypad replaces the phone's keyboard.
 if (keys && amount) {
   keys.hidden = false;
   amount.inputMode = "none";
-  addEventListener("pageshow", function (e) { if (e.persisted) location.reload(); }); // the next sale is another
+  addEventListener("pageshow", function (e) { if (e.persisted) location.reload(); }); // each sale needs a new token
   keys.addEventListener("click", function (e) {
     var button = e.target.closest("[data-key]"), typed = amount.value, key;
     if (!button) return;
@@ -18,12 +18,12 @@ if (keys && amount) {
   });
 }
 
-// A phone that sleeps shows no code.
+// The QR code must stay visible, so the phone must not lock its screen.
 function awake() {
   if (d.hidden || !navigator.wakeLock) return;
   navigator.wakeLock.request("screen").then(function (held) { lock = held; d.body.dataset.awake = "1"; }, function () {});
 }
-// WebKit grants the lock and lets a page sound only within a tap or a key press.
+// WebKit grants the wake lock, and lets a page play sound, only during a tap or a key press.
 ["visibilitychange", "click", "keydown"].forEach(function (sign) {
   d.addEventListener(sign, function () {
     if (!lock || lock.released) awake();
@@ -32,9 +32,9 @@ function awake() {
 });
 awake();
 
-// WebKit's new context is suspended at first and runs soon after where it may sound.
-// After a tap it is resumed. Without one that would be refused, and Chromium warns of it,
-// so the page waits for the context to run.
+// A new audio context in WebKit is suspended at first, and runs soon after if sound is allowed.
+// After a tap it is resumed. Without a tap resume would fail, and Chromium would log a warning, so
+// the page waits for the context to run.
 var Audio = window.AudioContext || window.webkitAudioContext, sound;
 function unmute() {
   var activation = navigator.userActivation;
@@ -45,7 +45,7 @@ function unmute() {
   return new Promise(function (run) { sound.onstatechange = run; });
 }
 
-// Two notes, once, when the sale is paid. They come within two seconds or not at all.
+// Plays two notes once when the sale is paid, within two seconds or not at all.
 function ring() {
   var late;
   setTimeout(function () { late = 1; }, 2e3);

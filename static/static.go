@@ -1,5 +1,5 @@
-// Package static holds the style sheets, scripts and pictures of the pages,
-// each under a name that changes with its content.
+// Package static holds the style sheets, scripts and pictures of the pages. Each has a path that
+// changes with its content.
 package static
 
 import (
@@ -19,46 +19,45 @@ import (
 
 //go:generate go run ./generate .
 
-// generated holds each asset, and the same compressed: see generate.
+// generated holds each asset plain and compressed. Command generate writes them.
 //
 //go:embed generated
 var generated embed.FS
 
-// contentTypes are fixed here: those of the system differ between machines.
+// contentTypes are fixed here, because the system's table differs between machines.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// Asset is a file as it is sent. Its content never changes under its path, so
-// it may be cached for ever.
+// Asset is a file that pages load. The content at a path never changes, so clients may cache it
+// without limit.
 type Asset struct {
 	Path        string // "/static/pay.0f3a9b1c22d4.css"
 	ContentType string
 	Body        []byte
-	Gzip        []byte // the same, compressed
-	Brotli      []byte // the same, compressed further
+	Gzip        []byte // Body compressed with gzip
+	Brotli      []byte // Body compressed with Brotli, which is smaller
 }
 
-// assets are read at the first use: most commands show no page.
+// assets returns the assets. They are loaded on first use, because most commands serve no page.
 var assets = sync.OnceValue(load)
 
 // index holds the assets by their plain names and by their paths.
 type index struct{ byName, byPath map[string]Asset }
 
-// Path returns where an asset is found, by its plain name: "pay.css". An unknown
-// name is a bug of ours and panics.
+// Path returns the path of the asset with a plain name such as "pay.css". It panics for an unknown
+// name, which is a programming error.
 func Path(name string) string { return named(name).Path }
 
-// Find returns the asset at a path that Path gave.
+// Find returns the asset at a path that Path returned.
 func Find(path string) (Asset, bool) {
 	asset, ok := assets().byPath[path]
 	return asset, ok
 }
 
-// Extend returns an asset with text after it, under a hash of its own. Find does not
-// know it.
+// Extend returns an asset with text appended, under a path with its own hash. Find does not find it.
 func Extend(name, end string) Asset {
 	body := append(slices.Clone(named(name).Body), end...)
 	asset := hashed(name, body)
@@ -101,7 +100,7 @@ func read(files fs.FS, name string) []byte {
 	return body
 }
 
-// hashed returns an asset that is not compressed yet.
+// hashed returns an asset with its path and without compressed forms.
 func hashed(name string, body []byte) Asset {
 	extension := path.Ext(name)
 	sum := sha256.Sum256(body)
@@ -113,33 +112,32 @@ func hashed(name string, body []byte) Asset {
 	}
 }
 
-// Gzip returns a body compressed as far as gzip can.
+// Gzip returns a body compressed with the best compression of gzip.
 func Gzip(body []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		panic("static: " + err.Error())
 	}
-	_, _ = w.Write(body) // a bytes.Buffer never fails
+	_, _ = w.Write(body) // writing to a bytes.Buffer cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// Qualities for Brotli. The smallest result costs 36 MB of memory for each file.
+// Qualities for Brotli. Smallest needs 36 MB of memory for each file.
 const (
 	Smallest = brotli.BestCompression
 	quick    = 6
 )
 
-// window is the base-2 logarithm of how far back Brotli looks: further than any
-// asset is long.
-const window = 16
+// windowBits is the base-2 logarithm of Brotli's window size. The window is larger than any asset.
+const windowBits = 16
 
-// Brotli returns a body compressed by Brotli at a quality.
+// Brotli returns a body compressed with Brotli at the given quality.
 func Brotli(body []byte, quality int) []byte {
 	var b bytes.Buffer
-	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: quality, LGWin: window})
-	_, _ = w.Write(body) // a bytes.Buffer never fails
+	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: quality, LGWin: windowBits})
+	_, _ = w.Write(body) // writing to a bytes.Buffer cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }

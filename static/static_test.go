@@ -30,13 +30,13 @@ func TestPath(t *testing.T) {
 				t.Error("no content type")
 			}
 			if got := unzip(t, asset.Gzip); !bytes.Equal(got, asset.Body) {
-				t.Error("the compressed body is not the body")
+				t.Error("the gzip form does not decompress to the body")
 			}
 			if got, err := io.ReadAll(brotli.NewReader(bytes.NewReader(asset.Brotli))); err != nil || !bytes.Equal(got, asset.Body) {
-				t.Errorf("the body compressed by Brotli is not the body: %v", err)
+				t.Errorf("the Brotli form does not decompress to the body: %v", err)
 			}
 			if len(asset.Brotli) >= len(asset.Gzip) {
-				t.Errorf("Brotli makes %d bytes of it, gzip %d", len(asset.Brotli), len(asset.Gzip))
+				t.Errorf("Brotli form has %d bytes, gzip form %d, want Brotli smaller", len(asset.Brotli), len(asset.Gzip))
 			}
 		})
 	}
@@ -46,12 +46,12 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/static/", "/static/pay.css", "/static/base.css", static.Path("pay.css") + "/"} {
 		if _, ok := static.Find(path); ok {
-			t.Errorf("Find(%q) found something", path)
+			t.Errorf("Find(%q) found an asset, want none", path)
 		}
 	}
 }
 
-// A sheet with something after it has another address.
+// A style sheet with appended text has another address.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
@@ -60,18 +60,18 @@ func TestExtend(t *testing.T) {
 		t.Errorf("%s, %s and %s", base.Path, a.Path, b.Path)
 	}
 	if got, err := io.ReadAll(brotli.NewReader(bytes.NewReader(a.Brotli))); err != nil || !bytes.Equal(got, a.Body) {
-		t.Errorf("the body compressed by Brotli is not the body: %v", err)
+		t.Errorf("the Brotli form does not decompress to the body: %v", err)
 	}
 	if !bytes.Equal(unzip(t, a.Gzip), a.Body) || !bytes.HasPrefix(a.Body, base.Body) || a.ContentType != base.ContentType {
-		t.Error("it is not the sheet with something after it")
+		t.Error("the result is not the style sheet with the text appended")
 	}
 	if again, _ := static.Find(static.Path("pay.css")); !bytes.Equal(again.Body, base.Body) {
-		t.Error("the sheet itself has changed")
+		t.Error("the style sheet itself has changed")
 	}
 }
 
-// The content policy allows no style or script from elsewhere, and a sheet that
-// loads another blocks the page for longer.
+// The content policy allows no style or script from another site, and a style sheet that imports
+// another blocks the page for longer.
 func TestAssetsLoadNothing(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
@@ -84,7 +84,7 @@ func TestAssetsLoadNothing(t *testing.T) {
 	}
 }
 
-// One budget for the three files that a payment page waits for, with more for
+// The three files that a payment page waits for have one budget. It is larger for the script with
 // browser wallets.
 func TestWeight(t *testing.T) {
 	t.Parallel()
@@ -100,22 +100,22 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// What merchants' pages load is small.
-func TestEmbedWeighsLittle(t *testing.T) {
+// The script that merchants' pages load is small.
+func TestEmbedIsSmall(t *testing.T) {
 	t.Parallel()
 	if asset, _ := static.Find(static.Path("embed.js")); len(asset.Gzip) >= 1500 {
 		t.Errorf("embed.js weighs %d bytes compressed, want less than 1,500", len(asset.Gzip))
 	}
 }
 
-// Browsers get no comments.
-func TestAssetsAreLean(t *testing.T) {
+// The assets have neither comments nor indentation.
+func TestAssetsAreMinified(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
 		asset, _ := static.Find(static.Path(name))
 		for line := range strings.Lines(string(asset.Body)) {
 			if strings.HasPrefix(line, "//") || strings.HasPrefix(line, " ") || strings.Contains(line, "/*") {
-				t.Errorf("%s has %q", name, line)
+				t.Errorf("%s has the line %q", name, line)
 			}
 		}
 	}

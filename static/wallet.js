@@ -1,5 +1,5 @@
-// Pays by a wallet in the browser: EIP-6963 finds it, EIP-1193 talks to it.
-// Nothing is sent anywhere else; every word and number is the server's.
+// Pays with a browser wallet: EIP-6963 finds it, and EIP-1193 is the interface. The script sends
+// nothing to any other place. All texts and numbers come from the server.
 (function () {
 "use strict";
 var d = document, say = d.getElementById("say"), wallets = [], asked, told;
@@ -11,7 +11,7 @@ function box(method) { return boxes().find(b => b.dataset.method === method); }
 function hex(number) { return BigInt(number).toString(16); }
 function word(digits) { return digits.toLowerCase().padStart(64, "0"); }
 
-// What was sent is remembered through a reload, until something is due anew.
+// A sent payment is remembered through a reload until another amount is due.
 function sent() { return !!history.state && history.state.sent === words().dataset.turn; }
 function keep(turn) { history.replaceState(Object.assign({}, history.state, {sent: turn}), ""); }
 
@@ -20,22 +20,22 @@ function text(key, wallet, b) {
   return words().dataset[key].replace(/{(\w+)}/g, (_, fact) => facts[fact]);
 }
 
-// The request for the amount as an exact number: see ERC-20, transfer, and the
-// Contract ABI Specification, "Formal Specification of the Encoding".
+// The request with the exact amount. See ERC-20, transfer, and the Contract ABI Specification, "Formal
+// Specification of the Encoding".
 function transaction(x, from) {
   var request = {from: from, to: x.address, value: "0x" + hex(x.units), chainId: "0x" + hex(x.chain)};
   if (!x.contract) return request;
   return Object.assign(request, {to: x.contract, value: "0x0", data: "0xa9059cbb" + word(x.address.slice(2)) + word(hex(x.units))});
 }
 
-// Brings the wallet to the network, or throws.
+// Switches the wallet to the network, or throws.
 async function reach(ask, chain) {
   if (BigInt(await ask("eth_chainId")) === BigInt(chain)) return;
   await ask("wallet_switchEthereumChain", [{chainId: "0x" + hex(chain)}]);
   if (BigInt(await ask("eth_chainId")) !== BigInt(chain)) throw {code: 4200};
 }
 
-// The page may change while the wallet asks: what is sent is what is due then.
+// The page may change while the wallet asks the shopper. The amount that is due afterwards is sent.
 async function pay(wallet, method) {
   if (asked || sent()) return;
   var b = box(method), turn = words().dataset.turn, sending, key;
@@ -56,8 +56,8 @@ async function pay(wallet, method) {
   show(key, wallet, b);
 }
 
-// See EIP-1193, "Provider Errors", EIP-1474, "Error codes", and EIP-3326. An
-// error that is not known may come after something was sent.
+// See EIP-1193, "Provider Errors", EIP-1474, "Error codes", and EIP-3326. After an unknown error while
+// sending, the payment may have been sent.
 function trouble(e, sending) {
   var inner = e.data && e.data.originalError || {}, code = inner.code || e.code;
   if (code === 4001) return "rejected";
@@ -69,7 +69,7 @@ function trouble(e, sending) {
   return e.key || (sending ? "unsure" : "failed");
 }
 
-// Says how it stands with a payment: without a key, that it is sent.
+// Shows the state of a payment. Without a key the payment was sent.
 function show(key, wallet, b) {
   if (!words()) return;
   told = key && {method: b.dataset.method, text: text(key, wallet, b)};
@@ -77,7 +77,7 @@ function show(key, wallet, b) {
   draw();
 }
 
-// What stands in a box: a button for each wallet, and how it stands.
+// The contents of a box: a button for each wallet, and the state of the payment.
 function parts(b) {
   var over = sent(), note = over ? b.dataset.sent : !asked && told && told.method === b.dataset.method ? told.text : "";
   var list = (over ? wallets.slice(0, 1) : wallets).map((wallet, i) => {
@@ -94,7 +94,7 @@ function parts(b) {
   return list;
 }
 
-// The way into a wallet's own browser is for who has none here, and leaves no frame.
+// The link to a wallet's own browser is for shoppers without a wallet here. It cannot leave a frame.
 function apps() {
   if (wallets.length || parent !== window) d.querySelectorAll(".app").forEach(a => { a.hidden = true; });
 }
@@ -111,7 +111,7 @@ function draw() {
   });
 }
 
-// Only the name of a wallet is shown: its picture is its own.
+// Only the name of a wallet is shown, and never its picture, which the wallet supplies.
 addEventListener("eip6963:announceProvider", e => {
   var {info, provider} = e.detail || {};
   if (!info || !info.uuid || !provider || wallets.some(w => w.id === info.uuid)) return;
@@ -120,7 +120,7 @@ addEventListener("eip6963:announceProvider", e => {
   draw();
 });
 dispatchEvent(new Event("eip6963:requestProvider"));
-// The browsers within wallets may know only what was there before EIP-6963.
+// A wallet's own browser may support only window.ethereum, which is older than EIP-6963.
 setTimeout(() => { if (!wallets.length && window.ethereum) { wallets.push({provider: window.ethereum}); draw(); } }, 400);
 d.addEventListener("swap", draw);
 apps();

@@ -6,11 +6,11 @@ import (
 	"chequer/internal/openapi"
 )
 
-// Docs is the page of the API's document.
+// Docs is the page that documents the API.
 type Docs struct {
 	Page
 	Document *openapi.Document
-	Examples map[string][]Example // by the name that an operation has for them
+	Examples map[string][]Example // by the name in openapi.Operation.Example
 	YAML     string               // addresses of the document itself
 	JSON     string
 }
@@ -22,10 +22,11 @@ type Example struct {
 	Text     string
 }
 
-// places say where a parameter stands.
+// places maps the place of a parameter to its text.
 var places = map[string]string{"query": "in the query", "path": "in the path", "header": "in a header"}
 
-// answersHeading says whose answers they are.
+// answersHeading returns the heading of an operation's answers. An operation without a path is an
+// event, which the reader's endpoint answers.
 func answersHeading(o openapi.Operation) string {
 	if o.Path == "" {
 		return "Your answers"
@@ -33,7 +34,7 @@ func answersHeading(o openapi.Operation) string {
 	return "Answers"
 }
 
-// paragraphs are those of a description.
+// paragraphs returns the paragraphs of a description.
 func paragraphs(text string) []string {
 	var list []string
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -50,7 +51,7 @@ type span struct {
 	code bool
 }
 
-// spans are the parts of a sentence, whose code stands between backticks.
+// spans returns the parts of a sentence. Code is between backticks.
 func spans(text string) []span {
 	var list []span
 	for i, part := range strings.Split(text, "`") {
@@ -61,12 +62,12 @@ func spans(text string) []span {
 	return list
 }
 
-// anchor is the identifier of a section: "our-own-resource".
+// anchor returns the id of a section: "our-own-resource".
 func anchor(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
 }
 
-// refused and taken are the answers of an operation by whether they are errors.
+// refused returns the answers that are errors, and taken returns the others.
 func refused(answers []openapi.Answer) (list []openapi.Answer) {
 	for _, a := range answers {
 		if a.Refused {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// DocsPage shows the whole API: how calls are signed, every call, every error.
+// DocsPage shows the whole API: how requests are signed, every operation, every error.
 func DocsPage(d Docs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -775,7 +775,7 @@ func sample(of, text string) templ.Component {
 	})
 }
 
-// tabs shows one program of several, by radio buttons.
+// tabs shows one of several programs. The choice needs radio buttons only and no script.
 func tabs(o openapi.Operation, examples []Example) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -918,7 +918,7 @@ func tabs(o openapi.Operation, examples []Example) templ.Component {
 	})
 }
 
-// fields are what is sent, of which some must be there.
+// fields lists the fields of a request, and marks the required ones.
 func fields(list []openapi.Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -974,7 +974,7 @@ func fields(list []openapi.Field) templ.Component {
 	})
 }
 
-// parts are what comes, of which some may be missing.
+// parts lists the fields of an answer, and marks the optional ones.
 func parts(list []openapi.Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

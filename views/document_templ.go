@@ -282,7 +282,7 @@ func document(page Page) templ.Component {
 	})
 }
 
-// plain is the frame of the pages around the payment page.
+// plain is the frame of every page except the payment page and the terminal's pages.
 func plain(page Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -444,7 +444,7 @@ func plain(page Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = says(page).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shopLines(page).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -465,7 +465,7 @@ func plain(page Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tongue(page).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = languageLink(page).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -483,8 +483,8 @@ func plain(page Page) templ.Component {
 	})
 }
 
-// tongue leads to the choice of a language.
-func tongue(page Page) templ.Component {
+// languageLink links to the choice of languages.
+func languageLink(page Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -537,9 +537,9 @@ func tongue(page Page) templ.Component {
 	})
 }
 
-// island is what reads from left to right in every language: amounts of money and
+// leftToRight marks a text that reads from left to right in every language: amounts of money and
 // coins, references, addresses.
-func island(text string) templ.Component {
+func leftToRight(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -635,8 +635,8 @@ func mark(page Page) templ.Component {
 	})
 }
 
-// says is what the shop says on every page, and on paper.
-func says(page Page) templ.Component {
+// shopLines shows the lines that the shop puts on every page and on receipts.
+func shopLines(page Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

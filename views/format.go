@@ -2,15 +2,15 @@ package views
 
 import "strings"
 
-// Group is a part of a long number or address. Groups are set apart by margins,
-// never by spaces, so that what a hand selects is what a wallet takes.
+// Group is a part of a long number or address. Margins separate groups, and never spaces, so that a
+// selected and copied text is valid in a wallet.
 type Group struct {
 	Text  string
 	Tight bool // a narrow gap follows
 }
 
-// AmountGroups parts the decimals of a coin as people read satoshis: two, then
-// threes. Short amounts stay whole. The decimal mark may be a comma.
+// AmountGroups splits a coin's decimals as satoshis are usually written: two digits, then groups of
+// three. An amount of at most four decimals is one group. The decimal mark may be a comma.
 func AmountGroups(amount string) []Group {
 	mark := strings.IndexAny(amount, ".,")
 	if mark < 0 || len(amount)-mark-1 <= 4 {
@@ -26,7 +26,7 @@ func AmountGroups(amount string) []Group {
 	return groups
 }
 
-// AddressGroups parts an address into fours.
+// AddressGroups splits an address into groups of four characters.
 func AddressGroups(address string) []Group {
 	var groups []Group
 	for address != "" {
@@ -37,7 +37,7 @@ func AddressGroups(address string) []Group {
 	return groups
 }
 
-// Reference is the part of an invoice's id that people read out: "aK3x-9QfW".
+// Reference returns the part of an invoice's id that shoppers and merchants quote: "aK3x-9QfW".
 func Reference(id string) string {
 	if len(id) < 8 {
 		return id
@@ -45,7 +45,7 @@ func Reference(id string) string {
 	return id[:4] + "-" + id[4:8]
 }
 
-// Moment is a time for programs and for people.
+// Moment is a time for programs and for readers.
 type Moment struct {
 	Machine string
 	Text    string

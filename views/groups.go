@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// groups sets groups apart without a space between them. A template would put
-// one there, and it would be copied.
+// groups renders groups as elements without a space between them. A template would write a space,
+// which would be copied with the text.
 func groups(parts []Group) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		if len(parts) == 1 {

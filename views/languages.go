@@ -2,7 +2,7 @@ package views
 
 import "chequer/internal/locale"
 
-// Languages is the choice of a language for a page.
+// Languages is the page that lists the languages for another page.
 type Languages struct {
 	Page
 	List []*locale.Language

@@ -9,9 +9,9 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// ways is every method of paying, and the switch between them: radio buttons
-// and style only, so it needs neither a script nor another request.
-func ways(p Payment) templ.Component {
+// methodList shows every payment method, and the switch between them. The switch consists of radio
+// buttons and style rules, so it needs neither a script nor another request.
+func methodList(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -229,7 +229,7 @@ func ways(p Payment) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = give(p, m).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = methodBody(p, m).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -238,7 +238,7 @@ func ways(p Payment) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.asks() {
+		if p.asksWallet() {
 			templ_7745c5c3_Err = walletWords(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -248,7 +248,7 @@ func ways(p Payment) templ.Component {
 	})
 }
 
-func give(p Payment, m Method) templ.Component {
+func methodBody(p Payment, m Method) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -538,7 +538,7 @@ func give(p Payment, m Method) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look(p, m).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = checkAgain(p, m).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -656,7 +656,7 @@ func give(p Payment, m Method) templ.Component {
 	})
 }
 
-// wallets is where a script puts a button for the wallets that it finds.
+// wallets is the element in which a script puts a button for each browser wallet that it finds.
 func wallets(m Method) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -799,7 +799,7 @@ func wallets(m Method) templ.Component {
 	})
 }
 
-// walletWords is what that script says.
+// walletWords holds the texts of that script.
 func walletWords(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1007,8 +1007,8 @@ func walletWords(p Payment) templ.Component {
 	})
 }
 
-// look is for a browser without a script, which sees nothing new by itself.
-func look(p Payment, m Method) templ.Component {
+// checkAgain links to the page itself. A browser without a script needs it to see a change.
+func checkAgain(p Payment, m Method) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -1,42 +1,42 @@
-// Package views is the pages as templ components, the structs of ready strings
-// that they take, and how money and time are written for people.
+// Package views renders the pages. It has a templ component for each page, the structs of prepared
+// strings that the components take, and the formats of amounts and times.
 package views
 
 import "chequer/internal/locale"
 
-// Page is what every page needs.
+// Page holds what every page needs.
 type Page struct {
 	*locale.Language
-	Speak string // address of this page in a language, without its code; empty when there is no choice
+	Speak string // address of this page up to the language code; empty if there is only one language
 
 	Title    string
-	Shop     string // the name on the page
-	Style    string // addresses of its assets
-	Script   string // empty on pages without one
+	Shop     string // the shop's name as the page shows it
+	Style    string // address of the style sheet
+	Script   string // address of the script; empty on a page without one
 	Icon     string
-	Logo     string // empty shows the shop's initial in its place
-	Line     string // what the shop says on every page
-	Support  Link   // where shoppers ask
+	Logo     string // address of the logo; if empty, the shop's initial is shown
+	Line     string // the shop's own line on every page
+	Support  Link   // the shop's contact
 	Terms    Link
-	Home     string   // where the storefront is; empty when there is none
-	Scripts  []string // more of them, that improve a page
-	Frame    string   // script for who shows the page in a frame; empty when nobody may
-	Origins  string   // who may, for that script
-	Manifest string   // lets a phone keep the page beside its apps; empty when that has no use
-	Touch    string   // icon for that
-	Trial    string   // says that no real money moves; empty when it does
+	Home     string   // address of the storefront; empty if there is none
+	Scripts  []string // addresses of further scripts
+	Frame    string   // address of the script for a page in a frame; empty if no page may frame it
+	Origins  string   // origins that may frame the page, separated by spaces
+	Manifest string   // address of the manifest that makes the page installable; empty if it is not
+	Touch    string   // address of the icon of an installed page
+	Trial    string   // text that says that no real money moves; empty in live mode
 }
 
-// Link is a way to another page.
+// Link is a link to another page.
 type Link struct {
 	Text string
 	URL  string
-	Hint string // where it leads, when that is another site
+	Hint string // names the other site that the link leads to
 
-	Quiet bool // not what most should do now
+	Quiet bool // not the main action of the page
 }
 
-// Error is a page that says what went wrong, in words.
+// Error is a page that describes an error.
 type Error struct {
 	Page
 	Heading string
@@ -44,7 +44,7 @@ type Error struct {
 	Action  Link
 }
 
-// initial stands in the tile of a shop without a logo.
+// initial returns the letter that is shown for a shop without a logo.
 func (p Page) initial() string {
 	for _, r := range p.Shop {
 		return string(r)

@@ -19,26 +19,26 @@ func TestPaymentPage(t *testing.T) {
 		name, selector string
 		want           int
 	}{
-		{"one heading of the page", "h1", 1},
+		{"one h1", "h1", 1},
 		{"one main part", "main", 1},
 		{"one status region, empty on load", `#say[role=status]:empty`, 1},
 		{"a radio button for each method", `fieldset input[type=radio][name=method]`, 2},
-		{"one is chosen", `input[type=radio][checked]`, 1},
+		{"one radio button is chosen", `input[type=radio][checked]`, 1},
 		{"each radio button has its label", `fieldset label[for=m1], fieldset label[for=m2]`, 2},
 		{"the switch has a name", "fieldset legend", 1},
-		{"every method stands in the page", "section.way .give", 2},
+		{"every method is on the page", "section.way .give", 2},
 		{"codes are pictures with a name", `svg[role=img][aria-labelledby] > title[id]`, 2},
-		{"copied amounts are plain", `[data-copy="0.00065379"]`, 1},
+		{"copied amounts have no groups", `[data-copy="0.00065379"]`, 1},
 		{"copied addresses are whole", `[data-copy="bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"]`, 1},
 		{"the wallet link is kept", `a#m1-open[href^="bitcoin:bc1q"]`, 1},
-		{"a link that runs a program is blanked", `a[href^="javascript:"]`, 0},
-		{"each method can be looked at again", `a.only-nojs[href="/invoice/abc?m=BTC"], a.only-nojs[href="/invoice/abc?m=EURC-BASE"]`, 2},
+		{"a link that runs a script is removed", `a[href^="javascript:"]`, 0},
+		{"each method has a link to check again", `a.only-nojs[href="/invoice/abc?m=BTC"], a.only-nojs[href="/invoice/abc?m=EURC-BASE"]`, 2},
 		{"the clock counts seconds", `#clock[data-left="872"]`, 1},
 		{"the page works before its script", "html.nojs", 1},
-		{"no style within", "style, [style]", 0},
-		{"no script within", "script:not([src])", 0},
+		{"no inline style", "style, [style]", 0},
+		{"no inline script", "script:not([src])", 0},
 		{"the simulation is a form", `form#simulate[method=post] button[name=action]`, 1},
-		{"the choice belongs to the simulation", `input[type=radio][form=simulate]`, 2},
+		{"the choice of methods is part of the simulation's form", `input[type=radio][form=simulate]`, 2},
 	} {
 		if got := doc.Find(tt.selector).Length(); got != tt.want {
 			t.Errorf("%s: %d of %q, want %d", tt.name, got, tt.selector, tt.want)
@@ -46,10 +46,10 @@ func TestPaymentPage(t *testing.T) {
 	}
 	unique(t, doc)
 	if got, want := doc.Find("section.m1 code.addr").Text(), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"; got != want {
-		t.Errorf("a hand would select %q, want %q", got, want)
+		t.Errorf("selecting the address gives %q, want %q", got, want)
 	}
 	if got, want := doc.Find("section.m1 code.num").Text(), "0.00065379"; got != want {
-		t.Errorf("a hand would select %q, want %q", got, want)
+		t.Errorf("selecting the amount gives %q, want %q", got, want)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestPaymentPageOneMethod(t *testing.T) {
 	p.Methods = p.Methods[:1]
 	doc := rendered(t, views.PaymentPage(p))
 	if n := doc.Find("fieldset, .way").Length(); n != 0 {
-		t.Errorf("%d parts of a switch", n)
+		t.Errorf("%d parts of a switch, want none", n)
 	}
 	if n := doc.Find(".give").Length(); n != 1 {
 		t.Errorf("%d methods shown, want 1", n)
@@ -86,10 +86,10 @@ func TestPaymentPageEscapes(t *testing.T) {
 	p.Methods[0].Address, p.Methods[0].AddressParts = evil, views.AddressGroups(evil)
 	doc := rendered(t, views.PaymentPage(p))
 	if n := doc.Find("script:not([src])").Length(); n != 0 {
-		t.Errorf("%d scripts got through", n)
+		t.Errorf("%d inline scripts, want none", n)
 	}
 	if got := doc.Find("h1").Text(); got != evil {
-		t.Errorf("h1 = %q, want it as it was written", got)
+		t.Errorf("h1 = %q, want the text unchanged", got)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestWalletURL(t *testing.T) {
 	t.Parallel()
 	for _, ok := range []string{"bitcoin:bc1q?amount=1", "LIGHTNING:LNBC1", "ethereum:0x@1?value=1", "litecoin:x", "monero:x"} {
 		if views.WalletURL(ok) != templ.SafeURL(ok) {
-			t.Errorf("WalletURL(%q) is blanked", ok)
+			t.Errorf("WalletURL(%q) is empty, want the URI", ok)
 		}
 	}
 	for _, bad := range []string{"", "javascript:alert(1)", "https://bitcoin:x", " bitcoin:x", "data:text/html,x", "bitcoin", "//bitcoin:"} {
@@ -117,13 +117,13 @@ func TestStorefrontPage(t *testing.T) {
 	}{
 		{"label above the field", views.Storefront{}, `label[for=amount]`, 1},
 		{"hint belongs to the field", views.Storefront{}, `input#amount[aria-describedby=amount-hint][inputmode=decimal]`, 1},
-		{"no placeholder, nothing disabled", views.Storefront{}, `[placeholder], [disabled], [required]`, 0},
+		{"nothing with a placeholder, disabled or required", views.Storefront{}, `[placeholder], [disabled], [required]`, 0},
 		{"no script at all", views.Storefront{}, `script`, 0},
 		{"token kept", views.Storefront{Form: views.Form{Token: "abc"}}, `input[type=hidden][name=token][value=abc]`, 1},
 		{"value kept", views.Storefront{Form: views.Form{Amount: "1,234.56", Error: "No"}}, `input#amount[value="1,234.56"][aria-invalid=true]`, 1},
 		{"summary leads to the field", views.Storefront{Form: views.Form{Error: "No"}}, `.err[role=alert] a[href="#amount"]`, 1},
 		{"message at the field", views.Storefront{Form: views.Form{Error: "No"}}, `#amount-error`, 1},
-		{"a fault of ours is not at the field", views.Storefront{Form: views.Form{Fault: "Sorry"}}, `.err[role=alert]:not(:has(a)), .bad`, 1},
+		{"an internal error is not shown at the field", views.Storefront{Form: views.Form{Fault: "Sorry"}}, `.err[role=alert]:not(:has(a)), .bad`, 1},
 		{"demo says so", views.Storefront{Demo: true}, `p:contains("This is a demo")`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func unique(t *testing.T, doc *goquery.Document) {
 	seen := map[string]bool{}
 	for _, id := range doc.Find("[id]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("id", "") }) {
 		if seen[id] {
-			t.Errorf("two elements are called %q", id)
+			t.Errorf("two elements have the id %q", id)
 		}
 		seen[id] = true
 	}
@@ -195,7 +195,7 @@ func unique(t *testing.T, doc *goquery.Document) {
 	}) {
 		for _, id := range strings.Fields(name) {
 			if !seen[id] {
-				t.Errorf("an element is named by %q, which is not there", id)
+				t.Errorf("an element refers to the id %q, which does not exist", id)
 			}
 		}
 	}

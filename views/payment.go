@@ -7,28 +7,28 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Payment is the page of one invoice in one state. It has parts for every
-// state; those that do not belong to this one are empty.
+// Payment is the page of one invoice in one state. The fields that do not belong to that state are
+// empty.
 type Payment struct {
 	Page
-	Kind    string // the state, as the style sheet knows it
-	Status  string // of the invoice
-	Key     string // changes when there is something new to announce
-	Version string // changes when anything on the page does
+	Kind    string // the state, a class of the style sheet
+	Status  string // the invoice's status
+	Key     string // changes when Say must be announced again
+	Version string // changes when anything on the page changes
 	Self    string // address of this page
-	Stream  string // address of its updates
-	Say     string // announced once when the page becomes this
-	Final   bool   // nothing more will happen
-	Test    string // says that this is no real money
+	Stream  string // address of the stream of updates
+	Say     string // announced once when the page changes to this state
+	Final   bool   // the invoice will not change any more
+	Test    string // text that says that no real money moves
 
 	Back  Link
 	Label []string // "Order 1042 ·", "Ref. aK3x-9QfW"; a line may end between them
 	Due   Due
 
 	Heading   string
-	Open      bool // still going on: a small heading
-	Pulse     bool // with a dot that says that somebody watches
-	Seal      bool
+	Open      bool // the payment is in progress: the heading is small
+	Pulse     bool // a dot shows that the network is watched
+	Seal      bool // a check mark shows that the invoice is paid
 	Clock     Clock
 	Depth     string // "1 of 2 confirmations"
 	Steps     []Step
@@ -36,29 +36,29 @@ type Payment struct {
 	Lead      string
 	Notes     []Note
 	Methods   []Method
-	Turn      string // of paying by a browser wallet: changes when money is to be sent anew
+	Turn      string // changes when the shopper has something new to send with a browser wallet
 	Facts     []Fact
-	Footing   string // what a receipt is not
+	Footing   string // says that the page is no VAT invoice
 	PDF       Link   // the receipt as a document
-	Return    Link   // back to the shop
-	Leave     bool   // goes there by itself
-	Leaving   Around
-	Countdown string // announced when it begins to
-	Again     Link   // a new try
-	Contact   Link   // where to ask, in a state that the shopper cannot mend
-	Hold      Hold   // a new price for the same
-	Check     Link   // without a script: look again
-	Auto      Link   // without a script: look again by itself
+	Return    Link   // the link back to the shop
+	Leave     bool   // the page follows Return by itself
+	Leaving   Around // the text around the countdown until then
+	Countdown string // announced when the countdown begins
+	Again     Link   // starts a new payment
+	Contact   Link   // the shop's contact, in a state in which only the shop can help
+	Hold      Hold   // asks for a new quote
+	Check     Link   // without a script: reloads the page
+	Auto      Link   // without a script: makes the page reload periodically
 	Help      []string
 
 	Proof    Proof
-	Refusal  string // why what was asked for was not done
+	Refusal  string // why the service refused the last request
 	Refund   Refund
 	Summary  Summary
 	Simulate Simulate
 }
 
-// Around is the text around something that is no text.
+// Around is the text before and after an element within a sentence.
 type Around struct {
 	Before, After string
 }
@@ -67,11 +67,11 @@ type Around struct {
 type Due struct {
 	Label  string // "Amount due"
 	Amount string // "€56.50"
-	Coins  string // below it: what came
-	Line   string // below it, when it is the same for every method
+	Coins  string // below the amount: the coins received
+	Line   string // below the amount, if it does not depend on the method
 	Until  Moment // a time after the line, followed by Rest
 	Rest   string
-	Long   bool // coins: more digits than a price has
+	Long   bool // coins, which have more digits than a price
 }
 
 // LineText returns the line with its time as plain text.
@@ -79,34 +79,34 @@ func (d Due) LineText() string {
 	return strings.TrimSpace(strings.Join([]string{d.Line, d.Until.Text, d.Rest}, " "))
 }
 
-// Proof is the signed statement of the addresses; none without an address.
+// Proof is the signed statement of the addresses. It is empty on a page without an address.
 type Proof struct {
 	URL string
-	Key string // that it is signed by
+	Key string // the public key that the statement names
 }
 
-// Hold is the form that asks for a new price; none without an action.
+// Hold is the form that asks for a new quote. It is empty if Action is.
 type Hold struct {
 	Action string
 	Text   string
-	Quote  string // number of the price on the page
-	Method string // to be open again
+	Quote  string // number of the quote on the page
+	Method string // the method that the page opens afterwards
 }
 
-// Refund asks where money should go back to, or shows it; none without a label.
+// Refund asks for a refund address, or shows it. It is empty if Label is.
 type Refund struct {
-	Action     string // where the form is sent; empty once the address is saved
+	Action     string // address that the form posts to; empty once the refund address is saved
 	Heading    string
 	Label      string
 	Hint       string
 	Currencies []Currency
-	Address    string // as it was typed
+	Address    string // the typed address
 	Error      string
 	Saved      string
 	SavedParts []Group
 }
 
-// Currency is one to choose.
+// Currency is an option of a choice of currencies.
 type Currency struct {
 	Code   string
 	Text   string
@@ -120,20 +120,20 @@ type Clock struct {
 	Left    string // seconds
 }
 
-// Step is one of the three that every payment takes.
+// Step is one of the three steps of every payment.
 type Step struct {
 	Text  string
 	State string // "done", "now" or empty
 }
 
-// Meter is how much of the price has come.
+// Meter shows how much of the price has arrived.
 type Meter struct {
 	Paid, Total string // "43.21", "56.50"
 	PaidText    string
 	TotalText   string
 }
 
-// Note is a paragraph that stands out: what to do, before why.
+// Note is a highlighted paragraph. Strong says what to do, and Text says why.
 type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
 	Strong string
@@ -146,20 +146,20 @@ type Note struct {
 type Fact struct {
 	Label   string
 	Value   string
-	Machine string // of a time
-	Code    bool   // to be read letter by letter
+	Machine string // Value as a machine-readable time, if it is a time
+	Code    bool   // shown in a monospaced font
 	Amount  bool
-	Long    bool // a line of its own
+	Long    bool // shown in a line of its own
 }
 
-// Method is one way of paying. All of an invoice's stand in its page.
+// Method is one payment method. The page contains all methods of an invoice.
 type Method struct {
 	ID      string // "m1"
 	Code    string // "EURC-BASE"
 	Name    string // "EURC on Base"
 	PayWith string // "Pay with EURC on Base"
 	Label   string // "EURC"
-	Network string // beneath it, where it matters: "Base"
+	Network string // below the label: "Base"; empty if the label is unambiguous
 	Symbol  string
 	Chosen  bool
 	Line    string // amount and rate, for the head of the page
@@ -167,41 +167,42 @@ type Method struct {
 
 	QR       Picture
 	Caption  string
-	Wallet   templ.SafeURL // opens a wallet; empty when no link is safe
-	App      string        // opens this page in a phone's wallet, which can send then; empty where none can
+	Wallet   templ.SafeURL // opens a wallet; empty if no link is safe
+	App      string        // opens this page in a phone's wallet that can send the payment; empty if there is none
 	Second   Picture       // the code with the amount, which some wallets misread
 	SecondTo templ.SafeURL
 
 	AmountLabel  string
-	Amount       string // what is copied: digits and a dot
+	Amount       string // the copied text: digits and a dot
 	AmountGroups []Group
 	Unit         string
 	AddressLabel string
 	Address      string
 	AddressParts []Group
-	// ContractParts are a token's: what wallets and explorers know it by.
+	// ContractParts is a token's contract address, which identifies the token in wallets and
+	// explorers.
 	ContractParts []Group
 	Request       Request
 }
 
-// Request is what a browser wallet is asked to send; none when it has no Units.
+// Request is the transfer that a browser wallet is asked to send. It is empty if Units is.
 type Request struct {
 	ChainID  string // EIP-155, decimal
 	Network  string // "Base"
-	Contract string // of a token, else empty
-	Address  string // that the money goes to
+	Contract string // a token's contract; empty for a coin
+	Address  string // the destination
 	Units    string // the amount in the smallest units, decimal
-	Sent     string // what is said once the wallet has sent it
+	Sent     string // text shown after the wallet has sent it
 }
 
-// Picture is a QR code and what it says, for those who do not see it.
+// Picture is a QR code and its description for readers who cannot see it.
 type Picture struct {
 	ID    string
 	Title string
 	Code  QR
 }
 
-// Summary is what is being paid for.
+// Summary describes the order.
 type Summary struct {
 	Heading string
 	Text    string
@@ -209,31 +210,31 @@ type Summary struct {
 	Words   string
 }
 
-// Simulate is the tools of a test invoice; none when it has no groups.
+// Simulate holds the tools of a test invoice. It is empty if Groups is.
 type Simulate struct {
-	Action  string // where the form is sent
+	Action  string // address that the form posts to
 	Groups  []Simulations
-	Method  string // when the page has no choice of methods
-	Refusal string // why the last one was not done
+	Method  string // the method to simulate, if the page has no choice
+	Refusal string // why the last simulation was refused
 }
 
-// Simulations are some that belong together.
+// Simulations is a group of related simulations.
 type Simulations struct {
 	Heading string
 	Actions []Simulation
 }
 
-// Simulation is one thing that a network can be made to show.
+// Simulation is one event that the test network can be made to show.
 type Simulation struct {
 	Value string
 	Text  string
 }
 
-// schemes are those of wallets. Everything else that templ does not know stays
-// blanked: a link with a scheme can run a program.
+// schemes are the URI schemes of wallets. WalletURL rejects all others, because a link with another
+// scheme can run a program.
 var schemes = []string{"bitcoin", "litecoin", "ethereum", "monero", "lightning"}
 
-// WalletURL is a payment URI as a link; empty when it is not one of a wallet's.
+// WalletURL returns a payment URI as a link; empty if its scheme is not one of a wallet.
 func WalletURL(uri string) templ.SafeURL {
 	scheme, _, ok := strings.Cut(uri, ":")
 	if !ok {
@@ -247,15 +248,16 @@ func WalletURL(uri string) templ.SafeURL {
 	return ""
 }
 
-// switched tells whether the shopper has a choice.
+// switched reports whether the shopper has a choice of methods.
 func (p Payment) switched() bool { return len(p.Methods) > 1 }
 
-// asks tells whether a browser wallet can be asked for some method.
-func (p Payment) asks() bool {
+// asksWallet reports whether a browser wallet can pay with some method.
+func (p Payment) asksWallet() bool {
 	return slices.ContainsFunc(p.Methods, func(m Method) bool { return m.Request.Units != "" })
 }
 
-// class shows an element only while the method is chosen; a single one always.
+// class returns the class that shows an element only while the method is chosen; empty for a single
+// method, which is always shown.
 func (p Payment) class(m Method) string {
 	if !p.switched() {
 		return ""

@@ -1,21 +1,21 @@
 package views
 
-// POS is the page of a terminal: what a sale is typed into.
+// POS is the page of a terminal, with the form of a sale.
 type POS struct {
 	Page
 	Form
-	Name  string // of the terminal
+	Name  string // the terminal's name
 	Asked []TextField
 }
 
-// Faults are the fields with something wrong.
+// Faults returns the fields with an error.
 func (p POS) Faults() []TextField { return faulty(p.Asked) }
 
-// keys are those of the keypad; the last one takes a figure back.
+// keys are the keys of the keypad. The empty key deletes the last digit.
 var keys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "0", ""}
 
-// Counter is the payment page as a shopper sees it on the phone at a counter.
+// Counter is the payment page on a terminal, which the shopper sees on the merchant's phone.
 type Counter struct {
 	Payment
-	Next Link // a new sale
+	Next Link // starts a new sale
 }

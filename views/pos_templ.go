@@ -9,7 +9,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// POSPage is the page of a terminal. Without its script it is a field and a button.
+// POSPage is the page of a terminal. Without its script it has a field and a button.
 func POSPage(p POS) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -248,8 +248,8 @@ func POSPage(p POS) templ.Component {
 	})
 }
 
-// CounterPage is the payment page on the phone at a counter: the code, the amount and
-// the state, large enough for who stands before it.
+// CounterPage is the payment page on a terminal. QR code, amount and state are large enough for a
+// shopper who stands at the counter.
 func CounterPage(c Counter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,20 +9,20 @@ import (
 	"github.com/skip2/go-qrcode"
 )
 
-// quiet is the free margin around a code, in modules; readers need four.
-const quiet = 4
+// quietZone is the width of the free margin around a code, in modules. Readers need four.
+const quietZone = 4
 
-// QR is a code as one stroked SVG path: each row a line of dashes. Drawn black
-// on white in both colour schemes, since many readers fail on inverted codes.
+// QR is a code as one stroked SVG path: each row is a line of dashes. It is black on white in both
+// colour schemes, since many readers fail on inverted codes.
 type QR struct {
 	ViewBox string
 	Path    string
 	Version int
 }
 
-// NewQR makes the code of a text at error correction level M. Codes are kept,
-// since every update of a page shows them again. Safe for concurrent use. The
-// error is that the text is too long for any code.
+// NewQR returns the QR code of a text at error correction level M. Codes are cached, since every
+// update of a page shows them again. It is safe for concurrent use. It returns an error if the text
+// is too long for any code.
 func NewQR(text string) (QR, error) {
 	if code, ok := codes.find(text); ok {
 		return code, nil
@@ -33,17 +33,17 @@ func NewQR(text string) (QR, error) {
 	}
 	made.DisableBorder = true
 	code := QR{Path: strokes(made.Bitmap()), Version: made.VersionNumber}
-	size := strconv.Itoa(17 + 4*made.VersionNumber + 2*quiet)
-	// A stroke lies half above its line, so the first row is at half a module.
-	code.ViewBox = fmt.Sprintf("%d %d.5 %s %s", -quiet, -quiet, size, size)
-	codes.keep(text, code)
+	size := strconv.Itoa(17 + 4*made.VersionNumber + 2*quietZone)
+	// A stroke covers half a module on each side of its line, so the first row is at half a module.
+	code.ViewBox = fmt.Sprintf("%d %d.5 %s %s", -quietZone, -quietZone, size, size)
+	codes.set(text, code)
 	return code, nil
 }
 
-// strokes draws every run of dark modules as "h" and steps over light ones, and
-// on to the next row, with a relative move: a third of the size of rectangles, and
-// rows that are alike read alike, which compresses well. The first move starts from
-// 0,0. See SVG 2, "The 'moveto' commands".
+// strokes draws every run of dark modules with "h", and moves over light modules and to the next row
+// with a relative move. The path has a third of the size of one with rectangles. Equal rows are
+// equal text, which compresses well. The first move starts from 0,0. See SVG 2, "The 'moveto'
+// commands".
 func strokes(bitmap [][]bool) string {
 	var b strings.Builder
 	endX, endY := 0, 0 // where the last run ended
@@ -63,19 +63,19 @@ func strokes(bitmap [][]bool) string {
 	return b.String()
 }
 
-// generation is how many codes are kept before the older half is forgotten.
-const generation = 1000
+// generationSize is the number of codes in a generation of the cache.
+const generationSize = 1000
 
-var codes shelf
+var codes qrCache
 
-// shelf keeps what was used lately in two generations, so it never grows above
-// twice that size.
-type shelf struct {
+// qrCache caches recently used codes in two generations of generationSize codes. When the young
+// generation is full, the old one is deleted.
+type qrCache struct {
 	mu         sync.Mutex
 	young, old map[string]QR
 }
 
-func (s *shelf) find(text string) (QR, bool) {
+func (s *qrCache) find(text string) (QR, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if code, ok := s.young[text]; ok {
@@ -88,14 +88,14 @@ func (s *shelf) find(text string) (QR, bool) {
 	return code, ok
 }
 
-func (s *shelf) keep(text string, code QR) {
+func (s *qrCache) set(text string, code QR) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(text, code)
 }
 
-func (s *shelf) add(text string, code QR) {
-	if s.young == nil || len(s.young) >= generation {
+func (s *qrCache) add(text string, code QR) {
+	if s.young == nil || len(s.young) >= generationSize {
 		s.young, s.old = map[string]QR{}, s.young
 	}
 	s.young[text] = code

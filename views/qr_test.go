@@ -44,8 +44,7 @@ func TestNewQRTooLong(t *testing.T) {
 	}
 }
 
-// A shop's name is cut where the link is made, so that a phone can still read
-// the code.
+// A shop's name is shortened where the payment link is built, so that a phone can still read the code.
 func TestNewQRLongShopName(t *testing.T) {
 	t.Parallel()
 	bitcoin := chain.Asset{Code: "BTC", Currency: money.BTC, Scheme: "bitcoin"}
@@ -61,8 +60,7 @@ func TestNewQRLongShopName(t *testing.T) {
 	}
 }
 
-// The shelf forgets, so a million texts do not fill the memory; a text that is
-// asked for again is the same code.
+// The cache has a bounded size, and returns the same code for the same text after an eviction.
 func TestNewQRAfterManyOthers(t *testing.T) {
 	t.Parallel()
 	first, err := views.NewQR("first")
@@ -83,7 +81,7 @@ func TestNewQRAfterManyOthers(t *testing.T) {
 	}
 }
 
-// drawn is the bitmap that a path strokes.
+// drawn returns the bitmap that a path draws.
 func drawn(t *testing.T, path string, size int) [][]bool {
 	t.Helper()
 	bitmap := make([][]bool, size)

@@ -9,7 +9,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// result is what came of it: the facts, and where to go from here.
+// result shows the facts of a result, and the links and forms for what to do next.
 func result(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -140,7 +140,7 @@ func result(p Payment) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else if f.Amount {
-					templ_7745c5c3_Err = island(f.Value).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = leftToRight(f.Value).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -479,7 +479,7 @@ func result(p Payment) templ.Component {
 				}
 			}
 			if !p.Final {
-				templ_7745c5c3_Err = look(p, Method{}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = checkAgain(p, Method{}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -493,7 +493,7 @@ func result(p Payment) templ.Component {
 	})
 }
 
-// holdForm works as a plain form: what it leads to is the page itself.
+// holdForm asks for a new quote. It is a plain form, and its answer redirects to the page.
 func holdForm(h Hold, quiet bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -613,7 +613,7 @@ func holdForm(h Hold, quiet bool) templ.Component {
 	})
 }
 
-// refund asks once where money should go back to.
+// refund asks for a refund address, or shows the saved one.
 func refund(p Payment, r Refund) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1011,7 +1011,7 @@ func summary(p Payment) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = island(p.Summary.Total).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = leftToRight(p.Summary.Total).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1059,8 +1059,8 @@ func summary(p Payment) templ.Component {
 	})
 }
 
-// simulate works as a plain form; the script only spares the reload. The radio
-// buttons of the switch belong to it.
+// simulate holds the test tools. It is a plain form; with the script the page does not reload. The
+// radio buttons of the methods belong to this form.
 func simulate(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,11 +2,11 @@ package views
 
 import "strings"
 
-// Shop is the list of what a merchant sells.
+// Shop is the list of a merchant's products.
 type Shop struct {
 	Page
 	Items []Item
-	Other Link // the form for any amount; empty without one
+	Other Link // the form for an open amount; empty if there is none
 }
 
 // Item is a product in the list.
@@ -17,48 +17,47 @@ type Item struct {
 	URL         string
 }
 
-// Product is the page of one product: what it costs, what is asked of the shopper,
-// and one button.
+// Product is the page of one product: its price, the fields that the shopper fills in, and one button.
 type Product struct {
 	Page
 	Name        string
 	Description string
-	Back        Link // to the list; empty when the product is not in it
+	Back        Link // link to the list; empty if the product is not in the list
 	Action      string
-	Token       string // the same on every try of one form
-	Each        string // "€3.50 each"; empty when there can be one only
+	Token       string // the same in every submission of one form
+	Each        string // "€3.50 each"; empty if the quantity is always one
 	Line        string // "3 × Coffee"
 	LineTotal   string
 	Total       string // "€10.50"
 	Button      string // "Order and pay €10.50"
 
-	UnitPrice, Amount, Currency string // what is shown, for the form to say
+	UnitPrice, Amount, Currency string // the shown values, which the form sends back
 
-	Quantity TextField // none when there can be one only
+	Quantity TextField // empty if the quantity is always one
 	Asked    []TextField
 
 	Notice Notice
-	Fault  string // why nothing could be made, when no field is at fault
+	Fault  string // why no invoice was created, if the cause is not a field
 }
 
-// Notice is something to look at before the button is pressed again.
+// Notice is a change that the shopper must see before pressing the button again.
 type Notice struct {
 	Heading string
 	Text    string
 }
 
-// TextField is a field to type into; none without a name.
+// TextField is a text field. It is empty if Name is.
 type TextField struct {
 	Name  string
 	Label string
 	Hint  string
 	Value string
 	Error string
-	Lines bool // may have several
-	Count bool // digits
+	Lines bool // may have several lines
+	Count bool // holds a whole number
 }
 
-// Faults are the fields with something wrong.
+// Faults returns the fields with an error.
 func (p Product) Faults() []TextField { return faulty(append([]TextField{p.Quantity}, p.Asked...)) }
 
 func faulty(fields []TextField) (wrong []TextField) {
@@ -70,7 +69,7 @@ func faulty(fields []TextField) (wrong []TextField) {
 	return wrong
 }
 
-// describedBy names what tells more of the field.
+// describedBy returns the ids of the elements that describe the field.
 func (f TextField) describedBy() string {
 	var ids []string
 	if f.Hint != "" {
@@ -82,7 +81,7 @@ func (f TextField) describedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// kind is what a phone's keyboard is for.
+// kind returns the field's inputmode, which selects a phone's keyboard.
 func (f TextField) kind() string {
 	if f.Count {
 		return "numeric"
@@ -90,7 +89,7 @@ func (f TextField) kind() string {
 	return "text"
 }
 
-// filled tells whether something was typed that is not shown at first, or is wrong.
+// filled reports whether a field has a value or an error, so that the fields must be shown.
 func filled(fields []TextField) bool {
 	for _, f := range fields {
 		if f.Value != "" || f.Error != "" {

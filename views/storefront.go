@@ -5,34 +5,34 @@ type Storefront struct {
 	Page
 	Form
 	Demo     bool
-	Products Link // to what is sold; empty without any
+	Products Link // link to the products; empty if there are none
 	Asked    []TextField
 }
 
-// Form is what an invoice is asked for by.
+// Form is the form that creates an invoice.
 type Form struct {
-	Action string // where it is sent
-	Token  string // the same on every try of one form
-	Amount string // as it was typed
+	Action string // address that it posts to
+	Token  string // the same in every submission of one form
+	Amount string // the typed amount
 	Label  string // "Amount in euros"
 	Sign   string // "€"
-	Error  string // what is wrong with the amount
-	Fault  string // why nothing could be made, when the amount is not at fault
+	Error  string // the problem with the amount
+	Fault  string // why no invoice was created, if the cause is not the amount
 }
 
 // Checkout is the page of a checkout link.
 type Checkout struct {
 	Page
 	Form
-	Price       string // "€56.50"; empty when the shopper says the amount
+	Price       string // "€56.50"; empty if the shopper enters the amount
 	Description string
 	Order       string
-	Earlier     string // page of an earlier invoice of the order, that money came for
-	Shown       Shown  // price of a link by its slug
-	Other       Notice // payment for the order at another price: the page has no form then
+	Earlier     string // page of an earlier invoice of the order that has a payment
+	Shown       Shown  // price of a link with a slug
+	Other       Notice // payment for the order at another price; if set, the page has no form
 }
 
-// Shown is a price as the service wrote it, which a form sends back.
+// Shown is a price in the API's format, which a form sends back.
 type Shown struct{ Amount, Currency string }
 
 // About is the page at the root of a service without a storefront.
@@ -40,5 +40,5 @@ type About struct {
 	Page
 }
 
-// Faults are the fields with something wrong.
+// Faults returns the fields with an error.
 func (s Storefront) Faults() []TextField { return faulty(s.Asked) }

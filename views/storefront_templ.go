@@ -9,7 +9,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// StorefrontPage is the form for an open amount. It has no script at all.
+// StorefrontPage is the form for an open amount. It has no script.
 func StorefrontPage(s Storefront) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -221,8 +221,8 @@ func StorefrontPage(s Storefront) templ.Component {
 	})
 }
 
-// CheckoutPage is that of a checkout link: what it asks for, and one button; or the
-// payment at another price that the order has.
+// CheckoutPage is the page of a checkout link: the offer and one button, or the notice that the order
+// has a payment at another price.
 func CheckoutPage(c Checkout) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -255,7 +255,7 @@ func CheckoutPage(c Checkout) templ.Component {
 	})
 }
 
-// otherPrice says that the order of a link has a payment at another price.
+// otherPrice shows that the order of a link has a payment at another price.
 func otherPrice(c Checkout) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -504,7 +504,7 @@ func checkoutForm(c Checkout) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = island(c.Price).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = leftToRight(c.Price).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -654,7 +654,7 @@ func checkoutForm(c Checkout) templ.Component {
 	})
 }
 
-// faults are why a form was not taken.
+// faults shows why a form was refused.
 func faults(page Page, s Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -891,7 +891,7 @@ func amountField(page Page, s Form) templ.Component {
 	})
 }
 
-// next tells what comes after a form.
+// next lists the steps that follow the form.
 func next(page Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -969,7 +969,7 @@ func next(page Page) templ.Component {
 	})
 }
 
-// AboutPage stands at the root of a service without a storefront.
+// AboutPage is the page at the root of a service without a storefront.
 func AboutPage(a About) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,15 +9,14 @@ var small = strings.Fields("zero one two three four five six seven eight nine te
 
 var tens = strings.Fields("- - twenty thirty forty fifty sixty seventy eighty ninety")
 
-// units are the names of a currency's whole and hundredth parts.
+// units are the names of a currency's unit and of its hundredth part.
 var units = map[string][2]string{
 	"EUR": {"euro", "cent"},
 	"USD": {"dollar", "cent"},
 }
 
-// Words is an amount as it stands on a cheque: "fifty-six euros and fifty
-// cents". It lets a shopper see at once what was made of "1,50". Empty for an
-// amount or currency without words.
+// Words returns an amount as it is written on a cheque: "fifty-six euros and fifty cents". It lets the
+// shopper see how an input like "1,50" was read. It is empty for an amount or currency without words.
 func Words(amount, code string) string {
 	unit, ok := units[code]
 	whole, fraction, _ := strings.Cut(amount, ".")
@@ -41,7 +40,7 @@ func Words(amount, code string) string {
 	return spelled(n, unit[0]) + " and " + spelled(cents, unit[1])
 }
 
-// Number is a number in words.
+// Number returns a number in words.
 func Number(n int) string {
 	switch {
 	case n < 20:
@@ -56,7 +55,7 @@ func Number(n int) string {
 	return joined(Number(n/1e6)+" million", below100(n%1e6), n%1e6)
 }
 
-// below100 joins a small rest with an "and": "two thousand and five".
+// below100 returns "and" with spaces if rest is less than 100, as in "two thousand and five".
 func below100(rest int) string {
 	if rest < 100 {
 		return " and "

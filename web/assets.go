@@ -8,23 +8,23 @@ import (
 	"chequer/static"
 )
 
-// forever is for what never changes under its address.
-const forever = "public, max-age=31536000, immutable"
+// immutable is the Cache-Control value of files whose address contains a hash of their content.
+const immutable = "public, max-age=31536000, immutable"
 
 func (h *Handler) asset(c echo.Context) error {
 	asset, ok := static.Find("/static/" + c.Param("*"))
 	if !ok {
 		return echo.ErrNotFound
 	}
-	return sendAsset(c, asset, forever)
+	return sendAsset(c, asset, immutable)
 }
 
-// sendAsset sends an asset that may be kept for a time, compressed where that is
-// understood.
-func sendAsset(c echo.Context, asset static.Asset, kept string) error {
+// sendAsset sends an asset with the given Cache-Control value, compressed when the client accepts
+// Brotli or gzip.
+func sendAsset(c echo.Context, asset static.Asset, cacheControl string) error {
 	header := c.Response().Header()
-	lighten(header, asset.ContentType)
-	header.Set("Cache-Control", kept)
+	dropPageHeaders(header, asset.ContentType)
+	header.Set("Cache-Control", cacheControl)
 	header.Set("Vary", "Accept-Encoding")
 	switch accepted := c.Request().Header.Get("Accept-Encoding"); {
 	case accepts(accepted, "br"):
@@ -37,10 +37,11 @@ func sendAsset(c echo.Context, asset static.Asset, kept string) error {
 	return c.Blob(http.StatusOK, asset.ContentType, asset.Body)
 }
 
-// icon is for what asks for it unasked; pages name the one with the hash.
+// icon serves the icon at the fixed addresses that browsers request by themselves, such as
+// /favicon.ico. Pages link to the address with the hash.
 func (h *Handler) icon(c echo.Context) error {
 	icon, _ := static.Find(static.Path("icon.svg"))
-	lighten(c.Response().Header(), icon.ContentType)
+	dropPageHeaders(c.Response().Header(), icon.ContentType)
 	c.Response().Header().Set("Cache-Control", "public, max-age=86400")
 	return c.Blob(http.StatusOK, icon.ContentType, icon.Body)
 }

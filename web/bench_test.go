@@ -11,8 +11,8 @@ import (
 	"chequer/web"
 )
 
-// BenchmarkPaymentPage is one page as a browser asks for it. The fake service
-// costs nothing, so this is what the page itself costs, and its bytes.
+// BenchmarkPaymentPage measures one request for the payment page, and the bytes sent. The fake
+// service costs almost nothing, so the result is the cost of rendering the page.
 func BenchmarkPaymentPage(b *testing.B) {
 	h := web.New(web.Config{
 		Client: newService(invoice("abc")), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),

@@ -14,21 +14,21 @@ import (
 	"chequer/views"
 )
 
-// linkRefusal is why a checkout link leads nowhere, in words of ours: those of a
-// link may be anybody's.
+// linkRefusal is the error for a checkout link that cannot be used. It holds the texts of this
+// package, because a third party may have written the texts in a link.
 type linkRefusal struct {
 	status int
 	words  fault
-	detail string // what the service says to who made the link
+	detail string // the service's message to the merchant that made the link
 }
 
 // Error implements error.
 func (r *linkRefusal) Error() string { return "link refused: " + r.words.heading }
 
-// changedLink is for who comes by a link that is not as the shop made it.
+// changedLink refuses a link that differs from the one that the shop made.
 var changedLink = &linkRefusal{status: http.StatusForbidden, words: fault{"link.changed.heading", "link.changed.text"}}
 
-// linkRefusals are by the service's code.
+// linkRefusals maps the service's error codes to refusals.
 var linkRefusals = map[string]*linkRefusal{
 	api.CodeLinkNotFound:  {status: http.StatusNotFound, words: fault{"link.gone.heading", "link.gone.text"}},
 	api.CodeLinkExpired:   {status: http.StatusGone, words: fault{"link.lapsed.heading", "link.lapsed.text"}},
@@ -40,8 +40,9 @@ var linkRefusals = map[string]*linkRefusal{
 	api.CodeLinkKey:       {status: http.StatusForbidden, words: fault{"link.barred.heading", "link.barred.text"}},
 }
 
-// refusedLink makes words of the service's refusal of a link. What only its maker
-// can have done wrong is told as the service says it: the signature holds.
+// refusedLink returns the linkRefusal for an error that the service returned for a link. An
+// error that only the maker of the link can have caused includes the service's message: the
+// signature is valid, so the maker wrote the link.
 func refusedLink(err error) error {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -56,11 +57,11 @@ func refusedLink(err error) error {
 	return err
 }
 
-// slugOf returns the slug in a request's path, in lower case as all slugs are: a
-// printed address is typed in any case.
+// slugOf returns the slug in a request's path, in lower case like every stored slug: shoppers type
+// printed addresses in any case.
 func slugOf(c echo.Context) string { return strings.ToLower(c.Param("slug")) }
 
-// linkOf is the link that a request came by.
+// linkOf returns the link in a request's address.
 func linkOf(c echo.Context) api.OfferRequest {
 	if slug := slugOf(c); slug != "" {
 		return api.OfferRequest{Slug: slug}
@@ -68,9 +69,9 @@ func linkOf(c echo.Context) api.OfferRequest {
 	return api.OfferRequest{Query: signature.LinkQuery(c.QueryString())}
 }
 
-// checkout shows what a link asks for, or the invoice that its order has. It makes
-// nothing: mail scanners and previews open links. The browser may keep it, as it
-// may the storefront.
+// checkout shows the offer of a link, or redirects to the invoice that the link's order already
+// has. It creates nothing, because mail scanners and link previews open links. The browser may
+// cache the page privately, as it may cache the storefront.
 func (h *Handler) checkout(c echo.Context) error {
 	offer, err := h.offer(c)
 	if err != nil {
@@ -88,12 +89,12 @@ func (h *Handler) checkout(c echo.Context) error {
 	return render(c, status, views.CheckoutPage(page))
 }
 
-// backToLink is for who looks at the address that a link's form is sent to.
+// backToLink redirects a GET of the address that a link's form posts to, to the link's page.
 func (h *Handler) backToLink(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/pay"+linkEnd(c))))
 }
 
-// offer is what the link of a request asks for.
+// offer returns the offer of the link in a request's address.
 func (h *Handler) offer(c echo.Context) (api.Offer, error) {
 	link := linkOf(c)
 	if link == (api.OfferRequest{}) {
@@ -103,7 +104,7 @@ func (h *Handler) offer(c echo.Context) (api.Offer, error) {
 	return offer, refusedLink(err)
 }
 
-// pay makes an invoice by a link and leads to its page.
+// pay creates an invoice from a link and redirects to the invoice's page.
 func (h *Handler) pay(c echo.Context) error {
 	offer, err := h.offer(c)
 	if err != nil {
@@ -133,7 +134,7 @@ func (h *Handler) pay(c echo.Context) error {
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodePriceChanged {
 		return h.refuseLink(c, reader, page, http.StatusConflict, reader.Text("link.price", "Amount", page.Price))
 	}
-	if orderPaid(err) { // since the offer was read
+	if orderPaid(err) { // the payment arrived after the offer was read
 		return h.checkout(c)
 	}
 	if refused, ok := errors.AsType[*client.Error](err); ok && linkRefusals[refused.Code] == nil {
@@ -146,15 +147,15 @@ func (h *Handler) pay(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
 }
 
-// orderPaid reports whether the service refused a link because a payment was seen for
-// its order, at another price.
+// orderPaid reports whether the service refused a link because a payment at another price was
+// seen for its order.
 func orderPaid(err error) bool {
 	refused, ok := errors.AsType[*client.Error](err)
 	return ok && refused.Code == api.CodeLinkOrderPaid
 }
 
-// refuseLink shows the page of a link again with what is wrong: at the field where
-// there is one.
+// refuseLink renders the page of a link again with the problem, shown at the amount field if the
+// page has one.
 func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout, status int, problem string) error {
 	h.blame(c, &page.Form, status, problem)
 	if page.Price != "" && page.Error != "" {
@@ -166,7 +167,7 @@ func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout,
 
 func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, typed, token string) views.Checkout {
 	frame := h.page(reader, "")
-	if style := h.wear(c.Request().Context(), reader, &frame, offer.Look, "store.css"); style.Name != "" {
+	if style := h.applyTheme(c.Request().Context(), reader, &frame, offer.Look, "store.css"); style.Name != "" {
 		offer.MerchantName = style.Name
 	}
 	frame.Title = reader.Text("pay.title", "Shop", h.shopName(reader, offer.MerchantName))
@@ -196,8 +197,8 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 	return page
 }
 
-// otherPrice says that an order was paid, or partly paid, at another price than its
-// link asks.
+// otherPrice returns the notice that an order was paid, or partly paid, at a price other than
+// that of its link.
 func (h *Handler) otherPrice(r reader, o api.Offer) views.Notice {
 	heading := r.Text("other.seen")
 	if o.OtherStatus == api.StatusPaid {
@@ -209,7 +210,7 @@ func (h *Handler) otherPrice(r reader, o api.Offer) views.Notice {
 	)}
 }
 
-// linkEnd is what tells a request's link from others, after the path of all.
+// linkEnd returns the part of a request's address that identifies its link: the slug or the query.
 func linkEnd(c echo.Context) string {
 	if slug := slugOf(c); slug != "" {
 		return "/" + slug

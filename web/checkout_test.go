@@ -13,7 +13,7 @@ import (
 	"chequer/web"
 )
 
-// signed is the query of a link; whether it fits is the service's to say.
+// signed is the query of a link. The fake service does not check the signature.
 const signed = "amount=56.50&fiat_currency=EUR&key=K&order_id=1042&description=a%20b+c&sig=00"
 
 func offering(change func(*api.Offer)) *service {
@@ -35,66 +35,66 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 		selector     string
 		want         int
 	}{
-		{"amount", "/pay?" + signed, nil, `.price:contains("€56.50")`, 1},
-		{"description and order", "/pay?" + signed, nil, `.lead:contains("Two prints"), .fine:contains("Order 1042")`, 2},
-		{"the shop's name", "/pay/coffee", nil, `h1:contains("Pay Atelier Nord"), .brand:contains("Atelier Nord")`, 2},
-		{"one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
+		{"shows the amount", "/pay?" + signed, nil, `.price:contains("€56.50")`, 1},
+		{"shows description and order", "/pay?" + signed, nil, `.lead:contains("Two prints"), .fine:contains("Order 1042")`, 2},
+		{"shows the shop's name", "/pay/coffee", nil, `h1:contains("Pay Atelier Nord"), .brand:contains("Atelier Nord")`, 2},
+		{"has one button", "/pay?" + signed, nil, `form[method=post] button, form[method=post] input:not([type=hidden])`, 1},
 		{"the form keeps the link", "/pay?" + signed, nil, `form[action="/order/pay?` + signed + `"]`, 1},
 		{"the form keeps the slug", "/pay/coffee", nil, `form[action="/order/pay/coffee"]`, 1},
-		{"the price that is shown", "/pay/coffee", nil, `input[type=hidden][name=shown_amount][value="56.5"], input[type=hidden][name=shown_currency][value=EUR]`, 2},
-		{"a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
-		{"no script", "/pay?" + signed, nil, `script, [style], style`, 0},
+		{"the form keeps the shown price", "/pay/coffee", nil, `input[type=hidden][name=shown_amount][value="56.5"], input[type=hidden][name=shown_currency][value=EUR]`, 2},
+		{"the form has a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
+		{"has no script", "/pay?" + signed, nil, `script, [style], style`, 0},
 		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
-		{"a field for an open one", "/pay/coffee", func(o *api.Offer) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
-		{"the currency of the link", "/pay/coffee", func(o *api.Offer) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
-		{"real money is not marked", "/pay/coffee", nil, `.test`, 0},
-		{"test money is", "/pay/coffee", func(o *api.Offer) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
-		{"what came before", "/pay?" + signed, func(o *api.Offer) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
-		{"text stays text", "/pay/coffee", func(o *api.Offer) { o.Description = "<b>now</b>" }, `main b`, 0},
+		{"a field for an open amount", "/pay/coffee", func(o *api.Offer) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
+		{"the field names the link's currency", "/pay/coffee", func(o *api.Offer) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
+		{"live mode is not marked", "/pay/coffee", nil, `.test`, 0},
+		{"test mode is marked", "/pay/coffee", func(o *api.Offer) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
+		{"links to the earlier invoice", "/pay?" + signed, func(o *api.Offer) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
+		{"escapes the description", "/pay/coffee", func(o *api.Offer) { o.Description = "<b>now</b>" }, `main b`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := offering(tt.change)
 			response := get(t, pages(t, s, nil), tt.target)
 			if response.StatusCode != http.StatusOK || response.Header.Get("Cache-Control") != "private, no-cache" {
-				t.Errorf("answer %d, %s", response.StatusCode, response.Header.Get("Cache-Control"))
+				t.Errorf("status %d, %s", response.StatusCode, response.Header.Get("Cache-Control"))
 			}
 			doc := document(t, response)
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
 				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("body").Text())
 			}
 			if len(s.paid)+len(s.created) > 0 {
-				t.Error("looking made an invoice")
+				t.Error("GET created an invoice")
 			}
 		})
 	}
 }
 
-func TestCheckoutSendsTheLinkAsItCame(t *testing.T) {
+func TestCheckoutSendsTheLinkUnchanged(t *testing.T) {
 	t.Parallel()
 	s := offering(nil)
 	h := pages(t, s, nil)
 	for _, target := range []string{"/pay?" + signed, "/order/pay?" + signed, "/pay/coffee", "/order/pay/coffee"} {
 		response := post(t, h, target, url.Values{"token": {token}, "amount": {"1"}}, nil)
 		if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
-			t.Errorf("%s answers %d to %q", target, response.StatusCode, response.Header.Get("Location"))
+			t.Errorf("%s has status %d to %q", target, response.StatusCode, response.Header.Get("Location"))
 		}
 	}
 	want := []api.OfferRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
 	shown := post(t, h, "/order/pay/coffee", url.Values{"token": {token}, "shown_amount": {"56.5"}, "shown_currency": {"EUR"}}, nil)
 	if last := s.paid[len(s.paid)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
-		t.Errorf("answer %d; asked of the service: %+v", shown.StatusCode, last)
+		t.Errorf("status %d; requests to the service: %+v", shown.StatusCode, last)
 	}
 	s.paid, s.keys = s.paid[:4], s.keys[:4]
 	if diff := cmp.Diff(want, s.paid); diff != "" {
-		t.Errorf("asked of the service (-want +got):\n%s", diff)
+		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token, token, token, token}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
 	}
 }
 
-// An address that was typed from paper leads to the page.
+// Shoppers type printed addresses in any case and with a trailing slash.
 func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/base"} {
@@ -107,7 +107,7 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 				response = get(t, h, response.Header.Get("Location"))
 			}
 			if response.StatusCode != http.StatusOK {
-				t.Errorf("%s%s answers %d", base, target, response.StatusCode)
+				t.Errorf("%s%s has status %d", base, target, response.StatusCode)
 			}
 			action := document(t, response).Find("form[method=post]").AttrOr("action", "")
 			if strings.ToLower(action) != action || strings.Contains(target, "/pay/") && !strings.HasPrefix(action, base+"/order/pay/coffee") {
@@ -116,7 +116,7 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 		}
 		for _, asked := range s.offered {
 			if asked.Slug != "coffee" {
-				t.Errorf("asked of the service: %+v", asked)
+				t.Errorf("requests to the service: %+v", asked)
 			}
 		}
 		for _, target := range []string{"//evil.example/", "/%2fevil.example/", "//evil.example//"} {
@@ -128,7 +128,8 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 	}
 }
 
-// Parameters that are none of a link are neither sent to the service nor carried on.
+// Parameters that do not belong to a link are neither sent to the service nor kept in the page's
+// addresses.
 func TestCheckoutDropsForeignParameters(t *testing.T) {
 	t.Parallel()
 	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"
@@ -138,7 +139,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
 	for _, asked := range append(s.offered, s.paid...) {
 		if diff := cmp.Diff(api.OfferRequest{Query: signed}, asked); diff != "" {
-			t.Errorf("asked of the service (-want +got):\n%s", diff)
+			t.Errorf("requests to the service (-want +got):\n%s", diff)
 		}
 	}
 	if len(s.paid) != 1 {
@@ -154,7 +155,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 		}
 	}
 	if response := get(t, h, "/pay?fbclid=1"); response.StatusCode != http.StatusBadRequest {
-		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
+		t.Errorf("no link at all: status %d, want 400", response.StatusCode)
 	}
 }
 
@@ -165,31 +166,31 @@ func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
 	doc := document(t, refused)
 	if refused.StatusCode != http.StatusUnprocessableEntity || doc.Find("#amount-error").Length() != 1 || doc.Find("#amount").AttrOr("value", "") != "1.234,50" {
-		t.Errorf("answer %d: %s", refused.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d: %s", refused.StatusCode, doc.Find("main").Text())
 	}
 	response := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"7,50"}}, nil)
 	if response.StatusCode != http.StatusSeeOther {
-		t.Errorf("answer %d, want 303", response.StatusCode)
+		t.Errorf("status %d, want 303", response.StatusCode)
 	}
 	if diff := cmp.Diff([]api.OfferRequest{{Slug: "tips", Amount: "7.50"}}, s.paid); diff != "" {
-		t.Errorf("asked of the service (-want +got):\n%s", diff)
+		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token + "-7.50"}, s.keys); diff != "" {
 		t.Errorf("idempotency keys (-want +got):\n%s", diff)
 	}
 }
 
-func TestCheckoutLeadsToTheInvoiceThereIs(t *testing.T) {
+func TestCheckoutRedirectsToAnExistingInvoice(t *testing.T) {
 	t.Parallel()
 	s := offering(func(o *api.Offer) { o.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
 	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
-		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
 	}
 }
 
-// An order with a payment at another price: both amounts are on the page, and neither a
-// form nor a way to the receipt, which would lead on to url_success.
+// The page of an order with a payment at another price shows both amounts. It has neither a form
+// nor a link to the receipt, which would lead on to url_success.
 func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ status, received, heading, words string }{
@@ -200,7 +201,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
 		}
 		s := offering(taken)
-		late := offering(nil) // the payment is seen between the page and the button
+		late := offering(nil) // the payment is seen after the page is shown, before the form is sent
 		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
 		late.refused = func() { taken(&late.offer) }
 		for name, response := range map[string]*http.Response{
@@ -211,10 +212,10 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 			doc := document(t, response)
 			text := strings.Join(strings.Fields(doc.Find("main").Text()), " ")
 			if response.StatusCode != http.StatusConflict || !strings.Contains(text, tt.heading) || !strings.Contains(text, tt.words) {
-				t.Errorf("%s, %s: answer %d: %s", tt.status, name, response.StatusCode, text)
+				t.Errorf("%s, %s: status %d: %s", tt.status, name, response.StatusCode, text)
 			}
 			if got := doc.Find(`form, a[href*="old1"]`).Length(); got != 0 {
-				t.Errorf("%s, %s: %d ways on", tt.status, name, got)
+				t.Errorf("%s, %s: %d forms or links to the old invoice, want 0", tt.status, name, got)
 			}
 		}
 		if len(s.paid) > 0 {
@@ -223,7 +224,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 	}
 }
 
-func TestCheckoutRefusesInWords(t *testing.T) {
+func TestCheckoutExplainsRefusals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err    error
@@ -248,12 +249,12 @@ func TestCheckoutRefusesInWords(t *testing.T) {
 		for _, response := range []*http.Response{get(t, h, "/pay?"+signed), post(t, h, "/pay?"+signed, nil, nil)} {
 			text := document(t, response).Find("main").Text()
 			if response.StatusCode != tt.status || !strings.Contains(text, tt.words) || strings.Contains(text, "secret") {
-				t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, text)
+				t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, text)
 			}
 		}
 	}
 	if response := get(t, pages(t, newService(), nil), "/pay"); response.StatusCode != http.StatusBadRequest {
-		t.Errorf("no link at all: answer %d, want 400", response.StatusCode)
+		t.Errorf("no link at all: status %d, want 400", response.StatusCode)
 	}
 }
 
@@ -275,7 +276,7 @@ func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/pay?"+signed, url.Values{"token": {token}}, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.selector).Length() != 1 || strings.Contains(doc.Text(), "secret") {
-			t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, doc.Find("main").Text())
 		}
 	}
 }

@@ -11,16 +11,17 @@ import (
 	"chequer/internal/caller"
 )
 
-// How often one network may read costly invoices, and how many of these are known.
+// Limits for reading costly invoices: the rate and burst for one network, and the number of
+// costly invoices that are remembered.
 const (
 	costlyPerSecond = 2
 	costlyBurst     = 30
 	maxCostly       = 10_000
 )
 
-// costly limits how often one network of callers reads invoices with more payments
-// than the resource shows. Reading them costs more than reading others, and any payer
-// can make an invoice such. It is safe for concurrent use.
+// costly limits the rate at which one network of callers reads invoices with more payments
+// than the resource shows. Reading such an invoice costs more than reading another, and any
+// payer can cause it by sending many payments. It is safe for concurrent use.
 type costly struct {
 	readers *middleware.RateLimiterMemoryStore
 
@@ -34,8 +35,8 @@ func newCostly() *costly {
 	})}
 }
 
-// check returns the error 429 if the invoice is known to be costly and the network of
-// the caller has read such invoices too often.
+// check returns an error with status 429 if the invoice is known to be costly and the network of
+// the caller exceeds the rate limit.
 func (l *costly) check(c echo.Context, id string) error {
 	l.mu.Lock()
 	isCostly := l.ids[id]
@@ -49,7 +50,7 @@ func (l *costly) check(c echo.Context, id string) error {
 	return nil
 }
 
-// note records whether an invoice that was read is costly.
+// note records whether the invoice that was read is costly.
 func (l *costly) note(id string, morePayments int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

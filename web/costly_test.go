@@ -8,33 +8,33 @@ import (
 	"chequer/web"
 )
 
-// TestCostlyInvoice checks that one network is limited: invoices with more payments than the resource
-// shows cost more to read.
+// TestCostlyInvoice checks the rate limit of one network for invoices with more payments than the
+// resource shows, which cost more to read.
 func TestCostlyInvoice(t *testing.T) {
 	t.Parallel()
 	huge, small := invoice("huge"), invoice("small")
 	huge.MorePayments = 900
 	h := pages(t, newService(huge, small), func(c *web.Config) {})
-	look := func(id, address string) int {
+	read := func(id, address string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/invoice/"+id, nil)
 		r.RemoteAddr = address + ":1234"
 		return do(h, r).StatusCode
 	}
 	refused := 0
 	for range 100 {
-		if look("huge", "203.0.113.7") == http.StatusTooManyRequests {
+		if read("huge", "203.0.113.7") == http.StatusTooManyRequests {
 			refused++
 		}
 	}
 	if refused < 50 {
-		t.Errorf("%d of 100 looks of one network were refused", refused)
+		t.Errorf("%d of 100 requests of one network were refused, want at least 50", refused)
 	}
-	if status := look("huge", "198.51.100.9"); status != http.StatusOK {
-		t.Errorf("a look of another network: status %d", status)
+	if status := read("huge", "198.51.100.9"); status != http.StatusOK {
+		t.Errorf("a request of another network: status %d", status)
 	}
 	for range 100 {
-		if status := look("small", "203.0.113.7"); status != http.StatusOK {
-			t.Fatalf("a look at another invoice: status %d", status)
+		if status := read("small", "203.0.113.7"); status != http.StatusOK {
+			t.Fatalf("a request for an invoice that is not costly: status %d", status)
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"chequer/views"
 )
 
-// readDocument reads the API's document when it is first asked for.
+// readDocument parses the API's document once, on first use.
 var readDocument = sync.OnceValues(func() (*openapi.Document, error) { return openapi.Read(api.Document) })
 
-// documentJSON is the same document for programs that read no YAML.
+// documentJSON returns the same document as JSON.
 var documentJSON = sync.OnceValues(func() ([]byte, error) { return openapi.JSON(api.Document) })
 
-// docs is GET docs: the page of the API.
+// docs serves GET /docs, the page that documents the API.
 func (h *Handler) docs(c echo.Context) error {
 	document, err := readDocument()
 	if err != nil {
@@ -39,7 +39,7 @@ func (h *Handler) docs(c echo.Context) error {
 	}))
 }
 
-// openapiYAML and openapiJSON are the document itself.
+// openapiYAML and openapiJSON serve the document itself.
 func (h *Handler) openapiYAML(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/yaml", api.Document)
 }
@@ -52,13 +52,13 @@ func (h *Handler) openapiJSON(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, body)
 }
 
-// languages are those of the examples, by the ends of their files' names, in the
-// order of the tabs.
+// languages lists the programming languages of the examples by file extension, in the order of the
+// tabs.
 var languages = []struct{ end, name string }{
 	{".sh", "curl"}, {".go", "Go"}, {".mjs", "Node"}, {".py", "Python"}, {".php", "PHP"},
 }
 
-// examples are the programs of every folder.
+// examples returns the example programs by the name of their folder.
 var examples = sync.OnceValues(func() (map[string][]views.Example, error) {
 	all := map[string][]views.Example{}
 	for _, l := range languages {

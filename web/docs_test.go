@@ -19,14 +19,14 @@ import (
 
 func documented(c *web.Config) { c.Docs = true }
 
-// The page of the API has every call, object and error of the document, every
-// link within it leads somewhere, and it loads nothing from elsewhere.
+// The page of the API has every operation, object and error of the document, every link within it
+// has a target, and it loads nothing from another site.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), documented)
 	response := get(t, h, "/docs")
 	if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Fatalf("answered %d, policy %q", response.StatusCode, response.Header.Get("Content-Security-Policy"))
+		t.Fatalf("status %d, policy %q", response.StatusCode, response.Header.Get("Content-Security-Policy"))
 	}
 	page, err := goquery.NewDocumentFromReader(response.Body)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestDocs(t *testing.T) {
 	for _, s := range document.Sections {
 		for _, o := range s.Operations {
 			if ids[o.ID] != 1 || !strings.Contains(page.Find("#"+o.ID+" .route").Text(), o.Path) {
-				t.Errorf("%s stands %d times", o.ID, ids[o.ID])
+				t.Errorf("%s occurs %d times, want once with its path", o.ID, ids[o.ID])
 			}
 		}
 	}
@@ -59,11 +59,11 @@ func TestDocs(t *testing.T) {
 	}
 	for _, a := range page.Find("a[href^='#']").EachIter() {
 		if id := a.AttrOr("href", "")[1:]; ids[id] != 1 {
-			t.Errorf("a link leads to #%s, which stands %d times", id, ids[id])
+			t.Errorf("a link leads to #%s, which occurs %d times", id, ids[id])
 		}
 	}
 	if page.Find("script, [style], style, img").Length() > 0 {
-		t.Error("it has a script, a style or a picture within")
+		t.Error("the page has an inline script, a style or a picture")
 	}
 }
 
@@ -107,13 +107,13 @@ func TestDocs_document(t *testing.T) {
 	}
 }
 
-// Pages in front of another service do not describe it.
-func TestDocs_only_of_our_own_service(t *testing.T) {
+// Pages in front of a service in another process do not serve its documentation.
+func TestDocs_are_served_only_with_Config_Docs(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), nil)
 	for _, path := range []string{"/docs", "/openapi.yaml", "/openapi.json"} {
 		if got := get(t, h, path).StatusCode; got != http.StatusNotFound {
-			t.Errorf("%s answered %d", path, got)
+			t.Errorf("%s has status %d", path, got)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestEveryAddressKeepsTheBasePath(t *testing.T) {
 			doc.Find("[" + name + "]").Each(func(_ int, e *goquery.Selection) {
 				link := e.AttrOr(name, "")
 				if strings.HasPrefix(link, "#") || strings.HasPrefix(link, "?lang=") || strings.Contains(link, ":") {
-					return // the page itself, or a wallet or a shop
+					return // a link within the page, to a wallet or to a shop
 				}
 				links++
 				if !strings.HasPrefix(link, "/pay/") {
@@ -41,7 +41,7 @@ func TestEveryAddressKeepsTheBasePath(t *testing.T) {
 				}
 				if name == "href" || name == "src" {
 					if got := get(t, h, link).StatusCode; got != 200 {
-						t.Errorf("%s: %q answers %d", page, link, got)
+						t.Errorf("%s: %q has status %d", page, link, got)
 					}
 				}
 			})
@@ -100,7 +100,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// C71: no request makes us send a browser elsewhere.
+// C71: no request makes the server redirect a browser to another site.
 func TestNothingRedirectsElsewhere(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(pages(t, newService(), nil))
@@ -113,7 +113,7 @@ func TestNothingRedirectsElsewhere(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			answer := raw(t, server.Listener.Addr().String(), method, path)
 			if answer.StatusCode != 404 && answer.StatusCode != 405 {
-				t.Errorf("%s %s answers %d", method, path, answer.StatusCode)
+				t.Errorf("%s %s has status %d", method, path, answer.StatusCode)
 			}
 			if got := answer.Header.Get("Location"); got != "" {
 				t.Errorf("%s %s leads to %q", method, path, got)
@@ -122,7 +122,7 @@ func TestNothingRedirectsElsewhere(t *testing.T) {
 	}
 }
 
-// raw sends a path as it is: clients would clean it.
+// raw sends a request with the path unchanged. HTTP clients would clean it.
 func raw(t *testing.T, address, method, path string) *http.Response {
 	t.Helper()
 	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -147,19 +147,19 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		header map[string]string
 		want   int
 	}{
-		{"ours", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
-		{"no browser", nil, 303},
-		{"ours over plain http, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
-		{"ours behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
-		{"another site's", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403},
-		{"another site's without a name", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403},
-		{"another site's in an old browser", map[string]string{"Origin": "https://evil.example"}, 403},
+		{"own form", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
+		{"client without browser headers", nil, 303},
+		{"own form over plain HTTP, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
+		{"own form behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
+		{"form of another site", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403},
+		{"form of another site with origin null", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403},
+		{"form of another site in an old browser", map[string]string{"Origin": "https://evil.example"}, 403},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := pages(t, newService(), func(c *web.Config) { c.BaseURL = "https://pay.example/shop" })
 			if got := post(t, h, "/", url.Values{"amount": {"1"}}, tt.header).StatusCode; got != tt.want {
-				t.Errorf("answer %d, want %d", got, tt.want)
+				t.Errorf("status %d, want %d", got, tt.want)
 			}
 		})
 	}
@@ -178,9 +178,9 @@ func TestSimulate(t *testing.T) {
 		{"with the chosen method", url.Values{"action": {"exact"}, "method": {"BTC"}}, nil, 303, "/invoice/abc?m=BTC", []api.SimulateRequest{{Action: "exact", PaymentMethod: "BTC"}}},
 		{"without a method", url.Values{"action": {"confirm"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "confirm"}}},
 		{"a day passes", url.Values{"action": {"day"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "clock", Seconds: 86400}}},
-		{"no such span", url.Values{"action": {"year"}}, nil, 422, "", nil},
+		{"an unknown span", url.Values{"action": {"year"}}, nil, 422, "", nil},
 		{"a clock without a span", url.Values{"action": {"clock"}}, nil, 422, "", nil},
-		{"a method is not a way out", url.Values{"action": {"exact"}, "method": {"//x&y"}}, nil, 303, "/invoice/abc?m=%2F%2Fx%26y", []api.SimulateRequest{{Action: "exact", PaymentMethod: "//x&y"}}},
+		{"a method cannot change the host of the redirect", url.Values{"action": {"exact"}, "method": {"//x&y"}}, nil, 303, "/invoice/abc?m=%2F%2Fx%26y", []api.SimulateRequest{{Action: "exact", PaymentMethod: "//x&y"}}},
 		{"an unknown action", url.Values{"action": {"rob"}}, nil, 422, "", nil},
 		{"no action", nil, nil, 422, "", nil},
 		{"refused", url.Values{"action": {"late"}}, &client.Error{Status: 409, Message: "The price is still held."}, 303, "/invoice/abc?refused=changed", []api.SimulateRequest{{Action: "late"}}},
@@ -193,10 +193,10 @@ func TestSimulate(t *testing.T) {
 			s.refusal = tt.refusal
 			response := post(t, pages(t, s, nil), "/invoice/abc/simulate", tt.form, nil)
 			if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.location {
-				t.Errorf("answer %d to %q, want %d to %q", response.StatusCode, got, tt.status, tt.location)
+				t.Errorf("status %d to %q, want %d to %q", response.StatusCode, got, tt.status, tt.location)
 			}
 			if diff := cmp.Diff(tt.asked, s.simulated); diff != "" {
-				t.Errorf("asked of the service (-want +got):\n%s", diff)
+				t.Errorf("requests to the service (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func TestForms_with_a_content_coding_are_refused(t *testing.T) {
 		s := newService()
 		response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"1"}, "token": {token}}, map[string]string{"Content-Encoding": coding})
 		if response.StatusCode != want {
-			t.Errorf("Content-Encoding %q: answer %d, want %d", coding, response.StatusCode, want)
+			t.Errorf("Content-Encoding %q: status %d, want %d", coding, response.StatusCode, want)
 		}
 		if want == 415 && (response.Header.Get("Accept-Encoding") != "identity" || len(s.created) > 0) {
 			t.Errorf("Content-Encoding %q: Accept-Encoding %q, %d invoices", coding, response.Header.Get("Accept-Encoding"), len(s.created))

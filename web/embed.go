@@ -14,11 +14,11 @@ import (
 	"chequer/views"
 )
 
-// slugForm is the last part of a link's address.
+// slugForm matches the slug of a link.
 var slugForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 
-// embed builds what a merchant pastes into his page. It shows no link but to
-// payments of our own: whoever sends somebody here chooses it.
+// embed serves the page that builds the HTML snippet for a merchant's own page. It renders links
+// to payments of this checkout only, because the author of a link to this page chooses the query.
 func (h *Handler) embed(c echo.Context) error {
 	typed := strings.TrimSpace(c.QueryParam("link"))
 	page := views.Embed{
@@ -33,8 +33,8 @@ func (h *Handler) embed(c echo.Context) error {
 	if typed == "" {
 		return render(c, http.StatusOK, views.EmbedPage(page))
 	}
-	link, ours := h.ownLink(typed)
-	if !ours {
+	link, own := h.ownLink(typed)
+	if !own {
 		page.Error, page.Title = "Enter a link of this checkout, like "+page.Example, "Error: "+page.Title
 		return render(c, http.StatusUnprocessableEntity, views.EmbedPage(page))
 	}
@@ -45,8 +45,9 @@ func (h *Handler) embed(c echo.Context) error {
 	return render(c, http.StatusOK, views.EmbedPage(page))
 }
 
-// ownLink is what was typed as the address of one of our payments.
-func (h *Handler) ownLink(typed string) (link string, ours bool) {
+// ownLink returns the typed text as the address of a payment of this checkout. own is false if it
+// is not the address of such a payment.
+func (h *Handler) ownLink(typed string) (link string, own bool) {
 	if slugForm.MatchString(typed) {
 		return h.config.BaseURL + "/pay/" + typed, true
 	}
@@ -56,28 +57,28 @@ func (h *Handler) ownLink(typed string) (link string, ours bool) {
 		return "", false
 	}
 	below, found := strings.CutPrefix(u.Path, h.config.BasePath)
-	ours = found && (below == "/pay" || strings.HasPrefix(below, "/pay/") || strings.HasPrefix(below, "/invoice/"))
-	return u.String(), ours
+	own = found && (below == "/pay" || strings.HasPrefix(below, "/pay/") || strings.HasPrefix(below, "/invoice/"))
+	return u.String(), own
 }
 
-// embedScript is what merchants' pages load. Its address is theirs, so it may
-// change under it.
+// embedScript serves the script that merchants' pages load. Its address has no hash, because
+// merchants copy it into their pages, so its content may change and is cached for an hour only.
 func (h *Handler) embedScript(c echo.Context) error {
 	script, _ := static.Find(static.Path("embed.js"))
 	c.Response().Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	return sendAsset(c, script, "public, max-age=3600")
 }
 
-// framed is a page that pages of listed origins may show.
+// framed marks a page that pages of the listed origins may show in a frame.
 func (h *Handler) framed(page *views.Page) {
 	if len(h.config.EmbedOrigins) > 0 {
 		page.Frame, page.Origins = h.path(static.Path("frame.js")), strings.Join(h.config.EmbedOrigins, " ")
 	}
 }
 
-// ancestors are those that may show a page in a frame, as a policy says it: of
-// payments listed origins and our own page that tries snippets, of all else
-// nobody.
+// ancestors returns the frame-ancestors value of the policy for a path. Payment pages may be
+// framed by the listed origins and by the page /embed, which tries snippets. No other page may be
+// framed.
 func (h *Handler) ancestors(path string) string {
 	path = strings.TrimPrefix(path, h.config.BasePath)
 	payment := path == "/pay" || strings.HasPrefix(path, "/pay/") || strings.HasPrefix(path, "/order/pay") || strings.HasPrefix(path, "/invoice/")

@@ -11,12 +11,12 @@ import (
 
 const origins = "https://shop.example https://www.shop.example:8443"
 
-// embedding has pages that two origins may show.
+// embedding configures pages that two origins may frame.
 func embedding(c *web.Config) {
 	c.BaseURL, c.EmbedOrigins = "https://pay.example", strings.Fields(origins)
 }
 
-// C73: listed origins may frame payments, nobody may frame anything else.
+// C73: listed origins may frame payment pages, and no origin may frame any other page.
 func TestFrameAncestors(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/pay"} {
@@ -39,27 +39,27 @@ func TestFrameAncestors(t *testing.T) {
 				t.Errorf("%s: %s", base+target, got)
 			}
 			if got := header.Get("X-Frame-Options"); got != "" {
-				t.Errorf("%s contradicts: X-Frame-Options %s", base+target, got)
+				t.Errorf("%s contradicts the policy: X-Frame-Options %s", base+target, got)
 			}
 		}
 	}
 }
 
-func TestFramedPagesTellListedOriginsAlone(t *testing.T) {
+func TestFramedPagesSendMessagesToListedOriginsOnly(t *testing.T) {
 	t.Parallel()
 	s := offering(nil)
 	s.set(invoice("abc"))
 	for target, want := range map[string]int{"/invoice/abc": 1, "/pay/coffee": 1, "/": 0, "/embed?link=coffee": 0} {
 		if got := document(t, get(t, pages(t, s, embedding), target)).Find(`script[data-origins="` + origins + `"]`).Length(); got != want {
-			t.Errorf("%s has %d scripts for the page around it, want %d", target, got, want)
+			t.Errorf("%s has %d scripts for the embedding page, want %d", target, got, want)
 		}
 		if got := document(t, get(t, pages(t, s, nil), target)).Find(`script[data-origins]`).Length(); got != 0 {
-			t.Errorf("%s has %d scripts for pages that may not be there", target, got)
+			t.Errorf("%s has %d scripts with origins, want none without listed origins", target, got)
 		}
 	}
 	doc := document(t, get(t, pages(t, s, embedding), "/invoice/abc"))
 	if got := doc.Find(`#live[data-status=created], a#back[target=_top]`).Length(); got != 2 {
-		t.Error("a frame could not say its status, or would lead to the shop within itself")
+		t.Error("the page lacks data-status, or its link to the shop would open within the frame")
 	}
 	if got := doc.Find(`a[href^="bitcoin:"]:not([target=_top])`).Length(); got != 0 {
 		t.Errorf("%d wallet links would open within the frame", got)
@@ -102,8 +102,8 @@ func TestEmbedPageBuilds(t *testing.T) {
 	}
 }
 
-// Whoever sends somebody to the page chooses what it shows.
-func TestEmbedPageShowsNoLinkOfOthers(t *testing.T) {
+// The author of a link to this page chooses what its field holds.
+func TestEmbedPageShowsNoLinkToOtherSites(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), embedding)
 	for _, typed := range []string{
@@ -114,10 +114,10 @@ func TestEmbedPageShowsNoLinkOfOthers(t *testing.T) {
 		response := get(t, h, "/embed?"+url.Values{"link": {typed}}.Encode())
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || doc.Find("a[data-pay], code").Length() != 0 || doc.Find("#link-error").Length() != 1 {
-			t.Errorf("%s: answer %d: %s", typed, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d: %s", typed, response.StatusCode, doc.Find("main").Text())
 		}
 		if got := doc.Find("#link").AttrOr("value", ""); got != typed {
-			t.Errorf("the field holds %q, want what was typed", got)
+			t.Errorf("the field contains %q, want the typed link", got)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func accepts(header, coding string) bool {
 	return other
 }
 
-// weight returns the weight that the parameters of a coding give: 1 without one, 0
-// when it cannot be read.
+// weight returns the weight in the parameters of a coding: 1 if there is none, 0 if it cannot be
+// parsed.
 func weight(parameters string) float64 {
 	name, value, _ := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !strings.EqualFold(strings.TrimSpace(name), "q") {

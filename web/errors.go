@@ -14,14 +14,13 @@ import (
 	"chequer/views"
 )
 
-// retryAfter is how many seconds a client should wait, by status.
+// retryAfter is the value of the Retry-After header in seconds, by status.
 var retryAfter = map[int]int{
 	http.StatusTooManyRequests:    30,
 	http.StatusServiceUnavailable: 10,
 }
 
-// fault is an answer to a request that could not be served, by the texts that say
-// it.
+// fault is the page for a request that could not be served: the keys of its texts.
 type fault struct {
 	heading, text string
 }
@@ -39,11 +38,11 @@ var faults = map[int]fault{
 	http.StatusServiceUnavailable:    {"fault.away", "fault.away.text"},
 }
 
-// fail is the one place that turns errors into answers. What went wrong inside
-// goes to the log only, and without the address: it is a secret.
+// fail is the only place that turns errors into answers. Internal errors go to the log only,
+// and without the address, which is a secret.
 func (h *Handler) fail(err error, c echo.Context) {
 	if errors.Is(c.Request().Context().Err(), context.Canceled) {
-		return // nobody reads the answer
+		return // the client has closed the connection
 	}
 	status := statusOf(err)
 	if status >= 500 {
@@ -68,19 +67,19 @@ func (h *Handler) fail(err error, c echo.Context) {
 	reader := h.reader(c, "")
 	heading := reader.Text(words.heading)
 	page := views.Error{
-		Page: h.page(reader, heading), Heading: heading, Text: reader.Text(words.text, "Detail", detail), Action: h.wayOut(c, reader, status),
+		Page: h.page(reader, heading), Heading: heading, Text: reader.Text(words.text, "Detail", detail), Action: h.errorAction(c, reader, status),
 	}
 	h.choice(&page.Page, c.QueryString())
 	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
-		page.Text = reader.said(refused, page.Text)
+		page.Text = reader.refusalText(refused, page.Text)
 	}
 	if err := render(c, status, views.ErrorPage(page)); err != nil {
 		h.config.Logger.ErrorContext(c.Request().Context(), "error page failed", "error", err)
 	}
 }
 
-// wayOut is where to go from an error page.
-func (h *Handler) wayOut(c echo.Context, r reader, status int) views.Link {
+// errorAction returns the link of an error page.
+func (h *Handler) errorAction(c echo.Context, r reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
 		return views.Link{Text: r.Text("fault.payment"), URL: r.keep(h.path("/invoice/" + id))}
 	}
@@ -93,7 +92,7 @@ func (h *Handler) wayOut(c echo.Context, r reader, status int) views.Link {
 	return views.Link{}
 }
 
-// statusOf is the HTTP status that an error means to the shopper.
+// statusOf returns the HTTP status of the answer for an error.
 func statusOf(err error) int {
 	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
 		return refusal.status
@@ -102,7 +101,7 @@ func statusOf(err error) int {
 		return answer.Code
 	}
 	if refused, ok := errors.AsType[*client.Error](err); ok {
-		if refused.Code == "live_invoice" { // there are no test tools on that page
+		if refused.Code == "live_invoice" { // a live invoice has no test tools
 			return http.StatusNotFound
 		}
 		return refusedStatus(refused.Status)
@@ -116,8 +115,8 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refusedStatus passes on what a shopper can do something about. That the
-// service refuses our key is our fault, not theirs.
+// refusedStatus returns the status of the page for a status of the service. It passes on those
+// that a shopper can act on. A refused API key is an internal error.
 func refusedStatus(status int) int {
 	switch status {
 	case http.StatusBadRequest:

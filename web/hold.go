@@ -14,8 +14,8 @@ import (
 	"chequer/views"
 )
 
-// holdRefusals are the texts of why no new price was held, by the word that stands for it in
-// an address: the service's code where we know that, else refusedOther.
+// holdRefusals maps the "hold" parameter of an address to the text that says why no new price was
+// held. The parameter is the service's error code if it is known here, otherwise refusedOther.
 var holdRefusals = map[string]string{
 	api.CodeNoRate:   "hold.unpriced",
 	refusedAway:      "fault.away.text",
@@ -23,13 +23,13 @@ var holdRefusals = map[string]string{
 	refusedOther:     "refused.changed",
 }
 
-// refusedAway stands in an address for a service that cannot answer now, for any reason
-// but that there is no price.
+// refusedAway is the "hold" parameter for a service that cannot answer now, for any reason other
+// than a missing price.
 const refusedAway = "unavailable"
 
-// holdAgain asks for a new price, and leads back to the page. The form says which
-// price it was for, so that a second click finds it done.
-func (h *Handler) holdAgain(c echo.Context) error {
+// requote asks for a new price and redirects back to the page. The form contains the number of the
+// quote that it was shown for, so that a second click does not ask for another price.
+func (h *Handler) requote(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
 		return err
@@ -61,8 +61,8 @@ func (h *Handler) holdAgain(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(back))
 }
 
-// hold is the form that asks for a new price; none where there is none to be had,
-// or where nobody but the shop can tell whether money came.
+// hold returns the form that asks for a new price. The form is empty if no new price is available,
+// or if only the shop can see whether money arrived.
 func hold(r api.Resource, s scene) views.Hold {
 	if !r.MayRequote || byHand(r) || len(r.Quotes) == 0 {
 		return views.Hold{}

@@ -12,7 +12,7 @@ import (
 	"chequer/web"
 )
 
-// requotable is an invoice for which a new price can be had.
+// requotable returns an invoice for which the service may hold a new price.
 func requotable(change func(*api.Resource)) api.Resource {
 	r := invoice("abc")
 	r.MayRequote, r.Quotes = true, []api.Quote{{Number: 1}, {Number: 2}}
@@ -22,35 +22,35 @@ func requotable(change func(*api.Resource)) api.Resource {
 	return r
 }
 
-func TestHoldIsOfferedWhereItCanBeHad(t *testing.T) {
+func TestHoldIsOfferedIfTheServiceAllowsIt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		change func(*api.Resource)
-		where  string // of the button; empty = nowhere
+		where  string // selector of the button; empty if there is none
 	}{
-		{"waiting, among the help", nil, ".help form.hold .btn.alt"},
-		{"held no more, first of all", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.hold:first-child .btn:not(.alt)"},
-		{"partly paid", func(r *api.Resource) { r.Status, r.DueAmount, r.PaidAmount = api.StatusPending, "13.29", "43.21" }, ".help form.hold"},
-		{"partly paid and held no more", func(r *api.Resource) {
+		{"created: among the help", nil, ".help form.hold .btn.alt"},
+		{"quote expired: first action", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.hold:first-child .btn:not(.alt)"},
+		{"partly paid: among the help", func(r *api.Resource) { r.Status, r.DueAmount, r.PaidAmount = api.StatusPending, "13.29", "43.21" }, ".help form.hold"},
+		{"partly paid, quote expired: an action", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.PaidAmount, r.SecondsLeft = api.StatusPending, "13.29", "43.21", 0
 		}, ".act form.hold"},
-		{"expired", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 }, ".act form.hold"},
-		{"not where the service says no", func(r *api.Resource) { r.MayRequote = false }, ""},
-		{"not of a service that tells no quotes", func(r *api.Resource) { r.Quotes = nil }, ""},
-		{"not where the shop looks by hand", func(r *api.Resource) {
+		{"expired: an action", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 }, ".act form.hold"},
+		{"none if the service does not allow it", func(r *api.Resource) { r.MayRequote = false }, ""},
+		{"none if the service reports no quotes", func(r *api.Resource) { r.Quotes = nil }, ""},
+		{"none if the shop checks payments by hand", func(r *api.Resource) {
 			r.SecondsLeft = 0
 			for i := range r.PaymentMethods {
 				r.PaymentMethods[i].Watched = false
 			}
 		}, ""},
-		{"not of what is seen", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" }, ""},
+		{"none if the whole amount is seen", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" }, ""},
 	} {
 		doc := document(t, get(t, pages(t, newService(requotable(tt.change)), nil), "/invoice/abc?m=EURC-BASE"))
 		forms := doc.Find("form.hold")
 		if tt.where == "" {
 			if forms.Length() != 0 {
-				t.Errorf("%s: offered", tt.name)
+				t.Errorf("%s: the form is offered", tt.name)
 			}
 			continue
 		}
@@ -74,15 +74,15 @@ func TestHoldAgain(t *testing.T) {
 		to      string
 		words   string
 	}{
-		{"done", url.Values{"quote": {"2"}}, nil, 303, "/invoice/abc", ""},
+		{"success", url.Values{"quote": {"2"}}, nil, 303, "/invoice/abc", ""},
 		{"keeps the method", url.Values{"quote": {"2"}, "m": {"EURC-BASE"}}, nil, 303, "/invoice/abc?m=EURC-BASE", ""},
 		{"no rate", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "no_rate"}, 303, "/invoice/abc?hold=no_rate", "no price at the moment"},
 		{"no database", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "unavailable"}, 303, "/invoice/abc?hold=unavailable", "What you have paid is not lost"},
 		{"interrupted", url.Values{"quote": {"2"}}, &client.Error{Status: 503, Code: "interrupted"}, 303, "/invoice/abc?hold=unavailable", "What you have paid is not lost"},
 		{"too little", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "too_little_due"}, 303, "/invoice/abc?hold=too_little_due", "less than the networks carry"},
-		{"not now", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?hold=changed", "does not fit any more"},
-		{"a form that is none of ours", url.Values{"quote": {"x"}}, nil, 422, "", ""},
-		{"a service that has no such thing", url.Values{"quote": {"2"}}, client.ErrUnsupported, 404, "", ""},
+		{"wrong state", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?hold=changed", "does not fit any more"},
+		{"an invalid form", url.Values{"quote": {"x"}}, nil, 422, "", ""},
+		{"a service without requotes", url.Values{"quote": {"2"}}, client.ErrUnsupported, 404, "", ""},
 		{"our key is refused", url.Values{"quote": {"2"}}, &client.Error{Status: 403}, 500, "", ""},
 	} {
 		s := newService(requotable(nil))
@@ -109,7 +109,7 @@ func TestDecisionsAreLimited(t *testing.T) {
 		last = post(t, h, "/invoice/abc/quote", url.Values{"quote": {"2"}}, nil).StatusCode
 	}
 	if last != http.StatusTooManyRequests {
-		t.Errorf("the fourth at once: %d", last)
+		t.Errorf("the fourth request at once: status %d, want 429", last)
 	}
 	for _, target := range []string{"/invoice/abc/quote", "/invoice/abc/refund"} {
 		if got := get(t, h, target); got.StatusCode != 303 || got.Header.Get("Location") != "/invoice/abc" {

@@ -12,15 +12,15 @@ import (
 	"chequer/views"
 )
 
-// reader is who reads a page: in which language, and whether its address asks for
-// it, so that the links from there do too.
+// reader is the reader of a page: its language, and whether the address chose it with "?lang=", in
+// which case the links of the page keep the parameter.
 type reader struct {
 	*locale.Language
 	asked bool
 }
 
-// reader chooses the language of a page: the one of "?lang=", else the wanted one,
-// which an invoice or a link may name, else the browser's, else the shop's.
+// reader chooses the language of a page. In order of preference: "?lang=", the wanted language,
+// which an invoice or a link may name, the browser's, and the shop's.
 func (h *Handler) reader(c echo.Context, wanted string) reader {
 	languages := h.config.Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {
@@ -32,10 +32,11 @@ func (h *Handler) reader(c echo.Context, wanted string) reader {
 	return reader{languages.Choose(c.Request().Header.Get("Accept-Language")), false}
 }
 
-// english is who reads what is written for developers.
+// english returns the reader of pages for developers, which are in English only.
 func english() reader { return reader{locale.All().Standard(), false} }
 
-// keep is an address of ours, for a reader who goes on there.
+// keep returns an address of this site with the reader's "lang" parameter, if the reader's address
+// has one.
 func (r reader) keep(address string) string {
 	if !r.asked {
 		return address
@@ -50,36 +51,35 @@ func (r reader) keep(address string) string {
 	return address + "?lang=" + r.Code + fragment
 }
 
-// opening is a text that may begin with a name, as a sentence begins.
+// opening returns a text that may begin with a name, with its first letter in upper case.
 func (r reader) opening(id string, pairs ...string) string { return sentence(r.Text(id, pairs...)) }
 
-// said is a refusal of the service, which speaks English: its own sentence to those
-// who read that, to others the text.
-func (r reader) said(refused *client.Error, text string) string {
+// refusalText returns the service's own message, which is in English, for an English page, and the
+// given text for a page in another language.
+func (r reader) refusalText(refused *client.Error, text string) string {
 	if r.English() && refused.Message != "" {
 		return refused.Message
 	}
 	return text
 }
 
-// choice lets the reader choose another language for a page of some query.
+// choice adds the link to the choice of languages to a page with the given query.
 func (h *Handler) choice(page *views.Page, query string) {
 	if len(h.config.Languages.List()) < 2 {
 		return
 	}
 	page.Speak = "?lang="
-	if query = unspoken(query); query != "" {
+	if query = withoutLanguage(query); query != "" {
 		page.Speak = "?" + query + "&lang="
 	}
 }
 
-// languages is every page with "?lang=" and nothing behind it: the choice of a
-// language for it. Listed on every page, the languages would cost as many bytes as
-// a page has for a way of paying.
+// languages answers a GET of any page with an empty "?lang=" with a page that lists the languages.
+// A list on every page would cost as many bytes as a page has for a payment method.
 func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		asked, looks := c.QueryParams()["lang"], c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead
-		if !looks || len(asked) == 0 || asked[len(asked)-1] != "" {
+		asked, reads := c.QueryParams()["lang"], c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead
+		if !reads || len(asked) == 0 || asked[len(asked)-1] != "" {
 			return next(c)
 		}
 		r := h.reader(c, "")
@@ -90,9 +90,9 @@ func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// unspoken is a query without its language. That of a signed link is bare of it:
-// the reader may choose, whatever the shop signed.
-func unspoken(query string) string {
+// withoutLanguage returns a query without its "lang" parameter. The signature of a link does not
+// cover that parameter, so the reader may choose a language for a signed link.
+func withoutLanguage(query string) string {
 	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return strings.HasPrefix(pair, "lang=") })
 	return strings.Join(kept, "&")
 }

@@ -17,14 +17,14 @@ import (
 	"chequer/web"
 )
 
-// asked is a page as a browser of a language asks for it.
+// asked returns the page for a browser that accepts the given languages.
 func asked(t *testing.T, h http.Handler, target, accepts string) *goquery.Document {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 	r.Header.Set("Accept-Language", accepts)
 	response := do(h, r)
 	if !strings.Contains(strings.Join(response.Header.Values("Vary"), ","), "Accept-Language") {
-		t.Errorf("%s: caches are not told that the page differs by language", target)
+		t.Errorf("%s: Vary lacks Accept-Language", target)
 	}
 	return document(t, response)
 }
@@ -38,24 +38,49 @@ func TestLanguageOfAPage(t *testing.T) {
 	}
 	h := pages(t, newService(invoice("abc"), named("de-AT"), named("en"), named("tlh")), nil)
 	for _, tt := range []struct{ name, target, accepts, want string }{
-		{"nothing said", "/invoice/abc", "", "en-IE"},
+		{"standard language without a preference", "/invoice/abc", "", "en-IE"},
 		{"the browser's", "/invoice/abc", "de-CH,en;q=0.8", "de"},
 		{"the invoice's before the browser's", "/invoice/of-de-AT", "en", "de"},
 		{"the invoice's English too", "/invoice/of-en", "de", "en-IE"},
-		{"an invoice's that we do not speak is none", "/invoice/of-tlh", "de", "de"},
-		{"the address before all", "/invoice/of-de-AT?lang=en", "de", "en-IE"},
-		{"an address that we do not speak is none", "/invoice/of-de-AT?lang=tlh", "en", "de"},
-		{"nor one that is no language", "/invoice/abc?lang=%22%3E%3Cb%3E", "de", "de"},
+		{"an unsupported language of the invoice is ignored", "/invoice/of-tlh", "de", "de"},
+		{"the address before the invoice's", "/invoice/of-de-AT?lang=en", "de", "en-IE"},
+		{"an unsupported language in the address is ignored", "/invoice/of-de-AT?lang=tlh", "en", "de"},
+		{"an invalid language in the address is ignored", "/invoice/abc?lang=%22%3E%3Cb%3E", "de", "de"},
 		{"the storefront", "/", "de", "de"},
 		{"an error", "/nosuch", "de", "de"},
 		{"a link", "/pay/coffee", "de", "de"},
-		{"developers read English", "/embed", "de", "en-IE"},
+		{"a page for developers is in English", "/embed", "de", "en-IE"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			html := asked(t, h, tt.target, tt.accepts).Find("html")
 			if got := html.AttrOr("lang", "") + " " + html.AttrOr("dir", ""); got != tt.want+" ltr" {
 				t.Errorf("%s for %q is in %s, want %s", tt.target, tt.accepts, got, tt.want)
+			}
+		})
+	}
+}
+
+// The page names in each language the bridged tokens that do not count.
+func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
+	t.Parallel()
+	one, more, none := invoice("one"), invoice("more"), invoice("none")
+	one.PaymentMethods[1].Bridged = []string{"EURbC"}
+	more.PaymentMethods[1].Bridged = []string{"EURbC", "EURC.e"}
+	h := pages(t, newService(one, more, none), nil)
+	for _, l := range locale.All().List() {
+		t.Run(l.Code, func(t *testing.T) {
+			t.Parallel()
+			warning := func(id string) string { return text(asked(t, h, "/invoice/"+id, l.Code).Find(".m2 .note.warn")) }
+			plain := warning("none")
+			for id, want := range map[string]string{"one": "EURbC", "more": "EURbC, EURC.e"} {
+				added, found := strings.CutPrefix(warning(id), plain)
+				if !found || !strings.Contains(added, want) || !strings.Contains(strings.Replace(added, want, "", 1), "EURC") {
+					t.Errorf("the warning is %q, want it to name %s and EURC", warning(id), want)
+				}
+			}
+			if strings.Contains(plain, "EURbC") {
+				t.Errorf("the warning is %q", plain)
 			}
 		})
 	}
@@ -81,7 +106,7 @@ func TestChoiceOfLanguages(t *testing.T) {
 	}
 }
 
-// The standard language is that of the shop, and only what it offers is spoken.
+// The standard language is the shop's, and only the offered languages are used.
 func TestLanguagesOffered(t *testing.T) {
 	t.Parallel()
 	german, err := locale.All().Offer("de", "de")
@@ -95,13 +120,12 @@ func TestLanguagesOffered(t *testing.T) {
 			t.Errorf("%s is in %s", target, got)
 		}
 		if n := doc.Find("#language").Length(); n != 0 {
-			t.Errorf("%s offers a choice of one", target)
+			t.Errorf("%s offers a choice of languages, but only one is offered", target)
 		}
 	}
 }
 
-// Whoever chose a language keeps it: in the stream, in forms and where they lead,
-// and in the links.
+// A chosen language is kept in the stream, in forms and their redirects, and in links.
 func TestLanguageIsKept(t *testing.T) {
 	t.Parallel()
 	expired, late := invoice("expired"), invoice("late")
@@ -136,7 +160,7 @@ func TestLanguageIsKept(t *testing.T) {
 	}
 	stream := asked(t, h, "/invoice/abc?lang=de", "").Find("#live").AttrOr("data-stream", "")
 	if !strings.HasPrefix(stream, "/invoice/abc/live?v=") || !strings.HasSuffix(stream, "&lang=de") {
-		t.Errorf("the stream is at %q", stream)
+		t.Errorf("the address of the stream is %q", stream)
 	}
 	for _, tt := range []struct {
 		target string
@@ -179,12 +203,12 @@ func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
 	}
 	want := []api.OfferRequest{{Query: signed}, {Query: signed}}
 	if diff := cmp.Diff(want, s.offered); diff != "" {
-		t.Errorf("asked of the service (-want +got):\n%s", diff)
+		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 }
 
-// What the stream sends is in the page's language.
-func TestStreamSpeaksTheLanguage(t *testing.T) {
+// The stream sends fragments in the page's language.
+func TestStreamUsesThePagesLanguage(t *testing.T) {
 	t.Parallel()
 	paid := invoice("abc")
 	paid.Status, paid.DueAmount = api.StatusDeclined, "0"
@@ -211,8 +235,8 @@ func TestStreamSpeaksTheLanguage(t *testing.T) {
 	}
 }
 
-// In German nothing is left in English, whatever the state; what the service says
-// in English is said in other words.
+// In German no page has English text in any state. English messages of the service are replaced
+// by German texts.
 func TestGermanPagesAreGerman(t *testing.T) {
 	t.Parallel()
 	english := []string{" the ", "payment", "Payment", "address", "amount", "price", "Price", "Copy", "wallet app", "shop "}
@@ -266,7 +290,7 @@ func TestServicesSentencesInGerman(t *testing.T) {
 	}
 }
 
-// What is copied is as a wallet takes it in every language.
+// Copied amounts have the form that wallets parse, in every language.
 func TestAmountsInGerman(t *testing.T) {
 	t.Parallel()
 	doc := asked(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc", "de")
@@ -279,12 +303,12 @@ func TestAmountsInGerman(t *testing.T) {
 		t.Errorf("amounts (-want +got):\n%s", diff)
 	}
 	if n := doc.Find(`.due .v bdi[dir=ltr], code.addr[dir=ltr], #clock[dir=ltr]`).Length(); n != 4 {
-		t.Errorf("%d islands from left to right, want 4", n)
+		t.Errorf("%d elements with dir=ltr, want 4", n)
 	}
 }
 
-// The document has the letters of every language, but those that run from right to
-// left: its readers get it in English.
+// The receipt's fonts have the letters of every language except those written from right to left.
+// In such a language the receipt is in English.
 func TestReceiptInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(paidInvoice(func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} })), nil)

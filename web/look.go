@@ -20,29 +20,29 @@ import (
 )
 
 const (
-	// ownLookFor is how long the look of our own merchant is believed. It is in force
-	// within two seconds, and the service remembers it for one.
-	ownLookFor = 500 * time.Millisecond
-	// noLookFor is how long a service that told none is not asked again.
-	noLookFor = 10 * time.Second
-	// lookPatience is how long a page waits for its look.
-	lookPatience = time.Second
-	// maxLooks bounds the memory of looks.
-	maxLooks = 500
+	// ownThemeTTL is how long the theme of the pages' own merchant is cached. A change is visible
+	// within two seconds, of which the service's own cache takes one.
+	ownThemeTTL = 500 * time.Millisecond
+	// noThemeTTL is how long a service that returned no theme is not asked again.
+	noThemeTTL = 10 * time.Second
+	// themeTimeout is how long a page waits for its theme.
+	themeTimeout = time.Second
+	// maxThemes is the size of the cache of themes.
+	maxThemes = 500
 )
 
-// dress is a look with the assets that pages take from it. It never changes.
-type dress struct {
+// theme is a merchant's theme with the assets that pages load for it. It is immutable.
+type theme struct {
 	look   look.Look
-	assets map[string]static.Asset // by the end of their address
-	sheets map[string]string       // the ends of sheets' addresses, by their plain names
-	logo   string                  // the end of the logo's address; empty without one
+	assets map[string]static.Asset // by the last part of their address
+	sheets map[string]string       // the last parts of style sheets' addresses, by their plain names
+	logo   string                  // the last part of the logo's address; empty without a logo
 }
 
-// newDress makes the assets of a look: the sheets of pages, and after each what its
-// accent changes, so that a page still waits for one file.
-func newDress(l look.Look) *dress {
-	d := &dress{look: l, assets: map[string]static.Asset{}, sheets: map[string]string{}}
+// newTheme builds the assets of a theme. Each style sheet is the page's own sheet followed by the
+// rules that the accent colour changes, so that a page still loads one file.
+func newTheme(l look.Look) *theme {
+	d := &theme{look: l, assets: map[string]static.Asset{}, sheets: map[string]string{}}
 	if end := l.Style(); end != "" {
 		for _, name := range []string{"pay.css", "store.css", "shop.css", "pos.css", "counter.css"} {
 			asset := static.Extend(name, end)
@@ -57,67 +57,68 @@ func newDress(l look.Look) *dress {
 	return d
 }
 
-// wardrobe is the looks that were seen. It is safe for concurrent use.
-type wardrobe struct {
+// themeCache holds the themes that were read. It is safe for concurrent use.
+type themeCache struct {
 	mu     sync.Mutex
-	byHash map[string]*dress
-	own    string // hash of our own merchant's
+	byHash map[string]*theme
+	own    string // hash of the pages' own merchant's theme
 	until  time.Time
 }
 
-func (w *wardrobe) find(hash string) (*dress, bool) {
+func (w *themeCache) find(hash string) (*theme, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d, ok := w.byHash[hash]
 	return d, ok
 }
 
-func (w *wardrobe) keep(hash string, l look.Look) *dress {
+func (w *themeCache) add(hash string, l look.Look) *theme {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d, ok := w.byHash[hash]; ok {
 		return d
 	}
-	if w.byHash == nil || len(w.byHash) >= maxLooks {
-		w.byHash = map[string]*dress{}
+	if w.byHash == nil || len(w.byHash) >= maxThemes {
+		w.byHash = map[string]*theme{}
 	}
-	w.byHash[hash] = newDress(l)
+	w.byHash[hash] = newTheme(l)
 	return w.byHash[hash]
 }
 
-func (w *wardrobe) mine(now time.Time) (hash string, known bool) {
+func (w *themeCache) ownHash(now time.Time) (hash string, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.own, now.Before(w.until)
 }
 
-func (w *wardrobe) setMine(hash string, until time.Time) {
+func (w *themeCache) setOwnHash(hash string, until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.own, w.until = hash, until
 }
 
-// dressed finds a look by its hash, at the service when it was never seen here.
-func (h *Handler) dressed(ctx context.Context, hash string) (*dress, error) {
+// theme returns the theme with a hash, from the cache or from the service.
+func (h *Handler) theme(ctx context.Context, hash string) (*theme, error) {
 	if d, ok := h.looks.find(hash); ok {
 		return d, nil
 	}
-	l, err := h.readLook(ctx, hash)
+	l, err := h.readTheme(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	return h.looks.keep(hash, l), nil
+	return h.looks.add(hash, l), nil
 }
 
-// wear gives a page the look with a hash; "" is ours, which it has already. A look
-// that cannot be read costs nobody a payment.
-func (h *Handler) wear(ctx context.Context, r reader, page *views.Page, hash, sheet string) look.Look {
+// applyTheme sets the page's style sheet, logo and texts from the theme with the given hash. An
+// empty hash leaves the default theme. If the theme cannot be read, the page is rendered with the
+// default theme, so that the shopper can still pay.
+func (h *Handler) applyTheme(ctx context.Context, r reader, page *views.Page, hash, sheet string) look.Look {
 	if hash == "" {
 		return look.Look{}
 	}
-	d, err := h.dressed(ctx, hash)
+	d, err := h.theme(ctx, hash)
 	if err != nil {
-		h.config.Logger.Warn("look not read", "look", hash, "error", err)
+		h.config.Logger.Warn("theme not read", "look", hash, "error", err)
 		return look.Look{}
 	}
 	below := h.path("/look/" + hash + "/")
@@ -137,7 +138,8 @@ func (h *Handler) wear(ctx context.Context, r reader, page *views.Page, hash, sh
 	return d.look
 }
 
-// support is where shoppers ask, in words that can be read off paper.
+// support returns the link to the shop's contact. Its text shows the address, so that it can be read
+// from a printed page.
 func support(r reader, address string) views.Link {
 	if address == "" {
 		return views.Link{}
@@ -149,58 +151,59 @@ func support(r reader, address string) views.Link {
 	return views.Link{Text: r.Text("page.contact", "Place", place), URL: address}
 }
 
-// wearOwn gives a page the look of our own merchant.
-func (h *Handler) wearOwn(ctx context.Context, r reader, page *views.Page, sheet string) look.Look {
+// applyOwnTheme applies the theme of the pages' own merchant to a page.
+func (h *Handler) applyOwnTheme(ctx context.Context, r reader, page *views.Page, sheet string) look.Look {
 	now := h.config.Now()
-	hash, known := h.looks.mine(now)
+	hash, known := h.looks.ownHash(now)
 	if !known {
-		hash = h.readOwn(ctx, hash, now)
+		hash = h.readOwnTheme(ctx, hash, now)
 	}
-	return h.wear(ctx, r, page, hash, sheet)
+	return h.applyTheme(ctx, r, page, hash, sheet)
 }
 
-// readOwn reads the look of our own merchant. While the service does not answer the
-// last one stays.
-func (h *Handler) readOwn(ctx context.Context, last string, now time.Time) (hash string) {
-	l, err := h.readLook(ctx, "")
+// readOwnTheme reads the theme of the pages' own merchant and returns its hash. While the service
+// does not answer, it returns the last hash.
+func (h *Handler) readOwnTheme(ctx context.Context, last string, now time.Time) (hash string) {
+	l, err := h.readTheme(ctx, "")
 	switch {
 	case errors.Is(err, client.ErrUnsupported), errors.Is(err, client.ErrNotFound):
-		h.looks.setMine("", now.Add(noLookFor))
+		h.looks.setOwnHash("", now.Add(noThemeTTL))
 		return ""
 	case err != nil:
-		h.config.Logger.Warn("look not read", "error", err)
-		h.looks.setMine(last, now.Add(noLookFor))
+		h.config.Logger.Warn("theme not read", "error", err)
+		h.looks.setOwnHash(last, now.Add(noThemeTTL))
 		return last
 	}
 	if hash = l.Hash(); hash != "" {
-		h.looks.keep(hash, l)
+		h.looks.add(hash, l)
 	}
-	h.looks.setMine(hash, now.Add(ownLookFor))
+	h.looks.setOwnHash(hash, now.Add(ownThemeTTL))
 	return hash
 }
 
-// readLook asks the service for a look, and not for long: a page is worth more.
-func (h *Handler) readLook(ctx context.Context, hash string) (look.Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+// readTheme reads a theme from the service. The timeout is short, because a page matters more than
+// its theme.
+func (h *Handler) readTheme(ctx context.Context, hash string) (look.Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, themeTimeout)
 	defer cancel()
 	return h.config.Client.Look(ctx, hash)
 }
 
-// lookForm is the hash of a look.
-var lookForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
+// themeHashForm matches the hash of a theme.
+var themeHashForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// logoPolicy lets a logo that somebody opens by itself do nothing: an SVG is a
+// logoPolicy prevents a logo from running anything when a browser opens it on its own: an SVG is a
 // document then.
 const logoPolicy = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
-// lookAsset serves a sheet or the logo of a look. Their addresses hold hashes of
-// what they are.
+// lookAsset serves a style sheet or the logo of a theme. The addresses contain hashes of the
+// content.
 func (h *Handler) lookAsset(c echo.Context) error {
 	hash := c.Param("hash")
-	if !lookForm.MatchString(hash) {
+	if !themeHashForm.MatchString(hash) {
 		return echo.ErrNotFound
 	}
-	d, err := h.dressed(c.Request().Context(), hash)
+	d, err := h.theme(c.Request().Context(), hash)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrUnsupported) {
 		return echo.ErrNotFound
 	}
@@ -212,11 +215,11 @@ func (h *Handler) lookAsset(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	if c.Param("file") != d.logo {
-		return sendAsset(c, asset, forever)
+		return sendAsset(c, asset, immutable)
 	}
 	header := c.Response().Header()
 	header.Set("Content-Security-Policy", logoPolicy)
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Cache-Control", forever)
+	header.Set("Cache-Control", immutable)
 	return c.Blob(http.StatusOK, asset.ContentType, asset.Body)
 }

@@ -15,7 +15,7 @@ import (
 	"chequer/web"
 )
 
-// nord is a merchant's look.
+// nord returns a merchant's theme.
 func nord(t *testing.T) look.Look {
 	t.Helper()
 	l, err := look.Tidy(look.Look{
@@ -31,8 +31,8 @@ func nord(t *testing.T) look.Look {
 	return l
 }
 
-// wears is a service whose only invoice is of a merchant with a look.
-func wears(l look.Look, r api.Resource) *service {
+// withTheme returns a service with one invoice, whose merchant has the given theme.
+func withTheme(l look.Look, r api.Resource) *service {
 	s := newService(r)
 	s.looks, s.own = []look.Look{l}, l
 	snapshot := s.invoices[r.ForeignID]
@@ -43,7 +43,7 @@ func wears(l look.Look, r api.Resource) *service {
 	return s
 }
 
-// content is the body of an answer.
+// content returns the body of a response.
 func content(t *testing.T, r *http.Response) string {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
@@ -53,13 +53,13 @@ func content(t *testing.T, r *http.Response) string {
 	return string(body)
 }
 
-// Every page that a shopper sees has the look, one style sheet, no style within it,
-// and nothing of another site.
+// Every page for shoppers has the theme, one style sheet, no inline style, and nothing from another
+// site.
 func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
 	for path, sheet := range map[string]string{"/invoice/abc": "pay.", "/pay/coffee": "store.", "/": "store."} {
-		h := pages(t, wears(l, invoice("abc")), nil)
+		h := pages(t, withTheme(l, invoice("abc")), nil)
 		page := document(t, get(t, h, path))
 		for want, n := range map[string]int{
 			`link[rel="stylesheet"]`: 1, `[style], style, script:not([src])`: 0,
@@ -87,16 +87,16 @@ func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
 	t.Parallel()
 	r := invoice("abc")
 	r.Mode = "test"
-	page := document(t, get(t, pages(t, wears(nord(t), r), nil), "/invoice/abc"))
+	page := document(t, get(t, pages(t, withTheme(nord(t), r), nil), "/invoice/abc"))
 	if page.Find("aside.test strong").Length() != 1 || page.Find("img.mark").Length() != 1 {
-		t.Errorf("%d marks of a test, %d logos", page.Find("aside.test strong").Length(), page.Find("img.mark").Length())
+		t.Errorf("%d test marks and %d logos, want one of each", page.Find("aside.test strong").Length(), page.Find("img.mark").Length())
 	}
 }
 
 func TestLook_assets(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
-	h := pages(t, wears(l, invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
+	h := pages(t, withTheme(l, invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
 	page := document(t, get(t, h, "/shop/invoice/abc"))
 	sheet, _ := page.Find(`link[rel="stylesheet"]`).Attr("href")
 	logo, _ := page.Find("img.mark").Attr("src")
@@ -119,45 +119,44 @@ func TestLook_assets(t *testing.T) {
 		}
 	}
 	if got := css.Header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
-		t.Errorf("the sheet is kept: %s", got)
+		t.Errorf("the style sheet has Cache-Control: %s", got)
 	}
 	for _, path := range []string{
 		"/shop/look/" + l.Hash() + "/logo.png", "/shop/look/" + l.Hash() + "/pay.css", "/shop/look/" + l.Hash() + "/", "/shop/look/" + l.Hash(),
 		"/shop/look/0123456789abcdef01234567/logo.svg", "/shop/look/x/logo.svg", "/shop/look/%2e%2e/logo.svg", "/shop/look/" + strings.ToUpper(l.Hash()) + "/logo.svg",
 	} {
 		if w := get(t, h, path); w.StatusCode != http.StatusNotFound {
-			t.Errorf("%s answers %d", path, w.StatusCode)
+			t.Errorf("%s has status %d", path, w.StatusCode)
 		}
 	}
 }
 
-// What a look costs a page stays small: its sheet a little more than ours, the logo
-// as much as may be.
-func TestLook_weighs_little(t *testing.T) {
+// A theme adds little to the weight of a page: a few rules to its style sheet.
+func TestLook_adds_little_to_the_style_sheet(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
 	styled := static.Extend("pay.css", nord(t).Style())
 	if more := len(styled.Gzip) - len(base.Gzip); more > 400 {
-		t.Errorf("a look adds %d bytes to the sheet, compressed", more)
+		t.Errorf("a theme adds %d bytes to the compressed style sheet, want at most 400", more)
 	}
 }
 
-// Another process drew the page, or this one was started since.
+// Another process may have rendered the page, or this process may have restarted since.
 func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
-	if w := get(t, pages(t, wears(l, invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
-		t.Errorf("answers %d", w.StatusCode)
+	if w := get(t, pages(t, withTheme(l, invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
+		t.Errorf("status %d", w.StatusCode)
 	}
 }
 
-func TestLook_that_cannot_be_read_costs_no_payment(t *testing.T) {
+func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"unknown": client.ErrNotFound, "of a service without any": client.ErrUnsupported, "broken": errors.New("connection refused"),
 		"nonsense": client.ErrNonsense,
 	} {
-		s := wears(nord(t), invoice("abc"))
+		s := withTheme(nord(t), invoice("abc"))
 		s.lookFails = err
 		h := pages(t, s, nil)
 		for _, path := range []string{"/invoice/abc", "/pay/coffee", "/"} {
@@ -168,25 +167,25 @@ func TestLook_that_cannot_be_read_costs_no_payment(t *testing.T) {
 	}
 }
 
-// A service that does not answer holds no page up.
-func TestLook_is_not_waited_for_long(t *testing.T) {
+// A service that does not answer does not block pages.
+func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 	t.Parallel()
-	s := wears(nord(t), invoice("abc"))
+	s := withTheme(nord(t), invoice("abc"))
 	s.lookHangs = true
 	h := pages(t, s, nil)
-	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time nobody is asked
+	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time the service is not asked
 		if w := get(t, h, path); w.StatusCode != http.StatusOK {
-			t.Errorf("%s answers %d", path, w.StatusCode)
+			t.Errorf("%s has status %d", path, w.StatusCode)
 		}
 	}
 }
 
-// A look that the merchant changes is on the storefront within two seconds, one of
-// which is the service's; between, nobody is asked.
+// A theme that the merchant changes is on the storefront within two seconds, one of which is the
+// service's cache. Within the cache time the service is not asked.
 func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
-	s, now := wears(l, invoice("abc")), noon
+	s, now := withTheme(l, invoice("abc")), noon
 	h := pages(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
 	for _, step := range []struct {
 		sets  look.Look
@@ -209,8 +208,8 @@ func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 	}
 }
 
-// Going back to the shop by itself is the merchant's choice.
-func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
+// The merchant chooses whether a paid page goes back to the shop by itself.
+func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -218,12 +217,12 @@ func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
 		stay bool
 		want int
 	}{
-		{"nothing set", look.Look{}, false, 1},
-		{"a look that says nothing of it", look.Look{Name: "Nord"}, false, 1},
-		{"a look that says no", look.Look{Stay: true}, false, 0},
-		{"pages that say no", look.Look{Name: "Nord"}, true, 0},
+		{"no theme: goes back", look.Look{}, false, 1},
+		{"a theme without the setting: goes back", look.Look{Name: "Nord"}, false, 1},
+		{"a theme with Stay: stays", look.Look{Stay: true}, false, 0},
+		{"Config.StayOnPage: stays", look.Look{Name: "Nord"}, true, 0},
 	} {
-		s := wears(tt.look, paidInvoice(func(*api.Resource) {}))
+		s := withTheme(tt.look, paidInvoice(func(*api.Resource) {}))
 		page := document(t, get(t, pages(t, s, func(c *web.Config) { c.StayOnPage = tt.stay }), "/invoice/abc"))
 		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
 			t.Errorf("%s: %d countdowns, want %d", tt.name, got, tt.want)
@@ -232,24 +231,24 @@ func TestLook_says_whether_a_paid_page_leads_back(t *testing.T) {
 			t.Errorf("%s: no button", tt.name)
 		}
 		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In ten seconds this page goes back to ") {
-			t.Errorf("%s: it tells %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
+			t.Errorf("%s: the text is %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
 		}
 	}
 }
 
-// A shop without a name is called "the shop" where a sentence goes on, also where
-// the page's heading is "Checkout".
+// A shop without a name is called "the shop" within a sentence, also where the page's heading is
+// "Checkout".
 func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 	t.Parallel()
-	s := wears(look.Look{}, paidInvoice(func(r *api.Resource) { r.MerchantName = "" }))
+	s := withTheme(look.Look{}, paidInvoice(func(r *api.Resource) { r.MerchantName = "" }))
 	auto := document(t, get(t, pages(t, s, func(c *web.Config) { c.ShopName = "" }), "/invoice/abc")).Find("#auto")
 	if told := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(told, "back to the shop") != 2 {
-		t.Errorf("it tells %q", told)
+		t.Errorf("the text is %q", told)
 	}
 }
 
-// Where only the shop can help, asking it is a button.
-func TestLook_leads_to_the_shop_where_only_it_can_help(t *testing.T) {
+// In states where only the shop can help, the page has a button to contact it.
+func TestLook_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
 	t.Parallel()
 	late := invoice("abc")
 	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
@@ -261,12 +260,12 @@ func TestLook_leads_to_the_shop_where_only_it_can_help(t *testing.T) {
 		r    api.Resource
 		want int
 	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {paidInvoice(func(*api.Resource) {}), 0}, "waiting": {invoice("abc"), 0}} {
-		page := document(t, get(t, pages(t, wears(nord(t), tt.r), nil), "/invoice/abc"))
+		page := document(t, get(t, pages(t, withTheme(nord(t), tt.r), nil), "/invoice/abc"))
 		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
 			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
 		}
 		if page := document(t, get(t, pages(t, newService(tt.r), nil), "/invoice/abc")); page.Find("#contact").Length() != 0 {
-			t.Errorf("%s: a button without an address", name)
+			t.Errorf("%s: a contact button without a contact address", name)
 		}
 	}
 }
@@ -275,19 +274,19 @@ func TestLook_is_on_the_receipt_as_a_document(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
 	l.Name = "Tidewater"
-	text := documentText(t, get(t, pages(t, wears(l, paidInvoice(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
+	text := documentText(t, get(t, pages(t, withTheme(l, paidInvoice(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
 	for _, want := range []string{"Tidewater", "Prints from the far north", "Contact: help@shop.example"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q: %s", want, text)
+			t.Errorf("the receipt lacks %q: %s", want, text)
 		}
 	}
 	if strings.Contains(text, "Atelier") {
-		t.Errorf("it is of two shops: %s", text)
+		t.Errorf("the receipt names two shops: %s", text)
 	}
 }
 
-// The link opens this page in the wallet's browser, where it can be reached and the
-// wallet can send.
+// The link opens this page in MetaMask's browser. It is offered only if that browser can reach the
+// page and MetaMask can send the payment.
 func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
 	t.Parallel()
 	all := func(*api.Resource) {}
@@ -297,17 +296,17 @@ func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
 		change     func(*api.Resource)
 		want       string
 	}{
-		{"on an EVM network", "https://pay.example/shop", all, "https://link.metamask.io/dapp/pay.example/shop/invoice/abc?m=EURC-BASE"},
-		{"over http", "http://127.0.0.1:8080", all, ""},
-		{"on another network", "https://pay.example", func(r *api.Resource) { r.PaymentMethods = r.PaymentMethods[:1] }, ""},
-		{"on the made-up network", "https://pay.example", func(r *api.Resource) { token(r).Network = "simnet" }, ""},
-		{"for nothing", "https://pay.example", func(r *api.Resource) { token(r).DueAmount = "0" }, ""},
+		{"a method on an EVM network", "https://pay.example/shop", all, "https://link.metamask.io/dapp/pay.example/shop/invoice/abc?m=EURC-BASE"},
+		{"none for a page over http", "http://127.0.0.1:8080", all, ""},
+		{"none without a method on an EVM network", "https://pay.example", func(r *api.Resource) { r.PaymentMethods = r.PaymentMethods[:1] }, ""},
+		{"none on simnet", "https://pay.example", func(r *api.Resource) { token(r).Network = "simnet" }, ""},
+		{"none if nothing is due", "https://pay.example", func(r *api.Resource) { token(r).DueAmount = "0" }, ""},
 	} {
 		r := invoice("abc")
 		tt.change(&r)
 		page := document(t, get(t, pages(t, newService(r), func(c *web.Config) { c.BaseURL = tt.base }), "/invoice/abc"))
 		if got := page.Find(".app a").AttrOr("href", ""); got != tt.want {
-			t.Errorf("%s: it leads to %q, want %q", tt.name, got, tt.want)
+			t.Errorf("%s: link %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

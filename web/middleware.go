@@ -15,19 +15,19 @@ import (
 	"chequer/internal/caller"
 )
 
-// maxForm is far more than any form here has.
+// maxForm is the limit for the body of a form. It is far more than any form here needs.
 const maxForm = "16K"
 
-// policy lets a page use its own assets and nothing else; no nonce and nothing
-// unsafe, since no page has a script or style within it. Ancestors may show it in a
-// frame.
+// policy returns the Content-Security-Policy of pages. It allows the page's own assets and nothing
+// else. It needs no nonce and no 'unsafe-inline', because no page has an inline script or style.
+// Ancestors are the origins that may show the page in a frame.
 func policy(ancestors string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors + "; require-trusted-types-for 'script'; trusted-types live"
 }
 
-// secure sets the headers that every answer has. A page is not stored: its
-// address is the only secret that an invoice has.
+// secure sets the headers that every response has. Pages are not stored, because the address of an
+// invoice is its only secret.
 func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
@@ -42,10 +42,10 @@ func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// typed are the beginnings of addresses that people type or print.
+// typed matches the beginnings of the addresses that people type or print.
 var typed = regexp.MustCompile(`^(pay|shop|pos)/`)
 
-// trimSlash redirects an address that people type, with a slash at its end, to the page.
+// trimSlash redirects a typed address with a slash at its end to the page without the slash.
 func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -63,12 +63,12 @@ func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// pageOnly are the headers of secure that mean nothing on what is no page.
+// pageOnly lists the headers set by secure that have no effect on a response that is not a page.
 var pageOnly = []string{"Content-Security-Policy", "Permissions-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy", "X-Robots-Tag"}
 
-// lighten leaves out what only pages need: beside a small asset the headers are
-// most of its weight. A picture can be opened on its own, and then may load nothing.
-func lighten(header http.Header, contentType string) {
+// dropPageHeaders removes the headers that only pages need: for a small asset they would be most of
+// its weight. A picture keeps a policy, because a browser can open it on its own: it may load nothing.
+func dropPageHeaders(header http.Header, contentType string) {
 	for _, name := range pageOnly {
 		header.Del(name)
 	}
@@ -77,7 +77,7 @@ func lighten(header http.Header, contentType string) {
 	}
 }
 
-// shopperAddress passes the shopper's address on to the service in the same process.
+// shopperAddress stores the shopper's address in the context, for the service in the same process.
 func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -86,12 +86,11 @@ func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// plainPolicy is for plain text, which holds neither script nor style. A browser may show
-// it with a style of its own, as WebKit does to wrap lines: a policy for styles would
-// refuse that.
+// plainPolicy is the policy for plain text, which has neither script nor style. It does not restrict
+// styles, because a browser may add a style of its own, as WebKit does to wrap lines.
 const plainPolicy = "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// recovered turns a panic into an error like any other.
+// recovered turns a panic into an error that is handled like any other.
 func (h *Handler) recovered() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
@@ -101,15 +100,15 @@ func (h *Handler) recovered() echo.MiddlewareFunc {
 	})
 }
 
-// level compresses a page to a hundredth more than gzip's own choice, in two thirds
-// of the time: QR codes are hard to find repetitions in.
-const level = 5
+// compressionLevel gives pages one percent larger than gzip's default level in two thirds of the
+// time. QR codes contain few repetitions.
+const compressionLevel = 5
 
-// compressed compresses pages. Assets are compressed already, and a stream must
-// not be held back.
+// compressed compresses pages. Assets are compressed already, and an event stream must not be
+// buffered.
 func (h *Handler) compressed() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
-		Level: level,
+		Level: compressionLevel,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
 			return !accepts(c.Request().Header.Get("Accept-Encoding"), "gzip") || path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
@@ -117,8 +116,8 @@ func (h *Handler) compressed() echo.MiddlewareFunc {
 	})
 }
 
-// uncompressed refuses a body with a content coding: none is decoded. See RFC 9110,
-// 15.5.16.
+// uncompressed refuses a request body with a content coding, because no coding is decoded. See RFC
+// 9110, 15.5.16.
 func uncompressed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if r := c.Request(); r.ContentLength != 0 && !isIdentity(r.Header.Values("Content-Encoding")) {
@@ -133,7 +132,7 @@ func isIdentity(codings []string) bool {
 	return !slices.ContainsFunc(codings, func(coding string) bool { return coding != "" && !strings.EqualFold(coding, "identity") })
 }
 
-// sameOrigin refuses forms that another site sends.
+// sameOrigin refuses forms that pages of another site send.
 func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	protection := http.NewCrossOriginProtection()
 	if base, err := url.Parse(h.config.BaseURL); err == nil && base.Host != "" {
@@ -144,9 +143,9 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			r := c.Request()
-			// Our pages send no referrer, so over plain http their own forms come
-			// with this origin and without Sec-Fetch-Site. No cookie gives a form
-			// of others any power that its author lacks.
+			// Our pages send no referrer. Over plain HTTP their own forms therefore arrive with
+			// "Origin: null" and without Sec-Fetch-Site. They are accepted: no page uses a
+			// cookie, so a form of another site can do no more than its author could.
 			private := r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
 			if err := protection.Check(r); err != nil && !private {
 				return echo.NewHTTPError(http.StatusForbidden).SetInternal(err)
@@ -156,13 +155,13 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	}
 }
 
-// simulationsPerPost is how many simulations are allowed where one post is: a tester
-// presses many buttons.
+// simulationsPerPost is how many simulations the rate limit allows per post: a tester presses many
+// buttons.
 const simulationsPerPost = 3
 
-// limited limits the posts of one caller: those of a customer's network to perMinute
-// with a burst of twice that, and those of the blocks around it to more, so that a
-// caller with many networks is limited, too.
+// limited limits the posts of one caller: those of its network to perMinute with a burst of twice
+// that, and those of the larger blocks around it to 4 and 16 times as many, so that a caller with
+// many networks is limited, too.
 func (h *Handler) limited(perMinute int) echo.MiddlewareFunc {
 	if perMinute < 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }

@@ -14,15 +14,15 @@ import (
 	"chequer/web"
 )
 
-// text is what an element says, its white space as one.
+// text returns the text of an element with runs of white space replaced by one space.
 func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
-// head is the label and amounts at the top.
+// head returns the label and amounts at the top of a payment page.
 func head(doc *goquery.Document) string {
 	return strings.Join(doc.Find(".due p").Map(func(_ int, p *goquery.Selection) string { return text(p) }), " ")
 }
 
-// page is the page of an invoice after a change.
+// page returns the page of an invoice after a change.
 func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
 	t.Helper()
 	r := invoice("abcdefgh12")
@@ -30,14 +30,14 @@ func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
 	return document(t, get(t, pages(t, newService(r), nil), "/invoice/abcdefgh12"))
 }
 
-// byHand is an invoice whose shop looks for the money itself.
+// byHand makes an invoice one whose shop checks its payments by hand.
 func byHand(r *api.Resource) {
 	for i := range r.PaymentMethods {
 		r.PaymentMethods[i].Watched = false
 	}
 }
 
-func TestNobodyWatches(t *testing.T) {
+func TestUnwatchedInvoiceSaysThatTheShopChecksByHand(t *testing.T) {
 	t.Parallel()
 	open := page(t, byHand)
 	if got := text(open.Find("#help")); strings.Contains(got, "keep looking") ||
@@ -45,13 +45,13 @@ func TestNobodyWatches(t *testing.T) {
 		t.Errorf("help says %q", got)
 	}
 	if n := open.Find(".dot, .steps").Length(); n != 0 {
-		t.Errorf("%d signs of a watch", n)
+		t.Errorf("%d signs of watching, want none", n)
 	}
 	if n := page(t, func(*api.Resource) {}).Find(".dot, .steps").Length(); n != 2 {
-		t.Errorf("%d signs of a watch where there is one, want 2", n)
+		t.Errorf("%d signs of watching on the page of a watched invoice, want 2", n)
 	}
 	const say = "The held price has run out. Atelier Nord checks by hand whether you paid; if you did, do nothing and keep the reference abcd-efgh."
-	for name, status := range map[string]string{"before the decision": api.StatusCreated, "after it": api.StatusExpired} {
+	for name, status := range map[string]string{"before it expires": api.StatusCreated, "after it expired": api.StatusExpired} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			doc := page(t, func(r *api.Resource) { byHand(r); r.Status, r.SecondsLeft = status, -900 })
@@ -71,7 +71,7 @@ func TestNobodyWatches(t *testing.T) {
 	}
 }
 
-func TestStartAgainIsSaidWhereItsButtonIs(t *testing.T) {
+func TestStartAgainIsSaidOnlyWithItsButton(t *testing.T) {
 	t.Parallel()
 	r := invoice("abc")
 	r.Status, r.SecondsLeft, r.URLFailure = api.StatusExpired, -900, ""
@@ -83,13 +83,13 @@ func TestStartAgainIsSaidWhereItsButtonIs(t *testing.T) {
 			doc := document(t, get(t, h, target))
 			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
 			if got := strings.Contains(strings.ToLower(said), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
-				t.Errorf("%s: said %t in %q, want %t as its button", target, got, said, storefront)
+				t.Errorf("%s: \"start again\" said is %t in %q, want %t, and the button likewise", target, got, said, storefront)
 			}
 		}
 	}
 }
 
-func TestSetbacksAreAnnounced(t *testing.T) {
+func TestDroppedPaymentsAndReorgsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -97,7 +97,7 @@ func TestSetbacksAreAnnounced(t *testing.T) {
 		title, say string
 	}{
 		{
-			"dropped", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} },
+			"the payment dropped", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} },
 			"Payment dropped – Atelier Nord", "The network dropped the payment. Nothing was taken.",
 		},
 		{
@@ -107,13 +107,13 @@ func TestSetbacksAreAnnounced(t *testing.T) {
 			"€6.50 still due – Atelier Nord", "The network dropped a payment. Part of the payment arrived. €6.50 still due. The QR code now shows the rest.",
 		},
 		{
-			"taken back", func(r *api.Resource) {
+			"confirmation reorganised", func(r *api.Resource) {
 				r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{transfer("seen")}
 			},
 			"Confirmation taken back – Atelier Nord", "The network took the confirmation back. We keep watching.",
 		},
 		{
-			"nowhere any more", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReorged} },
+			"reorganised and not seen again", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReorged} },
 			"Confirmation taken back – Atelier Nord", "The network took the confirmation back. We keep watching.",
 		},
 	} {
@@ -138,7 +138,7 @@ func TestLateHead(t *testing.T) {
 		{"exact", []string{"0.00065379"}, "Received late €56.50 0.00065379 BTC"},
 		{"in two parts", []string{"0.0005", "0.00015379"}, "Received late €56.50 0.00065379 BTC"},
 		{"more", []string{"0.0007"}, "Received late €56.50 0.0007 BTC"},
-		{"less is worth what nobody has said", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
+		{"less: the worth is not known", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -154,13 +154,13 @@ func TestLateHead(t *testing.T) {
 				t.Errorf("head = %q, want %q", got, tt.want)
 			}
 			if got := text(doc.Find("#pay")); strings.Contains(got, "has been told") {
-				t.Errorf("nobody was told: %q", got)
+				t.Errorf("the page says that the shop was told, but it was not: %q", got)
 			}
 		})
 	}
 }
 
-func TestLateFactsTellTheDepth(t *testing.T) {
+func TestLateFactsShowTheConfirmations(t *testing.T) {
 	t.Parallel()
 	for confirmations, want := range map[int]string{0: "Seen", 1: "Seen", 2: "Confirmed", 3: "Confirmed"} {
 		doc := page(t, func(r *api.Resource) {
@@ -174,7 +174,7 @@ func TestLateFactsTellTheDepth(t *testing.T) {
 	}
 }
 
-func TestTestToolsOfferWhatCanWork(t *testing.T) {
+func TestTestToolsOfferApplicableSimulationsOnly(t *testing.T) {
 	t.Parallel()
 	at := func(state string, confirmations int) []api.Payment {
 		p := transfer(state)
@@ -188,13 +188,13 @@ func TestTestToolsOfferWhatCanWork(t *testing.T) {
 		payments []api.Payment
 		then     []string
 	}{
-		{"nothing came", nil, nil},
-		{"waits for a block", at("seen", 0), []string{"Confirm", "Double spend"}},
-		{"not deep enough", at("seen", 1), []string{"Confirm", "Reorganise"}},
-		{"deep enough", at("confirmed", 2), []string{"Reorganise"}},
-		{"late and waiting", at("late", 0), []string{"Confirm", "Double spend"}},
+		{"no payment", nil, nil},
+		{"unconfirmed", at("seen", 0), []string{"Confirm", "Double spend"}},
+		{"too few confirmations", at("seen", 1), []string{"Confirm", "Reorganise"}},
+		{"enough confirmations", at("confirmed", 2), []string{"Reorganise"}},
+		{"late and unconfirmed", at("late", 0), []string{"Confirm", "Double spend"}},
 		{"dropped", at("replaced", 0), nil},
-		{"gone with its block", at("reorged", 0), nil},
+		{"reorganised", at("reorged", 0), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -216,8 +216,8 @@ func TestTestToolsOfferWhatCanWork(t *testing.T) {
 	}
 }
 
-// A refusal comes back to the page and is said in the box of the tools, by a
-// word of ours: the address never holds a text.
+// A refusal redirects to the page, which shows its reason in the box of the tools. The address
+// contains a code and never a text.
 func TestRefusedSimulation(t *testing.T) {
 	t.Parallel()
 	r := invoice("abc")
@@ -229,10 +229,10 @@ func TestRefusedSimulation(t *testing.T) {
 		{"<b>", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
 		{"", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
 	} {
-		s.refusal = &client.Error{Status: 409, Code: tt.code, Message: "as the service says it"}
+		s.refusal = &client.Error{Status: 409, Code: tt.code, Message: "the message of the service"}
 		response := post(t, h, "/invoice/abc/simulate", url.Values{"action": {"confirm"}, "method": {"BTC"}}, nil)
 		if got := response.Header.Get("Location"); response.StatusCode != 303 || got != tt.location {
-			t.Errorf("answer %d to %q, want 303 to %q", response.StatusCode, got, tt.location)
+			t.Errorf("status %d to %q, want 303 to %q", response.StatusCode, got, tt.location)
 		}
 		doc := document(t, get(t, h, tt.location))
 		if got := text(doc.Find("#simulate [role=alert]")); !strings.HasPrefix(got, tt.words) {
@@ -283,12 +283,12 @@ func TestOverpaidHead(t *testing.T) {
 		change func(*api.Resource)
 		want   string
 	}{
-		{"seen, where the service counts no extra yet", over("seen", "0", api.StatusPending), "Received €13.75 0.00015912 BTC"},
+		{"seen, before the service counts it as overpaid", over("seen", "0", api.StatusPending), "Received €13.75 0.00015912 BTC"},
 		{"paid", func(r *api.Resource) {
 			over("confirmed", "1.25", api.StatusPaid)(r)
 			r.Exceptions = []string{api.ExceptionOverpaid}
 		}, "Paid €13.75 0.00015912 BTC"},
-		{"a rounding is no extra", func(r *api.Resource) {
+		{"a difference from rounding is not shown", func(r *api.Resource) {
 			over("confirmed", "0.01", api.StatusPaid)(r)
 			r.Payments[0].FiatAmount = "12.51"
 		}, "Paid €12.50 0.00015912 BTC"},
@@ -307,7 +307,7 @@ func TestHeadNamesOrderAndReference(t *testing.T) {
 	for order, want := range map[string]string{"1042": "Order 1042 · Ref. abcd-efgh", "": "Ref. abcd-efgh"} {
 		doc := page(t, func(r *api.Resource) { r.OrderID = order })
 		if got := text(doc.Find(".ref")); got != want {
-			t.Errorf("head names %q, want %q", got, want)
+			t.Errorf("the head says %q, want %q", got, want)
 		}
 	}
 }
@@ -326,14 +326,14 @@ func TestAmountErrorIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestTextsDoNotTurnAmountsAround(t *testing.T) {
+func TestDirectionalCharactersAreRemoved(t *testing.T) {
 	t.Parallel()
 	r := invoice("abc")
 	r.OrderID, r.Description, r.MerchantName = "A\u202e1", "x\u2066y", "\u202eShop"
 	body := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc")).Text()
 	for _, control := range []string{"\u202e", "\u2066"} {
 		if strings.Contains(body, control) {
-			t.Errorf("the page holds %U", []rune(control)[0])
+			t.Errorf("the page contains %U", []rune(control)[0])
 		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// reload is how often a page without a script looks again, when asked to.
-const reload = 20 // seconds
+// reloadInterval is how often a page without a script reloads itself if the shopper asked for it.
+const reloadInterval = 20 // seconds
 
-// payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page,
-// "?refused=" says why a simulation was not done, "?hold=" why no price was held.
+// payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page periodically,
+// "?refused=" says why a simulation was refused, "?hold=" why no new price was held.
 func (h *Handler) payment(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {
@@ -34,12 +34,12 @@ func (h *Handler) payment(c echo.Context) error {
 	page.Simulate.Refusal = refusal(reader, refusals, c.QueryParam("refused"))
 	page.Refusal = refusal(reader, holdRefusals, c.QueryParam("hold"))
 	if auto && !page.Final && page.Refund.Action == "" {
-		c.Response().Header().Set("Refresh", strconv.Itoa(reload))
+		c.Response().Header().Set("Refresh", strconv.Itoa(reloadInterval))
 	}
 	return render(c, http.StatusOK, views.PaymentPage(page))
 }
 
-// paymentPage is an invoice as its page shows it. The paths hold the base path.
+// paymentPage returns the view of an invoice's page. The paths include the base path.
 func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot client.Snapshot, method string, auto bool) views.Payment {
 	r := snapshot.Resource
 	r.OrderID, r.Description, r.MerchantName = undirected(r.OrderID), undirected(r.Description), undirected(r.MerchantName)
@@ -55,7 +55,7 @@ func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot clien
 		script, page.Frame = script+"framed", ""
 	}
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path(script+".js"))
-	style := h.wear(ctx, reader, &page, snapshot.Look, "pay.css")
+	style := h.applyTheme(ctx, reader, &page, snapshot.Look, "pay.css")
 	if style.Name != "" {
 		r.MerchantName = style.Name
 	}
@@ -68,11 +68,11 @@ func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot clien
 	p.Version, p.Status = version(snapshot), r.Status
 	p.Self, p.Stream = reader.keep(self), reader.keep(self+"/live?v="+p.Version)
 	p.Check = views.Link{Text: reader.Text("payment.check"), URL: methodLink(reader.keep(self))}
-	byItself := methodLink(reader.keep(self + "?auto=1"))
+	periodic := methodLink(reader.keep(self + "?auto=1"))
 	if auto {
-		p.Check.URL = byItself
+		p.Check.URL = periodic
 	} else {
-		p.Auto = views.Link{Text: reader.Count("payment.auto", reload), URL: byItself}
+		p.Auto = views.Link{Text: reader.Count("payment.auto", reloadInterval), URL: periodic}
 	}
 	p.Leave = p.Leave && !h.config.StayOnPage && !style.Stay
 	if len(p.Methods) > 0 {
@@ -81,7 +81,7 @@ func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot clien
 	return p
 }
 
-// methodLink is an address of the page to which a method is added.
+// methodLink returns an address of the page that ends where the code of a method is appended.
 func methodLink(address string) string {
 	if strings.Contains(address, "?") {
 		return address + "&m="
@@ -89,7 +89,7 @@ func methodLink(address string) string {
 	return address + "?m="
 }
 
-// shopInSentence is the shop's name where a sentence goes on.
+// shopInSentence returns the shop's name for use within a sentence.
 func (h *Handler) shopInSentence(r reader, merchant string) string {
 	if merchant == "" && h.config.ShopName == "" {
 		return r.Text("shop.unnamed")
@@ -97,8 +97,8 @@ func (h *Handler) shopInSentence(r reader, merchant string) string {
 	return h.shopName(r, merchant)
 }
 
-// version changes whenever the page would look different: with the invoice, and
-// when the price is no longer held, which makes no new version of it.
+// version returns a string that changes whenever the page would look different: with the invoice's
+// version, and when the quote expires, which does not change the invoice's version.
 func version(snapshot client.Snapshot) string {
 	v := snapshot.ETag
 	if v == "" {
@@ -111,21 +111,21 @@ func version(snapshot client.Snapshot) string {
 	return v
 }
 
-// tagForm is what is left out of a version, so that it fits an address and a
-// line of a stream.
+// tagForm matches the characters that are removed from a version, so that it fits in an address
+// and in a line of an event stream.
 var tagForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-// refusal is why something was not done, by the word that stands for it in an
-// address; nothing for a word of others.
-func refusal(r reader, known map[string]string, word string) string {
-	id, ok := known[word]
+// refusal returns the text for a code in the page's address; empty for an unknown code, so that an
+// address cannot put other text on the page.
+func refusal(r reader, known map[string]string, code string) string {
+	id, ok := known[code]
 	if !ok {
 		return ""
 	}
 	return r.Text(id)
 }
 
-// invoice reads the invoice that a path names.
+// invoice reads the invoice that the request's path names.
 func (h *Handler) invoice(c echo.Context) (client.Snapshot, error) {
 	id, err := invoiceID(c)
 	if err != nil {

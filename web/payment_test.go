@@ -10,7 +10,7 @@ import (
 	"chequer/web"
 )
 
-// states is the invoice in every state that a page knows, and what it says then.
+// states lists every state of an invoice that a page distinguishes, and the expected texts.
 var states = []struct {
 	name    string
 	change  func(*api.Resource)
@@ -18,7 +18,7 @@ var states = []struct {
 	heading string
 	head    string // label of the amount
 	amount  string
-	codes   int    // QR codes: none once nothing more should be sent
+	codes   int    // number of QR codes; none once the shopper should send nothing more
 	say     string // part of what is announced
 	words   string // somewhere on the page
 }{
@@ -27,7 +27,7 @@ var states = []struct {
 		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "", "fifty-six euros and fifty cents",
 	},
 	{
-		"hold ended, still looking", func(r *api.Resource) { r.SecondsLeft = -5 },
+		"quote expired, undecided", func(r *api.Resource) { r.SecondsLeft = -5 },
 		"Price run out – Atelier Nord", "The held price has run out", "Amount due", "€56.50", 0, "still looking", "Do not send it again",
 	},
 	{
@@ -45,7 +45,7 @@ var states = []struct {
 		"€13.29 still due – Atelier Nord", "Part of it arrived", "Still due", "€13.29", 3, "€13.29 still due. The QR code now shows the rest", "0.00015379 BTC",
 	},
 	{
-		"partly paid, hold ended", func(r *api.Resource) {
+		"partly paid, quote expired", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.PaidAmount, r.SecondsLeft = api.StatusPending, "13.29", "43.21", 0
 		},
 		"€13.29 still due – Atelier Nord", "Part of it arrived", "Still due", "€13.29", 0, "has run out", "Do not send the rest now",
@@ -112,13 +112,22 @@ var states = []struct {
 			"It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
 	},
 	{
-		"wrong asset of a service that does not tell what", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
+		"payment from before the invoice", func(r *api.Resource) {
+			old := transfer("old")
+			old.FiatAmount = "0"
+			r.Exceptions, r.Payments = []string{api.ExceptionOld}, []api.Payment{old}
+		},
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "",
+		"arrived before this invoice was made. It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
+	},
+	{
+		"wrong asset without payment details", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
 		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "Do not send it again", "Another currency arrived, which",
 	},
 }
 
-// TestTestMoneyIsMarkedInEveryState looks for the mark and the tools, which live
-// money never has.
+// TestTestMoneyIsMarkedInEveryState checks that the page of a test invoice has the mark and the test
+// tools in every state, and the page of a live invoice never does.
 func TestTestMoneyIsMarkedInEveryState(t *testing.T) {
 	t.Parallel()
 	for _, tt := range states {
@@ -136,7 +145,7 @@ func TestTestMoneyIsMarkedInEveryState(t *testing.T) {
 	}
 }
 
-// wrongAsset is money in something that the invoice does not offer.
+// wrongAsset returns a payment in an asset that the invoice does not offer.
 func wrongAsset(code, symbol, network, amount string) api.Payment {
 	return api.Payment{
 		ID: code, CryptoCurrency: code, Symbol: symbol, NetworkName: network, Amount: amount, FiatAmount: "0",
@@ -175,10 +184,10 @@ func TestPaymentStates(t *testing.T) {
 				t.Errorf("%q is not on the page: %s", tt.words, got)
 			}
 			if got := doc.Find("h1").Length(); got != 1 {
-				t.Errorf("%d headings of the first order", got)
+				t.Errorf("%d h1 elements, want 1", got)
 			}
 			if got := doc.Find("style, [style], script:not([src])").Length(); got != 0 {
-				t.Errorf("%d styles or scripts within the page", got)
+				t.Errorf("%d inline styles or scripts", got)
 			}
 		})
 	}
@@ -201,11 +210,11 @@ func TestPaymentPage(t *testing.T) {
 		{"a wallet opens coins", "/invoice/abc", nil, `a#m1-open[href^="bitcoin:bc1q"]`, 1},
 		{"no wallet link at once for tokens", "/invoice/abc", nil, "a#m2-open", 0},
 		{"tokens have the amount one tap away", "/invoice/abc", nil, `details#m2-more svg`, 1},
-		{"the network of a token is told", "/invoice/abc", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
+		{"the network of a token is named", "/invoice/abc", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
 		{"an unwatched method says so", "/invoice/abc", nil, `.m2 .note:contains("Checked by hand.")`, 1},
 		{"a watched method does not", "/invoice/abc", nil, `.m1 .note:contains("Checked by hand.")`, 0},
-		{"a method whose network we are behind on says so", "/invoice/abc", func(r *api.Resource) { r.PaymentMethods[0].Behind = true }, `.m1 .note:contains("longer than usual")`, 1},
-		{"one that we look at does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
+		{"a method whose network is behind says so", "/invoice/abc", func(r *api.Resource) { r.PaymentMethods[0].Behind = true }, `.m1 .note:contains("longer than usual")`, 1},
+		{"a method whose network is not behind does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
 		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
 		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
 		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 6},
@@ -216,19 +225,19 @@ func TestPaymentPage(t *testing.T) {
 		{"waiting is not final", "/invoice/abc", nil, `#live[data-final]`, 0},
 		{"declined is final", "/invoice/abc", func(r *api.Resource) { r.Status = api.StatusDeclined }, `#live[data-final]`, 1},
 		{"expired leads to a new try", "/invoice/abc", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},
-		{"without an address of the shop to ours", "/invoice/abc", func(r *api.Resource) { r.Status, r.URLFailure = api.StatusExpired, "" }, `a#again[href="/"]`, 1},
-		{"an address that is no web address is none", "/invoice/abc", func(r *api.Resource) { paid(r); r.URLSuccess = "javascript:alert(1)" }, `a#return[href^="javascript"], #auto`, 0},
-		{"a dropped payment is read out once", "/invoice/abc", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} }, `[role=alert]`, 0},
-		{"the rest is never below what the network carries", "/invoice/abc", func(r *api.Resource) {
+		{"expired without an address of the shop leads to the storefront", "/invoice/abc", func(r *api.Resource) { r.Status, r.URLFailure = api.StatusExpired, "" }, `a#again[href="/"]`, 1},
+		{"an address that is not http or https is ignored", "/invoice/abc", func(r *api.Resource) { paid(r); r.URLSuccess = "javascript:alert(1)" }, `a#return[href^="javascript"], #auto`, 0},
+		{"a dropped payment is announced once", "/invoice/abc", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} }, `[role=alert]`, 0},
+		{"the rest is never below the network's smallest amount", "/invoice/abc", func(r *api.Resource) {
 			r.Status, r.DueAmount = api.StatusPending, "0.1"
 			r.PaymentMethods[0].DueAmount, r.PaymentMethods[0].SmallestAmount = "0.00001", "0.00001"
 		}, `.m1 .note:contains("no less than 0.00001 BTC")`, 1},
-		{"the contract of a token is told", "/invoice/abc", nil, `.m2 .contract:contains("EURC contract. Do not send to it.") code:contains("0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42")`, 1},
-		{"a contract cannot be copied by a button", "/invoice/abc", nil, `.contract button`, 0},
-		{"coins have none", "/invoice/abc", nil, `.m1 .contract`, 0},
-		{"the address of a token is told for its network", "/invoice/abc", nil, `.m2 dt:contains("Address on Base")`, 1},
+		{"the contract of a token is shown", "/invoice/abc", nil, `.m2 .contract:contains("EURC contract. Do not send to it.") code:contains("0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42")`, 1},
+		{"a contract has no copy button", "/invoice/abc", nil, `.contract button`, 0},
+		{"a coin has no contract", "/invoice/abc", nil, `.m1 .contract`, 0},
+		{"the address of a token names its network", "/invoice/abc", nil, `.m2 dt:contains("Address on Base")`, 1},
 		{"the first code of a token is its address alone", "/invoice/abc", nil, `.m2 .give > .qr title:contains("the address only")`, 1},
-		{"auto is kept by its links", "/invoice/abc?auto=1", nil, `a[href="/invoice/abc?auto=1&m=BTC"]`, 1},
+		{"links keep auto", "/invoice/abc?auto=1", nil, `a[href="/invoice/abc?auto=1&m=BTC"]`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -244,8 +253,7 @@ func TestPaymentPage(t *testing.T) {
 	}
 }
 
-// The currency of the invoice is the shop's choice, and coins cost what they do in
-// it.
+// The shop chooses the invoice's currency, and the price of a coin is shown in that currency.
 func TestPaymentPageInOtherCurrencies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -278,8 +286,8 @@ func TestPaymentPageInOtherCurrencies(t *testing.T) {
 	}
 }
 
-// A service that speaks only the specification tells no names, links or
-// versions; the page is whole all the same.
+// A service that implements only the specification returns no names, payment links or versions. The
+// page is complete without them.
 func TestPaymentPageOfABareService(t *testing.T) {
 	t.Parallel()
 	r := api.Resource{
@@ -304,7 +312,7 @@ func TestPaymentPageOfABareService(t *testing.T) {
 	}
 }
 
-func TestVersionChangesWhenTheHoldEnds(t *testing.T) {
+func TestVersionChangesWhenTheQuoteExpires(t *testing.T) {
 	t.Parallel()
 	s := newService(invoice("abc"))
 	h := pages(t, s, nil)
@@ -320,7 +328,7 @@ func TestVersionChangesWhenTheHoldEnds(t *testing.T) {
 	}
 }
 
-func TestPaymentPageAnswers(t *testing.T) {
+func TestPaymentPageStatus(t *testing.T) {
 	t.Parallel()
 	paid := invoice("paid")
 	states[6].change(&paid)

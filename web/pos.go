@@ -17,13 +17,13 @@ import (
 
 var (
 	noTerminal = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.gone", "pos.gone.text"}}
-	whichOne   = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.which", "pos.which.text"}}
+	noSecret   = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.which", "pos.which.text"}}
 )
 
-// whichTerminal is for who leaves the secret out.
-func (h *Handler) whichTerminal(echo.Context) error { return whichOne }
+// whichTerminal answers a request for /pos without the secret of a terminal.
+func (h *Handler) whichTerminal(echo.Context) error { return noSecret }
 
-// terminal finds the terminal of a request.
+// terminal returns the terminal that the secret in the request's path names.
 func (h *Handler) terminal(c echo.Context) (api.Offer, error) {
 	secret := c.Param("secret")
 	if !tokenForm.MatchString(secret) {
@@ -37,16 +37,14 @@ func (h *Handler) terminal(c echo.Context) (api.Offer, error) {
 	return offer, err
 }
 
-// installable lets a page name its manifest, so that a phone can keep it beside its
-// apps.
+// installable adds the manifest and the icon to a page, so that a phone can install it as an app.
 func (h *Handler) installable(c echo.Context, page *views.Page) {
 	c.Response().Header().Set("Content-Security-Policy", policy("'none'")+"; manifest-src 'self'")
 	page.Manifest, page.Touch = h.path("/pos/"+c.Param("secret")+"/app.webmanifest"), h.path("/pos/icon-192.png")
 }
 
-// pos shows what a sale is typed into. The browser may not keep it, unlike the
-// storefront: who goes back at a counter serves the next in line, and must not find
-// the sale of the one before.
+// pos shows the form of a sale. Unlike the storefront, the browser may not cache it: the merchant
+// who goes back at a counter serves the next shopper, and must not find the previous sale's form.
 func (h *Handler) pos(c echo.Context) error {
 	offer, err := h.terminal(c)
 	if err != nil {
@@ -55,12 +53,12 @@ func (h *Handler) pos(c echo.Context) error {
 	return render(c, http.StatusOK, views.POSPage(h.posPage(c, offer, "", rand.Text(), nil)))
 }
 
-// backToPOS is for who looks at the address that a terminal's form is sent to.
+// backToPOS redirects a GET of the address that a terminal's form posts to, to the terminal.
 func (h *Handler) backToPOS(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/pos/"+c.Param("secret"))))
 }
 
-// charge makes an invoice at a terminal and leads to its page there.
+// charge creates an invoice at a terminal and redirects to its page at the terminal.
 func (h *Handler) charge(c echo.Context) error {
 	offer, err := h.terminal(c)
 	if err != nil {
@@ -96,7 +94,7 @@ func (h *Handler) charge(c echo.Context) error {
 		return err
 	}
 	if snapshot, err := h.config.Client.Invoice(ctx, id); err == nil && snapshot.Resource.Status != api.StatusCreated {
-		// The browser kept the page of a sale that has gone on since.
+		// The form was sent from the cached page of an earlier sale, whose invoice has changed.
 		again := h.posPage(c, offer, typed, rand.Text(), words)
 		again.Title, again.Fault = reader.Text("error.title", "Title", again.Title), reader.Text("pos.before")
 		return render(c, http.StatusConflict, views.POSPage(again))
@@ -118,7 +116,7 @@ func (h *Handler) posPage(c echo.Context, offer api.Offer, typed, token string, 
 	}
 	page.Shop, page.Action = h.shopName(r, undirected(offer.MerchantName)), r.keep(h.path("/order/pos/"+c.Param("secret")))
 	page.Style, page.Script = h.path(static.Path("pos.css")), h.path(static.Path("pos.js"))
-	h.wear(c.Request().Context(), r, &page.Page, offer.Look, "pos.css")
+	h.applyTheme(c.Request().Context(), r, &page.Page, offer.Look, "pos.css")
 	page.Title = r.Text("pos.title", "Shop", page.Shop)
 	h.installable(c, &page.Page)
 	if offer.Mode == "test" {
@@ -131,7 +129,7 @@ func (h *Handler) posPage(c echo.Context, offer api.Offer, typed, token string, 
 	return page
 }
 
-// counter is the page of an invoice on the phone at a counter.
+// counter shows the page of an invoice on a terminal.
 func (h *Handler) counter(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -153,7 +151,7 @@ func (h *Handler) counter(c echo.Context) error {
 	page.Frame, page.Leave, page.Back = "", false, views.Link{}
 	page.Check.URL, page.Auto = h.path("/pos/"+c.Param("secret")+"/"+id+"?m="), views.Link{}
 	page.Style, page.Script, page.Scripts = h.path(static.Path("counter.css")), h.path(static.Path("pay.js")), []string{h.path(static.Path("pos.js"))}
-	h.wear(c.Request().Context(), reader, &page.Page, snapshot.Look, "counter.css")
+	h.applyTheme(c.Request().Context(), reader, &page.Page, snapshot.Look, "counter.css")
 	h.installable(c, &page.Page)
 	return render(c, http.StatusOK, views.CounterPage(page))
 }

@@ -15,8 +15,8 @@ import (
 	"chequer/static"
 )
 
-// manifest is what a phone reads to keep a page beside its apps. See W3C, "Web
-// Application Manifest".
+// manifest is the file that a phone reads to install a page as an app. See W3C, "Web Application
+// Manifest".
 type manifest struct {
 	Name       string         `json:"name"`
 	ShortName  string         `json:"short_name"`
@@ -35,7 +35,7 @@ type manifestIcon struct {
 	Type   string `json:"type"`
 }
 
-// install is the manifest of a terminal.
+// install serves the manifest of a terminal.
 func (h *Handler) install(c echo.Context) error {
 	offer, err := h.terminal(c)
 	if err != nil {
@@ -58,17 +58,16 @@ func (h *Handler) install(c echo.Context) error {
 	return c.JSON(http.StatusOK, m)
 }
 
-// iconSizes are those that phones ask for.
+// iconSizes are the sizes of icons, in pixels, that phones ask for.
 var iconSizes = []int{192, 512}
 
-// icons are icon.svg as pixels, for phones that want those; drawn when first asked
-// for.
+// icons return icon.svg as PNG, for phones that need pixels. Each is drawn on first use.
 var icons = map[int]func() []byte{
 	192: sync.OnceValue(func() []byte { return drawIcon(192) }),
 	512: sync.OnceValue(func() []byte { return drawIcon(512) }),
 }
 
-// appIcon is the icon of one size.
+// appIcon serves the icon of one size.
 func (h *Handler) appIcon(size int) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set("Cache-Control", "public, max-age=86400")
@@ -76,8 +75,8 @@ func (h *Handler) appIcon(size int) echo.HandlerFunc {
 	}
 }
 
-// drawIcon draws the four squares of icon.svg, on 32 by 32 parts. Its corners are the
-// phone's to round.
+// drawIcon draws the four squares of icon.svg on a grid of 32 by 32. It leaves the corners square,
+// because the phone rounds them.
 func drawIcon(size int) []byte {
 	blue, white, light := color.RGBA{0x2b, 0x3f, 0xd6, 0xff}, color.RGBA{0xff, 0xff, 0xff, 0xff}, color.RGBA{0x75, 0x82, 0xe4, 0xff}
 	picture := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{blue, white, light})
@@ -91,7 +90,7 @@ func drawIcon(size int) []byte {
 	square(7, 16, 9, light)
 	var b bytes.Buffer
 	if err := png.Encode(&b, picture); err != nil {
-		panic("web: draw icon: " + err.Error()) // a bytes.Buffer never fails
+		panic("web: draw icon: " + err.Error()) // writing to a bytes.Buffer cannot fail
 	}
 	return b.Bytes()
 }

@@ -17,7 +17,7 @@ import (
 // till is the address of a terminal.
 const till = "/pos/0123456789abcdefghijklmnopqrstuv"
 
-// terminal is a service with a terminal.
+// terminal returns a service with a terminal.
 func terminal(resources ...api.Resource) *service {
 	s := newService(resources...)
 	s.offer = api.Offer{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
@@ -36,32 +36,32 @@ func TestTerminalPage(t *testing.T) {
 	}
 	doc := document(t, response)
 	if got := doc.Find("form").AttrOr("action", ""); response.StatusCode != 200 || got != "/order"+till {
-		t.Errorf("answer %d, the form is sent to %s", response.StatusCode, got)
+		t.Errorf("status %d, the form is sent to %s", response.StatusCode, got)
 	}
-	// Without a script the keypad is not there, and the phone's own is.
+	// Without its script the keypad is hidden, and the phone shows its own.
 	if _, hidden := doc.Find("#keys").Attr("hidden"); !hidden || doc.Find("#keys button[type=button]").Length() != 12 || doc.Find("#amount").AttrOr("inputmode", "") != "decimal" {
-		t.Error("the keypad is there without its script")
+		t.Error("the keypad is not hidden without its script, or incomplete")
 	}
 	if len(s.paid) > 0 {
-		t.Error("looking made an invoice")
+		t.Error("GET created an invoice")
 	}
 }
 
-func TestTerminalThatIsNone(t *testing.T) {
+func TestUnknownTerminal(t *testing.T) {
 	t.Parallel()
 	gone := terminal()
 	gone.refusal = &client.Error{Status: 404, Code: api.CodeTerminalNotFound}
 	plain := terminal()
 	plain.refusal = client.ErrUnsupported
-	for name, s := range map[string]*service{"ended": gone, "a service that knows none": plain} {
+	for name, s := range map[string]*service{"ended": gone, "a service without terminals": plain} {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", till, till + "/made1", till + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
-				t.Errorf("%s: %s answers %d", name, path, response.StatusCode)
+				t.Errorf("%s: %s has status %d", name, path, response.StatusCode)
 			}
 		}
 		if response := post(t, h, "/order"+till, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.paid) > 0 {
-			t.Errorf("%s: a sale answers %d", name, response.StatusCode)
+			t.Errorf("%s: a sale has status %d", name, response.StatusCode)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestTerminalSells(t *testing.T) {
 	sale := url.Values{"token": {token}, "amount": {" 012,50 "}, "order_id": {"Table\u202e 4"}, "note": {"Two\r\nbeers\x00"}}
 	for range 2 {
 		if response := post(t, h, "/order"+till, sale, nil); response.Header.Get("Location") != till+"/made1" || response.StatusCode != http.StatusSeeOther {
-			t.Errorf("answer %d to %s", response.StatusCode, response.Header.Get("Location"))
+			t.Errorf("status %d to %s", response.StatusCode, response.Header.Get("Location"))
 		}
 	}
 	sale.Set("amount", "13")
@@ -86,13 +86,13 @@ func TestTerminalSells(t *testing.T) {
 		t.Errorf("the keys are %q", s.keys)
 	}
 	if response := get(t, h, "/order"+till); response.Header.Get("Location") != till {
-		t.Errorf("who looks at the form's address is led to %q", response.Header.Get("Location"))
+		t.Errorf("GET of the form's address redirects to %q", response.Header.Get("Location"))
 	}
 }
 
-// Who finds the page of an earlier sale and charges the same again must not see that
-// one's money.
-func TestTerminalTakesNoEarlierSaleForAnother(t *testing.T) {
+// A merchant who sends the form of an earlier sale with the same content again must not see the
+// payment of that sale.
+func TestTerminalRefusesTheFormOfAnEarlierSale(t *testing.T) {
 	t.Parallel()
 	earlier := invoice("made1")
 	earlier.Status = api.StatusPaid
@@ -100,13 +100,13 @@ func TestTerminalTakesNoEarlierSaleForAnother(t *testing.T) {
 	response := post(t, pages(t, s, nil), "/order"+till, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
-		t.Errorf("answer %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("status %d: %s", response.StatusCode, doc.Find("main").Text())
 	}
 	if got := doc.Find("[name=token]").AttrOr("value", ""); got == token || len(got) < 16 {
 		t.Errorf("the token is %q", got)
 	}
 	if doc.Find("#amount").AttrOr("value", "") != "12.50" || doc.Find("#note").Text() != "Two beers" {
-		t.Error("what was typed is gone")
+		t.Error("the typed values are missing")
 	}
 }
 
@@ -119,8 +119,8 @@ func TestTerminalRefuses(t *testing.T) {
 		at     string
 	}{
 		"no amount":        {url.Values{}, nil, 422, `#amount-error:contains("Enter an amount")`},
-		"a word":           {url.Values{"amount": {"１２"}}, nil, 422, `#amount-error:contains("in figures")`},
-		"nothing":          {url.Values{"amount": {"0.00"}}, nil, 422, `#amount-error:contains("above zero")`},
+		"not ASCII digits": {url.Values{"amount": {"１２"}}, nil, 422, `#amount-error:contains("in figures")`},
+		"zero":             {url.Values{"amount": {"0.00"}}, nil, 422, `#amount-error:contains("above zero")`},
 		"a long reference": {url.Values{"amount": {"5"}, "order_id": {strings.Repeat("1", 65)}}, nil, 422, `details[open] #order_id-error:contains("64")`},
 		"a long note":      {url.Values{"amount": {"5"}, "note": {strings.Repeat("1", 501)}}, nil, 422, `details[open] #note-error:contains("500")`},
 		"too little":       {url.Values{"amount": {"0.01"}}, &client.Error{Status: 400, Message: "amount must be at least 2 EUR"}, 422, `#amount-error:contains("at least 2 EUR")`},
@@ -134,10 +134,10 @@ func TestTerminalRefuses(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/order"+till, tt.form, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.at).Length() != 1 || !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") {
-			t.Errorf("%s: answer %d: %s", name, response.StatusCode, doc.Find("main").Text())
+			t.Errorf("%s: status %d: %s", name, response.StatusCode, doc.Find("main").Text())
 		}
 		if got := doc.Find("#amount").AttrOr("value", "none"); got != tt.form.Get("amount") {
-			t.Errorf("%s: the amount became %q", name, got)
+			t.Errorf("%s: the amount field contains %q", name, got)
 		}
 	}
 }
@@ -150,19 +150,19 @@ func TestCounterPage(t *testing.T) {
 		t.Errorf("the next sale is at %s", got)
 	}
 	if doc.Find("#live .qr svg").Length() == 0 || doc.Find("#live").AttrOr("data-self", "") != "/invoice/abc" || doc.Find("#back").Length() != 0 {
-		t.Error("it is not the payment page of its invoice")
+		t.Error("the page lacks the parts of the invoice's payment page, or links back to the shop")
 	}
 	if got := doc.Find("a.only-nojs").First().AttrOr("href", ""); !strings.HasPrefix(got, till+"/abc?m=") {
-		t.Errorf("without a script one looks again at %s", got)
+		t.Errorf("without a script the page is checked again at %s", got)
 	}
 	for _, path := range []string{till + "/none", till + "/%00"} {
 		if response := get(t, h, path); response.StatusCode != http.StatusNotFound {
-			t.Errorf("%s answers %d", path, response.StatusCode)
+			t.Errorf("%s has status %d", path, response.StatusCode)
 		}
 	}
 }
 
-// A phone keeps the terminal beside its apps.
+// A phone can install the terminal as an app.
 func TestTerminalIsInstalled(t *testing.T) {
 	t.Parallel()
 	h := pages(t, terminal(), nil)
@@ -183,7 +183,7 @@ func TestTerminalIsInstalled(t *testing.T) {
 	for _, icon := range m.Icons {
 		response := get(t, h, icon.Src)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != icon.Type {
-			t.Errorf("%s answers %d, %s", icon.Src, response.StatusCode, response.Header.Get("Content-Type"))
+			t.Errorf("%s has status %d, %s", icon.Src, response.StatusCode, response.Header.Get("Content-Type"))
 		}
 		if icon.Type != "image/png" {
 			continue

@@ -10,26 +10,26 @@ import (
 	"chequer/views"
 )
 
-// scene is what a page is shown with, beside the invoice.
+// scene holds what a page is rendered with besides the invoice.
 type scene struct {
 	reader
 	page   views.Page
 	self   string // address of the page
-	public string // the same, as others know it
-	shop   string // in a sentence
-	method string // the one to open
-	help   string // address where shoppers ask; empty where the shop told none
+	public string // the page's address for other hosts, with scheme and host
+	shop   string // the shop's name within a sentence
+	method string // the method to open
+	help   string // the shop's contact address; empty if it has none
 	now    time.Time
 	demo   bool
 }
 
-// state is what the page of an invoice is about. Status and exceptions are the
-// service's; what follows from them for the shopper is decided here alone.
+// state selects the content of an invoice's page. Status and exceptions come from the service. Only
+// this package decides what they mean for the shopper.
 type state string
 
 const (
 	waiting  state = "waiting"
-	ended    state = "ended" // the price is held no more, but nothing is decided
+	ended    state = "ended" // the quote expired, but the invoice has not
 	partial  state = "partial"
 	seen     state = "seen"
 	paid     state = "paid"
@@ -65,8 +65,8 @@ func stateOf(r api.Resource) state {
 	return waiting
 }
 
-// present is an invoice as its page shows it. Every fact is the resource's; a
-// service that tells less makes a page with fewer of them.
+// present returns the view of an invoice's page. Every fact comes from the resource. If the service
+// omits some, the page omits them.
 func present(r api.Resource, s scene) views.Payment {
 	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
@@ -111,9 +111,9 @@ func present(r api.Resource, s scene) views.Payment {
 	return p
 }
 
-// undirected is a text without the characters that turn the text after them
-// around: an amount must read the same whatever a shop is called. See Unicode
-// Standard Annex #9, "Directional Formatting Characters".
+// undirected returns a text without the characters that change the direction of the text after them,
+// so that the name of a shop cannot change how an amount reads. See Unicode Standard Annex #9,
+// "Directional Formatting Characters".
 func undirected(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
@@ -123,7 +123,7 @@ func undirected(text string) string {
 	}, text)
 }
 
-// banner marks what is no real money, and rates that are made up.
+// banner returns the text that marks a test invoice, and demo rates; empty for a live invoice.
 func banner(r api.Resource, s scene) string {
 	switch {
 	case r.Mode != "test":
@@ -134,7 +134,8 @@ func banner(r api.Resource, s scene) string {
 	return s.Text("test.banner")
 }
 
-// label names the invoice: the shop's number for it first, if it has one.
+// label identifies the invoice: first by the shop's order number if there is one, then by the
+// reference.
 func label(r api.Resource, s scene) []string {
 	reference := s.Text("head.reference", "Reference", views.Reference(r.ForeignID))
 	if r.OrderID != "" {
@@ -149,13 +150,13 @@ func summary(r api.Resource, s scene, price string) views.Summary {
 		heading = s.Text("summary.order")
 	}
 	shown := views.Summary{Heading: heading, Text: r.Description, Total: price}
-	if s.English() { // numbers in words are a grammar of their own in each language
+	if s.English() { // numbers in words have a different grammar in each language
 		shown.Words = views.Words(r.ClientAmount, r.ClientCurrency)
 	}
 	return shown
 }
 
-// back leads to where the shopper came from.
+// back returns the link to the page that the shopper came from.
 func back(r api.Resource, s scene) views.Link {
 	if r.Status == api.StatusPaid {
 		return returnLink(r.URLSuccess, r, s, s.Text("link.back", "Shop", s.shop))
@@ -166,7 +167,8 @@ func back(r api.Resource, s scene) views.Link {
 	return views.Link{Text: s.Text("link.back.start"), URL: s.page.Home}
 }
 
-// again is a new try: where the shop wants it, else at our own form.
+// again returns the link to start a new payment: at the shop's address for failures, or at the
+// storefront.
 func again(r api.Resource, s scene) views.Link {
 	if link := returnLink(r.URLFailure, r, s, s.Text("link.again")); link.URL != "" {
 		return link
@@ -174,15 +176,15 @@ func again(r api.Resource, s scene) views.Link {
 	return views.Link{Text: s.Text("link.again"), URL: s.page.Home}
 }
 
-// elsewhere leads back to the shop, beside something better to do here.
-func elsewhere(r api.Resource, s scene) views.Link {
+// quietReturn returns the link back to the shop, shown beside a more useful action.
+func quietReturn(r api.Resource, s scene) views.Link {
 	link := returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 	link.Quiet = true
 	return link
 }
 
-// returnLink is an address that the shop gave, with the invoice's id added; none
-// when it is not a web address. It proves nothing: the shop asks us.
+// returnLink returns the link to an address that the shop gave, with the invoice's id added; empty
+// if it is not a web address. The address proves no payment: the shop asks the service.
 func returnLink(address string, r api.Resource, s scene, text string) views.Link {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
@@ -197,7 +199,7 @@ func returnLink(address string, r api.Resource, s scene, text string) views.Link
 
 func has(r api.Resource, exception string) bool { return slices.Contains(r.Exceptions, exception) }
 
-// isZero tells whether an amount of the wire is none, or was not told.
+// isZero reports whether an amount in the API's format is zero or empty.
 func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
 
 func title(words string, s scene) string {

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"chequer/internal/api"
 	"chequer/views"
 )
 
-// methods is every way of paying; rest tells that a part has come already. A
-// service that speaks only the specification names neither coin nor network,
-// and gives no payment links: the page is whole without them.
+// methods returns every payment method. rest is true if a part of the price has been paid already. A
+// service that implements only the specification names neither coins nor networks, and gives no
+// payment links; the page is complete without them.
 func methods(r api.Resource, s scene, rest bool) []views.Method {
 	shown := make([]views.Method, len(r.PaymentMethods))
 	chosen := 0
@@ -57,9 +58,8 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 	return v
 }
 
-// drawCodes chooses what the codes say. For tokens the address alone stands
-// first: wallets exist that send to the first address of a link, which there is
-// the contract's.
+// drawCodes chooses the contents of the QR codes. For tokens the code of the address alone is first:
+// some wallets send to the first address in a payment link, which is the contract's.
 func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	number := s.Decimal(v.Amount)
 	amount := number + " " + v.Unit
@@ -85,8 +85,8 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	}
 }
 
-// qr is the code of a text; none when it is too long for one, since the same
-// stands beside it in letters.
+// qr returns the QR code of a text; empty if the text is too long for one. The page shows the same
+// text in letters.
 func qr(text string) views.QR {
 	if text == "" {
 		return views.QR{}
@@ -98,14 +98,15 @@ func qr(text string) views.QR {
 	return code
 }
 
-// methodNotes is what a shopper must know of a method before paying by it.
+// methodNotes returns what a shopper must know about a method before paying with it.
 func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 	var notes []views.Note
 	if m.ChainID != "" {
-		notes = append(notes, views.Note{
-			Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName),
-			Text: s.Text("note.network.text", "Unit", symbol(m)),
-		})
+		says := s.Text("note.network.text", "Unit", symbol(m))
+		if len(m.Bridged) > 0 {
+			says = joined(says, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
+		}
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName), Text: says})
 	}
 	if !m.Watched && m.Network != "" {
 		notes = append(notes, views.Note{
@@ -125,8 +126,7 @@ func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 	return notes
 }
 
-// methodLabel is a method on the switch: tokens are known by their symbol, coins
-// by their name.
+// methodLabel returns the label of a method's switch: the symbol of a token, the name of a coin.
 func methodLabel(m api.PaymentMethod) string {
 	if m.Contract == "" && m.Name != "" {
 		return m.Name
@@ -134,7 +134,8 @@ func methodLabel(m api.PaymentMethod) string {
 	return symbol(m)
 }
 
-// methodNetwork is told for tokens, and for coins that are offered twice.
+// methodNetwork returns the network's name for tokens, and for coins that are offered on several
+// networks; otherwise it is empty.
 func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 	if m.Contract != "" {
 		return m.NetworkName
@@ -147,8 +148,7 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 	return ""
 }
 
-// addressLabel tells what kind of address it is, and of the rest that it is the same
-// one.
+// addressLabel names the kind of address, and says that the address for the rest is the same.
 func addressLabel(m api.PaymentMethod, s scene, rest bool) string {
 	switch {
 	case m.ChainID != "" && rest:
@@ -168,7 +168,7 @@ func symbol(m api.PaymentMethod) string {
 	return m.Symbol
 }
 
-// unit is a currency after an amount: "BTC", "USDC on Base".
+// unit returns a currency as it is written after an amount: "BTC", "USDC on Base".
 func unit(r api.Resource, s scene, code string) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency != code {
@@ -179,7 +179,7 @@ func unit(r api.Resource, s scene, code string) string {
 		}
 		return symbol(m)
 	}
-	for _, t := range r.Payments { // not offered, so the network is the news
+	for _, t := range r.Payments { // not offered, so the network is named
 		if t.CryptoCurrency == code && t.Symbol != "" && t.NetworkName != "" {
 			return s.Text("unit.network", "Unit", t.Symbol, "Network", t.NetworkName)
 		}
@@ -187,8 +187,8 @@ func unit(r api.Resource, s scene, code string) string {
 	return code
 }
 
-// price is that of one coin: "1 BTC = €86,420.00". A service that speaks
-// only the specification tells it in euro and dollars.
+// price returns the price of one coin: "1 BTC = €86,420.00". A service that implements only the
+// specification returns prices in euro and dollars.
 func price(r api.Resource, m api.PaymentMethod, s scene) string {
 	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if one == "" {
@@ -197,8 +197,8 @@ func price(r api.Resource, m api.PaymentMethod, s scene) string {
 	return "1 " + symbol(m) + " = " + s.Fiat(one, r.ClientCurrency)
 }
 
-// byHand tells that the shop looks for the money itself: nothing that is offered
-// is watched. A service that does not speak of watching watches.
+// byHand reports whether the shop checks payments by hand: no offered method is watched. A service
+// that returns no networks does not report watching, and counts as watching.
 func byHand(r api.Resource) bool {
 	watched := func(m api.PaymentMethod) bool { return m.Watched || m.Network == "" }
 	return len(r.PaymentMethods) > 0 && !slices.ContainsFunc(r.PaymentMethods, watched)

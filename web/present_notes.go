@@ -5,8 +5,8 @@ import (
 	"chequer/views"
 )
 
-// showSetback makes a step back the news of the page: what the network dropped
-// or took back, and that nothing is lost.
+// showSetback sets title and announcement for a payment that the network dropped or reorganised, or
+// that is in another asset. They say that nothing is lost.
 func showSetback(p *views.Payment, r api.Resource, s scene) {
 	kind := state(p.Kind)
 	switch {
@@ -24,8 +24,8 @@ func showSetback(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
-// exceptionNotes is what went differently, in words. What a state is made of
-// already, such as a late payment of an expired invoice, is not said twice.
+// exceptionNotes returns notes about the invoice's exceptions. It omits those that the state already
+// shows, such as a late payment of an expired invoice.
 func exceptionNotes(r api.Resource, s scene) []views.Note {
 	var notes []views.Note
 	unpaid := r.Status == api.StatusCreated || r.Status == api.StatusPending
@@ -45,6 +45,14 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
 		})
 	}
+	if has(r, api.ExceptionOld) {
+		if what := received(r, s, older); what != "" {
+			notes = append(notes, views.Note{
+				Kind: "warn", Strong: s.Text("old.note", "Amount", what),
+				Text: s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
+			})
+		}
+	}
 	if has(r, api.ExceptionDelayed) && unpaid {
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("delayed.note"), Text: s.Text("delayed.note.text")})
 	}
@@ -56,8 +64,8 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 	return notes
 }
 
-// wrongNews says what arrived and is not asked for. A service that tells of no
-// payments does not say.
+// wrongNews returns the sentence that names the payments in assets that the invoice does not offer.
+// If the service returned no payments, the sentence names no amount.
 func wrongNews(r api.Resource, s scene) string {
 	if what := received(r, s, wrong); what != "" {
 		return s.Text("wrong.arrived", "Amount", what)

@@ -50,7 +50,7 @@ func showPartial(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
-// showPartialEnded is a part for which the price is held no more.
+// showPartialEnded fills the page of a partly paid invoice whose quote expired.
 func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 	p.Say = s.Text("partial.ended.say", "Amount", due)
 	p.Due.Line = s.Text("partial.ended.line")
@@ -64,8 +64,8 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 	p.Again = again(r, s)
 }
 
-// showEnded is between the end of the held price and the decision that nothing
-// came in time.
+// showEnded fills the page between the end of the quote and the decision that no payment arrived in
+// time.
 func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("ended.title"), s)
 	heldUntil(&p.Due, r, s)
@@ -82,7 +82,7 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	instead := s.Text("ended.unsent.text")
 	switch {
 	case p.Hold.Action != "":
-		p.Again = elsewhere(r, s)
+		p.Again = quietReturn(r, s)
 		p.Say = joined(p.Say, s.Text("ended.say.hold"))
 		instead = s.Text("ended.unsent.hold")
 	case p.Again.URL != "":
@@ -94,8 +94,8 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
-// showByHand is a page whose held price has run out while nobody but the shop
-// can tell whether money came. It must not invite to pay twice.
+// showByHand fills the page of an invoice whose quote expired and whose payments only the shop can
+// see. The page must not invite the shopper to pay twice.
 func showByHand(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = s.opening("ended.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
 	p.Say = joined(s.Text("ended.say.hand"), p.Lead)
@@ -117,7 +117,7 @@ func showSeen(p *views.Payment, r api.Resource, s scene) {
 	p.Facts = payments(r, s, counted)
 }
 
-// clock is how long the price is held.
+// clock returns how long the price is held.
 func clock(r api.Resource, s scene) views.Clock {
 	return views.Clock{
 		Until: s.TimeOfDay(r.ExpiredAt, s.now), Machine: r.ExpiredAt,
@@ -125,7 +125,7 @@ func clock(r api.Resource, s scene) views.Clock {
 	}
 }
 
-// heldUntil sets the line that says until when the price was held.
+// heldUntil sets the line that says when the quote expired.
 func heldUntil(due *views.Due, r api.Resource, s scene) {
 	if until := s.TimeOfDay(r.ExpiredAt, s.now); until != "" {
 		due.Until = views.Moment{Machine: r.ExpiredAt, Text: until}

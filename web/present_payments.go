@@ -11,19 +11,21 @@ import (
 	"chequer/views"
 )
 
-// counted tells whether a payment is one towards the price.
+// counted reports whether a payment counts towards the price.
 func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confirmed" }
 
-// wrong tells whether a payment is in something that the invoice does not offer.
+// wrong reports whether a payment is in an asset that the invoice does not offer.
 func wrong(t api.Payment) bool { return t.State == "wrong_asset" }
 
-func lateOnes(t api.Payment) bool { return t.State == "late" }
+// older reports whether a payment is from before the invoice.
+func older(t api.Payment) bool { return t.State == "old" }
 
-// coin is a currency as amounts of it are summed for display.
+func isLate(t api.Payment) bool { return t.State == "late" }
+
+// coin returns a currency with enough decimals to add amounts for display.
 func coin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
 
-// received is the sum of some payments, by currency: "0.0005 BTC + 12 EURC on
-// Base".
+// received returns the sum of the selected payments by currency: "0.0005 BTC + 12 EURC on Base".
 func received(r api.Resource, s scene, which func(api.Payment) bool) string {
 	var order []string
 	sums := map[string]money.Amount{}
@@ -46,8 +48,8 @@ func received(r api.Resource, s scene, which func(api.Payment) bool) string {
 	return strings.Join(parts, " + ")
 }
 
-// worth is the value of some payments as the service states it; empty when it
-// does not.
+// worth returns the fiat value that the service states for the selected payments; empty if it states
+// none.
 func worth(r api.Resource, which func(api.Payment) bool) string {
 	sum := money.Zero(coin(r.ClientCurrency))
 	for _, t := range r.Payments {
@@ -62,8 +64,8 @@ func worth(r api.Resource, which func(api.Payment) bool) string {
 	return sum.String()
 }
 
-// sent is the fiat that was sent where nothing is due any more: the price and
-// what is above it. Before it is confirmed the service calls nothing overpaid.
+// sent returns the fiat value that the shopper sent if nothing is due any more: the price and the
+// excess. The service reports the excess as overpaid only after the payment is confirmed.
 func sent(r api.Resource) string {
 	fiat := coin(r.ClientCurrency)
 	price, err := money.Parse(r.ClientAmount, fiat)
@@ -80,13 +82,12 @@ func sent(r api.Resource) string {
 	return total.String()
 }
 
-// lateCovers tells whether the late payments of some method come to all of its
-// price.
+// lateCovers reports whether the late payments of one method add up to its whole price.
 func lateCovers(r api.Resource) bool {
 	for _, m := range r.PaymentMethods {
 		sum := money.Zero(coin(m.CryptoCurrency))
 		for _, t := range r.Payments {
-			if amount, err := money.Parse(t.Amount, sum.Currency()); err == nil && lateOnes(t) && t.CryptoCurrency == m.CryptoCurrency {
+			if amount, err := money.Parse(t.Amount, sum.Currency()); err == nil && isLate(t) && t.CryptoCurrency == m.CryptoCurrency {
 				sum = sum.Add(amount)
 			}
 		}
@@ -98,7 +99,7 @@ func lateCovers(r api.Resource) bool {
 	return false
 }
 
-// arrived is the fiat that has come, confirmed or not: what is not due any more.
+// arrived returns the fiat value that has arrived, confirmed or not: the price less what is due.
 func arrived(r api.Resource) string {
 	fiat := coin(r.ClientCurrency)
 	total, err := money.Parse(r.ClientAmount, fiat)
@@ -112,7 +113,7 @@ func arrived(r api.Resource) string {
 	return total.Sub(due).String()
 }
 
-// payments is what came, row by row, and the reference to it.
+// payments returns the facts of each selected payment, followed by the invoice's reference.
 func payments(r api.Resource, s scene, which func(api.Payment) bool) []views.Fact {
 	var facts []views.Fact
 	for _, t := range r.Payments {
@@ -121,7 +122,7 @@ func payments(r api.Resource, s scene, which func(api.Payment) bool) []views.Fac
 		}
 		at := moment(t.FirstSeenAt, s)
 		facts = append(facts, views.Fact{Label: s.Text("fact.received"), Value: s.Decimal(t.Amount) + " " + unit(r, s, t.CryptoCurrency), Amount: true})
-		if lateOnes(t) {
+		if isLate(t) {
 			facts = append(facts,
 				views.Fact{Label: s.Text("fact.arrived"), Value: at.Text, Machine: at.Machine},
 				views.Fact{Label: s.Text("fact.state"), Value: depth(t, s)})
@@ -131,15 +132,15 @@ func payments(r api.Resource, s scene, which func(api.Payment) bool) []views.Fac
 		facts = append(facts, transaction(t.Tx, s))
 	}
 	facts = append(facts, views.Fact{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true})
-	return told(facts)
+	return nonEmpty(facts)
 }
 
 func transaction(tx string, s scene) views.Fact {
 	return views.Fact{Label: s.Text("fact.transaction"), Value: tx, Code: true, Long: true}
 }
 
-// depth is how far a payment has come; empty when the service does not tell how
-// far it should.
+// depth says whether a payment is confirmed; empty if the service does not report the required
+// confirmations.
 func depth(t api.Payment, s scene) string {
 	switch {
 	case t.Required == 0:
@@ -150,8 +151,8 @@ func depth(t api.Payment, s scene) string {
 	return s.Text("step.seen")
 }
 
-// told leaves out what the service did not tell.
-func told(facts []views.Fact) []views.Fact {
+// nonEmpty returns the facts that have a value.
+func nonEmpty(facts []views.Fact) []views.Fact {
 	var kept []views.Fact
 	for _, f := range facts {
 		if f.Value != "" {
@@ -161,7 +162,7 @@ func told(facts []views.Fact) []views.Fact {
 	return kept
 }
 
-// slowest is the payment that needs most confirmations yet.
+// slowest returns the payment that still needs the most confirmations.
 func slowest(r api.Resource) (api.Payment, bool) {
 	var found api.Payment
 	for _, t := range r.Payments {
@@ -172,7 +173,7 @@ func slowest(r api.Resource) (api.Payment, bool) {
 	return found, found.Required > 0
 }
 
-// moment is a time of the wire as a page shows it; the zero Moment when it is none.
+// moment returns a time in the API's format as pages show it; the zero Moment if it is invalid.
 func moment(wire string, s scene) views.Moment {
 	text := s.Moment(wire)
 	if text == "" {
@@ -181,12 +182,12 @@ func moment(wire string, s scene) views.Moment {
 	return views.Moment{Machine: wire, Text: text}
 }
 
-// joined is whole sentences, one after another.
+// joined joins whole sentences with spaces and omits empty ones.
 func joined(sentences ...string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
-// sentence begins one.
+// sentence returns words with the first letter in upper case.
 func sentence(words string) string {
 	first, size := utf8.DecodeRuneInString(words)
 	return string(unicode.ToUpper(first)) + words[size:]

@@ -13,7 +13,7 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("paid.title"), s)
 	p.Say = joined(s.Text("paid.say"), confirmedSubject(r, s))
 	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
-	if !isZero(r.PaidAmount) { // less than the price, if the merchant tolerates or accepted that
+	if !isZero(r.PaidAmount) { // may be less than the price, if the merchant tolerates or accepted the shortfall
 		p.Due.Amount = s.Fiat(r.PaidAmount, r.ClientCurrency)
 	}
 	p.Heading, p.Seal = s.Text("paid.heading"), true
@@ -34,7 +34,7 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
-// confirmedSubject says of what is paid that it is confirmed.
+// confirmedSubject returns the sentence that the order or the payment is confirmed.
 func confirmedSubject(r api.Resource, s scene) string {
 	if r.OrderID != "" {
 		return s.Text("paid.order", "Order", r.OrderID)
@@ -42,8 +42,7 @@ func confirmedSubject(r api.Resource, s scene) string {
 	return s.Text("paid.payment")
 }
 
-// receiptFacts is what a paid page says of the payment, or of each if there were
-// several.
+// receiptFacts returns the facts of a paid page about the payment, or about each of several payments.
 func receiptFacts(r api.Resource, s scene) []views.Fact {
 	confirmed := moment(r.PaidAt, s)
 	facts := []views.Fact{
@@ -64,11 +63,10 @@ func receiptFacts(r api.Resource, s scene) []views.Fact {
 	if len(parts) <= 2 {
 		parts = []views.Fact{{Label: s.Text("fact.rate"), Value: paidRate(r, s), Amount: true}, transaction(r.PaidTx, s)}
 	}
-	return told(append(facts, parts...))
+	return nonEmpty(append(facts, parts...))
 }
 
-// short returns how much of the price the merchant accepted as missing; empty for
-// nothing.
+// short returns how much of the price the merchant accepted as missing; empty if nothing.
 func short(r api.Resource) string {
 	if isZero(r.Accepted.Shortfall) {
 		return ""
@@ -76,7 +74,7 @@ func short(r api.Resource) string {
 	return r.Accepted.Shortfall
 }
 
-// paidRate is what one coin counted as, where there was one price only.
+// paidRate returns the price at which a coin was counted; empty if there were several quotes.
 func paidRate(r api.Resource, s scene) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency == r.PaidCurrency && len(r.Quotes) == 1 {
@@ -86,7 +84,7 @@ func paidRate(r api.Resource, s scene) string {
 	return ""
 }
 
-// showExtra is what a paid page says when more came than was asked.
+// showExtra fills the page of an overpaid invoice.
 func showExtra(p *views.Payment, r api.Resource, s scene) {
 	extra := s.Fiat(r.OverpaidAmount, r.ClientCurrency)
 	p.Title = title(s.Text("extra.title", "Amount", extra), s)
@@ -118,7 +116,7 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 	start := ""
 	switch {
 	case p.Hold.Action != "":
-		p.Again = elsewhere(r, s)
+		p.Again = quietReturn(r, s)
 		start = heldSubject(r, s)
 	case p.Again.URL != "":
 		start = s.Text("expired.again")
@@ -135,7 +133,7 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 	p.Notes = []views.Note{sentAlready(r, s)}
 }
 
-// heldSubject says that what was to be paid can be, once the price is held again.
+// heldSubject says that the order or the payment can still be paid after a new price is held.
 func heldSubject(r api.Resource, s scene) string {
 	if r.OrderID != "" {
 		return s.Text("expired.hold.order", "Order", r.OrderID)
@@ -143,7 +141,7 @@ func heldSubject(r api.Resource, s scene) string {
 	return s.Text("expired.hold.payment")
 }
 
-// sentAlready is for those who pay late without knowing it.
+// sentAlready returns the note for shoppers who may have paid late without knowing it.
 func sentAlready(r api.Resource, s scene) views.Note {
 	reference := views.Reference(r.ForeignID)
 	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
@@ -163,23 +161,23 @@ func showLate(p *views.Payment, r api.Resource, s scene) {
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: s.opening("late.decides", "Shop", s.shop), Text: s.Text("late.nothing"),
 	}}
-	p.Facts = payments(r, s, lateOnes)
+	p.Facts = payments(r, s, isLate)
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
 
-// lateDue is what came late: its worth where that is known, else the coins. Late
-// money does not count, so the service mostly puts no worth to it; what covers
-// the whole price is worth that.
+// lateDue returns the late payments for the head of the page: their worth if it is known, otherwise
+// the coins. Late money does not count, so the service usually states no worth; payments that cover
+// the whole price are worth that price.
 func lateDue(r api.Resource, s scene, asked views.Due) views.Due {
-	coins, label := received(r, s, lateOnes), s.Text("due.late")
-	if value := worth(r, lateOnes); value != "" {
+	coins, label := received(r, s, isLate), s.Text("due.late")
+	if value := worth(r, isLate); value != "" {
 		return views.Due{Label: label, Amount: s.Fiat(value, r.ClientCurrency), Coins: coins}
 	}
 	if lateCovers(r) {
 		return views.Due{Label: label, Amount: asked.Amount, Coins: coins}
 	}
 	if coins == "" {
-		return asked // the service does not tell what came
+		return asked // the service returned no payments
 	}
 	return views.Due{Label: label, Amount: coins, Long: true}
 }
@@ -200,8 +198,8 @@ func showDeclined(p *views.Payment, r api.Resource, s scene) {
 	p.Final = true
 }
 
-// lateness says how long after the held price the first late money came, in the
-// largest unit that tells enough.
+// lateness says how long after the end of the quote the first late payment arrived, in the largest
+// unit that is precise enough.
 func lateness(r api.Resource, s scene) string {
 	late, told := lateBy(r)
 	switch {
@@ -217,8 +215,8 @@ func lateness(r api.Resource, s scene) string {
 	return s.Count("late.lead.days", int(late/(24*time.Hour)))
 }
 
-// lateBy is how long after the held price the first late money came, where the
-// times are told.
+// lateBy returns how long after the end of the quote the first late payment arrived. told is false if
+// the service did not return the times.
 func lateBy(r api.Resource) (late time.Duration, told bool) {
 	end, err := time.Parse(time.RFC3339, r.ExpiredAt)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"chequer/views"
 )
 
-// arrivals are the simulations that always can be done, with the ids of their texts.
+// arrivals are the simulations that are always possible, with the keys of their texts.
 var arrivals = []views.Simulation{
 	{Value: api.SimulateExact, Text: "simulate.exact"},
 	{Value: api.SimulateUnder, Text: "simulate.under"},
@@ -16,8 +16,8 @@ var arrivals = []views.Simulation{
 	{Value: api.SimulateLate, Text: "simulate.late"},
 }
 
-// sequels are those that change a payment, and what that must be like.
-var sequels = []struct {
+// changes are the simulations that change a payment, and reports whether a payment allows each.
+var changes = []struct {
 	views.Simulation
 	fits func(api.Payment) bool
 }{
@@ -26,15 +26,14 @@ var sequels = []struct {
 	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
 }
 
-// leaps are how far a button moves the invoice's own clock, and spans what its
-// value stands for.
+// clockSteps are the buttons that advance the invoice's clock. spans maps their values to durations.
 var (
-	leaps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
-	spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
+	clockSteps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
+	spans      = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
 )
 
-// refusals are the texts of why a simulation was not done, by the word that stands for it in
-// an address. It is the service's code where we know that, else refusedOther.
+// refusals maps the "refused" parameter of an address to the text that says why a simulation was
+// refused. The parameter is the service's error code if it is known here, otherwise refusedOther.
 var refusals = map[string]string{
 	"nothing_to_do": "simulate.nothing",
 	"clock_too_far": "simulate.far",
@@ -43,23 +42,23 @@ var refusals = map[string]string{
 
 const refusedOther = "changed"
 
-// simulation is the tools of a test invoice: those that can work now. Where the
-// page has no choice of methods they act on the one last paid by.
+// simulation returns the tools of a test invoice that are possible now. If the page has no choice of
+// methods, they act on the method of the last payment.
 func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 	tools := views.Simulate{
 		Action: s.keep(s.self + "/simulate"),
-		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: spoken(s, arrivals)}},
+		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, arrivals)}},
 	}
 	var then []views.Simulation
-	for _, sequel := range sequels {
-		if slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return onNetwork(t) && sequel.fits(t) }) {
-			then = append(then, sequel.Simulation)
+	for _, change := range changes {
+		if slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return onNetwork(t) && change.fits(t) }) {
+			then = append(then, change.Simulation)
 		}
 	}
 	if len(then) > 0 {
-		tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.then"), Actions: spoken(s, then)})
+		tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.then"), Actions: withTexts(s, then)})
 	}
-	tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.clock"), Actions: spoken(s, leaps)})
+	tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.clock"), Actions: withTexts(s, clockSteps)})
 	switch {
 	case len(p.Methods) > 1:
 	case len(r.Payments) > 0:
@@ -72,14 +71,14 @@ func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 	return tools
 }
 
-// spoken is simulations with their texts in place of their ids.
-func spoken(s scene, list []views.Simulation) []views.Simulation {
-	said := make([]views.Simulation, len(list))
-	for i, one := range list {
-		said[i] = views.Simulation{Value: one.Value, Text: s.Text(one.Text)}
+// withTexts returns the simulations with the keys of their texts replaced by the texts.
+func withTexts(s scene, list []views.Simulation) []views.Simulation {
+	shown := make([]views.Simulation, len(list))
+	for i, simulation := range list {
+		shown[i] = views.Simulation{Value: simulation.Value, Text: s.Text(simulation.Text)}
 	}
-	return said
+	return shown
 }
 
-// onNetwork tells whether a payment is anywhere any more.
+// onNetwork reports whether a payment is still on the network: neither replaced nor reorganised away.
 func onNetwork(t api.Payment) bool { return t.State != "replaced" && t.State != "reorged" }

@@ -16,12 +16,11 @@ var (
 	chainID    = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 )
 
-// madeUp is the network of the test tools, which no wallet can send on.
-const madeUp = "simnet"
+// testNetwork is the network of the test tools. No wallet can send on it.
+const testNetwork = "simnet"
 
-// walletRequest is what a browser wallet is asked to send: the amount that the
-// page shows, in the smallest units. None on networks that are not EVM's, and
-// for what is not of their forms.
+// walletRequest returns what a browser wallet is asked to send: the amount that the page shows, in
+// the smallest units. It is empty for networks that are not EVM networks, and for malformed values.
 func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 	due, err := money.Parse(amount, money.Currency{Code: m.CryptoCurrency, Decimals: m.Decimals})
 	if err != nil || due.IsZero() || !chainID.MatchString(m.ChainID) || !evmAddress.MatchString(m.Address) ||
@@ -33,7 +32,7 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 		Sent: s.Text("wallet.watched"),
 	}
 	switch {
-	case m.Network == madeUp:
+	case m.Network == testNetwork:
 		r.Sent = s.Text("wallet.test")
 	case !m.Watched:
 		r.Sent = s.opening("wallet.hand", "Shop", s.shop)
@@ -41,21 +40,21 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 	return r
 }
 
-// walletApp opens this page in the browser within MetaMask on a phone, where the
-// wallet is asked as on a desk. The address goes behind the link as it is, without
-// its scheme. See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp
-// inside the in-app browser". None for what it could not send or not reach.
+// walletApp returns a link that opens this page in MetaMask's own browser on a phone, where the
+// page asks the wallet as on a desktop. The page's address follows the link's prefix without its
+// scheme. See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app
+// browser". It is empty if the wallet could not send the payment or could not reach the page.
 func walletApp(m api.PaymentMethod, s scene, amount string) string {
 	place, secure := strings.CutPrefix(s.public, "https://")
-	if !secure || m.Network == madeUp || walletRequest(m, s, amount).Units == "" {
+	if !secure || m.Network == testNetwork || walletRequest(m, s, amount).Units == "" {
 		return ""
 	}
 	return "https://link.metamask.io/dapp/" + place + "?m=" + url.QueryEscape(m.CryptoCurrency)
 }
 
-// turn changes whenever something is to be sent anew: when another amount is due,
-// and when a payment was dropped. Whoever has sent what was asked need not send
-// it again before.
+// turn returns a string that changes whenever the shopper has something new to send: when another
+// amount is due, and when a payment was dropped. Until then a shopper who has sent the amount need
+// not send it again.
 func turn(r api.Resource) string {
 	dropped := 0
 	for _, t := range r.Payments {
@@ -66,8 +65,8 @@ func turn(r api.Resource) string {
 	return r.DueAmount + " " + strconv.Itoa(dropped)
 }
 
-// paysOnEVM tells whether the invoice can be paid on such a network, so that its
-// page needs the script for browser wallets.
+// paysOnEVM reports whether the invoice can be paid on an EVM network, so that its page needs the
+// script for browser wallets.
 func paysOnEVM(r api.Resource) bool {
 	for _, m := range r.PaymentMethods {
 		if m.ChainID != "" {

@@ -10,7 +10,7 @@ import (
 	"chequer/views"
 )
 
-// proof is GET invoice/{id}/proof.txt: the signed statement as the service gives it.
+// proof serves GET /invoice/{id}/proof.txt: the signed statement as the service returns it.
 func (h *Handler) proof(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {
@@ -24,9 +24,9 @@ func (h *Handler) proof(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(snapshot.Resource.Proof))
 }
 
-// proofOf is where the statement of an invoice is, and the key that it names. It is
-// shown beside addresses only, and says nothing of whether the signature is right:
-// a page that was tampered with would say so, too.
+// proofOf returns the address of an invoice's statement, and the key that it names. The page shows
+// it beside addresses only, and does not say whether the signature is valid: a page that was
+// tampered with would say so, too.
 func proofOf(r api.Resource, self string) views.Proof {
 	signed, err := proof.Parse(r.Proof)
 	if err != nil {

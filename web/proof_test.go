@@ -11,7 +11,7 @@ import (
 	"chequer/internal/proof"
 )
 
-// proven is a text of one address, signed.
+// proven returns a signed statement of one address.
 func proven(t *testing.T) (text string, key proof.PublicKey) {
 	t.Helper()
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
@@ -26,7 +26,7 @@ func proven(t *testing.T) (text string, key proof.PublicKey) {
 	return text, key
 }
 
-func TestProof_stands_beside_addresses(t *testing.T) {
+func TestProof_is_shown_beside_addresses_only(t *testing.T) {
 	t.Parallel()
 	text, key := proven(t)
 	for _, state := range states {
@@ -57,7 +57,7 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 	for name, want := range map[string]string{
 		"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 		"Content-Disposition": `inline; filename="proof-abc.txt"`,
-		// WebKit wraps lines by a style of its own, which a policy for styles refuses.
+		// WebKit wraps lines with a style of its own, which a policy for styles would refuse.
 		"Content-Security-Policy": "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 	} {
 		if got := answer.Header.Get(name); got != want {
@@ -66,8 +66,8 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 	}
 }
 
-// A service that signs nothing, or something else, makes a page without.
-func TestProof_of_nothing(t *testing.T) {
+// If the service returns no signature, or an invalid one, the page shows no proof.
+func TestProof_is_omitted_if_there_is_none(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"nothing": "", "nonsense": "chequer-proof-v1\n<script>"} {
 		r := invoice("abc")
@@ -82,6 +82,6 @@ func TestProof_of_nothing(t *testing.T) {
 		}
 	}
 	if got := get(t, pages(t, newService(), nil), "/invoice/none/proof.txt").StatusCode; got != http.StatusNotFound {
-		t.Errorf("of no invoice: %d", got)
+		t.Errorf("an unknown invoice: status %d, want 404", got)
 	}
 }

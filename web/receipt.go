@@ -12,8 +12,8 @@ import (
 	"chequer/views"
 )
 
-// receipt is GET invoice/{id}/receipt.pdf: what the page of a paid invoice says, as
-// a document. There is none before, as it would be none of a payment.
+// receipt serves GET /invoice/{id}/receipt.pdf: the page of a paid invoice as a document. An invoice
+// that is not paid has none, because the document would not show a payment.
 func (h *Handler) receipt(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {
@@ -24,11 +24,11 @@ func (h *Handler) receipt(c echo.Context) error {
 	if page.PDF.URL == "" {
 		return h.noReceipt(c, reader, page)
 	}
-	if reader.RightToLeft { // the document has no such letters
+	if reader.RightToLeft { // the document's fonts have no such letters
 		page = h.paymentPage(c.Request().Context(), english(), snapshot, "", false)
 	}
 	paidAt, err := time.Parse(time.RFC3339, snapshot.Resource.PaidAt)
-	if err != nil { // a service that does not tell
+	if err != nil { // the service did not return the time
 		paidAt = time.Unix(0, 0)
 	}
 	document, err := receipt.Write(receiptOf(page, paidAt))
@@ -39,7 +39,7 @@ func (h *Handler) receipt(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/pdf", document)
 }
 
-// noReceipt leads back to the page, which says how the invoice stands.
+// noReceipt answers with a link back to the payment page, which shows the invoice's state.
 func (h *Handler) noReceipt(c echo.Context, r reader, p views.Payment) error {
 	page := h.page(r, r.Text("receipt.none"))
 	page.Shop = p.Shop
@@ -49,8 +49,8 @@ func (h *Handler) noReceipt(c echo.Context, r reader, p views.Payment) error {
 	}))
 }
 
-// receiptOf is the page of a paid invoice as a document: the same words and facts,
-// without what one can only do on a page.
+// receiptOf returns the page of a paid invoice as a document: the same texts and facts, without the
+// actions that only a page offers.
 func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
 	r := receipt.Receipt{
 		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
@@ -69,7 +69,7 @@ func receiptOf(p views.Payment, at time.Time) receipt.Receipt {
 		r.Facts = append(r.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
 	}
 	for _, n := range p.Notes {
-		if n.Kind == "ok" { // what to do on the page
+		if n.Kind == "ok" { // an action on the page
 			continue
 		}
 		note := receipt.Note{Strong: n.Strong, Text: n.Text}

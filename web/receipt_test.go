@@ -14,7 +14,7 @@ import (
 	"chequer/internal/programtest"
 )
 
-// paidInvoice is one that is paid, changed.
+// paidInvoice returns a paid invoice after a change.
 func paidInvoice(change func(*api.Resource)) api.Resource {
 	r := invoice("abc")
 	r.Status, r.DueAmount, r.PaidAmount, r.PaidAt = api.StatusPaid, "0", "56.5", "2026-11-27T12:52:00.000Z"
@@ -23,7 +23,7 @@ func paidInvoice(change func(*api.Resource)) api.Resource {
 	return r
 }
 
-// documentText is what another program reads in a PDF; without it the test is
+// documentText returns the text that pdftotext extracts from a PDF. Without that program the test is
 // skipped, but fails in CI.
 func documentText(t *testing.T, body io.Reader) string {
 	t.Helper()
@@ -37,8 +37,8 @@ func documentText(t *testing.T, body io.Reader) string {
 	return strings.Join(strings.Fields(string(out)), " ")
 }
 
-// What the page of a paid invoice says of the payment, the document says, too: each
-// fact, in the same words.
+// The receipt has each fact about the payment that the page of the paid invoice has, in the same
+// words.
 func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*api.Resource){
@@ -68,7 +68,7 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 			h := pages(t, newService(paidInvoice(change)), nil)
 			page := document(t, get(t, h, "/invoice/abc"))
 			if href := page.Find("#pdf").AttrOr("href", ""); href != "/invoice/abc/receipt.pdf" {
-				t.Errorf("the page leads to %q", href)
+				t.Errorf("the page links to %q", href)
 			}
 			got := documentText(t, get(t, h, "/invoice/abc/receipt.pdf").Body)
 			page.Find("h1, .ref bdi, .due .k, .due .v, .due .c, h2, .facts dt, .facts dd, .sum p, .tot dt, .tot dd, .saved code, .test strong, .note:not(.ok, #auto) span").Each(func(_ int, s *goquery.Selection) {
@@ -80,7 +80,7 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 				}
 			})
 			if !strings.Contains(got, "not a VAT invoice") || !strings.Contains(page.Find(".footing").Text(), "not a VAT invoice") {
-				t.Errorf("nothing says that it is no VAT invoice:\n%s", got)
+				t.Errorf("the page or the receipt does not say that it is not a VAT invoice:\n%s", got)
 			}
 		})
 	}
@@ -106,11 +106,11 @@ func TestReceipt_is_a_file_that_stays_private_and_the_same(t *testing.T) {
 		return body
 	}
 	if !bytes.Equal(read(), read()) {
-		t.Error("the same receipt is another file")
+		t.Error("the same receipt is a different file the second time")
 	}
 }
 
-func TestReceipt_is_only_of_what_is_paid(t *testing.T) {
+func TestReceipt_exists_only_for_a_paid_invoice(t *testing.T) {
 	t.Parallel()
 	for _, state := range states {
 		r := invoice("abc")
@@ -126,19 +126,19 @@ func TestReceipt_is_only_of_what_is_paid(t *testing.T) {
 		page := document(t, answer)
 		back := page.Find(`main a[href="/invoice/abc"]`).Text()
 		if answer.StatusCode != http.StatusNotFound || !strings.Contains(page.Text(), "There is no receipt yet") || back == "" {
-			t.Errorf("%s: %d, %q, back by %q", state.name, answer.StatusCode, page.Find("h1").Text(), back)
+			t.Errorf("%s: %d, %q, link back %q", state.name, answer.StatusCode, page.Find("h1").Text(), back)
 		}
 		if document(t, get(t, h, "/invoice/abc")).Find("#pdf").Length() > 0 {
-			t.Errorf("%s: the page leads to a receipt", state.name)
+			t.Errorf("%s: the page links to a receipt", state.name)
 		}
 	}
 	if got := get(t, pages(t, newService(), nil), "/invoice/none/receipt.pdf").StatusCode; got != http.StatusNotFound {
-		t.Errorf("of no invoice: %d", got)
+		t.Errorf("an unknown invoice: status %d, want 404", got)
 	}
 }
 
-// The receipt of an invoice that the merchant accepted says what was received and what
-// was waived, so that amount and price of a coin multiply to the sum.
+// The receipt of an invoice that the merchant accepted states what was received and what was waived,
+// so that the amount times the price of a coin equals the received value.
 func TestReceipt_of_an_accepted_invoice_says_what_was_received(t *testing.T) {
 	t.Parallel()
 	r := paidInvoice(func(r *api.Resource) {

@@ -14,8 +14,8 @@ import (
 	"chequer/views"
 )
 
-// refund notes where the shopper wants money back, and leads back to the page; an
-// address that is none stands in the form again, with what is wrong with it.
+// refund stores the address that the shopper wants refunds at, and redirects to the page. If the
+// address is invalid, it renders the form again with the address and the problem.
 func (h *Handler) refund(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func (h *Handler) refund(c echo.Context) error {
 	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
 }
 
-// backToInvoice is for who looks at an address that a form is sent to.
+// backToInvoice redirects a GET of an address that a form posts to, to the invoice's page.
 func (h *Handler) backToInvoice(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -53,11 +53,11 @@ func (h *Handler) backToInvoice(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/invoice/"+id)))
 }
 
-// errNoAddress is a form without an address.
+// errNoAddress is the error for a form without an address.
 var errNoAddress = &client.Error{Status: http.StatusBadRequest, Code: "no_address"}
 
-// refundRefusals are the texts of why an address was not saved, by code; else
-// refund.refused.
+// refundRefusals maps error codes to the texts that say why an address was not saved. The text for
+// other codes is refund.refused.
 var refundRefusals = map[string]string{
 	errNoAddress.Code:    "refund.none",
 	"private_key":        "refund.private",
@@ -66,9 +66,9 @@ var refundRefusals = map[string]string{
 	"nothing_received":   "refused.changed",
 }
 
-// whyRefused says why an address was not saved. The service says what is wrong with
-// one more exactly than we can, in English.
-func whyRefused(r reader, refused *client.Error) string {
+// refundRefusal says why an address was not saved. The service's own message, which is in English, is
+// more precise and is shown on an English page.
+func refundRefusal(r reader, refused *client.Error) string {
 	if rest, about := strings.CutPrefix(refused.Message, "address is "); about && r.English() {
 		return r.Text("refund.this", "Detail", strings.TrimSuffix(rest, "."))
 	}
@@ -82,12 +82,12 @@ func whyRefused(r reader, refused *client.Error) string {
 	return sentence(strings.TrimSuffix(refused.Message, ".")) + "."
 }
 
-// refuseRefund shows a form again that was refused. A private key is not shown to
-// anybody who looks over the shoulder.
+// refuseRefund shows the refused form again. A private key is not shown again, because others may see
+// the screen.
 func refuseRefund(p *views.Payment, reader reader, refused *client.Error, r api.RefundRequest) {
-	words := whyRefused(reader, refused)
+	words := refundRefusal(reader, refused)
 	p.Title = reader.Text("error.title", "Title", p.Title)
-	if p.Refund.Action == "" { // there is nothing to be asked any more
+	if p.Refund.Action == "" { // the page no longer asks for an address
 		p.Refusal = words
 		return
 	}
@@ -100,11 +100,11 @@ func refuseRefund(p *views.Payment, reader reader, refused *client.Error, r api.
 	}
 }
 
-// showRefund asks where money should go back to when there is too much of it, too
-// little or too late, or shows what the shopper said.
+// showRefund asks for a refund address when the shopper paid too much, too little or too late, or
+// shows the address that the shopper gave.
 func showRefund(p *views.Payment, r api.Resource, s scene) {
-	came := currencies(r, s)
-	if len(came) == 0 || !asksRefund(r) {
+	options := currencies(r, s)
+	if len(options) == 0 || !asksRefund(r) {
 		return
 	}
 	if r.RefundAddress != "" {
@@ -115,19 +115,19 @@ func showRefund(p *views.Payment, r api.Resource, s scene) {
 		return
 	}
 	p.Refund = views.Refund{
-		Action: s.keep(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: came,
+		Action: s.keep(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
 		Hint: s.Text("refund.hint", "Shop", s.shop),
 	}
-	p.Leave = false // nobody is taken away while writing
+	p.Leave = false // the page must not leave while the shopper types
 	if has(r, api.ExceptionOverpaid) {
 		p.Refund.Heading = s.Text("refund.extra")
 	}
-	if len(came) == 1 {
-		p.Refund.Label = refundLabel(r, s, came[0].Code)
+	if len(options) == 1 {
+		p.Refund.Label = refundLabel(r, s, options[0].Code)
 	}
 }
 
-// asksRefund tells whether money may have to go back.
+// asksRefund reports whether money may have to be refunded.
 func asksRefund(r api.Resource) bool {
 	switch r.Status {
 	case api.StatusExpired:
@@ -138,7 +138,7 @@ func asksRefund(r api.Resource) bool {
 	return has(r, api.ExceptionOverpaid) || has(r, api.ExceptionLate)
 }
 
-// currencies are the currencies that money came in by, each once.
+// currencies returns the currencies of the payments, each once.
 func currencies(r api.Resource, s scene) []views.Currency {
 	var list []views.Currency
 	for _, t := range r.Payments {
@@ -153,7 +153,7 @@ func currencies(r api.Resource, s scene) []views.Currency {
 	return list
 }
 
-// refundLabel says what kind of address is asked for.
+// refundLabel names the kind of address that is asked for.
 func refundLabel(r api.Resource, s scene, code string) string {
 	for _, m := range r.PaymentMethods {
 		switch {

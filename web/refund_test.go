@@ -11,7 +11,7 @@ import (
 	"chequer/internal/client"
 )
 
-// overpaid is an invoice that is paid with more than its price.
+// overpaid returns an overpaid invoice.
 func overpaid() api.Resource {
 	r := invoice("abc")
 	r.Status, r.DueAmount, r.OverpaidAmount, r.Exceptions = api.StatusPaid, "0", "6.91", []string{api.ExceptionOverpaid}
@@ -19,12 +19,12 @@ func overpaid() api.Resource {
 	return r
 }
 
-func TestRefundIsAskedWhereMoneyMayGoBack(t *testing.T) {
+func TestRefundIsOfferedWhereMoneyMayBeRefunded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		change func(*api.Resource)
-		label  string // of the field; empty = not asked
+		label  string // label of the field; empty if there is no field
 	}{
 		{"overpaid", func(*api.Resource) {}, "Your Bitcoin address"},
 		{"overpaid by a token", func(r *api.Resource) { r.Payments[0].CryptoCurrency = "EURC-BASE" }, "Your address on Base"},
@@ -34,11 +34,11 @@ func TestRefundIsAskedWhereMoneyMayGoBack(t *testing.T) {
 		{"expired with a part", func(r *api.Resource) {
 			r.Status, r.Exceptions, r.PaidAmount, r.DueAmount = api.StatusExpired, []string{api.ExceptionUnderpaid}, "43.21", "13.29"
 		}, "Your Bitcoin address"},
-		{"declined after money came", func(r *api.Resource) { r.Status, r.Exceptions = api.StatusDeclined, nil }, "Your Bitcoin address"},
-		{"declined with nothing", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusDeclined, nil, nil }, ""},
+		{"declined with a payment", func(r *api.Resource) { r.Status, r.Exceptions = api.StatusDeclined, nil }, "Your Bitcoin address"},
+		{"declined without a payment", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusDeclined, nil, nil }, ""},
 		{"paid exactly", func(r *api.Resource) { r.Exceptions = nil }, ""},
 		{"waiting", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusCreated, nil, nil }, ""},
-		{"a service that tells no payments", func(r *api.Resource) { r.Payments = nil }, ""},
+		{"a service that returns no payments", func(r *api.Resource) { r.Payments = nil }, ""},
 	} {
 		r := overpaid()
 		tt.change(&r)
@@ -57,7 +57,7 @@ func TestRefundOfSeveralCurrenciesLetsChoose(t *testing.T) {
 	r.Payments = append(r.Payments, token, transfer("replaced"))
 	doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
 	if got := doc.Find("#refund-currency option").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") + "=" + s.Text() }); strings.Join(got, " ") != "BTC=BTC EURC-BASE=EURC on Base" {
-		t.Errorf("choice of %q", got)
+		t.Errorf("options %q", got)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestRefund(t *testing.T) {
 			s.refusal = tt.refusal
 			response := post(t, pages(t, s, nil), "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {tt.typed}}, nil)
 			if response.StatusCode != tt.status {
-				t.Fatalf("answer %d, want %d", response.StatusCode, tt.status)
+				t.Fatalf("status %d, want %d", response.StatusCode, tt.status)
 			}
 			if tt.status == 303 {
 				if got := response.Header.Get("Location"); got != "/invoice/abc#refund" || s.refunds[0] != (api.RefundRequest{Currency: "BTC", Address: address}) {
@@ -102,7 +102,7 @@ func TestRefund(t *testing.T) {
 				t.Errorf("the summary says %q", got)
 			}
 			if got := doc.Find("#refund-address").AttrOr("value", "?"); got != tt.kept {
-				t.Errorf("kept %q, want %q", got, tt.kept)
+				t.Errorf("the field contains %q, want %q", got, tt.kept)
 			}
 			if got := doc.Find("title").First().Text(); !strings.HasPrefix(got, "Error: ") {
 				t.Errorf("title %q", got)
@@ -111,7 +111,7 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-func TestRefundIsShownBack(t *testing.T) {
+func TestSavedRefundAddressIsShown(t *testing.T) {
 	t.Parallel()
 	r := overpaid()
 	r.RefundCurrency, r.RefundAddress = "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
@@ -124,6 +124,6 @@ func TestRefundIsShownBack(t *testing.T) {
 	}
 	doc = document(t, post(t, h, "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {"bc1qother"}}, nil))
 	if got := doc.Find(`.note[role=alert]`).Text(); !strings.Contains(got, "set already") {
-		t.Errorf("a second one: %q", got)
+		t.Errorf("setting a second address: %q", got)
 	}
 }

@@ -12,11 +12,10 @@ import (
 	"chequer/views"
 )
 
-// buffers are kept from page to page, since all are about as long.
+// buffers holds buffers for reuse. All pages have about the same size.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// render writes a page. It is rendered whole first, so that an error never
-// leaves half a page.
+// render writes a page. It renders the whole page first, so that an error never leaves half a page.
 func render(c echo.Context, status int, page templ.Component) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(b)
@@ -28,7 +27,7 @@ func render(c echo.Context, status int, page templ.Component) error {
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-// page is the frame of a page without a script.
+// page returns the frame of a page without a script.
 func (h *Handler) page(r reader, title string) views.Page {
 	page := views.Page{
 		Language: r.Language,
@@ -43,10 +42,10 @@ func (h *Handler) page(r reader, title string) views.Page {
 	return page
 }
 
-// path puts the base path before one of ours.
+// path adds the base path to a path of this site.
 func (h *Handler) path(path string) string { return h.config.BasePath + path }
 
-// shopName is what is written on a page.
+// shopName returns the shop's name as pages show it: the merchant's, the configured one, or a default.
 func (h *Handler) shopName(r reader, merchant string) string {
 	for _, name := range []string{merchant, h.config.ShopName} {
 		if name != "" {

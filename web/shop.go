@@ -21,8 +21,7 @@ import (
 	"chequer/views"
 )
 
-// quantityForm is what a quantity looks like: digits of ASCII, and no more than any
-// order has.
+// quantityForm matches a quantity: ASCII digits, at most four.
 var quantityForm = regexp.MustCompile(`^[0-9]{1,4}$`)
 
 var (
@@ -30,7 +29,7 @@ var (
 	notSold     = &linkRefusal{status: http.StatusNotFound, words: fault{"sale.unsold", "sale.unsold.text"}}
 )
 
-// Texts of what a shopper is asked, by whether they may leave it empty.
+// Keys of the field labels, by whether the product makes the field optional or required.
 var (
 	orderLabels = map[string]string{api.AskOptional: "sale.reference.optional", api.AskRequired: "sale.reference"}
 	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
@@ -64,13 +63,13 @@ func (h *Handler) shop(c echo.Context) error {
 	return render(c, http.StatusOK, views.ShopPage(page))
 }
 
-// sells tells whether the shop has a list of products.
+// sells reports whether the shop has products for sale.
 func (h *Handler) sells(ctx context.Context) bool {
 	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{})
 	return err == nil && len(offers.Products) > 0
 }
 
-// products is what the merchant sells, or one product of it.
+// products returns the products that the merchant sells, or the one with the given slug.
 func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers, error) {
 	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{Slug: slug})
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeProductNotFound {
@@ -82,17 +81,16 @@ func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers,
 	return offers, err
 }
 
-// shopPage is the frame of the pages of products.
+// shopPage returns the frame of the pages that show products.
 func (h *Handler) shopPage(c echo.Context, r reader, merchant string) views.Page {
 	page := h.page(r, "")
 	h.choice(&page, c.QueryString())
 	page.Shop, page.Style, page.Home = h.shopName(r, undirected(merchant)), h.path(static.Path("shop.css")), r.keep(h.path("/shop"))
-	h.wearOwn(c.Request().Context(), r, &page, "shop.css")
+	h.applyOwnTheme(c.Request().Context(), r, &page, "shop.css")
 	return page
 }
 
-// sale is an order on its way through the page: the product as it is now, and what
-// was typed.
+// sale is a request for a product: the product as it is now, and the typed values.
 type sale struct {
 	reader   reader
 	product  api.ProductOffer
@@ -101,12 +99,12 @@ type sale struct {
 	quantity string
 	orderID  string
 	note     string
-	// What the page that the form comes from showed.
+	// What the page that contained the form showed.
 	price, amount, currency string
 }
 
-// product shows one product. Looking at it makes nothing. The address may fill the
-// form in. The browser may keep it, as it may the storefront.
+// product shows one product and creates nothing. The address may fill in the form. The browser may
+// cache the page privately, as it may cache the storefront.
 func (h *Handler) product(c echo.Context) error {
 	s, err := h.sale(c)
 	if err != nil {
@@ -121,12 +119,12 @@ func (h *Handler) product(c echo.Context) error {
 	return render(c, http.StatusOK, views.ProductPage(h.productPage(c, s, n)))
 }
 
-// backToProduct is for who looks at the address that a product's form is sent to.
+// backToProduct redirects a GET of the address that a product's form posts to, to the product.
 func (h *Handler) backToProduct(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/shop/"+url.PathEscape(slugOf(c)))))
 }
 
-// sale reads what was typed, and the product as it is now.
+// sale reads the typed values, and the product as it is now.
 func (h *Handler) sale(c echo.Context) (sale, error) {
 	slug := slugOf(c)
 	if !idForm.MatchString(slug) {
@@ -159,8 +157,8 @@ func (h *Handler) sale(c echo.Context) (sale, error) {
 	return s, nil
 }
 
-// tidy is a text without what nobody sees in it: control characters, and those that
-// turn the text after them around. Only a text of several lines keeps their ends.
+// tidy removes the invisible characters from a text: control characters, and those that change the
+// direction of the text after them. Line feeds are kept only if lines is true.
 func tidy(text string, lines bool) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	text = strings.Map(func(r rune) rune {
@@ -177,7 +175,7 @@ func tidy(text string, lines bool) string {
 	return strings.TrimSpace(text)
 }
 
-// count is how many were typed, or what is wrong with that.
+// count returns the typed quantity, or the problem with it.
 func (s *sale) count() (n int, problem string) {
 	most := s.product.MaxQuantity
 	switch {
@@ -198,9 +196,9 @@ func (s *sale) count() (n int, problem string) {
 	return n, ""
 }
 
-// total is what so many cost, in digits.
+// total returns the price of n products as a decimal number.
 func (s *sale) total(n int) string {
-	fiat, _ := money.Fiat(s.product.FiatCurrency) // looked at when it was read
+	fiat, _ := money.Fiat(s.product.FiatCurrency) // sale checked the currency
 	each, err := money.Parse(s.product.Price, fiat)
 	if err != nil {
 		return ""
@@ -208,8 +206,8 @@ func (s *sale) total(n int) string {
 	return each.Times(n).String()
 }
 
-// orderProduct makes an invoice of a product and leads to its page. Nothing is charged
-// that the page before did not show.
+// orderProduct creates an invoice for a product and redirects to its page. The invoice never charges
+// a total that the previous page did not show.
 func (h *Handler) orderProduct(c echo.Context) error {
 	s, err := h.sale(c)
 	if err != nil {
@@ -222,7 +220,7 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	page := h.productPage(c, s, n)
 	page.Quantity.Error = problem
 	if page.Quantity.Name == "" && problem != "" {
-		return notSold // no page of ours has a form that says this
+		return notSold // the page has no field for the quantity
 	}
 	for i := range page.Asked {
 		page.Asked[i].Error = s.wrong(page.Asked[i].Name)
@@ -257,11 +255,12 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, s.reader.keep(h.path("/invoice/"+id)))
 }
 
-// priceChanged is no refusal to wait for: the shopper has to look.
+// priceChanged is the error for a price that changed before the order. Unlike other conflicts it is
+// not tried again: the shopper has to see the new price.
 type priceChanged struct{ error }
 
-// orderOnce asks for the invoice. All that the shopper chose is part of the key: going
-// back and changing it makes another invoice, sending it twice does not.
+// orderOnce asks for the invoice. The idempotency key contains every choice of the shopper: going
+// back and changing one creates another invoice, sending the form twice does not.
 func (h *Handler) orderOnce(ctx context.Context, s sale, n int) (string, error) {
 	order := api.ProductOrder{
 		Slug: s.product.Slug, Quantity: n, Amount: s.amount, FiatCurrency: s.currency, OrderID: s.orderID, Note: s.note,
@@ -274,7 +273,7 @@ func (h *Handler) orderOnce(ctx context.Context, s sale, n int) (string, error) 
 	return id, err
 }
 
-// wrong is what is wrong with an answer of the shopper's.
+// wrong returns the problem with the value of a field.
 func (s *sale) wrong(name string) string {
 	switch {
 	case name == "order_id" && s.product.AskOrderID == api.AskRequired && s.orderID == "":
@@ -287,7 +286,7 @@ func (s *sale) wrong(name string) string {
 	return s.reader.tooLong(s.note, "sale.note.long", api.MaxShopperNote)
 }
 
-// query fills a form in with what was typed.
+// query returns the query of an address that fills in the form with the typed values.
 func (s *sale) query() string {
 	values := url.Values{"quantity": {s.quantity}}
 	if s.orderID != "" {
@@ -299,7 +298,7 @@ func (s *sale) query() string {
 	return values.Encode()
 }
 
-// showTotal shows a total that the page before did not, for the shopper to agree to.
+// showTotal shows a total that the previous page did not show, for the shopper to agree to.
 func (h *Handler) showTotal(c echo.Context, s sale, page views.Product) error {
 	page.Notice = views.Notice{
 		Heading: s.reader.Text("sale.new"), Text: s.reader.Text("sale.new.text", "Line", page.Line, "Amount", page.Total),
@@ -314,7 +313,7 @@ func (h *Handler) showTotal(c echo.Context, s sale, page views.Product) error {
 	return render(c, http.StatusUnprocessableEntity, views.ProductPage(page))
 }
 
-// refuseProduct shows the page of a product again with why nothing was made.
+// refuseProduct renders the page of a product again with the reason why no invoice was created.
 func (h *Handler) refuseProduct(c echo.Context, reader reader, page views.Product, status int, problem string) error {
 	var form views.Form
 	h.blame(c, &form, status, problem)
@@ -326,7 +325,7 @@ func (h *Handler) refuseProduct(c echo.Context, reader reader, page views.Produc
 	return render(c, status, views.ProductPage(page))
 }
 
-// productPage is the page for so many of a product, with what was typed.
+// productPage returns the page for n of a product, with the typed values.
 func (h *Handler) productPage(c echo.Context, s sale, n int) views.Product {
 	r, p, total := s.reader, s.product, s.total(n)
 	name, price := undirected(p.Name), r.Fiat(p.Price, p.FiatCurrency)
@@ -342,7 +341,7 @@ func (h *Handler) productPage(c echo.Context, s sale, n int) views.Product {
 	switch {
 	case h.config.Demo:
 		page.Trial = r.Text("sale.demo")
-	case p.Mode == "test": // which the list of a shop for real money has not
+	case p.Mode == "test": // a test product is not in the list of the live shop
 		page.Trial, page.Back, page.Home = r.Text("sale.test"), views.Link{}, ""
 	}
 	if p.MaxQuantity > 1 {

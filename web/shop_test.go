@@ -19,8 +19,7 @@ import (
 	"chequer/web"
 )
 
-// shopOf is a service that sells coffee for 3.50, twenty at most, and what else is
-// given.
+// shopOf returns a service that sells coffee for 3.50, at most twenty, and the given products.
 func shopOf(more ...api.ProductOffer) *service {
 	s := newService()
 	s.shop = api.ProductOffers{MerchantName: "Atelier Nord", Products: append([]api.ProductOffer{{
@@ -30,7 +29,7 @@ func shopOf(more ...api.ProductOffer) *service {
 	return s
 }
 
-// repair asks for everything.
+// repair returns a product that asks for an order reference and a note.
 func repair() api.ProductOffer {
 	return api.ProductOffer{
 		Slug: "repair", Mode: "live", Name: "Repair", Price: "64", FiatCurrency: "EUR", MaxQuantity: 9999,
@@ -38,7 +37,7 @@ func repair() api.ProductOffer {
 	}
 }
 
-// sent is the form of the coffee page for so many, at the total that it shows.
+// sent returns the form of the coffee page for a quantity, with the total that the page showed.
 func sent(quantity, amount string, more ...string) url.Values {
 	v := url.Values{"token": {token}, "quantity": {quantity}, "price": {"3.5"}, "amount": {amount}, "currency": {"EUR"}}
 	for i := 0; i < len(more); i += 2 {
@@ -53,7 +52,7 @@ func TestShopListsProducts(t *testing.T) {
 	h := pages(t, s, nil)
 	response := get(t, h, "/shop")
 	if got := response.Header.Get("Cache-Control"); response.StatusCode != http.StatusOK || got != "private, no-cache" {
-		t.Errorf("answer %d, %s", response.StatusCode, got)
+		t.Errorf("status %d, %s", response.StatusCode, got)
 	}
 	doc := document(t, response)
 	if got := doc.Find("script").Length(); got != 0 {
@@ -68,10 +67,10 @@ func TestShopListsProducts(t *testing.T) {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	if doc := document(t, get(t, h, "/")); doc.Find(`a[href="/shop"]`).Length() != 1 {
-		t.Error("the storefront has no way to the products")
+		t.Error("the storefront has no link to the products")
 	}
 	if len(s.ordered) > 0 {
-		t.Error("looking ordered something")
+		t.Error("GET ordered something")
 	}
 }
 
@@ -79,25 +78,25 @@ func TestShopWithoutProducts(t *testing.T) {
 	t.Parallel()
 	plain := newService()
 	plain.unshown = client.ErrUnsupported
-	for name, s := range map[string]*service{"none": newService(), "a service that knows none": plain} {
+	for name, s := range map[string]*service{"none": newService(), "a service without products": plain} {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/shop", "/shop/coffee", "/shop/%00", "/shop/" + strings.Repeat("a", 300), "/shop/..%2f"} {
 			response := get(t, h, path)
 			if doc := document(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(doc.Find("h1").Text(), "for sale") {
-				t.Errorf("%s: %s answers %d, %s", name, path, response.StatusCode, doc.Find("h1").Text())
+				t.Errorf("%s: %s has status %d, %s", name, path, response.StatusCode, doc.Find("h1").Text())
 			}
 		}
 		if doc := document(t, get(t, h, "/")); doc.Find(`a[href="/shop"]`).Length() != 0 {
-			t.Errorf("%s: the storefront leads to products", name)
+			t.Errorf("%s: the storefront links to products", name)
 		}
 	}
 }
 
-func TestShopIsTheStartWhereThereIsNoOther(t *testing.T) {
+func TestShopIsTheStartPageWithoutAStorefront(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(), func(c *web.Config) { c.Storefront, c.BasePath = false, "/pay" })
 	if response := get(t, h, "/pay/"); response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/pay/shop" {
-		t.Errorf("answer %d to %q", response.StatusCode, response.Header.Get("Location"))
+		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
 	}
 }
 
@@ -119,14 +118,14 @@ func TestProductPageSaysWhatIsCharged(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 		if doc.Find("script").Length() != 0 || doc.Find("form").AttrOr("method", "") != "post" {
-			t.Errorf("%s has a script, or a form that is no POST", path)
+			t.Errorf("%s has a script, or a form that does not use POST", path)
 		}
 	}
 	doc := document(t, get(t, h, "/shop/repair?order_id=A-17&note=Front%0d%0awheel"))
 	if doc.Find("#order_id").AttrOr("value", "") != "A-17" || doc.Find("#note").Text() != "Front\nwheel" {
 		t.Errorf("the address fills in %q and %q", doc.Find("#order_id").AttrOr("value", ""), doc.Find("#note").Text())
 	}
-	// The Enter key presses the first button of a form: it must not be the one that pays.
+	// The Enter key presses the first button of a form, which must not be the one that pays.
 	if got := doc.Find("form button").First().AttrOr("name", ""); got != "update" {
 		t.Errorf("the first button is %q", got)
 	}
@@ -138,7 +137,7 @@ func TestProductOrder(t *testing.T) {
 	h := pages(t, s, nil)
 	response := post(t, h, "/order/shop/coffee", sent("3", "10.5"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/invoice/made1" {
-		t.Errorf("answer %d to %q", response.StatusCode, got)
+		t.Errorf("status %d to %q", response.StatusCode, got)
 	}
 	post(t, h, "/order/shop/repair", sent(" 02 ", "128", "price", "64", "order_id", " A\u202e-17\x00 ", "note", "Front\r\nwheel\x07\xff"), nil)
 	want := []api.ProductOrder{
@@ -149,11 +148,11 @@ func TestProductOrder(t *testing.T) {
 		t.Errorf("orders (-got +want):\n%s", diff)
 	}
 	if response := get(t, h, "/order/shop/coffee"); response.Header.Get("Location") != "/shop/coffee" {
-		t.Errorf("who looks at the form's address is led to %q", response.Header.Get("Location"))
+		t.Errorf("GET of the form's address redirects to %q", response.Header.Get("Location"))
 	}
 }
 
-// Sent twice it is one order; with anything changed it is another.
+// The same form sent twice is one order. A form with any change is another order.
 func TestProductOrderSentTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
@@ -164,7 +163,7 @@ func TestProductOrderSentTwiceIsOne(t *testing.T) {
 		sent("2", "128", "price", "64", "order_id", "A-17", "note", "Wheel"), sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel", "token", token+"2"),
 	} {
 		if response := post(t, h, "/order/shop/repair", form, nil); response.StatusCode != http.StatusSeeOther {
-			t.Fatalf("answer %d", response.StatusCode)
+			t.Fatalf("status %d", response.StatusCode)
 		}
 	}
 	seen := map[string]bool{}
@@ -182,36 +181,36 @@ func TestProductOrderWaitsForItsFirstClick(t *testing.T) {
 		s := shopOf()
 		s.refusals = []error{&client.Error{Status: 409, Code: "idempotency_running"}}
 		if response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil); response.StatusCode != http.StatusSeeOther {
-			t.Errorf("answer %d, want 303 after the first click is done", response.StatusCode)
+			t.Errorf("status %d, want 303 after the first click is done", response.StatusCode)
 		}
 	})
 }
 
-// Update total answers with an address that has everything in it, so that going back
-// and reloading send nothing.
+// "Update total" redirects to an address that contains the whole form, so that going back and
+// reloading send nothing.
 func TestProductUpdate(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
 	response := post(t, h, "/order/shop/repair", sent("3", "64", "update", "total", "order_id", "", "note", "Front\r\nwheel"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/shop/repair?note=Front%0Awheel&quantity=3" {
-		t.Errorf("answer %d to %q", response.StatusCode, got)
+		t.Errorf("status %d to %q", response.StatusCode, got)
 	}
 	if response := post(t, h, "/order/shop/coffee", sent("0", "3.5", "update", "total"), nil); response.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("of none it answers %d", response.StatusCode)
+		t.Errorf("quantity 0: status %d, want 422", response.StatusCode)
 	}
 	if len(s.ordered) > 0 {
-		t.Error("it ordered something")
+		t.Error("updating ordered something")
 	}
 }
 
-// Nothing is charged that was not shown: by whatever way the total is another one,
-// the page says so and shows it.
+// The shopper is charged only a total that was shown. If the total differs for any reason, the page
+// says so and shows the new one.
 func TestProductOrderShowsANewTotalFirst(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		form    url.Values
-		refused bool // by the service: the price changes in between
+		refused bool // by the service, because the price changes after the form was sent
 		heading string
 		button  string
 	}{
@@ -232,30 +231,30 @@ func TestProductOrderShowsANewTotalFirst(t *testing.T) {
 			response := post(t, h, "/order/shop/coffee", tt.form, nil)
 			doc := document(t, response)
 			if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(".err[role=alert] h2").Text() != tt.heading || doc.Find(".side button").Text() != tt.button {
-				t.Errorf("answer %d, %q, %q", response.StatusCode, doc.Find(".err h2").Text(), doc.Find(".side button").Text())
+				t.Errorf("status %d, %q, %q", response.StatusCode, doc.Find(".err h2").Text(), doc.Find(".side button").Text())
 			}
 			if len(s.ordered) > 0 {
 				t.Errorf("ordered %+v", s.ordered)
 			}
 			if got := doc.Find("[name=token]").AttrOr("value", ""); got != token {
-				t.Errorf("the token became %q", got)
+				t.Errorf("the token field contains %q", got)
 			}
 			if got := doc.Find("#quantity").AttrOr("value", ""); got != tt.form.Get("quantity") {
-				t.Errorf("the quantity became %q", got)
+				t.Errorf("the quantity field contains %q", got)
 			}
-			// What the page shows now is taken.
+			// The total that the page shows now is accepted.
 			again := tt.form
 			for _, name := range []string{"price", "amount", "currency"} {
 				again.Set(name, doc.Find("[name="+name+"]").AttrOr("value", ""))
 			}
 			if response := post(t, pages(t, s, nil), "/order/shop/coffee", again, nil); response.StatusCode != http.StatusSeeOther {
-				t.Errorf("agreed to, it answers %d", response.StatusCode)
+				t.Errorf("form with the new total: status %d, want 303", response.StatusCode)
 			}
 		})
 	}
 }
 
-// dearer raises the price while an order is on its way.
+// dearer is a service that raises the price when it receives an order.
 type dearer struct{ *service }
 
 func (d dearer) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
@@ -277,14 +276,14 @@ func TestProductOrderRefusesQuantities(t *testing.T) {
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent(typed, "3.5"), nil)
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || len(s.ordered) > 0 {
-			t.Errorf("%q: answer %d, ordered %v", typed, response.StatusCode, s.ordered)
+			t.Errorf("%q: status %d, ordered %v", typed, response.StatusCode, s.ordered)
 		}
 		summary, at := doc.Find(`.err a[href="#quantity"]`).Text(), strings.TrimPrefix(doc.Find("#quantity-error").Text(), "Error: ")
 		if !strings.HasPrefix(summary, want) || at != summary {
 			t.Errorf("%q: the summary says %q, the field %q", typed, summary, at)
 		}
 		if got := doc.Find("#quantity").AttrOr("value", "none"); got != typed {
-			t.Errorf("the field holds %q, want what was typed: %q", got, typed)
+			t.Errorf("the field contains %q, want %q", got, typed)
 		}
 		if got := doc.Find("#quantity").AttrOr("aria-describedby", ""); got != "quantity-hint quantity-error" {
 			t.Errorf("the field is described by %q", got)
@@ -295,7 +294,7 @@ func TestProductOrderRefusesQuantities(t *testing.T) {
 	}
 }
 
-func TestProductOrderRefusesAnswers(t *testing.T) {
+func TestProductOrderRefusesFields(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -308,15 +307,15 @@ func TestProductOrderRefusesAnswers(t *testing.T) {
 		doc := document(t, response)
 		field, words, _ := strings.Cut(want, ": ")
 		if got := doc.Find(`.err a[href="#` + field + `"]`).Text(); response.StatusCode != http.StatusUnprocessableEntity || got != words {
-			t.Errorf("answer %d, %q, want %q", response.StatusCode, got, words)
+			t.Errorf("status %d, %q, want %q", response.StatusCode, got, words)
 		}
 		if got := doc.Find("#note").Text(); got != form.Get("note") {
-			t.Errorf("%s: the note became %q", want, got)
+			t.Errorf("%s: the note field contains %q", want, got)
 		}
 	}
 	both := document(t, post(t, h, "/order/shop/repair", sent("0", "64"), nil))
 	if got := both.Find(".err li").Length(); got != 2 {
-		t.Errorf("with two faults the summary has %d", got)
+		t.Errorf("with two problems the summary has %d", got)
 	}
 	if len(s.ordered) > 0 {
 		t.Errorf("ordered %+v", s.ordered)
@@ -342,7 +341,7 @@ func TestProductOrderWhenTheServiceRefuses(t *testing.T) {
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil)
 		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.says) || strings.Contains(got, "secret") {
-			t.Errorf("%v: answer %d: %s", tt.err, response.StatusCode, got)
+			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, got)
 		}
 	}
 }
@@ -358,12 +357,12 @@ func TestProductOrdersOfOneAddressAreLimitedWithThoseOfTheStorefront(t *testing.
 		t.Error(diff)
 	}
 	if response := post(t, h, "/order/shop/coffee", sent("1", "3.5"), map[string]string{"Sec-Fetch-Site": "cross-site"}); response.StatusCode != http.StatusForbidden {
-		t.Errorf("a form of another site is answered %d", response.StatusCode)
+		t.Errorf("a form of another site: status %d, want 403", response.StatusCode)
 	}
 }
 
-// A single one has no quantity to choose.
-func TestProductOfWhichThereIsOne(t *testing.T) {
+// A product with a maximum of one has no quantity field.
+func TestProductWithAMaximumOfOne(t *testing.T) {
 	t.Parallel()
 	s := shopOf(api.ProductOffer{Slug: "print", Mode: "test", Name: "Print", Price: "38", FiatCurrency: "EUR", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
 	h := pages(t, s, nil)
@@ -372,11 +371,11 @@ func TestProductOfWhichThereIsOne(t *testing.T) {
 		t.Errorf("the page is %s", doc.Find("main").Text())
 	}
 	if response := post(t, h, "/order/shop/print", sent("2", "76", "price", "38"), nil); response.StatusCode != http.StatusNotFound || len(s.ordered) > 0 {
-		t.Errorf("two of one answer %d", response.StatusCode)
+		t.Errorf("an order of two: status %d, want 404", response.StatusCode)
 	}
 }
 
-// The budget of UX b15, as it is sent: 12 KB for a list, 10 KB for a form.
+// The budget of UX b15 for the bytes sent: 12 KB for a list, 10 KB for a form.
 func TestShopIsLight(t *testing.T) {
 	t.Parallel()
 	s := shopOf()
@@ -394,7 +393,7 @@ func TestShopIsLight(t *testing.T) {
 	}
 }
 
-// weight is what a page and the assets that it names take, compressed.
+// weight returns the compressed size of a page and of the assets that it names, in bytes.
 func weight(t *testing.T, h http.Handler, path string) (bytes int) {
 	t.Helper()
 	load := func(path string) []byte {
@@ -413,7 +412,7 @@ func weight(t *testing.T, h http.Handler, path string) (bytes int) {
 	return bytes
 }
 
-// Who asks for a language is answered in it all the way.
+// A page with "lang" in its address keeps the language up to the invoice.
 func TestShopInAnotherLanguage(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(repair()), nil)
@@ -436,16 +435,16 @@ func TestShopInAnotherLanguage(t *testing.T) {
 	}
 	refused := document(t, post(t, h, action, sent("0", "128"), nil))
 	if got := refused.Find(`.err a[href="#quantity"]`).Text(); got != "Geben Sie mindestens 1 ein" {
-		t.Errorf("refused it says %q", got)
+		t.Errorf("the refusal says %q", got)
 	}
 	arabic := document(t, get(t, h, "/shop?lang=ar"))
 	if got := arabic.Find("html").AttrOr("dir", ""); got != "rtl" || arabic.Find(`.buy bdi[dir=ltr]`).Length() != 2 {
-		t.Errorf("in Arabic lines run %s, with %d prices from left to right", got, arabic.Find(`.buy bdi[dir=ltr]`).Length())
+		t.Errorf("in Arabic dir is %q, with %d prices with dir=ltr", got, arabic.Find(`.buy bdi[dir=ltr]`).Length())
 	}
 }
 
-// The shop and its terminals have the merchant's look.
-func TestShopWearsTheMerchantsLook(t *testing.T) {
+// The shop and its terminals have the merchant's theme.
+func TestShopHasTheMerchantsLook(t *testing.T) {
 	t.Parallel()
 	l := nord(t)
 	r := invoice("abc")
@@ -461,7 +460,7 @@ func TestShopWearsTheMerchantsLook(t *testing.T) {
 		doc := document(t, get(t, h, path))
 		sheet := doc.Find("link[rel=stylesheet]").AttrOr("href", "")
 		if !strings.HasPrefix(sheet, "/look/"+l.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {
-			t.Errorf("the sheet of %s is %s", path, sheet)
+			t.Errorf("the style sheet of %s is %s", path, sheet)
 		}
 		if !strings.Contains(doc.Find("header").Text(), l.Name) {
 			t.Errorf("%s does not name the shop %s: %s", path, l.Name, doc.Find("header").Text())

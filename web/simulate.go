@@ -14,8 +14,8 @@ import (
 	"chequer/internal/client"
 )
 
-// simulate makes the test network show something, and leads back to the page. So
-// does a refusal, with the word for it.
+// simulate makes the test network show a payment or an event, and redirects to the page. After a
+// refusal the address contains its code.
 func (h *Handler) simulate(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -29,16 +29,16 @@ func (h *Handler) simulate(c echo.Context) error {
 		return echo.ErrUnprocessableEntity
 	}
 	err = h.config.Client.Simulate(c.Request().Context(), id, request)
-	word := refusalOf(err)
-	if err != nil && word == "" {
+	code := refusalOf(err)
+	if err != nil && code == "" {
 		return fmt.Errorf("simulate %s: %w", request.Action, err)
 	}
 	back, query := h.path("/invoice/"+id), url.Values{}
 	if request.PaymentMethod != "" {
 		query.Set("m", request.PaymentMethod)
 	}
-	if word != "" {
-		query.Set("refused", word)
+	if code != "" {
+		query.Set("refused", code)
 	}
 	if len(query) > 0 {
 		back += "?" + query.Encode()
@@ -46,8 +46,8 @@ func (h *Handler) simulate(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(back))
 }
 
-// refusalOf is the word for a refusal that the page can say; empty for any other
-// error and for none.
+// refusalOf returns the code for a refusal that the page can show; empty for any other error and for
+// nil.
 func refusalOf(err error) string {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok || refused.Status != http.StatusConflict {

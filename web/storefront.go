@@ -27,51 +27,50 @@ var (
 	tokenForm  = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
 )
 
-// orderFaults are the texts of why no invoice could be made.
+// orderFaults maps statuses to the texts that say why no invoice was created.
 var orderFaults = map[int]string{
 	http.StatusConflict:           "order.running",
 	http.StatusTooManyRequests:    "order.many",
 	http.StatusServiceUnavailable: "order.away",
 }
 
-// unpaidFaults are the texts of why no invoice could be made while many are unpaid, by
-// the service's code.
+// unpaidFaults maps the service's error codes for limits of unpaid invoices to the texts that say why
+// no invoice was created.
 var unpaidFaults = map[string]string{
 	api.CodeTooManyUnpaid:        "order.unpaid",
 	api.CodeTooManyUnpaidNetwork: "order.unpaid.network",
 }
 
-// amountLabels are the texts of the field's label, by currency; else
+// amountLabels maps currencies to the text of the field's label. The text for other currencies is
 // form.amount.other.
 var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amount.dollar"}
 
-// storefront shows the form. It may be kept by the browser, unlike a payment
-// page: going back then finds the same token, and sending it again the same
-// invoice.
+// storefront shows the form. Unlike a payment page, the browser may cache it privately: going back
+// then shows the same token, and sending the form again leads to the same invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.StorefrontPage(h.form(c, h.reader(c, ""), "", rand.Text()).Storefront))
 }
 
-// backToForm is for who looks at the address that the form is sent to.
+// backToForm redirects a GET of the address that the form posts to, to the storefront.
 func (h *Handler) backToForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/")))
 }
 
-// about is where a shop's products are, or says what this is.
+// about redirects to the shop's products, or shows a page that says what this site is.
 func (h *Handler) about(c echo.Context) error {
 	reader := h.reader(c, "")
 	if h.sells(c.Request().Context()) {
 		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/shop")))
 	}
 	page := views.About{Page: h.page(reader, "")}
-	h.wearOwn(c.Request().Context(), reader, &page.Page, "store.css")
+	h.applyOwnTheme(c.Request().Context(), reader, &page.Page, "store.css")
 	page.Title = page.Shop
 	h.choice(&page.Page, c.QueryString())
 	return render(c, http.StatusOK, views.AboutPage(page))
 }
 
-// order makes an invoice of the amount and leads to its page.
+// order creates an invoice for the amount and redirects to its page.
 func (h *Handler) order(c echo.Context) error {
 	typed, token := strings.TrimSpace(c.FormValue("amount")), c.FormValue("token")
 	if !tokenForm.MatchString(token) {
@@ -88,7 +87,7 @@ func (h *Handler) order(c echo.Context) error {
 		return render(c, http.StatusUnprocessableEntity, views.StorefrontPage(form.Storefront))
 	}
 	request := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency}
-	form.tell(&request)
+	form.addTo(&request)
 	id, err := h.create(c.Request().Context(), request, token)
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		status, problem := h.refused(reader, refused)
@@ -100,8 +99,8 @@ func (h *Handler) order(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
 }
 
-// readAmount is the amount that was typed, with a dot, or what is wrong with
-// it. A thousands mark is refused: read the wrong way it makes another price.
+// readAmount returns the typed amount with a decimal point, or the problem with it. It refuses a
+// thousands separator: read as a decimal point it would make another price.
 func readAmount(r reader, typed string) (amount, problem string) {
 	if typed == "" {
 		return "", r.Text("amount.none", "Amount", r.Decimal("12.50"))
@@ -124,9 +123,9 @@ func readAmount(r reader, typed string) (amount, problem string) {
 	return amount, ""
 }
 
-// tell writes into a request what the shopper wrote. Here anybody can name any order,
-// so it is no order_id: shops believe those.
-func (f storefrontForm) tell(r *api.InvoiceRequest) {
+// addTo writes the typed reference and note into a request. The reference does not become the
+// order_id, which shops trust: any shopper can type any order here.
+func (f storefrontForm) addTo(r *api.InvoiceRequest) {
 	for _, field := range f.Asked {
 		if field.Value == "" {
 			continue
@@ -141,29 +140,29 @@ func (f storefrontForm) tell(r *api.InvoiceRequest) {
 	}
 }
 
-// formKeys begins the idempotency keys of the storefront. A storefront that runs apart
-// signs with a key of the merchant, so its keys must not meet those that the merchant's
-// shop chooses.
+// formKeys is the prefix of the storefront's idempotency keys. A storefront in a process of its own
+// signs with a key of the merchant, so its idempotency keys must differ from those that the
+// merchant's shop chooses.
 const formKeys = "storefront-form:"
 
-// create asks for the invoice. The price and the typed words are part of the key: going
-// back and changing them makes another invoice, sending the form twice does not.
+// create asks for the invoice. The idempotency key contains the price and the typed texts: going back
+// and changing them creates another invoice, sending the form twice does not.
 func (h *Handler) create(ctx context.Context, r api.InvoiceRequest, token string) (string, error) {
 	key := formKeys + token + "-" + r.Amount.String() + "-" + r.FiatCurrency
 	if len(r.Metadata) > 0 {
-		key += "-" + fingerprint("%q", r.Metadata) // sorted by name
+		key += "-" + fingerprint("%q", r.Metadata) // fmt sorts a map by its keys
 	}
 	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, r, key) })
 }
 
-// fingerprint stands for what was typed in an idempotency key.
+// fingerprint returns a hash of the typed values for an idempotency key.
 func fingerprint(format string, typed ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, format, typed...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// unlessRunning makes an invoice. While the first of two clicks is under way the
-// service answers 409, so the second waits.
+// unlessRunning creates an invoice. While the service handles the first of two clicks it answers
+// 409, so the second click tries again, up to five times.
 func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
 	for try := 0; ; try++ {
 		id, err := create()
@@ -177,16 +176,15 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 	}
 }
 
-// refuse shows the form again with what is wrong: at the field when the amount
-// is, else above it.
+// refuse renders the form again with the problem.
 func (h *Handler) refuse(c echo.Context, reader reader, form storefrontForm, status int, problem string) error {
 	form.Title = reader.Text("error.title", "Title", form.Title)
 	h.blame(c, &form.Form, status, problem)
 	return render(c, status, views.StorefrontPage(form.Storefront))
 }
 
-// refused is what a shopper is told when the service makes no invoice, and the
-// status that goes with it.
+// refused returns the text for the shopper when the service creates no invoice, and the status of
+// the page.
 func (h *Handler) refused(r reader, refusal *client.Error) (status int, problem string) {
 	status = refusedStatus(refusal.Status)
 	if status >= 500 {
@@ -198,7 +196,7 @@ func (h *Handler) refused(r reader, refusal *client.Error) (status int, problem 
 	}
 	switch {
 	case status == http.StatusUnprocessableEntity:
-		return status, r.said(refusal, r.Text("amount.refused"))
+		return status, r.refusalText(refusal, r.Text("amount.refused"))
 	case refusal.Code == api.CodeNoWallet:
 		return status, r.Text("order.closed")
 	case refusal.Code == api.CodeNoRate:
@@ -209,7 +207,7 @@ func (h *Handler) refused(r reader, refusal *client.Error) (status int, problem 
 	return status, r.Text(id)
 }
 
-// blame writes into a form what is wrong: at the amount when it is that, else above.
+// blame writes a problem into a form: at the amount if the status is 422, otherwise above the form.
 func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem string) {
 	if status == http.StatusUnprocessableEntity {
 		form.Error = problem
@@ -221,21 +219,21 @@ func (h *Handler) blame(c echo.Context, form *views.Form, status int, problem st
 	}
 }
 
-// storefrontForm is the form for an open amount, with what was typed.
+// storefrontForm is the form for an open amount, with the typed values.
 type storefrontForm struct{ views.Storefront }
 
 func (h *Handler) form(c echo.Context, r reader, amount, token string) storefrontForm {
 	form := newForm(r, h.config.Currency, amount, token)
 	form.Action = r.keep(h.path("/order"))
 	page := views.Storefront{Page: h.page(r, ""), Form: form, Demo: h.config.Demo}
-	h.wearOwn(c.Request().Context(), r, &page.Page, "store.css")
+	h.applyOwnTheme(c.Request().Context(), r, &page.Page, "store.css")
 	page.Title = r.Text("pay.title", "Shop", page.Shop)
 	h.choice(&page.Page, c.QueryString())
 	offers, err := h.config.Client.ReadProducts(c.Request().Context(), api.ProductsRequest{})
 	if err == nil && len(offers.Products) > 0 {
 		page.Products = views.Link{Text: r.Text("sale.see"), URL: r.keep(h.path("/shop"))}
 	}
-	if errors.Is(err, client.ErrUnsupported) { // such a service takes no words of ours
+	if errors.Is(err, client.ErrUnsupported) { // such a service has no metadata
 		return storefrontForm{page}
 	}
 	reference, note := tidy(c.FormValue(api.MetadataOrderReference), false), tidy(c.FormValue(api.MetadataNote), true)
@@ -246,7 +244,8 @@ func (h *Handler) form(c echo.Context, r reader, amount, token string) storefron
 	return storefrontForm{page}
 }
 
-// tooLong is a text for words of more than so many characters; empty for others.
+// tooLong returns the text with the given key if words has more than most characters; otherwise it
+// is empty.
 func (r reader) tooLong(words, id string, most int) string {
 	if utf8.RuneCountInString(words) <= most {
 		return ""
@@ -254,7 +253,7 @@ func (r reader) tooLong(words, id string, most int) string {
 	return r.Text(id, "Number", strconv.Itoa(most))
 }
 
-// newForm is a form for an amount in a currency, as it was typed.
+// newForm returns a form for an amount in a currency, with the typed amount.
 func newForm(r reader, currency, amount, token string) views.Form {
 	label := r.Text("form.amount.other", "Currency", currency)
 	if id, known := amountLabels[currency]; known {
@@ -263,7 +262,7 @@ func newForm(r reader, currency, amount, token string) views.Form {
 	return views.Form{Token: token, Amount: amount, Label: label, Sign: r.FiatSign(currency)}
 }
 
-// pause waits, or returns the context's error when it ends first.
+// pause waits, or returns the context's error if the context ends first.
 func pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

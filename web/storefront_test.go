@@ -30,11 +30,11 @@ func TestOrderTakesAmounts(t *testing.T) {
 			s := newService()
 			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {typed}, "token": {token}}, nil)
 			if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
-				t.Errorf("answer %d to %q, want 303 to the invoice", response.StatusCode, response.Header.Get("Location"))
+				t.Errorf("status %d to %q, want 303 to the invoice", response.StatusCode, response.Header.Get("Location"))
 			}
 			wants := []api.InvoiceRequest{{Amount: json.Number(want), FiatCurrency: "EUR"}}
 			if diff := cmp.Diff(wants, s.created); diff != "" {
-				t.Errorf("asked of the service (-want +got):\n%s", diff)
+				t.Errorf("requests to the service (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -43,7 +43,7 @@ func TestOrderTakesAmounts(t *testing.T) {
 func TestOrderRefusesAmounts(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{
-		"1.234,56", "1,234.56", "1 234.56", "1'234.56", "12,345", "1,50,", "1.2.3", // C08: read the wrong way they are another price
+		"1.234,56", "1,234.56", "1 234.56", "1'234.56", "12,345", "1,50,", "1.2.3", // C08: with a thousands separator read as a decimal point they are another price
 		"", "0", "0,00", "-5", "+5", "1e3", "0x10", "NaN", "12.505", "12345678", "€5", "5 €", "١٢", "<b>5</b>", `"5"`,
 	} {
 		t.Run(typed, func(t *testing.T) {
@@ -51,14 +51,14 @@ func TestOrderRefusesAmounts(t *testing.T) {
 			s := newService()
 			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {typed}, "token": {token}}, nil)
 			if response.StatusCode != http.StatusUnprocessableEntity {
-				t.Errorf("answer %d, want 422", response.StatusCode)
+				t.Errorf("status %d, want 422", response.StatusCode)
 			}
 			if len(s.created) > 0 {
-				t.Errorf("made an invoice of %v", s.created)
+				t.Errorf("created an invoice: %v", s.created)
 			}
 			doc := document(t, response)
 			if got := doc.Find("#amount").AttrOr("value", "none"); got != typed {
-				t.Errorf("the field holds %q, want what was typed", got)
+				t.Errorf("the field contains %q, want the typed amount", got)
 			}
 			if got := doc.Find("#amount-error").Length(); got != 1 {
 				t.Errorf("%d messages at the field", got)
@@ -67,7 +67,7 @@ func TestOrderRefusesAmounts(t *testing.T) {
 				t.Errorf("title = %q", got)
 			}
 			if got := doc.Find("[name=token]").AttrOr("value", ""); got != token {
-				t.Errorf("the token became %q", got)
+				t.Errorf("the token field contains %q", got)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestOrderWaitsForItsFirstClick(t *testing.T) {
 		s.refusals = []error{&client.Error{Status: 409}}
 		response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"5"}, "token": {token}}, nil)
 		if response.StatusCode != http.StatusSeeOther {
-			t.Errorf("answer %d, want 303 after the first click is done", response.StatusCode)
+			t.Errorf("status %d, want 303 after the first click is done", response.StatusCode)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 		selector string
 		retry    string
 	}{
-		{"its sentence stands at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
+		{"the message of the service is shown at the field", &client.Error{Status: 400, Message: "The smallest amount is 2 EUR."}, 422, `#amount-error:contains("The smallest amount is 2 EUR.")`, ""},
 		{"no rates", &client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, `.err p:contains("There are no prices at the moment")`, "10"},
 		{"no database", &client.Error{Status: 503, Code: "unavailable", Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
 		{"no reason", &client.Error{Status: 503, Message: "secret detail"}, 503, `.err p:contains("Payments cannot be taken right now")`, "10"},
@@ -137,14 +137,14 @@ func TestOrderWhenTheServiceRefuses(t *testing.T) {
 			s.refusals = []error{tt.err}
 			response := post(t, pages(t, s, nil), "/", url.Values{"amount": {"1"}, "token": {token}}, nil)
 			if response.StatusCode != tt.status || response.Header.Get("Retry-After") != tt.retry {
-				t.Errorf("answer %d, retry after %q, want %d and %q", response.StatusCode, response.Header.Get("Retry-After"), tt.status, tt.retry)
+				t.Errorf("status %d, retry after %q, want %d and %q", response.StatusCode, response.Header.Get("Retry-After"), tt.status, tt.retry)
 			}
 			doc := document(t, response)
 			if got := doc.Find(tt.selector).Length(); got != 1 {
 				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("main").Text())
 			}
 			if got := doc.Find(`body:contains("secret"), body:contains("Bad key")`).Length(); got != 0 {
-				t.Error("details got out")
+				t.Error("the page shows internal details")
 			}
 		})
 	}
@@ -155,10 +155,10 @@ func TestStorefrontOff(t *testing.T) {
 	h := pages(t, newService(), func(c *web.Config) { c.Storefront = false })
 	response := get(t, h, "/")
 	if doc := document(t, response); response.StatusCode != 200 || doc.Find("form").Length() != 0 {
-		t.Errorf("answer %d with %d forms", response.StatusCode, doc.Find("form").Length())
+		t.Errorf("status %d with %d forms", response.StatusCode, doc.Find("form").Length())
 	}
 	if response := post(t, h, "/", url.Values{"amount": {"1"}}, nil); response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST answers %d", response.StatusCode)
+		t.Errorf("POST has status %d", response.StatusCode)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
 	}
 	form.Set("note", "For the table")
 	post(t, h, "/order", form, nil)
-	// Whoever types an order has no right to it: it is no order_id.
+	// Any shopper can type any order, so the reference is no order_id.
 	want := api.InvoiceRequest{
 		Amount: "12.50", FiatCurrency: "EUR", Description: "1042", Metadata: map[string]string{"order_reference": "1042", "note": "For\nthe bench"},
 	}
@@ -239,18 +239,18 @@ func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
 	response := post(t, h, "/order", form, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusUnprocessableEntity || doc.Find(`.err a[href="#order_reference"]`).Length() != 1 || doc.Find("details[open] #note").Text() != "For the table" || len(s.created) != 3 {
-		t.Errorf("a long reference answers %d: %s", response.StatusCode, doc.Find("main").Text())
+		t.Errorf("a long reference has status %d: %s", response.StatusCode, doc.Find("main").Text())
 	}
 }
 
-// A service that knows only the specification takes no words of ours.
+// A service that implements only the specification takes neither a reference nor a note.
 func TestStorefrontAsksNothingForAPlainService(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.unshown = client.ErrUnsupported
 	h := pages(t, s, nil)
 	if doc := document(t, get(t, h, "/")); doc.Find("#note").Length() != 0 {
-		t.Error("it asks for a note")
+		t.Error("the form has a field for a note")
 	}
 	post(t, h, "/order", url.Values{"amount": {"5"}, "token": {token}, "note": {"x"}, "order_reference": {"y"}}, nil)
 	if diff := cmp.Diff(s.created, []api.InvoiceRequest{{Amount: "5", FiatCurrency: "EUR"}}); diff != "" {

@@ -19,16 +19,16 @@ import (
 const (
 	// heartbeat keeps proxies from closing a silent stream.
 	heartbeat = 20 * time.Second
-	// streamLife ends streams of forgotten tabs; a live one comes again.
+	// streamLife is the longest life of a stream. The browser of an open page connects again.
 	streamLife = 10 * time.Minute
 	// writeWait is how long a browser may take to accept an event.
 	writeWait = 30 * time.Second
-	// retry is what the browser waits before it comes again.
+	// retry tells the browser how many milliseconds to wait before it connects again.
 	retry = "retry: 3000\n\n"
 )
 
-// live sends the page's live part whenever it changes. Without a free place the
-// answer is 204, after which a browser asks no more and the page polls.
+// live sends the page's live part whenever it changes. If a limit of streams is reached, the answer is
+// 204, after which a browser does not connect again and the page polls.
 func (h *Handler) live(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Handler) live(c echo.Context) error {
 	return nil
 }
 
-// follow sends the invoice as it is, then as it becomes, until it is final.
+// follow sends the invoice, and then every change of it until it is final.
 func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapshot) error {
 	if err := s.write(retry); err != nil {
 		return err
@@ -73,8 +73,8 @@ func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapsho
 	}
 }
 
-// send sends the live part of a page, or a sign of life when that is on the
-// screen already: then nothing is drawn. It tells whether there is no more to come.
+// send sends the live part of a page, or a heartbeat if the browser shows this version already. It
+// reports whether the invoice is final.
 func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot) (final bool, err error) {
 	if version(snapshot) == s.shown {
 		return false, s.write(": still here\n\n")
@@ -83,25 +83,24 @@ func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot)
 	return page.Final, s.show(ctx, page)
 }
 
-// await is the invoice after its next change or a heartbeat. The end of the held
-// price is a change too, though the service makes no new version of it.
+// await returns the invoice after its next change or a heartbeat. The expiry of the quote is a change
+// too, although the service makes no new version for it.
 func (h *Handler) await(ctx context.Context, snapshot client.Snapshot) (client.Snapshot, error) {
 	id, asked := snapshot.Resource.ForeignID, time.Now()
 	next, err := h.config.Client.WaitInvoice(ctx, id, snapshot.ETag, wait(snapshot.Resource.SecondsLeft))
 	if errors.Is(err, client.ErrNotModified) {
-		next, err = h.config.Client.Invoice(ctx, id) // fewer seconds are left
+		next, err = h.config.Client.Invoice(ctx, id) // SecondsLeft has changed
 	}
 	if err != nil {
 		return next, fmt.Errorf("wait for invoice: %w", err)
 	}
 	if version(next) == version(snapshot) && time.Since(asked) < time.Second {
-		return next, pause(ctx, time.Second) // a service that does not wait is not asked without end
+		return next, pause(ctx, time.Second) // limits the request rate if the service does not wait
 	}
 	return next, nil
 }
 
-// wait is how long to wait at once: to the next heartbeat, or until the price is
-// no longer held.
+// wait returns how long one request waits: until the next heartbeat, or until the quote expires.
 func wait(secondsLeft int64) time.Duration {
 	left := time.Duration(secondsLeft) * time.Second
 	if left <= 0 || left > heartbeat {
@@ -110,7 +109,7 @@ func wait(secondsLeft int64) time.Duration {
 	return left
 }
 
-// untilClosed ends the context after a stream's life, or when the pages close.
+// untilClosed returns a context that ends after streamLife, or when the handler is closed.
 func (h *Handler) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, streamLife)
 	go func() {
@@ -123,23 +122,23 @@ func (h *Handler) untilClosed(ctx context.Context) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// stream is one browser that listens.
+// stream is an event stream to one browser.
 type stream struct {
 	response *echo.Response
 	control  *http.ResponseController
-	shown    string // the version on the screen
+	shown    string // the version that the browser shows
 	reader   reader
 }
 
-// newStream knows what the browser shows: from the address that its page gave
-// it, or after a break from the last event.
+// newStream returns a stream. The version that the browser shows is in the address that its page
+// contains, or after an interruption in Last-Event-ID.
 func newStream(c echo.Context, r reader) *stream {
 	shown := c.Request().Header.Get("Last-Event-ID")
 	if shown == "" {
 		shown = c.QueryParam("v")
 	}
 	header := c.Response().Header()
-	lighten(header, "text/event-stream")
+	dropPageHeaders(header, "text/event-stream")
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
 	return &stream{reader: r, response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
@@ -155,16 +154,15 @@ func (s *stream) show(ctx context.Context, page views.Payment) error {
 	return s.write("event: page\n" + field("id", page.Version) + field("data", strings.TrimSpace(b.String())) + "\n")
 }
 
-// field is a field of an event with a line for each line of its value. A carriage
-// return ends a line of a stream as a line feed does. See HTML, "Parsing an event
-// stream".
+// field returns a field of an event, with a line for each line of its value. A carriage return ends a
+// line of a stream as a line feed does. See HTML, "Parsing an event stream".
 func field(name, value string) string {
 	value = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(value)
 	return name + ": " + strings.ReplaceAll(value, "\n", "\n"+name+": ") + "\n"
 }
 
-// write sends at once. The deadline of the server is for whole answers, so each
-// event gets its own.
+// write writes and flushes. The server's write deadline is for a whole response, so each event sets
+// a new one.
 func (s *stream) write(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set deadline: %w", err)

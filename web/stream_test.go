@@ -19,8 +19,7 @@ import (
 	"chequer/web"
 )
 
-// listener is a browser that listens to an invoice's stream, in a bubble of
-// virtual time.
+// listener is a browser that reads an invoice's stream within a synctest bubble.
 type listener struct {
 	leave context.CancelFunc
 
@@ -36,7 +35,7 @@ func listen(t *testing.T, h http.Handler, target string) *listener {
 	return listenFrom(t, h, target, "192.0.2.1")
 }
 
-// listenFrom listens from an address.
+// listenFrom reads a stream from a client address.
 func listenFrom(t *testing.T, h http.Handler, target, address string) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +69,7 @@ func (l *listener) Write(b []byte) (int, error) {
 
 func (l *listener) Flush() {}
 
-// got is the answer so far.
+// got returns the response so far.
 func (l *listener) got() (code int, text string, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +90,7 @@ func (l *listener) want(t *testing.T, count int, heading string, ended bool) {
 	}
 }
 
-// headingOf is what the page in an event is about.
+// headingOf returns the heading of the page in an event.
 func headingOf(t *testing.T, event string) string {
 	t.Helper()
 	event, _, _ = strings.Cut(event, "\n\n")
@@ -114,7 +113,7 @@ func TestLiveSendsEveryChange(t *testing.T) {
 		if _, got, _ := l.got(); !strings.HasPrefix(got, "retry: 3000\n\n") {
 			t.Errorf("stream begins with %q", got)
 		}
-		l.want(t, 0, "", false) // the browser shows it already
+		l.want(t, 0, "", false) // the browser shows this version already
 
 		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{transfer("seen")}
 		s.set(r)
@@ -129,16 +128,16 @@ func TestLiveSendsEveryChange(t *testing.T) {
 	})
 }
 
-func TestLiveSendsWhatTheBrowserMissed(t *testing.T) {
+func TestLiveSendsVersionsThatTheBrowserMissed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, v, lastID string
 		want            int
 	}{
 		{"a new browser", "", "", 1},
-		{"an old page", "created0", "", 1},
-		{"the page as it is", "created1", "", 0},
-		{"after a break the last event counts", "created0", "created1", 0},
+		{"an outdated page", "created0", "", 1},
+		{"a current page", "created1", "", 0},
+		{"after an interruption the last event's id counts", "created0", "created1", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +159,7 @@ func TestLiveSendsWhatTheBrowserMissed(t *testing.T) {
 	}
 }
 
-func TestLiveTellsWhenTheHoldEnds(t *testing.T) {
+func TestLiveSendsTheExpiryOfTheQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := invoice("abc")
@@ -218,14 +217,14 @@ func TestLiveHasLimits(t *testing.T) {
 		}{{"abc", 200}, {"abc", 200}, {"abc", 204}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
 			l := listenFrom(t, h, "/invoice/"+tt.id+"/live", fmt.Sprintf("2001:db8:%x::1", i))
 			if code, _, _ := l.got(); code != tt.status {
-				t.Errorf("%s: answer %d, want %d", tt.id, code, tt.status)
+				t.Errorf("%s: status %d, want %d", tt.id, code, tt.status)
 			}
 			open = append(open, l)
 		}
 		open[0].leave()
 		synctest.Wait()
 		if code, _, _ := listen(t, h, "/invoice/ghi/live").got(); code != 200 {
-			t.Errorf("answer %d after a place became free", code)
+			t.Errorf("status %d after another stream ended, want 200", code)
 		}
 		h.Close()
 		synctest.Wait()
@@ -253,7 +252,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 				for n := range tt.limit {
 					l := listenFrom(t, h, "/invoice/abc/live", tt.address(n))
 					if code, _, _ := l.got(); code != 200 {
-						t.Errorf("stream %d: answer %d, want 200", n, code)
+						t.Errorf("stream %d: status %d, want 200", n, code)
 					}
 					if first == nil {
 						first = l
@@ -261,13 +260,13 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 				}
 				for name, want := range map[string]int{tt.address(tt.limit): 204, "198.51.100.1": 200} {
 					if code, _, _ := listenFrom(t, h, "/invoice/abc/live", name).got(); code != want {
-						t.Errorf("stream from %s: answer %d, want %d", name, code, want)
+						t.Errorf("stream from %s: status %d, want %d", name, code, want)
 					}
 				}
 				first.leave()
 				synctest.Wait()
 				if code, _, _ := listenFrom(t, h, "/invoice/abc/live", tt.address(tt.limit)).got(); code != 200 {
-					t.Errorf("answer %d after a stream ended, want 200", code)
+					t.Errorf("status %d after a stream ended, want 200", code)
 				}
 				h.Close()
 				synctest.Wait()
@@ -276,7 +275,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 	}
 }
 
-func TestLiveAnswers(t *testing.T) {
+func TestLiveStatus(t *testing.T) {
 	t.Parallel()
 	declined := invoice("no")
 	declined.Status = api.StatusDeclined
@@ -284,16 +283,16 @@ func TestLiveAnswers(t *testing.T) {
 	for target, want := range map[string]int{
 		"/invoice/nosuch/live":         404,
 		"/invoice/%5Cevil/live":        404,
-		"/invoice/no/live":             200, // the browser does not know yet, and nothing follows
-		"/invoice/no/live?v=declined1": 204, // it does: do not come again
+		"/invoice/no/live":             200, // the browser does not show this version yet; the stream ends after it
+		"/invoice/no/live?v=declined1": 204, // the browser shows the final version: it must not connect again
 	} {
 		if got := get(t, h, target).StatusCode; got != want {
-			t.Errorf("%s answers %d, want %d", target, got, want)
+			t.Errorf("%s has status %d, want %d", target, got, want)
 		}
 	}
 }
 
-// clocked is a service whose seconds run down.
+// clocked is a service whose SecondsLeft counts down.
 type clocked struct {
 	*service
 	until time.Time

@@ -6,8 +6,8 @@ import (
 	"chequer/internal/caller"
 )
 
-// streams limits the open streams: of all callers, of one invoice, of one caller's
-// network, and of the address blocks around it.
+// streams limits the open streams of all callers together, of one invoice, of one caller's network,
+// and of the address blocks around the network.
 type streams struct {
 	max, maxPerInvoice, maxPerNetwork int
 
@@ -25,8 +25,8 @@ func newStreams(c Config) *streams {
 	}
 }
 
-// open takes a place for a caller's stream of an invoice, or reports that there is
-// none. The place is given back by calling release.
+// open counts a caller's stream of an invoice. ok is false if a limit is reached. The caller calls
+// release when the stream ends.
 func (s *streams) open(id, address string) (release func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *streams) release(id, network string, blocks []caller.Block) {
 	}
 }
 
-// countDown forgets a name whose count is zero.
+// countDown subtracts one from a count, and deletes the count when it is zero.
 func countDown(counts map[string]int, name string) {
 	if counts[name]--; counts[name] == 0 {
 		delete(counts, name)

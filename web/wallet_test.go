@@ -11,7 +11,7 @@ import (
 	"chequer/static"
 )
 
-// What the script for browser wallets is told, by method.
+// The data attributes for the browser wallet's script, by method.
 func TestWalletRequest(t *testing.T) {
 	t.Parallel()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
@@ -27,9 +27,9 @@ func TestWalletRequest(t *testing.T) {
 		{"a token", func(*api.Resource, *api.PaymentMethod) {}, token},
 		{"a watched token", func(_ *api.Resource, m *api.PaymentMethod) { m.Watched = true },
 			with(token, "sent", "This page changes when the network shows it.")},
-		{"a token of the test tools", func(_ *api.Resource, m *api.PaymentMethod) { m.Network = "simnet" },
+		{"a token on the test network", func(_ *api.Resource, m *api.PaymentMethod) { m.Network = "simnet" },
 			with(token, "sent", "This page does not change: a test invoice is paid by the test tools.")},
-		{"the rest of a part", func(r *api.Resource, m *api.PaymentMethod) {
+		{"the rest of a partly paid invoice", func(r *api.Resource, m *api.PaymentMethod) {
 			r.Status, r.DueAmount, m.DueAmount = api.StatusPending, "13.29", "13.289882"
 		}, with(token, "units", "13289882")},
 		{"a coin, to the last wei", func(_ *api.Resource, m *api.PaymentMethod) {
@@ -40,10 +40,10 @@ func TestWalletRequest(t *testing.T) {
 		{"nothing due", func(_ *api.Resource, m *api.PaymentMethod) { m.DueAmount = "0" }, nil},
 		{"more digits than the token has", func(_ *api.Resource, m *api.PaymentMethod) { m.DueAmount = "56.5000001" }, nil},
 		{"no chain", func(_ *api.Resource, m *api.PaymentMethod) { m.ChainID = "" }, nil},
-		{"a chain that is no number", func(_ *api.Resource, m *api.PaymentMethod) { m.ChainID = "0x2105" }, nil},
+		{"a chain id that is not decimal", func(_ *api.Resource, m *api.PaymentMethod) { m.ChainID = "0x2105" }, nil},
 		{"an address of another network", func(_ *api.Resource, m *api.PaymentMethod) { m.Address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" }, nil},
-		{"a contract that is none", func(_ *api.Resource, m *api.PaymentMethod) { m.Contract = euro + "00" }, nil},
-		{"nothing to be sent any more", func(r *api.Resource, _ *api.PaymentMethod) { r.SecondsLeft = 0 }, nil},
+		{"an invalid contract", func(_ *api.Resource, m *api.PaymentMethod) { m.Contract = euro + "00" }, nil},
+		{"quote expired", func(r *api.Resource, _ *api.PaymentMethod) { r.SecondsLeft = 0 }, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,13 +52,13 @@ func TestWalletRequest(t *testing.T) {
 			doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
 			box := doc.Find(".wallets[hidden]")
 			if diff := cmp.Diff(data(box), tt.want); diff != "" {
-				t.Errorf("the script is told (-got +want):\n%s", diff)
+				t.Errorf("data attributes (-got +want):\n%s", diff)
 			}
 			if got := doc.Find("#wallet-words").Length() == 1; got != (tt.want != nil) {
-				t.Errorf("its words are there: %t", got)
+				t.Errorf("texts for the script are on the page: %t", got)
 			}
 			if text := strings.TrimSpace(box.Text()); text != "" || doc.Find(".wallets button").Length() > 0 {
-				t.Errorf("without a script there is a wallet: %s", text)
+				t.Errorf("the page has a wallet without a script: %s", text)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func with(values map[string]string, name, value string) map[string]string {
 	return changed
 }
 
-// data are the data attributes of an element; nil when there is none.
+// data returns the data attributes of an element; nil if there is no element.
 func data(s *goquery.Selection) map[string]string {
 	if s.Length() == 0 {
 		return nil
@@ -88,7 +88,7 @@ func data(s *goquery.Selection) map[string]string {
 	return values
 }
 
-// Whoever has sent what was asked is asked again only when something is due anew.
+// A shopper who has sent the amount is asked again only when a new amount is due.
 func TestWalletTurn(t *testing.T) {
 	t.Parallel()
 	turn := func(change func(*api.Resource)) string {
@@ -106,11 +106,11 @@ func TestWalletTurn(t *testing.T) {
 		{"another currency arrived", func(r *api.Resource) {
 			r.Exceptions, r.Payments = []string{api.ExceptionWrongAsset}, []api.Payment{wrongAsset("ETH", "ETH", "Ethereum", "1")}
 		}, true},
-		{"a confirmation taken back", func(r *api.Resource) {
+		{"a confirmation reorganised", func(r *api.Resource) {
 			r.Exceptions, r.Payments = []string{api.ExceptionReorged}, []api.Payment{transfer("reorged")}
 		}, true},
 		{"a part arrived", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "13.29" }, false},
-		{"dropped", func(r *api.Resource) { r.Payments = []api.Payment{transfer("replaced")} }, false},
+		{"a payment dropped", func(r *api.Resource) { r.Payments = []api.Payment{transfer("replaced")} }, false},
 	} {
 		if got := turn(tt.change); got == "none" || (got == first) != tt.same {
 			t.Errorf("%s: turn %q after %q", tt.name, got, first)
@@ -118,8 +118,8 @@ func TestWalletTurn(t *testing.T) {
 	}
 }
 
-// Only a page that a browser wallet may pay loads the script for it, in every
-// state: what is paid may be taken back.
+// Only a page that a browser wallet can pay loads the script for it, in every state: a paid invoice
+// may become unpaid by a reorganisation.
 func TestWalletScript(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{api.StatusCreated, api.StatusPaid} {

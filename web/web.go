@@ -1,5 +1,5 @@
-// Package web is the pages that people see: the storefront, the payment page and
-// its stream of updates. It knows the service only through its client.
+// Package web serves the pages for shoppers: the storefront, the payment page and its stream of
+// updates. It reaches the service only through its client.
 package web
 
 import (
@@ -19,16 +19,14 @@ import (
 	"chequer/internal/look"
 )
 
-// Client is what the pages ask of the service. It is safe for concurrent use;
-// the errors are those of package client.
+// Client is the part of the service that the pages use. It is safe for concurrent use. Its errors are
+// those of package client.
 type Client interface {
 	CreateInvoice(ctx context.Context, request api.InvoiceRequest, idempotencyKey string) (id string, err error)
-	// ReadOffer reads what a checkout link asks for, and PayOffer makes an invoice
-	// by it.
+	// ReadOffer reads the offer of a checkout link, and PayOffer creates an invoice from the link.
 	ReadOffer(ctx context.Context, request api.OfferRequest) (api.Offer, error)
 	PayOffer(ctx context.Context, request api.OfferRequest, idempotencyKey string) (id string, err error)
-	// ReadProducts reads what the merchant sells, and OrderProduct makes an invoice of
-	// it.
+	// ReadProducts reads what the merchant sells, and OrderProduct creates an invoice for a product.
 	ReadProducts(ctx context.Context, request api.ProductsRequest) (api.ProductOffers, error)
 	OrderProduct(ctx context.Context, order api.ProductOrder, idempotencyKey string) (id string, err error)
 	Invoice(ctx context.Context, id string) (client.Snapshot, error)
@@ -38,56 +36,56 @@ type Client interface {
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
-	// Look reads how pages look: by a hash, or that of our own merchant when that is
+	// Look reads the theme with the given hash, or the theme of the pages' own merchant if hash is
 	// empty.
 	Look(ctx context.Context, hash string) (look.Look, error)
 }
 
-// Config is what the pages need. Client and Logger are compulsory.
+// Config is the configuration of the pages. Client and Logger are required.
 type Config struct {
 	Client Client
 	Logger *slog.Logger
-	Now    func() time.Time // time.Now when nil
+	Now    func() time.Time // nil means time.Now
 
-	// BasePath stands before every path: "" or "/pay".
+	// BasePath is the prefix of every path: "" or "/pay".
 	BasePath string
-	// BaseURL is the public address, such as "https://shop.example/pay". Forms
-	// sent from its origin are ours whatever host a proxy passes on.
+	// BaseURL is the public address, such as "https://shop.example/pay". Forms from its origin are
+	// accepted even if a proxy changes the Host header.
 	BaseURL string
 
-	// Storefront opens the form for an open amount.
+	// Storefront enables the form for an open amount.
 	Storefront bool
-	// Docs shows what the API is, where it is ours.
+	// Docs serves the documentation of the API, if the service is in this process.
 	Docs bool
 	// ShopName is shown where an invoice does not name its merchant.
 	ShopName string
-	// Currency is that of the storefront; EUR when empty.
+	// Currency is the storefront's currency; EUR when empty.
 	Currency string
-	// Demo tells the shopper that rates are made up.
+	// Demo marks rates as demo rates.
 	Demo bool
-	// StayOnPage keeps the shopper on the page of a paid invoice, until they
-	// press the button, whatever the merchant's look says.
+	// StayOnPage keeps the shopper on the page of a paid invoice until they press the button, whatever
+	// the merchant's theme says.
 	StayOnPage bool
 
-	// EmbedOrigins are those whose pages may show payments in a frame; nobody's may
-	// when empty.
+	// EmbedOrigins are the origins whose pages may show payments in a frame. If it is empty, no page
+	// may.
 	EmbedOrigins []string
 
-	// Languages are those that the pages speak; all that there are when nil.
+	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
 
-	// PostsPerMinute is how often one address may send the storefront's form, and
-	// those of payment pages, with a burst of twice that; 10 when 0, no limit when
-	// negative. Simulations have three times as many.
+	// PostsPerMinute is how many forms of the storefront, and of payment pages, one network of callers
+	// may send per minute, with a burst of twice that; 10 when 0, no limit when negative. Simulations
+	// have three times the limit.
 	PostsPerMinute int
-	// MaxStreams is how many streams are open at once, over all invoices; 5,000
-	// when 0. The address blocks around a caller have their shares of it, see
-	// caller.Blocks. MaxStreamsPerInvoice is 20 when 0, and MaxStreamsPerNetwork, which
-	// is that of one caller.Network, 60. Pages without a stream poll.
+	// MaxStreams is the largest number of open streams, over all invoices; 5,000 when 0. The address
+	// blocks around a caller are limited to shares of it, see caller.Blocks. MaxStreamsPerInvoice is
+	// 20 when 0. MaxStreamsPerNetwork, the limit of one caller.Network, is 60 when 0. A page without a
+	// stream polls.
 	MaxStreams           int
 	MaxStreamsPerInvoice int
 	MaxStreamsPerNetwork int
-	// IPExtractor tells the shopper's address; that of the socket when nil.
+	// IPExtractor returns the shopper's address; nil means the socket's.
 	IPExtractor echo.IPExtractor
 }
 
@@ -97,12 +95,12 @@ type Handler struct {
 	echo    *echo.Echo
 	streams *streams
 	costly  *costly
-	looks   wardrobe
+	looks   themeCache
 	close   sync.Once
 	closed  chan struct{}
 }
 
-// New makes the handler of everything below the base path that is not the API.
+// New returns the handler of all paths below the base path, except those of the API.
 func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
 	h.streams, h.costly = newStreams(h.config), newCostly()
@@ -116,11 +114,11 @@ func New(config Config) *Handler {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.echo.ServeHTTP(w, r) }
 
-// Close ends every open stream. A server that shuts down waits for them, so it
-// is called first: http.Server.RegisterOnShutdown(h.Close).
+// Close ends every open stream. It must be called before a server shuts down, which waits for open
+// streams: http.Server.RegisterOnShutdown(h.Close).
 func (h *Handler) Close() { h.close.Do(func() { close(h.closed) }) }
 
-// routes is every page there is.
+// routes registers every page.
 func (h *Handler) routes() {
 	read := []string{http.MethodGet, http.MethodHead}
 	pages := h.echo.Group(h.config.BasePath)
@@ -139,8 +137,8 @@ func (h *Handler) routes() {
 		}
 	}
 	if h.config.Storefront {
-		// Our form is sent to an address of its own: sent to the page's, the browser
-		// would forget the page, and its token with it.
+		// The form posts to an address of its own. A POST to the page's address would make the
+		// browser drop the page from its cache, and the page's token with it.
 		pages.POST("/order", h.order, limited)
 		pages.Match(read, "/order", h.backToForm)
 	}
@@ -168,7 +166,7 @@ func (h *Handler) routes() {
 	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
 	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
 	decisions := h.limited(h.config.PostsPerMinute)
-	pages.POST("/invoice/:id/quote", h.holdAgain, decisions)
+	pages.POST("/invoice/:id/quote", h.requote, decisions)
 	pages.POST("/invoice/:id/refund", h.refund, decisions)
 	pages.Match(read, "/invoice/:id/quote", h.backToInvoice)
 	pages.Match(read, "/invoice/:id/refund", h.backToInvoice)

@@ -23,8 +23,8 @@ import (
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// service is a fake of what stands behind the pages: it remembers what it was
-// asked and shows the invoices it was given.
+// service is a fake of the service behind the pages. It records requests and returns the invoices that
+// a test sets.
 type service struct {
 	mu        sync.Mutex
 	invoices  map[string]client.Snapshot
@@ -32,7 +32,7 @@ type service struct {
 	created   []api.InvoiceRequest
 	keys      []string
 	refused   func()  // runs when PayOffer refuses
-	refusals  []error // of the next creations
+	refusals  []error // errors for the next creations
 	simulated []api.SimulateRequest
 	requoted  []api.RequoteRequest
 	refunds   []api.RefundRequest
@@ -41,13 +41,13 @@ type service struct {
 	paid      []api.OfferRequest
 	shop      api.ProductOffers
 	ordered   []api.ProductOrder
-	unshown   error // of the shop
+	unshown   error // error of ReadProducts
 	own       look.Look
 	looks     []look.Look
-	looked    int   // how often one was asked for
-	lookFails error // of looks
-	lookHangs bool
-	refusal   error // of simulations, requotes and refund addresses
+	looked    int   // number of calls of Look
+	lookFails error // error of Look
+	lookHangs bool  // Look blocks until the context ends
+	refusal   error // error of simulations, requotes and refund addresses
 }
 
 func newService(resources ...api.Resource) *service {
@@ -58,7 +58,7 @@ func newService(resources ...api.Resource) *service {
 	return s
 }
 
-// set shows an invoice from now on, and wakes who waits for it.
+// set stores an invoice, and wakes the callers that wait for it.
 func (s *service) set(r api.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +206,7 @@ func (s *service) SetRefundAddress(_ context.Context, _ string, request api.Refu
 	return s.refusal
 }
 
-// pages are the pages of a service, with the storefront open.
+// pages returns the pages of a service, with the storefront enabled.
 func pages(t *testing.T, s *service, change func(*web.Config)) *web.Handler {
 	t.Helper()
 	config := web.Config{
@@ -251,7 +251,7 @@ func document(t *testing.T, r *http.Response) *goquery.Document {
 	return doc
 }
 
-// invoice is one that waits for its money, with every kind of method.
+// invoice returns an unpaid invoice with a watched coin and an unwatched token.
 func invoice(id string) api.Resource {
 	return api.Resource{
 		ForeignID: id, OrderID: "1042", Mode: "live", Version: 1, Status: api.StatusCreated,
@@ -278,7 +278,7 @@ func invoice(id string) api.Resource {
 	}
 }
 
-// transfer is money for an invoice, all of it.
+// transfer returns a payment of the invoice's whole price.
 func transfer(state string) api.Payment {
 	return api.Payment{
 		ID: "t", CryptoCurrency: "BTC", Amount: "0.00065379", FiatAmount: "56.5", State: state, Confirmations: 1, Required: 2,

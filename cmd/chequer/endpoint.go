@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/server"
 )
 
 // endpoint returns the group of commands about endpoints.
@@ -86,8 +86,8 @@ func (s *shell) endpointAdd() *cobra.Command {
 		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range events {
-				if !slices.Contains(invoice.EventTypes, invoice.EventType(name)) {
-					return fmt.Errorf("there is no event %q; there are %s", name, joinTypes())
+				if !slices.Contains(server.EventTypes(), name) {
+					return fmt.Errorf("there is no event %q; there are %s", name, strings.Join(server.EventTypes(), ", "))
 				}
 			}
 			_, core, shop, err := s.shop(c)
@@ -216,12 +216,4 @@ func (s *shell) endpointRotate() *cobra.Command {
 	}
 	c.Flags().BoolVar(&finish, "finish", false, "make the new pair the only one")
 	return c
-}
-
-func joinTypes() string {
-	names := make([]string, len(invoice.EventTypes))
-	for i, t := range invoice.EventTypes {
-		names[i] = string(t)
-	}
-	return strings.Join(names, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/server"
 )
 
 // events returns the group of commands about events.
@@ -37,6 +39,12 @@ func newEventRow(e invoice.Event) (r eventRow, err error) {
 	return r, err
 }
 
+// about returns the identifier of the invoice or the wallet of an event.
+func (r eventRow) about() string { return orElse(r.body.ForeignID, r.body.Wallet.ID) }
+
+// status returns the status of the invoice, or the change of the wallet.
+func (r eventRow) status() string { return orElse(r.body.Status, r.body.Wallet.Change) }
+
 func (s *shell) eventsList() *cobra.Command {
 	var after int64
 	var kind string
@@ -46,8 +54,8 @@ func (s *shell) eventsList() *cobra.Command {
 		Short: "List events, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if kind != "" && !slices.Contains(invoice.EventTypes, invoice.EventType(kind)) {
-				return fmt.Errorf("there is no event %q; there are %s", kind, joinTypes())
+			if kind != "" && !slices.Contains(server.EventTypes(), kind) {
+				return fmt.Errorf("there is no event %q; there are %s", kind, strings.Join(server.EventTypes(), ", "))
 			}
 			_, core, shop, err := s.shop(c)
 			if err != nil {
@@ -79,8 +87,8 @@ func (s *shell) eventsList() *cobra.Command {
 }
 
 func (s *shell) listEvents(w io.Writer, rows []eventRow) {
-	table(w, "POSITION\tAT\tTYPE\tINVOICE\tSTATUS\tEVENT", rows, func(r eventRow) []any {
-		return []any{r.Position, s.when(r.body.CreatedAt), r.body.Type, r.body.ForeignID, r.body.Status, r.body.ID}
+	table(w, "POSITION\tAT\tTYPE\tINVOICE OR WALLET\tSTATUS\tEVENT", rows, func(r eventRow) []any {
+		return []any{r.Position, s.when(r.body.CreatedAt), r.body.Type, r.about(), r.status(), r.body.ID}
 	})
 }
 

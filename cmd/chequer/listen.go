@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,8 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/guard"
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/server"
 	"chequer/internal/webhook"
 )
 
@@ -53,8 +54,8 @@ func (s *shell) listen() *cobra.Command {
 				return errors.New("--forward: want an address like http://127.0.0.1:3000/hook")
 			}
 			for _, t := range types {
-				if !slices.Contains(invoice.EventTypes, invoice.EventType(t)) {
-					return fmt.Errorf("there is no event %q; there are %s", t, joinTypes())
+				if !slices.Contains(server.EventTypes(), t) {
+					return fmt.Errorf("there is no event %q; there are %s", t, strings.Join(server.EventTypes(), ", "))
 				}
 			}
 			from, err := s.remote(address)
@@ -154,6 +155,7 @@ type forwarded struct {
 	Event      string `json:"event_id"`
 	Type       string `json:"type"`
 	Invoice    string `json:"foreign_id"`
+	Wallet     string `json:"wallet,omitempty"`
 	Status     int    `json:"status"`
 	Fault      string `json:"fault"`
 	DurationMS int64  `json:"duration_ms"`
@@ -166,7 +168,7 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 		return
 	}
 	begin := time.Now()
-	f := forwarded{At: stamp(begin), Event: printable(e.ID), Type: printable(e.Type), Invoice: printable(e.ForeignID)}
+	f := forwarded{At: stamp(begin), Event: printable(e.ID), Type: printable(e.Type), Invoice: printable(e.ForeignID), Wallet: printable(e.Wallet.ID)}
 	var err error
 	if f.Status, err = l.post(ctx, e.ID, body, begin); err != nil {
 		f.Fault = printable(err.Error())
@@ -183,7 +185,7 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 	if f.Status < 200 || f.Status > 299 {
 		answer = l.ink.ill(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.quiet(begin.Format(time.TimeOnly)), f.Type, f.Invoice, answer, f.DurationMS)
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.quiet(begin.Format(time.TimeOnly)), f.Type, orElse(f.Invoice, f.Wallet), answer, f.DurationMS)
 }
 
 // post sends an event in the form of a callback and returns the status of the answer.

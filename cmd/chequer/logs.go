@@ -150,7 +150,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 		if err != nil {
 			continue // an event of a later version
 		}
-		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.quiet(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.body.ForeignID, r.body.Status)
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.quiet(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
 		lines = append(lines, logLine{e.CreatedAt, r, text})
 	}
 	return lines

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"chequer/internal/app"
+	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
 )
@@ -60,7 +59,10 @@ func (s *shell) walletAdd() *cobra.Command {
 		Long: `Uses an extended public key (xpub, ypub, zpub, Ltub, Mtub) for BTC, LTC, or ETH, which stands for
 every EVM network and token. Prints the first addresses: compare them with your wallet's.
 If there is a wallet for the asset it asks whether to replace it. Invoices made before keep their
-addresses, and the former wallet stays listed.
+addresses, and the former wallet stays listed. Endpoints get the event wallet.changed.
+
+It says which payment methods the wallet gives and why others are off. At a terminal it asks about each
+setting that would give more, with its price in privacy, and writes it into the settings file.
 
 For BTC and LTC a descriptor of one key does as well: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
 in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> the first is taken.
@@ -149,23 +151,25 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	replaced := slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset })
-	if replaced && !replace {
+	inForce := slices.ContainsFunc(former, func(w merchant.Wallet) bool { return w.Asset == row.Asset })
+	if inForce && !replace {
 		if err := confirmReplacement(c, row.Asset); err != nil {
 			return fmt.Errorf("wallet add: %w", err)
 		}
 	}
-	if err := core.AddWallet(c.Context(), shop.ID, key); err != nil {
-		return fmt.Errorf("wallet add: %w", err)
+	change, err := core.Wallets.Add(c.Context(), shop.ID, key)
+	if err != nil {
+		return err
 	}
+	row.ID, row.CreatedAt = change.Wallet.ID, stamp(change.At)
 	done := "added"
-	if replaced {
+	if change.Change == merchant.WalletReplaced {
 		done = "replaced; older invoices keep their addresses"
-		newLogger(cfg).Warn("wallet replaced", "merchant", shop.ID, "asset", row.Asset)
+		newLogger(cfg).Warn("wallet replaced", "merchant", shop.ID, "asset", row.Asset, "wallet", row.ID, "former", change.Former.ID)
 	} else {
-		newLogger(cfg).Info("wallet added", "merchant", shop.ID, "asset", row.Asset)
+		newLogger(cfg).Info("wallet added", "merchant", shop.ID, "asset", row.Asset, "wallet", row.ID)
 	}
-	return s.print(c, row, func(w io.Writer) {
+	err = s.print(c, row, func(w io.Writer) {
 		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, done)
 		printAddresses(w, row.Addresses)
 		if row.Warning != "" {
@@ -173,6 +177,10 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 		}
 		printMethods(w, gives)
 	})
+	if err != nil {
+		return err
+	}
+	return s.offerMore(c, key.Kind())
 }
 
 // printMethods prints the payment methods of a wallet, and those that are off with the reasons.
@@ -186,18 +194,68 @@ func printMethods(w io.Writer, m app.Methods) {
 // confirmReplacement asks at a terminal whether the wallet of an asset is to be replaced.
 // It returns an error unless the answer is yes.
 func confirmReplacement(c *cobra.Command, asset string) error {
-	in, isFile := c.InOrStdin().(*os.File)
-	if !isFile || !term.IsTerminal(int(in.Fd())) {
+	p, isTerminal := newPrompt(c)
+	if !isTerminal {
 		return fmt.Errorf("there is a wallet for %s already; nothing was changed. Add --replace to replace it", asset)
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "There is a wallet for %s already. Replace it? New invoices are paid to the new key. [y/N] ", asset)
-	text, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
+	yes, err := p.confirm(fmt.Sprintf("There is a wallet for %s already. Replace it? New invoices are paid to the new key.", asset))
+	if err == nil && !yes {
+		err = errors.New("nothing was changed")
 	}
-	if answer := strings.ToLower(strings.TrimSpace(text)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was changed")
+	return err
+}
+
+// offerMore asks at a terminal about each setting that would add payment methods to a wallet,
+// states its cost in privacy, and writes the accepted ones into the settings file. The server uses
+// them after its next start.
+func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
+	p, isTerminal := newPrompt(c)
+	if !isTerminal || s.json {
+		return nil
 	}
+	asked := map[string]bool{}
+	isWritten := false
+	for {
+		cfg, err := s.load() // an answer changes the methods of the next choice
+		if err != nil {
+			return err
+		}
+		choices, err := app.WalletChoices(cfg, kind)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(choices, func(choice app.Choice) bool { return !asked[choice.Setting] })
+		if i < 0 {
+			return s.printOffered(c, cfg, kind, isWritten)
+		}
+		choice := choices[i]
+		asked[choice.Setting] = true
+		yes, err := p.confirm(choice.String() + ". Set it?")
+		if err != nil {
+			return err
+		}
+		if !yes {
+			continue
+		}
+		if err := app.SaveSetting(cfg, choice.Setting, choice.Value); err != nil {
+			fmt.Fprintln(c.ErrOrStderr(), err) // the wallet has been added nevertheless
+			continue
+		}
+		isWritten = true
+		fmt.Fprintf(c.ErrOrStderr(), "%s=%s is written to %s\n", choice.Setting, choice.Value, printable(cfg.File()))
+	}
+}
+
+// printOffered prints the payment methods of a wallet with the settings that were written, if any.
+func (s *shell) printOffered(c *cobra.Command, cfg config.Config, kind keys.Kind, isWritten bool) error {
+	if !isWritten {
+		return nil
+	}
+	gives, err := app.WalletMethods(cfg, kind)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.OutOrStdout(), "Payment methods after the next start of chequer serve:", strings.Join(gives.Offered, ", "))
 	return nil
 }
 
@@ -306,10 +364,11 @@ func (s *shell) walletRemove() *cobra.Command {
 			}
 			defer core.Close()
 			asset := strings.ToUpper(args[0])
-			if err := core.RemoveWallet(c.Context(), shop.ID, keys.Kind(asset)); err != nil {
-				return fmt.Errorf("remove %s wallet: %w", asset, err)
+			change, err := core.Wallets.Remove(c.Context(), shop.ID, keys.Kind(asset))
+			if err != nil {
+				return err
 			}
-			newLogger(cfg).Warn("wallet removed", "merchant", shop.ID, "asset", asset)
+			newLogger(cfg).Warn("wallet removed", "merchant", shop.ID, "asset", asset, "wallet", change.Wallet.ID)
 			return s.print(c, map[string]string{"removed": asset}, func(w io.Writer) {
 				fmt.Fprintln(w, "removed", asset, "wallet; its addresses are watched for payments of its invoices as before")
 			})

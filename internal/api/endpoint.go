@@ -52,7 +52,7 @@ type Delivery struct {
 	Position  int64  `json:"position"`
 	EventID   string `json:"event_id"`
 	EventType string `json:"event_type"`
-	ForeignID string `json:"foreign_id"` // empty for a test event
+	ForeignID string `json:"foreign_id"` // empty for an event without an invoice
 	State     string `json:"state"`      // pending, delivered, failed
 	Tries     int    `json:"tries"`
 	CreatedAt string `json:"created_at"`

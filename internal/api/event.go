@@ -32,6 +32,20 @@ type Event struct {
 	MorePayments int `json:"more_payments"`
 	// Conversions are the sales of the payments of the invoice.
 	Conversions []Conversion `json:"conversions"`
+	// Wallet is the subject of wallet.changed; its texts are empty in other events.
+	Wallet WalletChange `json:"wallet"`
+}
+
+// WalletChange is a change of the wallets to which new invoices are paid. It contains no public
+// key.
+type WalletChange struct {
+	ID     string `json:"id"`
+	Asset  string `json:"asset"`  // BTC, LTC, or ETH for every EVM network
+	Change string `json:"change"` // added, replaced, removed
+	// Fingerprint is the hash160 of the public key and chain code from which addresses are derived,
+	// in hex. See BIP 32, "Key identifiers".
+	Fingerprint string `json:"fingerprint"`
+	FormerID    string `json:"former_id"` // the wallet that was replaced, or ""
 }
 
 // EventPage is the answer of GET /api/v2/events: events as they are sent, in the order in which

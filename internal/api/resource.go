@@ -114,6 +114,9 @@ type PaymentMethod struct {
 	// Behind is true if the network was not scanned recently, so that payments are recognised later
 	// than usual.
 	Behind bool `json:"behind"`
+	// Bridged are the symbols of bridged versions of a token, as wallets show them. A payment in
+	// one of them has the state wrong_asset and does not count.
+	Bridged []string `json:"bridged"`
 }
 
 // Payment is a transfer to the invoice, whether or not it counts.

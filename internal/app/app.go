@@ -121,6 +121,9 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	}
 	if !o.Demo {
 		logUnwatched(o.Log, networks, bool(c.Unwatched))
+		if err := core.logMethods(ctx, c, shop.ID, o.Log); err != nil {
+			return err
+		}
 	}
 	if !c.Unwatched {
 		if err := core.checkStillWatched(ctx, networks); err != nil {

@@ -24,6 +24,7 @@ import (
 type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service
+	Wallets   *merchant.Wallets
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
 	Products  *merchant.Products
@@ -60,6 +61,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	return &Core{
 		Storage:   store,
 		Merchants: merchant.NewService(store, clock, token),
+		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: server.EncodeWalletChange, Now: clock, Token: token}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
 			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: clock, Token: token,
 		}),
@@ -148,32 +150,11 @@ func (c *Core) ensureTestWallets(ctx context.Context, m merchant.Merchant) error
 		if err != nil {
 			return fmt.Errorf("test wallets: %w", err)
 		}
-		wallet := c.wallet(m.ID, merchant.Test, key)
-		wallet.Secret = secret
-		if err := c.Storage.CreateWallet(ctx, wallet); err != nil && !errors.Is(err, merchant.ErrExists) {
+		if err := c.Wallets.AddTest(ctx, m.ID, key, secret); err != nil && !errors.Is(err, merchant.ErrExists) {
 			return fmt.Errorf("test wallets: %w", err)
 		}
 	}
 	return nil
-}
-
-// AddWallet makes a public key the merchant's wallet for its kind of asset. It returns
-// merchant.ErrExists if it is that already.
-func (c *Core) AddWallet(ctx context.Context, merchantID string, key keys.Key) error {
-	return c.Storage.CreateWallet(ctx, c.wallet(merchantID, merchant.Live, key))
-}
-
-// RemoveWallet ends the use of the merchant's wallet for a kind of asset, or returns
-// merchant.ErrNotFound. Its invoices keep their addresses.
-func (c *Core) RemoveWallet(ctx context.Context, merchantID string, kind keys.Kind) error {
-	return c.Storage.RemoveWallet(ctx, merchantID, merchant.Live, string(kind), c.Now())
-}
-
-func (c *Core) wallet(merchantID string, mode merchant.Mode, key keys.Key) merchant.Wallet {
-	return merchant.Wallet{
-		ID: "wlt_" + token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),
-		Key: key.String(), Counter: key.Fingerprint(), CreatedAt: c.Now(),
-	}
 }
 
 // Shop returns the server's merchant. It creates the merchant if there is none, and renames it if

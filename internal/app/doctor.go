@@ -66,6 +66,13 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 			return nil, err
 		}
 		say(LevelOK, "wallet", "%s since %s, %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly), gives)
+		choices, err := WalletChoices(cfg, keys.Kind(w.Asset))
+		if err != nil {
+			return nil, err
+		}
+		for _, choice := range choices {
+			say(LevelOK, "more for "+w.Asset, "%s", choice)
+		}
 	}
 	if err := examineRates(ctx, cfg, say); err != nil {
 		return nil, err

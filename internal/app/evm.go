@@ -39,6 +39,7 @@ func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]liv
 		setting := config.RPCSetting(string(params.ID))
 		params.Claimed = claimed(params, tokens[params.ID])
 		params.Assets = slices.Concat(params.Assets, tokens[params.ID])
+		params.Bridged = unnamed(params.Bridged, tokens[params.ID])
 		if how == config.RPCOff {
 			if offered := params.ID == ethereum.Mainnet.ID || params.ID == ethereum.Base.ID; offered && !c.EVM.Trial() {
 				found = append(found, live{Network: ethereum.New(params), setting: setting})
@@ -76,11 +77,11 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
 	scanner.Doubted = func(d ethereum.Doubt) {
-		log.Error("token is not offered", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Says)
 	}
 	for _, d := range scanner.Doubts() {
 		if d.Unreadable {
-			log.Warn("token is not offered", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Says)
 		}
 	}
 	if len(scanner.Assets()) == 0 {
@@ -113,8 +114,16 @@ func claimed(params ethereum.Params, tokens []chain.Asset) []string {
 	return codes
 }
 
-// doubtsOf returns a finding for each token that is not offered. setting is the name of the setting
-// with the network's endpoints.
+// unnamed returns the bridged tokens that no setting names. Named ones are offered like any other
+// token.
+func unnamed(bridged, tokens []chain.Asset) []chain.Asset {
+	return slices.DeleteFunc(slices.Clone(bridged), func(b chain.Asset) bool {
+		return slices.ContainsFunc(tokens, func(a chain.Asset) bool { return strings.EqualFold(a.Contract, b.Contract) })
+	})
+}
+
+// doubtsOf returns a finding for each token that is not offered or not watched. setting is the name
+// of the setting with the network's endpoints.
 func doubtsOf(s *ethereum.Scanner, setting string) []Finding {
 	var found []Finding
 	for _, d := range s.Doubts() {
@@ -200,13 +209,26 @@ func tokensOf(c config.Config) (map[chain.ID][]chain.Asset, error) {
 			return nil, err
 		}
 		contract := string(asset.Network) + strings.ToLower(asset.Contract)
-		if codes[asset.Code] || contracts[contract] {
+		if codes[asset.Code] || contracts[contract] || isOfAnotherBridged(asset) {
 			return nil, fmt.Errorf("%q: there is such a code or contract already", text)
 		}
 		codes[asset.Code], contracts[contract] = true, true
 		found[asset.Network] = append(found[asset.Network], asset)
 	}
 	return found, nil
+}
+
+// isOfAnotherBridged reports whether a token has the code of another, bridged token. Such a token
+// is refused, because recorded transfers are distinguished by their codes.
+func isOfAnotherBridged(token chain.Asset) bool {
+	for _, p := range ethereum.Networks {
+		for _, b := range p.Bridged {
+			if b.Code == token.Code && (b.Network != token.Network || !strings.EqualFold(b.Contract, token.Contract)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tokenOf parses one token.

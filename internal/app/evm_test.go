@@ -76,6 +76,70 @@ func TestEVMNetworks(t *testing.T) {
 	}
 }
 
+func TestEVMNetworks_know_bridged_tokens_that_no_setting_names(t *testing.T) {
+	t.Parallel()
+	const contract = "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"
+	for name, test := range map[string]struct {
+		setting       string
+		offered, rest string
+	}{
+		"by default":                           {"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
+		"unwatched":                            {"CHEQUER_BASE_RPC=off", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
+		"named by a setting":                   {"CHEQUER_EVM_TOKENS=base:USDBC:" + strings.ToLower(contract) + ":6:USDC", "EURC-BASE USDC-BASE ETH-BASE USDBC", ""},
+		"named by a setting with another code": {"CHEQUER_EVM_TOKENS=base:BRIDGED:" + contract + ":6:USDC", "EURC-BASE USDC-BASE ETH-BASE BRIDGED", ""},
+		"of a test network's tokens":           {"CHEQUER_BASE_SEPOLIA_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := config.Load([]string{test.setting, "CHEQUER_EVM_ADDRESS_QUERIES=on"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			networks, err := app.EVMNetworks(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(networks, func(n chain.Network) bool { return strings.HasPrefix(string(n.ID()), "base") })
+			codes := func(assets []chain.Asset) string {
+				var list []string
+				for _, a := range assets {
+					list = append(list, a.Code)
+				}
+				return strings.Join(list, " ")
+			}
+			got := [2]string{codes(networks[i].Assets()), codes(networks[i].(chain.Bridged).Bridged())}
+			if diff := cmp.Diff(got, [2]string{test.offered, test.rest}); diff != "" {
+				t.Errorf("offered and bridged (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHoldings_list_bridged_tokens(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load([]string{"CHEQUER_BASE_RPC=trusted:" + baseNode(t, 6)}) // it returns 6 for each call
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := app.HoldingsAt(t.Context(), c, "base", "eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range found {
+		got = append(got, h.Amount+" "+h.Asset+" "+h.Contract)
+	}
+	want := []string{
+		"0.000006 EURC-BASE 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
+		"0.000006 USDC-BASE 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+		"0.000000000000000006 ETH-BASE ",
+		"0.000006 USDBC 0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("holdings (-got +want):\n%s", diff)
+	}
+}
+
 func TestCheck_accepts_a_fixed_rate_of_each_asset(t *testing.T) {
 	t.Parallel()
 	for code, environ := range map[string][]string{
@@ -106,16 +170,17 @@ func TestEVMNetworks_refuses(t *testing.T) {
 	t.Parallel()
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	for name, test := range map[string]struct{ setting, want string }{
-		"a network without tokens":   {"CHEQUER_GNOSIS_RPC=public", "CHEQUER_GNOSIS_RPC: no token is known there yet"},
-		"one operator":               {"CHEQUER_BASE_RPC=https://a.example.org,https://b.example.org", "CHEQUER_BASE_RPC: endpoints of at least two operators"},
-		"an unknown token":           {"CHEQUER_EVM_TOKENS=SHIB", `"SHIB" is no token that we list`},
-		"an unknown network":         {"CHEQUER_EVM_TOKENS=bsc:X:" + contract + ":18:EURC", "is not like base:CODE"},
-		"a mistyped contract":        {"CHEQUER_EVM_TOKENS=base:XX:0x420cA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC", "a character is mistyped"},
-		"too many decimals":          {"CHEQUER_EVM_TOKENS=base:XX:" + contract + ":77:EURC", "no number of decimals"},
-		"a code in small letters":    {"CHEQUER_EVM_TOKENS=base:xx:" + contract + ":18:EURC", "capital letters"},
-		"a code that is there":       {"CHEQUER_EVM_TOKENS=base:EURC-BASE:" + contract + ":18:EURC", "there is such a code or contract already"},
-		"a contract that is there":   {"CHEQUER_EVM_TOKENS=base:XX:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913:6:USDC", "there is such a code or contract already"},
-		"a listed token named twice": {"CHEQUER_EVM_TOKENS=USDT,USDT", "there is such a code or contract already"},
+		"a network without tokens":    {"CHEQUER_GNOSIS_RPC=public", "CHEQUER_GNOSIS_RPC: no token is known there yet"},
+		"one operator":                {"CHEQUER_BASE_RPC=https://a.example.org,https://b.example.org", "CHEQUER_BASE_RPC: endpoints of at least two operators"},
+		"an unknown token":            {"CHEQUER_EVM_TOKENS=SHIB", `"SHIB" is no token that we list`},
+		"an unknown network":          {"CHEQUER_EVM_TOKENS=bsc:X:" + contract + ":18:EURC", "is not like base:CODE"},
+		"a mistyped contract":         {"CHEQUER_EVM_TOKENS=base:XX:0x420cA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC", "a character is mistyped"},
+		"too many decimals":           {"CHEQUER_EVM_TOKENS=base:XX:" + contract + ":77:EURC", "no number of decimals"},
+		"a code in small letters":     {"CHEQUER_EVM_TOKENS=base:xx:" + contract + ":18:EURC", "capital letters"},
+		"a code that is there":        {"CHEQUER_EVM_TOKENS=base:EURC-BASE:" + contract + ":18:EURC", "there is such a code or contract already"},
+		"a contract that is there":    {"CHEQUER_EVM_TOKENS=base:XX:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913:6:USDC", "there is such a code or contract already"},
+		"the code of a bridged token": {"CHEQUER_EVM_TOKENS=base:USDBC:" + contract + ":6:USDC", "there is such a code or contract already"},
+		"a listed token named twice":  {"CHEQUER_EVM_TOKENS=USDT,USDT", "there is such a code or contract already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,7 +201,7 @@ func baseNode(t *testing.T, decimals int) (url string) {
 	block := map[string]any{
 		"number": "0x10", "hash": "0x" + strings.Repeat("1", 64), "parentHash": "0x" + strings.Repeat("2", 64), "timestamp": fmt.Sprintf("0x%x", time.Now().Unix()),
 	}
-	results := map[string]any{"eth_chainId": "0x2105", "eth_getBlockByNumber": block, "eth_call": fmt.Sprintf("0x%064x", decimals)}
+	results := map[string]any{"eth_chainId": "0x2105", "eth_getBlockByNumber": block, "eth_call": fmt.Sprintf("0x%064x", decimals), "eth_getBalance": fmt.Sprintf("0x%x", decimals)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		type call struct {
 			ID     int    `json:"id"`
@@ -224,6 +289,7 @@ func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 			{Level: app.LevelFail, About: "token EURC-BASE", Says: "is neither offered nor looked for: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
 			{Level: app.LevelFail, About: "token USDC-BASE", Says: "is neither offered nor looked for: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},
 			{Level: app.LevelFail, About: "token EURE", Says: "is neither offered nor looked for: its contract " + contract + " has 18 decimals, not 6"},
+			{Level: app.LevelFail, About: "token USDBC", Says: "is not looked for: its contract 0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA has 18 decimals, not 6"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/config"
+	"chequer/internal/keys"
 )
 
 // ExamineFiats is examineFiats.
@@ -40,6 +41,23 @@ func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Findi
 		}
 	}
 	return nil, nil
+}
+
+// HoldingsAt returns the holdings of the first address of a key on an EVM network.
+func HoldingsAt(ctx context.Context, c config.Config, network chain.ID, key string) ([]Holding, error) {
+	e, _, err := watchedEVM(c, network)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := keys.Load(key)
+	if err != nil {
+		return nil, err
+	}
+	best, err := e.quorum.Best(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.holdings(ctx, best.Header, loaded, 0, 1)
 }
 
 // ExamineAddress returns the doctor's findings about the public address of a configuration whose

@@ -32,7 +32,7 @@ const balanceBatch = 1000
 
 // remedies describes how endpoints can be allowed to read balances, and what they learn from it.
 func remedies(setting string) string {
-	return "name a node of your own in " + setting + " as trusted:http://…, or set CHEQUER_EVM_ADDRESS_QUERIES=on, which lets public endpoints learn your addresses, when each was made and what it holds"
+	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressPrice
 }
 
 // Gather lists the holdings of all addresses that were issued from a merchant's wallets on an EVM
@@ -128,7 +128,7 @@ func (e endpoints) holdings(ctx context.Context, at ethereum.Header, key keys.Ke
 		texts, accounts = append(texts, text), append(accounts, account)
 	}
 	var found []Holding
-	for _, asset := range e.Assets() {
+	for _, asset := range slices.Concat(e.Assets(), e.Bridged()) {
 		amounts, err := e.amounts(ctx, at, asset, accounts)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", asset.Code, err)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/config"
 	"chequer/internal/keys"
+	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
 
@@ -56,7 +58,7 @@ func WalletMethods(c config.Config, kind keys.Kind) (Methods, error) {
 		}
 	}
 	if kind == keys.ETH && !c.EVM.Trial() {
-		m.More = otherNetworks(networks)
+		m.More = otherNetworks(networks, bool(c.EVM.AddressQueries))
 	}
 	return m, nil
 }
@@ -71,15 +73,20 @@ func addOff(off []MethodOff, code, reason string) []MethodOff {
 	return off
 }
 
-// otherNetworks returns the methods of the EVM main networks that are not in a list.
-func otherNetworks(networks []live) []MethodOff {
+// otherNetworks returns the methods of the EVM main networks that are not in a list. mayAsk reports
+// whether endpoints may be queried for balances of addresses.
+func otherNetworks(networks []live, mayAsk bool) []MethodOff {
 	var more []MethodOff
 	for _, p := range ethereum.Networks {
 		if p.Trial || slices.ContainsFunc(networks, func(l live) bool { return l.ID() == p.ID }) {
 			continue
 		}
+		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkPrice(mayAsk)
+		if !mayAsk {
+			reason += "; " + ownCoin(p) + " also needs " + addressQueries + "=on"
+		}
 		for _, a := range p.Assets {
-			more = addOff(more, a.Code, "the network is off; "+config.RPCSetting(string(p.ID))+" switches it on")
+			more = addOff(more, a.Code, reason)
 		}
 	}
 	return more
@@ -141,4 +148,38 @@ func (m Methods) String() string {
 		text += "; off: " + strings.Join(off, ", ")
 	}
 	return text
+}
+
+// why describes the reasons of the groups of methods that are off.
+func (m Methods) why() string {
+	var groups []string
+	for _, o := range m.Off {
+		groups = append(groups, strings.Join(o.Codes, ", ")+": "+o.Reason)
+	}
+	return strings.Join(groups, "; ")
+}
+
+// logMethods logs the payment methods that the live wallets of a merchant have and lack under the
+// settings, or the methods of each kind of wallet if there is no wallet.
+func (c *Core) logMethods(ctx context.Context, cfg config.Config, merchantID string, log *slog.Logger) error {
+	wallets, err := c.Storage.Wallets(ctx, merchantID, merchant.Live)
+	if err != nil {
+		return err
+	}
+	var kinds []any
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+		gives, err := WalletMethods(cfg, kind)
+		if err != nil {
+			return err
+		}
+		kinds = append(kinds, string(kind), gives.String())
+		there := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(kind) })
+		if there && len(gives.Off) > 0 {
+			log.Info("payment methods of the wallet", "wallet", kind, "offered", strings.Join(gives.Offered, ", "), "off", gives.why())
+		}
+	}
+	if len(wallets) == 0 {
+		log.Info("no wallet yet: chequer wallet add adds one", kinds...)
+	}
+	return nil
 }

@@ -27,20 +27,20 @@ import (
 	"chequer/internal/signature"
 )
 
-// arrivals is how many payments of each kind are timed.
+// arrivals is the number of payments of each kind that are timed.
 const arrivals = 20
 
-// polled is how often a network with a block every two seconds is asked, by the
-// program and by the bare loop beside it.
-const polled = time.Second
+// pollInterval is how often the program and the baseline loop ask a network with a block every two
+// seconds.
+const pollInterval = time.Second
 
-// arriving prints how long after its block a payment is on the page, and paid after
-// the last block that it needs, on a node of this machine.
+// arriving prints how long after its block the page shows a payment, and how long after the last
+// needed block the page shows it as paid, with a node on this machine.
 func arriving(ctx context.Context, binary, folder string) error {
 	anvil := filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache")), "chequer", "bin", "anvil")
 	code, err := os.ReadFile("internal/chain/ethereum/ethereumtest/token.hex")
 	if _, missing := exec.LookPath(anvil); missing != nil || err != nil {
-		fmt.Println("From block to page: not measured, as anvil is not installed (make fetch) or this is not the repository's folder.")
+		fmt.Println("From block to page: not measured, because anvil is not installed (make setup) or this is not the repository's folder.")
 		return nil
 	}
 	n, err := startNode(ctx, anvil)
@@ -65,7 +65,7 @@ func arriving(ctx context.Context, binary, folder string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| newest block and its transfers, asked of the node | p50 %.1f ms | | |\n", trip.at(.5))
+	fmt.Printf("| request to the node for the newest block and its transfers | p50 %.1f ms | | |\n", trip.at(.5))
 	for _, asset := range []string{"EURC-BASE", "ETH-BASE"} {
 		var seen, bare, paid []time.Duration
 		for range arrivals {
@@ -76,10 +76,10 @@ func arriving(ctx context.Context, binary, folder string) error {
 			seen, bare, paid = append(seen, a.seen), append(bare, a.bare), append(paid, a.paid)
 		}
 		of, base := sorted(seen), sorted(bare)
-		fmt.Printf("| %s: block to page | p50 %.0f, p95 %.0f ms | bare loop that asks as often p50 %.0f, p95 %.0f ms | %.2f |\n",
+		fmt.Printf("| %s: block to page | p50 %.0f, p95 %.0f ms | bare loop with the same interval p50 %.0f, p95 %.0f ms | %.2f |\n",
 			asset, of.at(.5), of.at(.95), base.at(.5), base.at(.95), of.at(.5)/base.at(.5))
 		of = sorted(paid)
-		fmt.Printf("| &nbsp; last block needed to paid on the page | p50 %.0f, p95 %.0f ms | | |\n", of.at(.5), of.at(.95))
+		fmt.Printf("| &nbsp; from the last needed block to paid on the page | p50 %.0f, p95 %.0f ms | | |\n", of.at(.5), of.at(.95))
 	}
 	fmt.Println()
 	return nil
@@ -90,11 +90,12 @@ func sorted(list []time.Duration) latencies {
 	return latencies{each: list}
 }
 
-// arrival is how long after their blocks a payment was told.
+// arrival holds the times from a block to the page, from a block to the baseline loop, and from the
+// last needed block to the page.
 type arrival struct{ seen, bare, paid time.Duration }
 
-// arrive pays an invoice and times its page, beside a bare loop that asks the node for
-// the newest block and the transfers in it.
+// arrive pays an invoice and times its page, and a baseline loop that asks the node for the newest
+// block and its transfers.
 func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -102,7 +103,7 @@ func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival,
 	if err != nil {
 		return a, err
 	}
-	news, err := follow(ctx, p.url+"/invoice/"+id+"/live")
+	updates, err := follow(ctx, p.url+"/invoice/"+id+"/live")
 	if err != nil {
 		return a, err
 	}
@@ -110,12 +111,12 @@ func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival,
 	if err != nil {
 		return a, err
 	}
-	// A block comes at any time between two questions.
-	time.Sleep(time.Duration(rand.Int64N(int64(polled))))
+	// A block arrives at a random time between two requests.
+	time.Sleep(time.Duration(rand.Int64N(int64(pollInterval))))
 	bare := make(chan error, 1)
 	var found time.Time
 	go func() {
-		tick := time.NewTicker(polled)
+		tick := time.NewTicker(pollInterval)
 		defer tick.Stop()
 		for {
 			height, err := n.transfers(ctx, "latest")
@@ -130,14 +131,14 @@ func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival,
 			}
 		}
 	}()
-	time.Sleep(time.Duration(rand.Int64N(int64(polled))))
+	time.Sleep(time.Duration(rand.Int64N(int64(pollInterval))))
 	if err := n.pay(ctx, asset, to, due); err != nil {
 		return a, err
 	}
 	mined := time.Now()
-	at, err := next(ctx, news)
+	at, err := next(ctx, updates)
 	if err != nil {
-		return a, fmt.Errorf("no news of the payment: %w", err)
+		return a, fmt.Errorf("no update with the payment: %w", err)
 	}
 	a.seen = at.Sub(mined)
 	if err := <-bare; err != nil {
@@ -148,9 +149,9 @@ func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival,
 		return a, err
 	}
 	mined = time.Now()
-	for paid := false; !paid; { // it may be looked at while blocks come
-		if at, err = next(ctx, news); err != nil {
-			return a, fmt.Errorf("no news of the confirmation: %w", err)
+	for paid := false; !paid; { // the page may be updated while blocks are mined
+		if at, err = next(ctx, updates); err != nil {
+			return a, fmt.Errorf("no update with the confirmation: %w", err)
 		}
 		if paid, err = p.isPaid(ctx, id); err != nil {
 			return a, err
@@ -160,7 +161,7 @@ func (p *program) arrive(ctx context.Context, n *node, asset string) (a arrival,
 	return a, nil
 }
 
-// invoiceIn makes an invoice that is paid in one asset.
+// invoiceIn creates an invoice with one payment method.
 func (p *program) invoiceIn(ctx context.Context, asset string) (id, to string, due money.Amount, err error) {
 	content := []byte(`{"amount":12.50,"fiat_currency":"EUR","payment_methods":["` + asset + `"]}`)
 	headers := map[string]string{api.HeaderKey: p.headers[api.HeaderKey], api.HeaderSignature: signature.Sign(p.secret, content)}
@@ -194,7 +195,7 @@ func (p *program) isPaid(ctx context.Context, id string) (bool, error) {
 	return strings.Contains(string(answer), `"status":"paid"`), err
 }
 
-// follow opens a page's stream, and tells when what it shows was drawn anew.
+// follow opens a page's stream, and returns a channel with the times of its updates.
 func follow(ctx context.Context, url string) (<-chan time.Time, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -208,26 +209,26 @@ func follow(ctx context.Context, url string) (<-chan time.Time, error) {
 		resp.Body.Close()
 		return nil, errors.New(resp.Status)
 	}
-	news := make(chan time.Time, 10)
+	updates := make(chan time.Time, 10)
 	go func() {
 		defer resp.Body.Close()
-		defer close(news)
+		defer close(updates)
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			if strings.HasPrefix(lines.Text(), "event: page") {
-				news <- time.Now()
+				updates <- time.Now()
 			}
 		}
 	}()
-	_, err = next(ctx, news) // the invoice as it is
-	return news, err
+	_, err = next(ctx, updates) // the first update is the current invoice
+	return updates, err
 }
 
-// next is when the next news came.
-func next(ctx context.Context, news <-chan time.Time) (time.Time, error) {
+// next returns the time of the next update.
+func next(ctx context.Context, updates <-chan time.Time) (time.Time, error) {
 	select {
-	case at, open := <-news:
+	case at, open := <-updates:
 		if !open {
 			return at, errors.New("the stream has ended")
 		}
@@ -237,7 +238,7 @@ func next(ctx context.Context, news <-chan time.Time) (time.Time, error) {
 	}
 }
 
-// node is an anvil that makes a block when it is told to.
+// node is an anvil that mines a block only on request.
 type node struct {
 	url     string
 	sender  string
@@ -278,7 +279,7 @@ func (n *node) stop() {
 	_ = n.command.Wait()
 }
 
-// ask calls a method and reads its result; nil is not read.
+// ask calls a method and decodes its result into result, unless that is nil.
 func (n *node) ask(ctx context.Context, result any, method string, params ...any) error {
 	content, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, params...)})
 	if err != nil {
@@ -314,10 +315,10 @@ func (n *node) ask(ctx context.Context, result any, method string, params ...any
 	return json.Unmarshal(answer.Result, result)
 }
 
-// euro is where EURC stands on Base.
+// euro is the address of EURC on Base.
 var euro = ethereum.Base.Assets[0].Contract
 
-// placeToken puts a token of tests where EURC stands.
+// placeToken places a test token at the address of EURC.
 func (n *node) placeToken(ctx context.Context, code string) error {
 	var tx, runtime string
 	var receipt struct{ ContractAddress string }
@@ -327,12 +328,12 @@ func (n *node) placeToken(ctx context.Context, code string) error {
 		n.ask(ctx, &receipt, "eth_getTransactionReceipt", tx),
 		n.ask(ctx, &runtime, "eth_getCode", receipt.ContractAddress, "latest"),
 		n.ask(ctx, nil, "anvil_setCode", euro, runtime),
-		n.ask(ctx, nil, "anvil_setStorageAt", euro, "0x1", fmt.Sprintf("0x%064x", 6)), // its decimals
+		n.ask(ctx, nil, "anvil_setStorageAt", euro, "0x1", fmt.Sprintf("0x%064x", 6)), // the token's decimals
 		n.mine(ctx, 1),
 	)
 }
 
-// mine makes so many blocks.
+// mine mines the given number of blocks.
 func (n *node) mine(ctx context.Context, blocks int) error {
 	for range blocks {
 		if err := n.ask(ctx, nil, "evm_mine"); err != nil {
@@ -342,7 +343,7 @@ func (n *node) mine(ctx context.Context, blocks int) error {
 	return nil
 }
 
-// pay makes a block with a payment.
+// pay mines a block with a payment.
 func (n *node) pay(ctx context.Context, asset, to string, due money.Amount) error {
 	tx := map[string]any{"from": n.sender, "to": to, "value": fmt.Sprintf("0x%x", due.Minor())}
 	if asset != "ETH-BASE" {
@@ -358,7 +359,7 @@ func (n *node) pay(ctx context.Context, asset, to string, due money.Amount) erro
 
 func (n *node) height(ctx context.Context) (int64, error) { return n.transfers(ctx, "latest") }
 
-// transfers asks for a block and the transfers in it, and gives its height.
+// transfers requests a block and its transfers, and returns its height.
 func (n *node) transfers(ctx context.Context, block string) (height int64, err error) {
 	var head struct{ Number, Hash string }
 	if err := n.ask(ctx, &head, "eth_getBlockByNumber", block, false); err != nil {

@@ -18,32 +18,32 @@ import (
 	"chequer/internal/client"
 )
 
-// What is paid at once, and who is told of it.
+// The number of invoices that are paid at once, and the endpoints that receive the events.
 const (
-	paidAtOnce = 200
-	well       = 40 // endpoints that answer at once
-	dead       = 4  // nobody listens
-	slow       = 3  // answer after slowFor
-	silent     = 3  // take the call and say nothing
-	slowFor    = 3 * time.Second
-	// payers is how many call the API at a time.
+	paidAtOnce  = 200
+	healthy     = 40 // endpoints that answer at once
+	unreachable = 4  // endpoints on a port without a listener
+	slow        = 3  // endpoints that answer after slowDelay
+	silent      = 3  // endpoints that accept the request and do not answer
+	slowDelay   = 3 * time.Second
+	// payers is the number of concurrent callers of the API.
 	payers = 64
-	// pool is how many callbacks the program has under way at most.
-	pool = 128
-	// tellPatience is how long it may take until all are told who are well.
-	tellPatience = 3 * time.Minute
+	// maxCallbacks is the program's limit of concurrent callbacks.
+	maxCallbacks = 128
+	// callbackTimeout is the longest time until all healthy endpoints have all events.
+	callbackTimeout = 3 * time.Minute
 )
 
-// hooks are the receivers of callbacks.
+// hooks are the endpoints that receive callbacks.
 type hooks struct {
-	base string // address of those that listen
+	base string // address of the listening endpoints
 	stop context.CancelFunc
 
 	mu   sync.Mutex
-	took []time.Duration // from the event to its arrival, at those that are well
-	full chan struct{}   // closed when all arrived; then these stay as they are:
-	body []byte          // of the last event
-	last time.Time       // when it came
+	took []time.Duration // times from the event to its arrival at healthy endpoints
+	full chan struct{}   // closed when all have arrived; then body and last are fixed
+	body []byte          // body of the last event
+	last time.Time       // time of its arrival
 }
 
 func newHooks(ctx context.Context) (*hooks, error) {
@@ -54,10 +54,10 @@ func newHooks(ctx context.Context) (*hooks, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	h := &hooks{base: "http://" + l.Addr().String(), full: make(chan struct{})}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/well/", h.take)
+	mux.HandleFunc("/healthy/", h.take)
 	mux.HandleFunc("/plain", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-	mux.HandleFunc("/slow/", func(http.ResponseWriter, *http.Request) { wait(ctx, slowFor) })
-	mux.HandleFunc("/silent/", func(http.ResponseWriter, *http.Request) { wait(ctx, tellPatience) })
+	mux.HandleFunc("/slow/", func(http.ResponseWriter, *http.Request) { wait(ctx, slowDelay) })
+	mux.HandleFunc("/silent/", func(http.ResponseWriter, *http.Request) { wait(ctx, callbackTimeout) })
 	s := &http.Server{Handler: mux}
 	go s.Serve(l)
 	h.stop = func() {
@@ -74,7 +74,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// take notes how long an event was on its way.
+// take records the time from an event to its arrival.
 func (h *hooks) take(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	body, err := io.ReadAll(r.Body)
@@ -90,21 +90,21 @@ func (h *hooks) take(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.took = append(h.took, now.Sub(at))
-	if len(h.took) == paidAtOnce*well {
+	if len(h.took) == paidAtOnce*healthy {
 		h.body, h.last = body, now
 		close(h.full)
 	}
 }
 
-// arrived is how long each event was on its way so far.
+// arrived returns the times that are recorded so far.
 func (h *hooks) arrived() []time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.took)
 }
 
-// tell prints how long it takes to tell many endpoints of many payments, then what
-// reading a long feed costs.
+// tell prints how long the callbacks of many payments to many endpoints take, and then the cost of
+// reading a long feed.
 func (p *program) tell(ctx context.Context, binary string, plan plan) error {
 	h, err := newHooks(ctx)
 	if err != nil {
@@ -132,37 +132,37 @@ func (p *program) tell(ctx context.Context, binary string, plan plan) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if time.Since(first) > tellPatience {
-			return fmt.Errorf("%d of %d callbacks came within %s", len(h.arrived()), paidAtOnce*well, tellPatience)
+		if time.Since(first) > callbackTimeout {
+			return fmt.Errorf("%d of %d callbacks arrived within %s", len(h.arrived()), paidAtOnce*healthy, callbackTimeout)
 		}
 	}
 	span := h.last.Sub(first)
-	all := latencies{each: h.arrived()[:paidAtOnce*well], span: span}
+	all := latencies{each: h.arrived()[:paidAtOnce*healthy], span: span}
 	slices.Sort(all.each)
 	alone, err := postAlone(ctx, h.base+"/plain", h.body)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| %d invoices paid at once, %d endpoints told of it: %d well, %d dead, %d slow, %d silent | all of the well ones within %.1f s | | |\n",
-		paidAtOnce, well+dead+slow+silent, well, dead, slow, silent, span.Seconds())
-	fmt.Printf("| &nbsp; from the event to the receiver, those that are well | p50 %.1f, p95 %.1f, p99 %.1f s | | |\n", all.at(.5)/1000, all.at(.95)/1000, all.at(.99)/1000)
-	fmt.Printf("| &nbsp; callbacks to those | %.0f/s | the same posted alone, %d at a time %.0f/s | %.2f |\n", all.perSecond(), pool, alone, all.perSecond()/alone)
-	fmt.Printf("| &nbsp; memory, before and at most | %d and %d MiB | | |\n", before>>20, most>>20)
+	fmt.Printf("| %d invoices paid at once, events to %d endpoints: %d healthy, %d unreachable, %d slow, %d silent | all at the healthy ones within %.1f s | | |\n",
+		paidAtOnce, healthy+unreachable+slow+silent, healthy, unreachable, slow, silent, span.Seconds())
+	fmt.Printf("| &nbsp; from the event to its arrival at healthy endpoints | p50 %.1f, p95 %.1f, p99 %.1f s | | |\n", all.at(.5)/1000, all.at(.95)/1000, all.at(.99)/1000)
+	fmt.Printf("| &nbsp; callbacks to healthy endpoints | %.0f/s | the same requests without the program, %d at a time, %.0f/s | %.2f |\n", all.perSecond(), maxCallbacks, alone, all.perSecond()/alone)
+	fmt.Printf("| &nbsp; memory before and maximum | %d and %d MiB | | |\n", before>>20, most>>20)
 	return p.readFeed(ctx, c, plan)
 }
 
-// addEndpoints makes an endpoint of each kind for the moment of payment.
+// addEndpoints adds the endpoints of each kind for the event invoice.paid.
 func (p *program) addEndpoints(ctx context.Context, binary, base string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	nobody := "http://" + l.Addr().String()
+	unused := "http://" + l.Addr().String()
 	l.Close()
 	for _, kind := range []struct {
 		url   string
 		count int
-	}{{base + "/well/", well}, {nobody + "/", dead}, {base + "/slow/", slow}, {base + "/silent/", silent}} {
+	}{{base + "/healthy/", healthy}, {unused + "/", unreachable}, {base + "/slow/", slow}, {base + "/silent/", silent}} {
 		for n := range kind.count {
 			if _, err := p.run(ctx, binary, "endpoint", "add", fmt.Sprint(kind.url, n), "--test", "--events", "invoice.paid"); err != nil {
 				return err
@@ -172,7 +172,7 @@ func (p *program) addEndpoints(ctx context.Context, binary, base string) error {
 	return nil
 }
 
-// tester is a client with a test key.
+// tester returns a client with a test key.
 func (p *program) tester(ctx context.Context, binary string) (*client.Client, error) {
 	out, err := p.run(ctx, binary, "key", "add", "--test", "--json")
 	if err != nil {
@@ -185,8 +185,8 @@ func (p *program) tester(ctx context.Context, binary string) (*client.Client, er
 	return client.New(client.Config{BaseURL: p.url, Key: key.Key, Secret: key.Secret, Transport: browser.Transport})
 }
 
-// payAtOnce has the network confirm as many payments as it can in a moment, and
-// returns when that began.
+// payAtOnce creates invoices with payments, and then confirms all payments as fast as possible. It
+// returns the time at which that begins.
 func payAtOnce(ctx context.Context, c *client.Client) (first time.Time, err error) {
 	var mu sync.Mutex
 	var ids []string
@@ -209,7 +209,7 @@ func payAtOnce(ctx context.Context, c *client.Client) (first time.Time, err erro
 	})
 }
 
-// atATime does something for each invoice, so many at a time as there are payers.
+// atATime runs do for each invoice, with as many concurrent calls as there are payers.
 func atATime(ctx context.Context, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(payers)
@@ -219,14 +219,14 @@ func atATime(ctx context.Context, do func(context.Context, int) error) error {
 	return group.Wait()
 }
 
-// postAlone posts as many events without the program, each on a connection of its
-// own as a callback is, and returns how many a second.
+// postAlone posts the same number of events without the program, each on a connection of its own
+// like a callback, and returns the number per second.
 func postAlone(ctx context.Context, url string, body []byte) (float64, error) {
 	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(pool)
+	group.SetLimit(maxCallbacks)
 	begin := time.Now()
-	for range paidAtOnce * well {
+	for range paidAtOnce * healthy {
 		group.Go(func() error {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 			if err != nil {
@@ -242,5 +242,5 @@ func postAlone(ctx context.Context, url string, body []byte) (float64, error) {
 		})
 	}
 	err := group.Wait()
-	return float64(paidAtOnce*well) / time.Since(begin).Seconds(), err
+	return float64(paidAtOnce*healthy) / time.Since(begin).Seconds(), err
 }

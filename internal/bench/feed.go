@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// feedEvents are in the feed that is read, feedBatch of them written at a time, so
-	// that the program can write in between.
+	// feedEvents is the number of events in the feed that is read. They are written in batches of
+	// feedBatch, so that the program can write in between.
 	feedEvents = 1_000_000
 	feedBatch  = 20_000
-	// feedPage is how many events a page of the feed has.
+	// feedPage is the number of events in a page of the feed.
 	feedPage = 100
 )
 
-// readFeed prints what a page of a long feed costs, beside the same rows read
-// without the program.
+// readFeed prints the cost of a page of a long feed, and of reading the same rows without the program.
 func (p *program) readFeed(ctx context.Context, c *client.Client, plan plan) error {
 	db, err := p.openFeed()
 	if err != nil {
@@ -49,12 +48,12 @@ func (p *program) readFeed(ctx context.Context, c *client.Client, plan plan) err
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| page of %d events, anywhere in a feed of %d (written in %.0f s) | %s | its SELECT alone %s | %.2f |\n",
+	fmt.Printf("| page of %d events, anywhere in a feed of %d (written in %.0f s) | %s | the same SELECT without the program %s | %.2f |\n",
 		feedPage, plan.feed, filled.Seconds(), got, raw, got.perSecond()/raw.perSecond())
 	return nil
 }
 
-// openFeed opens the program's own database.
+// openFeed opens the program's database.
 func (p *program) openFeed() (*sql.DB, error) {
 	if p.postgres != "" {
 		return sql.Open("pgx", p.postgres)
@@ -62,8 +61,8 @@ func (p *program) openFeed() (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+p.database()+"?_pragma=busy_timeout(10000)")
 }
 
-// fillFeed repeats the newest event until there are so many more, and returns whose
-// feed it is and the last position.
+// fillFeed repeats the newest event the given number of times. It returns the merchant of the feed
+// and the last position.
 func fillFeed(ctx context.Context, db *sql.DB, events int) (merchant string, last int64, err error) {
 	var newest int64
 	if err := db.QueryRowContext(ctx, "SELECT merchant_id, position FROM feeds").Scan(&merchant, &last); err != nil {
@@ -81,8 +80,7 @@ func fillFeed(ctx context.Context, db *sql.DB, events int) (merchant string, las
 	return merchant, last, nil
 }
 
-// repeatEvent writes a batch of copies of an event behind a position, and moves the
-// feed on.
+// repeatEvent writes a batch of copies of an event after a position, and advances the feed.
 func repeatEvent(ctx context.Context, db *sql.DB, merchant string, event, last int64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -103,7 +101,7 @@ func repeatEvent(ctx context.Context, db *sql.DB, merchant string, event, last i
 	return tx.Commit()
 }
 
-// readAlone reads the rows of pages without the program.
+// readAlone reads the rows of feed pages without the program.
 func readAlone(ctx context.Context, db *sql.DB, merchant string, span time.Duration, anywhere func() int64) (latencies, error) {
 	query, err := db.PrepareContext(ctx, `
 		SELECT position, id, type, version, created_at, body FROM events

@@ -13,18 +13,18 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// The chain that is caught up with: as many blocks as ten weeks have, with filters
-// as large as those of small blocks and half as large as those of full ones. Some
-// filters serve several blocks, as making them takes longer than matching.
+// The chain to catch up with: as many blocks as ten weeks have, with filters as large as those of
+// small blocks and half as large as those of full ones. Several blocks share a filter, because
+// making one takes longer than matching it.
 const (
 	missed        = 10_000
 	filters       = 1_000
 	filterScripts = 2_000
 )
 
-// catchUp prints how fast blocks that were missed are caught up with by filters,
-// for some destinations, and for as many as a filter is of little use for: one
-// script in 784,931 matches in vain. See BIP 158, "Block filters".
+// catchUp prints how fast missed blocks are scanned with filters, for a thousand destinations, and
+// for so many that filters help little: one script in 784,931 matches falsely. See BIP 158, "Block
+// filters".
 func catchUp(ctx context.Context, million chain.Watched, random *rand.Rand) error {
 	some := set{}
 	for range 1_000 {
@@ -60,12 +60,12 @@ func catchUpFor(ctx context.Context, watched chain.Watched, missed int, made []*
 	}
 	caught := float64(missed) / time.Since(begin).Seconds()
 	matched, destinations, err := matchAlone(watched, missed, made)
-	fmt.Printf("| %d missed blocks, filters of %d scripts, %d destinations | %.0f blocks/s, %d read in vain, %d scans | matching alone %.0f blocks/s | %.2f |\n",
+	fmt.Printf("| %d missed blocks, filters of %d scripts, %d destinations | %.0f blocks/s, %d read by false matches, %d scans | matching without the program %.0f blocks/s | %.2f |\n",
 		missed, filterScripts, destinations, caught, light.read, scans, matched, caught/matched)
 	return err
 }
 
-// matchAlone matches scripts that are decoded already, and tells the rate.
+// matchAlone matches decoded scripts, and returns the number of blocks per second.
 func matchAlone(watched chain.Watched, missed int, made []*filter) (perSecond float64, destinations int, err error) {
 	var scripts [][]byte
 	list, _ := watched.Since(0)
@@ -86,7 +86,7 @@ func matchAlone(watched chain.Watched, missed int, made []*filter) (perSecond fl
 	return float64(missed) / time.Since(begin).Seconds(), len(scripts), nil
 }
 
-// set is what is watched, without owners.
+// set is a set of watched scripts without owners.
 type set []string
 
 func (s set) Destination(script string) bool { return slices.Contains(s, script) }

@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// latencies are how long each request of a load took.
+// latencies holds the duration of each request of a load.
 type latencies struct {
 	each []time.Duration
 	span time.Duration
@@ -20,17 +20,17 @@ type latencies struct {
 
 func (l latencies) perSecond() float64 { return float64(len(l.each)) / l.span.Seconds() }
 
-// at is the latency that a share of the requests did not exceed, in ms.
+// at returns the latency that a share of the requests did not exceed, in milliseconds.
 func (l latencies) at(share float64) float64 {
 	return milliseconds(l.each[min(int(share*float64(len(l.each))), len(l.each)-1)])
 }
 
-// String tells the rate and the 50th, 95th and 99th percentile.
+// String returns the rate, and the 50th, 95th and 99th percentiles.
 func (l latencies) String() string {
 	return fmt.Sprintf("%.0f/s, p50 %.1f, p95 %.1f, p99 %.1f ms", l.perSecond(), l.at(.5), l.at(.95), l.at(.99))
 }
 
-// load lets clients repeat a request one after the other for a time.
+// load lets clients repeat a request for a duration, each without pause.
 func load(ctx context.Context, clients int, span time.Duration, request func(context.Context) error) (latencies, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+30*time.Second)
 	defer cancel()
@@ -65,11 +65,11 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 	return latencies{each: all, span: time.Since(begin)}, nil
 }
 
-// browser is the client of every load: connections are kept.
+// browser is the HTTP client of every load. It keeps connections open.
 var browser = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 30 * time.Second}
 
-// constantHandler measures an Echo handler that answers a constant: what this
-// machine and the load itself allow at best. The result is by number of clients.
+// constantHandler measures an Echo handler with a constant response: the best that the machine and
+// the load generator allow. The result is keyed by the number of clients.
 func constantHandler(ctx context.Context, span time.Duration) (map[int]latencies, error) {
 	e := echo.New()
 	answer := make([]byte, 1500)

@@ -1,6 +1,6 @@
-// Bench measures the whole program and prints one table, each figure beside a
-// baseline of the same run on the same machine: ratios hold when its speed does
-// not. It builds the program, serves it on this machine and talks to it over HTTP.
+// Bench measures the whole program and prints a table. Each figure has a baseline of the same run
+// on the same machine, because ratios are stable when the machine's speed is not. Bench builds the
+// program, serves it on this machine and calls it over HTTP.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 func main() {
 	span := flag.Duration("for", 5*time.Second, "how long each load runs")
 	postgres := flag.String("postgres", os.Getenv("BENCH_POSTGRES"), "address of an empty PostgreSQL database to measure too")
-	only := flag.Bool("watching", false, "measure only what it costs to look for payments")
+	only := flag.Bool("watching", false, "measure only the search for payments")
 	told := flag.Bool("callbacks", false, "measure only callbacks and the feed")
 	page := flag.Bool("arriving", false, "measure only how long a payment takes from its block to the page")
 	short := flag.Bool("short", false, "fill the feed with a tenth of its million events")
@@ -36,13 +36,13 @@ func main() {
 	}
 }
 
-// plan is what is measured.
+// plan says what is measured.
 type plan struct {
 	span                       time.Duration
 	postgres                   string
 	watching, serving, telling bool
 	arriving                   bool
-	feed                       int // events in it
+	feed                       int // number of events in the feed
 }
 
 func run(ctx context.Context, plan plan) error {
@@ -86,7 +86,7 @@ func run(ctx context.Context, plan plan) error {
 	return nil
 }
 
-// measure prints the figures of one engine.
+// measure prints the figures of one database engine.
 func measure(ctx context.Context, binary, folder, engine, url string, plan plan) error {
 	fmt.Printf("### %s\n\n| what | figure | baseline of this run | ratio |\n|---|---|---|---|\n", engine)
 	p, err := serve(ctx, binary, folder+"/"+engine, url)
@@ -94,8 +94,8 @@ func measure(ctx context.Context, binary, folder, engine, url string, plan plan)
 		return err
 	}
 	defer p.stop()
-	fmt.Printf("| start, database made before | %.0f ms | | |\n", milliseconds(p.started))
-	fmt.Printf("| memory, idle | %d MiB | | |\n", p.memory()>>20)
+	fmt.Printf("| start with an existing database | %.0f ms | | |\n", milliseconds(p.started))
+	fmt.Printf("| memory when idle | %d MiB | | |\n", p.memory()>>20)
 	if plan.telling {
 		if err := p.tell(ctx, binary, plan); err != nil {
 			return err
@@ -107,7 +107,7 @@ func measure(ctx context.Context, binary, folder, engine, url string, plan plan)
 	return nil
 }
 
-// sell prints how fast invoices are made, and what pages cost.
+// sell prints how fast invoices are created, and the cost of pages.
 func (p *program) sell(ctx context.Context, span time.Duration) error {
 	constant, err := constantHandler(ctx, span)
 	if err != nil {
@@ -119,12 +119,12 @@ func (p *program) sell(ctx context.Context, span time.Duration) error {
 			return err
 		}
 		base := constant[clients]
-		fmt.Printf("| invoices made, %d clients | %s | constant answer %.0f/s | %.2f |\n", clients, got, base.perSecond(), got.perSecond()/base.perSecond())
+		fmt.Printf("| invoices created, %d clients | %s | constant response %.0f/s | %.2f |\n", clients, got, base.perSecond(), got.perSecond()/base.perSecond())
 		if err := compareRaw(ctx, p, clients, got, span); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("| memory, after that | %d MiB | | |\n", p.memory()>>20)
+	fmt.Printf("| memory afterwards | %d MiB | | |\n", p.memory()>>20)
 	return p.pages(ctx, span)
 }
 
@@ -138,11 +138,11 @@ func compareRaw(ctx context.Context, p *program, clients int, got latencies, spa
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| &nbsp; beside the same rows alone, %d a commit | %.0f/s | %.0f/s | %.2f |\n", group, got.perSecond(), rate, got.perSecond()/rate)
+	fmt.Printf("| &nbsp; the same rows without the program, %d per commit | %.0f/s | %.0f/s | %.2f |\n", group, got.perSecond(), rate, got.perSecond()/rate)
 	return nil
 }
 
-// loadAverage is how busy the machine is.
+// loadAverage returns the machine's load average of the last minute.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// streams is how many pages are held open to see what each costs.
+// streams is the number of pages that are held open to measure the memory of each.
 const streams = 500
 
-// pages prints what the payment page costs: time, bytes, and memory per open
-// stream.
+// pages prints the cost of the payment page: time, bytes, and memory per open stream.
 func (p *program) pages(ctx context.Context, span time.Duration) error {
 	page := p.url + "/invoice/" + p.last.Load().(string)
 	bytes := 0
@@ -45,7 +44,7 @@ func (p *program) pages(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-// openStream opens a page's stream and leaves it open until the context ends.
+// openStream opens a page's stream, and keeps it open until the context ends.
 func openStream(ctx context.Context, url string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

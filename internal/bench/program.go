@@ -21,27 +21,27 @@ import (
 	"chequer/internal/signature"
 )
 
-// body asks for an invoice in every coin.
+// body is a request for an invoice with every payment method.
 const body = `{"amount":12.50,"fiat_currency":"EUR","order_id":"1042"}`
 
-// The account keys of published vectors: addresses of these go nowhere but here.
+// The account keys of published test vectors. Nothing is paid to their addresses here.
 var wallets = [][2]string{
 	{"BTC", "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"},
 	{"LTC", "zpub6rPo5mF47z5coVm5rvWv7fv181awb7Vckn5Cf3xQXBVKu18kuBHDhNi1Jrb4br6vVD3ZbrnXemEsWJoR18mZwkUdzwD8TQnHDUCGxqZ6swA"},
 	{"ETH", "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"},
 }
 
-// program is the server, running on its own.
+// program is the server in a process of its own.
 type program struct {
 	folder   string
-	postgres string // address of its database; "" = SQLite
+	postgres string // address of the PostgreSQL database; "" means SQLite
 	url      string
 	environ  []string
 	command  *exec.Cmd
 	started  time.Duration
 	headers  map[string]string
-	secret   string       // of its key
-	last     atomic.Value // id of an invoice
+	secret   string       // secret of the API key
+	last     atomic.Value // id of the last created invoice
 }
 
 // build builds the program that is measured.
@@ -54,7 +54,7 @@ func build(ctx context.Context, folder string) (string, error) {
 	return path, nil
 }
 
-// serve prepares a shop and starts the server, with more settings where they are given.
+// serve prepares a shop and starts the server with the given additional settings.
 func serve(ctx context.Context, binary, folder, database string, more ...string) (*program, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (p *program) run(ctx context.Context, binary string, args ...string) ([]byt
 	return out, nil
 }
 
-// start starts the server and notes how long it takes to listen.
+// start starts the server and records how long it takes to listen.
 func (p *program) start(ctx context.Context, binary string) error {
 	p.command = exec.CommandContext(ctx, binary, "serve")
 	p.command.Env = p.environ
@@ -127,10 +127,10 @@ func (p *program) stop() {
 	_ = p.command.Wait()
 }
 
-// database is the file of a SQLite database.
+// database returns the file of an SQLite database.
 func (p *program) database() string { return filepath.Join(p.folder, "chequer.db") }
 
-// memory is what the server has resident, in bytes.
+// memory returns the server's resident memory in bytes.
 func (p *program) memory() int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *program) memory() int64 {
 	return 0
 }
 
-// create makes one invoice.
+// create creates one invoice.
 func (p *program) create(ctx context.Context) error {
 	var inv api.Invoice
 	if err := post(ctx, p.url+api.PathInvoiceNew, []byte(body), p.headers, &inv); err != nil {
@@ -155,7 +155,7 @@ func (p *program) create(ctx context.Context) error {
 	return nil
 }
 
-// post sends a body and reads the whole answer, into a value when one is given.
+// post sends a body and reads the whole response, into a value if one is given.
 func post(ctx context.Context, url string, content []byte, headers map[string]string, into ...any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(content))
 	if err != nil {
@@ -172,7 +172,7 @@ func post(ctx context.Context, url string, content []byte, headers map[string]st
 	return json.Unmarshal(answer, into[0])
 }
 
-// fetch reads a whole answer, which must be 200.
+// fetch returns the body of a response, whose status must be 200.
 func fetch(r *http.Request) ([]byte, error) {
 	resp, err := browser.Do(r)
 	if err != nil {

@@ -12,20 +12,19 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// table is what one invoice leaves in a table, to be written again with other
-// keys.
+// table holds the rows of one invoice in a table, to be written again with other keys.
 type table struct {
 	name string
 	rows [][]any
-	// unique are the columns that tell rows apart.
+	// unique are the indexes of the columns that must be unique.
 	unique []int
 	insert string
 }
 
-// writeRaw writes the rows of one of the program's invoices again and again, a
-// number of invoices a commit, without the program: prepared statements on one
-// connection, with the same durability; on SQLite into a copy of its database, on
-// PostgreSQL into the same. The result is invoices per second.
+// writeRaw writes the rows of one of the program's invoices repeatedly without the program, with
+// group invoices per commit. It uses prepared statements on one connection with the program's
+// durability: on SQLite in a copy of the program's database, on PostgreSQL in the same database. It
+// returns the invoices per second.
 func (p *program) writeRaw(ctx context.Context, group int, span time.Duration) (float64, error) {
 	db, begin, err := p.openRaw(ctx)
 	if err != nil {
@@ -68,11 +67,11 @@ func (p *program) writeRaw(ctx context.Context, group int, span time.Duration) (
 	return float64(written) / time.Since(start).Seconds(), nil
 }
 
-// rawCount goes on from run to run, so that no two rows have the same key.
+// rawCount continues between runs, so that no two rows have the same key.
 var rawCount int
 
-// writeInvoice writes one invoice's rows, and moves the counters as a creation
-// does.
+// writeInvoice writes the rows of one invoice, and advances the counters as the creation of an
+// invoice does.
 func writeInvoice(ctx context.Context, conn *sql.Conn, statements map[string]*sql.Stmt, tables []table, number int) error {
 	for _, t := range tables {
 		for _, row := range t.rows {
@@ -96,8 +95,8 @@ func writeInvoice(ctx context.Context, conn *sql.Conn, statements map[string]*sq
 	return err
 }
 
-// openRaw opens what rows are written to, as the program opens it, and says how a
-// transaction begins there.
+// openRaw opens the database to write to with the program's options, and returns the statement that
+// begins a transaction.
 func (p *program) openRaw(ctx context.Context) (db *sql.DB, begin string, err error) {
 	if p.postgres != "" {
 		db, err = sql.Open("pgx", p.postgres)
@@ -109,7 +108,7 @@ func (p *program) openRaw(ctx context.Context) (db *sql.DB, begin string, err er
 	}
 	defer source.Close()
 	path := p.folder + "/raw.db"
-	_ = os.Remove(path) // that of the run before
+	_ = os.Remove(path) // from the previous run
 	if _, err := source.ExecContext(ctx, "VACUUM INTO $1", path); err != nil {
 		return nil, "", err
 	}
@@ -117,7 +116,7 @@ func (p *program) openRaw(ctx context.Context) (db *sql.DB, begin string, err er
 	return db, "BEGIN IMMEDIATE", err
 }
 
-// readRows reads what the newest invoice left.
+// readRows reads the rows of the newest invoice.
 func readRows(ctx context.Context, db *sql.DB) ([]table, error) {
 	var id string
 	if err := db.QueryRowContext(ctx, "SELECT invoice_id FROM events ORDER BY position DESC LIMIT 1").Scan(&id); err != nil {

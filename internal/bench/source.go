@@ -20,30 +20,30 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// source is a chain of blocks in memory, told as a node tells it or, where there
-// are filters, as the light client does. It implements bitcoin.Source.
+// source is a chain of blocks in memory. It acts as a node does or, for blocks with filters, as the
+// light client does. It implements bitcoin.Source.
 type source struct {
 	headers []bitcoin.Header   // by height
 	bodies  map[string]content // by hash
-	reading time.Duration      // of the last block
-	read    int                // blocks
+	reading time.Duration      // time to read the last block
+	read    int                // number of read blocks
 	matched matcher
 }
 
-// content is what a block holds.
+// content is a block's content.
 type content struct {
 	height int64
 	bytes  []byte
-	filter *filter // nil: none, as of a node
+	filter *filter // nil for a node
 }
 
-// filter is a block's filter, with the key that it was made with.
+// filter is a block's filter with its key.
 type filter struct {
 	*gcs.Filter
 	key [gcs.KeySize]byte
 }
 
-// extend puts a block on top of the others.
+// extend appends a block to the chain.
 func (s *source) extend(block *wire.MsgBlock, f *filter) {
 	if s.bodies == nil {
 		s.bodies = map[string]content{}
@@ -51,17 +51,17 @@ func (s *source) extend(block *wire.MsgBlock, f *filter) {
 	if n := len(s.headers); n > 0 {
 		parent, err := chainhash.NewHashFromStr(s.headers[n-1].Hash)
 		if err != nil {
-			panic(err) // it was spelled by us
+			panic(err) // NewHeader wrote the hash
 		}
 		block.Header.PrevBlock = *parent
 	}
-	var spelled bytes.Buffer
-	if err := block.Serialize(&spelled); err != nil {
-		panic(err) // a buffer takes everything
+	var serialized bytes.Buffer
+	if err := block.Serialize(&serialized); err != nil {
+		panic(err) // writing to a bytes.Buffer cannot fail
 	}
 	header := bitcoin.NewHeader(int64(len(s.headers)), &block.Header)
 	s.headers = append(s.headers, header)
-	s.bodies[header.Hash] = content{height: header.Height, bytes: spelled.Bytes(), filter: f}
+	s.bodies[header.Hash] = content{height: header.Height, bytes: serialized.Bytes(), filter: f}
 }
 
 func (s *source) Best(context.Context) (bitcoin.Header, error) {
@@ -106,20 +106,20 @@ func (s *source) Buried([]string)                          {}
 func (s *source) Health() chain.Health                     { return chain.Health{} }
 func (s *source) Wake() <-chan struct{}                    { return nil }
 
-// none is no script.
+// none is an empty sequence of scripts.
 func none(func(string) bool) {}
 
-// chunk is how many scripts are matched at once.
+// chunk is the number of scripts that are matched at once.
 const chunk = 1 << 16
 
-// matcher matches scripts, a chunk at a time. It stands for the light client's
-// own, which is to be called by source.Concerns once there is one.
+// matcher matches scripts in chunks. It replaces the light client's matcher, which source.Concerns
+// should call once it exists.
 type matcher struct {
 	list   [][]byte
-	buffer []byte // holds what the list's pieces are cut from
+	buffer []byte // the memory of the list's scripts
 }
 
-// matches tells whether a filter may hold one of some scripts.
+// matches reports whether a filter may contain one of the scripts.
 func (m *matcher) matches(f *filter, scripts iter.Seq[string]) (bool, error) {
 	m.list, m.buffer = m.list[:0], m.buffer[:0]
 	for script := range scripts {
@@ -139,7 +139,7 @@ func (m *matcher) matches(f *filter, scripts iter.Seq[string]) (bool, error) {
 	return f.MatchAny(f.key, m.list)
 }
 
-// newFilter is the filter of a block with so many scripts. See BIP 158.
+// newFilter returns the filter of a block with the given number of scripts. See BIP 158.
 func newFilter(random *rand.Rand, scripts int) (*filter, error) {
 	f := &filter{}
 	fill(random, f.key[:])
@@ -152,8 +152,8 @@ func newFilter(random *rand.Rand, scripts int) (*filter, error) {
 	return f, err
 }
 
-// message is a block with so many transactions after its first, of two or three
-// outputs each, of which some pay given scripts.
+// message returns a block with the given number of transactions after the coinbase, of two or three
+// outputs each. Some outputs pay the given scripts.
 func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock {
 	block := &wire.MsgBlock{Header: wire.BlockHeader{Version: 4, Timestamp: time.Unix(1_795_000_000, 0)}}
 	mined := wire.NewMsgTx(2)
@@ -186,8 +186,8 @@ func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock 
 	return block
 }
 
-// script is one of a kind that is in use: two in three pay a key's hash, of the
-// others one in two a taproot output.
+// script returns a random script of a common kind: two in three pay a key's hash, and half of the
+// others a taproot output.
 func script(random *rand.Rand) []byte {
 	var s []byte
 	switch random.IntN(6) {

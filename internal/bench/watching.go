@@ -20,17 +20,17 @@ import (
 	"chequer/internal/watcher"
 )
 
-// open is how many destinations are watched, and ours how many of them a block
-// pays.
+// watchedCount is the number of watched destinations, and paidPerBlock the number of them that a
+// block pays.
 const (
-	open = 1_000_000
-	ours = 20
+	watchedCount = 1_000_000
+	paidPerBlock = 20
 )
 
-// blocks is how many blocks are looked through, of which the middle one tells.
+// blocks is the number of scanned blocks. The median counts.
 const blocks = 15
 
-// watching prints what it costs to find payments among a million destinations.
+// watching prints the cost of finding payments to a million destinations.
 func watching(ctx context.Context, folder string) error {
 	fmt.Printf("### Watching\n\n| what | figure | baseline of this run | ratio |\n|---|---|---|---|\n")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -38,21 +38,21 @@ func watching(ctx context.Context, folder string) error {
 	}
 	store, err := million(ctx, folder+"/watching.db")
 	if err != nil {
-		return fmt.Errorf("make destinations: %w", err)
+		return fmt.Errorf("create destinations: %w", err)
 	}
 	defer store.Close()
 	random := rand.New(rand.NewPCG(1, 1))
 	node := &source{}
 	node.extend(message(random, nil, 1), nil)
-	network := &looked{Scanner: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)}
+	network := &recorder{Scanner: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)}
 	w := watcher.New(watcher.Config{
-		Network: network, Storage: store, Observer: nobody{}, Holder: "bench", Every: time.Hour, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Network: network, Storage: store, Observer: discard{}, Holder: "bench", Every: time.Hour, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	before, begin := heap(), time.Now()
 	if _, err := w.Step(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("| %d destinations loaded from SQLite | %.1f s | | |\n", open, time.Since(begin).Seconds())
+	fmt.Printf("| %d destinations loaded from SQLite | %.1f s | | |\n", watchedCount, time.Since(begin).Seconds())
 	fmt.Printf("| &nbsp; memory for them | %d MB | | |\n", (heap()-before)/1e6)
 	if err := lookThrough(ctx, network, node, random); err != nil {
 		return err
@@ -60,9 +60,8 @@ func watching(ctx context.Context, folder string) error {
 	return catchUp(ctx, network.watched, random)
 }
 
-// lookThrough prints how long blocks of 4,000 transactions take, from their bytes
-// to the payments in them.
-func lookThrough(ctx context.Context, network *looked, node *source, random *rand.Rand) error {
+// lookThrough prints the time for a block of 4,000 transactions, from its bytes to its payments.
+func lookThrough(ctx context.Context, network *recorder, node *source, random *rand.Rand) error {
 	scripts, _ := network.watched.Since(0)
 	plain := map[string]bool{}
 	for s := range scripts {
@@ -70,7 +69,7 @@ func lookThrough(ctx context.Context, network *looked, node *source, random *ran
 	}
 	var paid [][]byte
 	for s := range scripts {
-		if len(paid) == ours {
+		if len(paid) == paidPerBlock {
 			break
 		}
 		script, err := hex.DecodeString(s)
@@ -90,8 +89,8 @@ func lookThrough(ctx context.Context, network *looked, node *source, random *ran
 			return err
 		}
 		wholes, reads = append(wholes, time.Since(begin)), append(reads, node.reading)
-		if found := len(snapshot.Transfers); found != ours*(n+1) {
-			return fmt.Errorf("%d payments found in %d blocks, want %d in each", found, n+1, ours)
+		if found := len(snapshot.Transfers); found != paidPerBlock*(n+1) {
+			return fmt.Errorf("%d payments found in %d blocks, want %d in each", found, n+1, paidPerBlock)
 		}
 		outputs = 0
 		last, err := node.Block(ctx, node.headers[n+1].Hash)
@@ -109,18 +108,18 @@ func lookThrough(ctx context.Context, network *looked, node *source, random *ran
 			}
 		}
 		looks = append(looks, time.Since(begin))
-		if found != ours {
-			return fmt.Errorf("%d payments found in a plain map, want %d", found, ours)
+		if found != paidPerBlock {
+			return fmt.Errorf("%d payments found in a plain map, want %d", found, paidPerBlock)
 		}
 	}
-	whole, read, look := middle(wholes), middle(reads), middle(looks)
-	fmt.Printf("| block of %d transactions with %d outputs, from bytes to payments | %.1f ms | looked up in a plain map %.1f ms | %.0f |\n",
+	whole, read, look := median(wholes), median(reads), median(looks)
+	fmt.Printf("| block of %d transactions with %d outputs, from bytes to payments | %.1f ms | lookups in a plain map %.1f ms | %.0f |\n",
 		len(block.Transactions), outputs, milliseconds(whole), milliseconds(look), float64(whole)/float64(look))
-	fmt.Printf("| &nbsp; without reading its bytes | %.1f ms | the same | %.1f |\n", milliseconds(whole-read), float64(whole-read)/float64(look))
+	fmt.Printf("| &nbsp; without decoding | %.1f ms | the same | %.1f |\n", milliseconds(whole-read), float64(whole-read)/float64(look))
 	return nil
 }
 
-// million makes a database with open destinations, as creating invoices would.
+// million creates a database with a million watched destinations, as creating invoices would.
 func million(ctx context.Context, path string) (*storage.Storage, error) {
 	box, err := seal.New(make([]byte, seal.KeySize))
 	if err != nil {
@@ -141,38 +140,38 @@ func million(ctx context.Context, path string) (*storage.Storage, error) {
 		SELECT 'bitcoin', '0014' || lower(hex(randomblob(20))), lower(hex(randomblob(16))), 'shop', i, i, 4102444800000 FROM n`,
 		"INSERT INTO feeds (merchant_id, position) VALUES ('shop', $1)",
 	} {
-		if _, err := db.ExecContext(ctx, statement, open); err != nil {
+		if _, err := db.ExecContext(ctx, statement, watchedCount); err != nil {
 			return nil, err
 		}
 	}
 	return store, nil
 }
 
-// looked is a scanner that keeps what it was last asked to watch.
-type looked struct {
+// recorder is a scanner that records the last watched set.
+type recorder struct {
 	*bitcoin.Scanner
 	watched chain.Watched
 }
 
-func (l *looked) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+func (l *recorder) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
 	l.watched = watched
 	return l.Scanner.Scan(ctx, from, watched)
 }
 
-// nobody records nothing.
-type nobody struct{}
+// discard is an observer that records nothing.
+type discard struct{}
 
-func (nobody) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
+func (discard) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
 	return nil
 }
 
-// middle is the median.
-func middle(list []time.Duration) time.Duration {
+// median returns the median of durations.
+func median(list []time.Duration) time.Duration {
 	slices.Sort(list)
 	return list[len(list)/2]
 }
 
-// heap is how much memory is in use, in bytes.
+// heap returns the allocated heap in bytes.
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats

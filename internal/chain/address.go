@@ -1,9 +1,9 @@
 package chain
 
-// AddressReader is a Network that reads addresses as people write them.
+// AddressReader is a Network that parses addresses in the spellings that people use.
 type AddressReader interface {
 	Network
-	// ReadAddress reads an address that an asset of the network can be sent to,
-	// whatever its spelling. The errors are those of keys.ParseAddress.
+	// ReadAddress parses an address that an asset of the network can be sent to, in any
+	// valid spelling. The errors are those of keys.ParseAddress.
 	ReadAddress(asset, text string) (Destination, error)
 }

@@ -6,24 +6,27 @@ import (
 	"chequer/internal/money"
 )
 
-// Asset is something that can be paid with, on its network. Everything here is
-// data: nothing else in the program knows one asset from another.
+// Asset is a coin or a token on its network. Its differences from other assets are data:
+// no other part of the program has code for a single asset.
 type Asset struct {
 	// Code is the wire name: "BTC", "EURC-BASE".
 	Code string
 	// Symbol and Name are for people: "EURC", "Euro Coin".
 	Symbol string
 	Name   string
-	// Network is where its transfers are looked for; NetworkName is for people.
+	// Network is the network that is scanned for its transfers; NetworkName is for people.
 	Network     ID
 	NetworkName string
 	Currency    money.Currency
 	// Wallet is the kind of key that its destinations come from: BTC, LTC or ETH.
 	Wallet string
-	// Rate is the code that prices it: every EURC is priced as EURC.
+	// Rate is the code of its exchange rate: EURC on every network has the rate of EURC.
 	Rate string
-	// Dust is the least amount that is worth sending; less is recorded and
-	// changes nothing. Zero where the network has no such limit.
+	// BridgeOf is the symbol of the token that a bridged token stands for, "USDC" for
+	// USDbC. It is empty for everything that can be offered.
+	BridgeOf string
+	// Dust is the least amount that is worth sending. A smaller transfer is recorded and
+	// changes nothing. Zero if the network has no such limit.
 	Dust money.Amount
 	// Scheme is the scheme of its payment links: "bitcoin", "ethereum".
 	Scheme string
@@ -31,47 +34,47 @@ type Asset struct {
 	// network's own coin.
 	ChainID  uint64
 	Contract string
-	// Volatile assets are held for an hour at most.
+	// Volatile assets have quotes of an hour at most.
 	Volatile bool
-	// Doubted assets are not offered: it is not known, or not so, that the contract
-	// scales amounts as Currency does.
+	// Doubted assets are not offered: the decimals of the contract are unknown, or differ
+	// from those of Currency.
 	Doubted bool
 	Policy  Policy
 }
 
-// Policy is how a network's transfers are believed. It is frozen with an
-// invoice.
+// Policy says when transfers on a network are trusted. It is frozen with an invoice.
 type Policy struct {
-	// Depth asks more confirmations of more money; see Confirmations.
+	// Depth requires more confirmations for larger values; see Confirmations.
 	Depth []Depth
-	// Coinbase is how many confirmations a mined output needs at least.
+	// Coinbase is the least number of confirmations for a coinbase output.
 	Coinbase int
-	// Mempool tells that unconfirmed money is seen on the network. Without it
-	// only block times count.
+	// Mempool is true if unconfirmed transfers are seen on the network. If false, only
+	// block times count.
 	Mempool bool
-	// BlockGrace is added to the end of a quote where only block times count.
+	// BlockGrace is added to the end of a quote when Mempool is false.
 	BlockGrace time.Duration
-	// Balance tells that the network's own coin is seen by the balances of accounts: on
-	// EVM networks contracts send it without a trace that all nodes keep.
+	// Balance is true if transfers of the network's own coin are found by the balances of
+	// accounts: on EVM networks a contract can send the coin without a record that every
+	// node keeps.
 	Balance bool
-	// Gas is how much of the network's own coin may come to an invoice that is
-	// covered and change nothing: the merchant brings it to gather the rest. Zero for
-	// assets that pay no fees.
+	// Gas is the amount of the network's own coin that may arrive for a fully paid invoice
+	// without any effect: the merchant sends it to pay the fee of a sweep. Zero for assets
+	// that pay no fees.
 	Gas money.Amount
 }
 
-// Depth asks for confirmations below a value in whole euro cents.
+// Depth is the number of confirmations for values below BelowCents, in whole euro cents.
 type Depth struct {
 	BelowCents    int64 // 0 = any value
 	Confirmations int
 }
 
-// Confirmations is how deep money of a value in euro cents must be.
+// Confirmations returns the number of confirmations that a value in euro cents needs.
 func (p Policy) Confirmations(cents int64) int {
 	for _, d := range p.Depth {
 		if d.BelowCents == 0 || cents < d.BelowCents {
 			return d.Confirmations
 		}
 	}
-	panic("chain: policy without a last step")
+	panic("chain: policy without a Depth for any value")
 }

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// ErrMoved means that a chain changed while it was read: a scan that ends with it
-// is worth another attempt at once.
+// ErrMoved means that the chain changed while it was read. A scan that fails with it can be
+// repeated at once.
 var ErrMoved = errors.New("the chain moved while it was read")
 
-// attempts is how often a scan is tried while the chain moves under it.
+// attempts is the number of times that a scan is tried while the chain changes.
 const attempts = 3
 
-// Attempts makes the scans of a network, one at a time, and remembers how the last
-// one went. The zero value is ready; it is safe for concurrent use.
+// Attempts runs the scans of a network one at a time, repeats those that fail with ErrMoved
+// and keeps the error of the last scan. The zero value is ready; it is safe for concurrent use.
 type Attempts struct {
 	scanning sync.Mutex
 
@@ -22,7 +22,7 @@ type Attempts struct {
 	fault string // of the last scan
 }
 
-// Scan scans from a cursor, and again when the chain moved meanwhile.
+// Scan scans from a cursor, and again if the chain changed meanwhile.
 func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, error) {
 	a.scanning.Lock()
 	defer a.scanning.Unlock()
@@ -31,7 +31,7 @@ func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, e
 		if errors.Is(err, ErrMoved) && tries < attempts {
 			continue
 		}
-		a.tell(err)
+		a.setFault(err)
 		if err != nil {
 			return Snapshot{}, fmt.Errorf("scan from %d: %w", from.Height, err)
 		}
@@ -39,8 +39,8 @@ func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, e
 	}
 }
 
-// Health is how a network's source fares, with the fault of the last scan where it
-// tells none itself.
+// Health returns the health of a network's source. If the source reports no fault, Fault is
+// the error of the last scan.
 func (a *Attempts) Health(source Health) Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +50,7 @@ func (a *Attempts) Health(source Health) Health {
 	return source
 }
 
-func (a *Attempts) tell(err error) {
+func (a *Attempts) setFault(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fault = ""

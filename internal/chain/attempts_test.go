@@ -10,19 +10,19 @@ import (
 
 func TestAttempts(t *testing.T) {
 	t.Parallel()
-	away := errors.New("away")
+	unreachable := errors.New("unreachable")
 	for _, tt := range []struct {
 		name  string
-		moves int // how often the chain moves
+		moves int // number of scans during which the chain changes
 		err   error
 		calls int
 		want  error
 		fault string
 	}{
-		{"a chain that stands", 0, nil, 1, nil, ""},
-		{"a chain that moves twice", 2, nil, 3, nil, ""},
-		{"a chain that never stands", 9, nil, 3, chain.ErrMoved, chain.ErrMoved.Error()},
-		{"a source that is away", 0, away, 1, away, "away"},
+		{"an unchanged chain is scanned once", 0, nil, 1, nil, ""},
+		{"a chain that changes twice is scanned three times", 2, nil, 3, nil, ""},
+		{"a chain that keeps changing is an error after three scans", 9, nil, 3, chain.ErrMoved, chain.ErrMoved.Error()},
+		{"another error is returned at once", 0, unreachable, 1, unreachable, "unreachable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,5 +1,5 @@
-// Package chain is the small interface between invoices and the networks money
-// moves on: what a network can offer, where money must go, and what it shows.
+// Package chain is the small interface between invoices and networks: which assets a network
+// offers, the destinations of payments, and the transfers that the network shows.
 package chain
 
 import (
@@ -16,46 +16,55 @@ import (
 // ID names a network: "bitcoin", "base", "simnet".
 type ID string
 
-// Network is one network that money moves on. All methods are safe for
-// concurrent use.
+// Network is one network with its assets. All methods are safe for concurrent use.
 type Network interface {
 	ID() ID
-	// Assets are what can be paid with here, most wanted first.
+	// Assets returns the assets that can be paid with on the network, most preferred first.
 	Assets() []Asset
-	// NewDestination makes the destination at an index of a wallet's key. It is
-	// pure: the same request gives the same destination, and no network is asked.
+	// NewDestination returns the destination at an index of a wallet's public key. It is
+	// pure: it makes no request, and the same arguments give the same destination.
 	NewDestination(request Request) (Destination, error)
 }
 
-// Scanner is a Network that is watched. One without it can be offered only by
-// a merchant who looks for the money himself.
+// Bridged is a Network that knows bridged tokens: what a bridge made of a token that an
+// issuer made on another network. They have names and addresses like the issuer's, so
+// shoppers send them by mistake.
+type Bridged interface {
+	Network
+	// Bridged are the bridged tokens. They are never among Assets and have no rate; a
+	// scan shows transfers of them.
+	Bridged() []Asset
+}
+
+// Scanner is a Network that the program watches. For a Network without it, the merchant
+// must look for payments.
 type Scanner interface {
 	Network
-	// Scan reads what the network shows for watched destinations from the cursor
-	// on. A zero cursor means the tip: nothing older is of interest. An error
-	// concludes nothing.
+	// Scan returns what the network shows for watched destinations above the cursor. A
+	// zero cursor means the tip: older blocks are not needed. From an error the caller
+	// must conclude nothing.
 	Scan(ctx context.Context, from Cursor, watched Watched) (Snapshot, error)
 }
 
-// Waker is a Scanner that can say that a scan is worth while. A wake-up is a
-// hint: it may be missed or come for nothing.
+// Waker is a Scanner that signals when a scan is worthwhile. A signal is a hint: it may be
+// missing, and a scan after it may find nothing.
 type Waker interface {
 	Wake() <-chan struct{}
 }
 
-// Reporter is a Scanner that can say how its source fares, from memory.
+// Reporter is a Scanner that reports the health of its source, without a request.
 type Reporter interface {
 	Health() Health
 }
 
-// Health is how a network's source fares.
+// Health is the state of a network's source.
 type Health struct {
-	Source string // in words: "light client", "node at 127.0.0.1:8332"
+	Source string // name for people: "light client", "node at 127.0.0.1:8332"
 	Height int64  // of the newest block that the source has; 0 before there is one
 	Peers  int    // connected peers of a light client
-	// Progress says how far a source that is catching up has come, "" otherwise.
+	// Progress is the progress of a source that is catching up, "" otherwise.
 	Progress string
-	// Fault says what keeps the source from being believed, "" when nothing does.
+	// Fault is why the source cannot be trusted, "" if it can.
 	Fault string
 }
 
@@ -66,20 +75,20 @@ type Request struct {
 	Index uint32
 }
 
-// Destination is where the money must go. Script is the form that transfers
-// are matched by: unique on its network, whatever the spelling of the address.
+// Destination is where a payment goes. Script is the form by which transfers are matched:
+// unique on its network, regardless of the spelling of the address.
 type Destination struct {
 	Address string
 	Script  string
 }
 
-// Cursor is a place read up to on a network.
+// Cursor is the block up to which a network was read.
 type Cursor struct {
 	Height int64
 	Hash   string
 }
 
-// IsZero tells whether c is no place yet.
+// IsZero reports whether c is unset.
 func (c Cursor) IsZero() bool { return c.Hash == "" }
 
 // Block is a block of the best chain.
@@ -89,143 +98,145 @@ type Block struct {
 	Time   time.Time
 }
 
-// Cursor is the place of b.
+// Cursor returns the height and hash of b.
 func (b Block) Cursor() Cursor { return Cursor{Height: b.Height, Hash: b.Hash} }
 
-// Watched answers "is this ours?" from memory. It stands still during a scan.
+// Watched is the set of destinations that a scan looks for, in memory. It does not change
+// during a scan.
 type Watched interface {
-	// Destination tells whether a script is the destination of an open invoice.
+	// Destination reports whether a script is the destination of an open invoice.
 	Destination(script string) bool
-	// Since lists the destinations that came after a mark, and gives the mark for
-	// the next call. The zero mark lists all of them.
+	// Since returns the destinations that were added after a mark, and the mark for the
+	// next call. The zero mark returns all of them.
 	Since(mark uint64) (scripts iter.Seq[string], next uint64)
-	// Outpoint tells whether an output is spent by an unconfirmed transfer that
-	// is recorded, so that a conflicting spend of it matters.
+	// Outpoint reports whether an output is spent by a recorded unconfirmed transfer, so
+	// that a conflicting spend of it matters.
 	Outpoint(outpoint string) bool
-	// Recorded lists the recorded transfers in blocks above the cursor. While the
-	// block of one is on the best chain, a scan shows it, refutes it or fails.
+	// Recorded returns the recorded transfers in blocks above the cursor. While the block
+	// of such a transfer is on the best chain, a scan shows it, refutes it or fails.
 	Recorded() iter.Seq[Transfer]
 }
 
-// Accounts is a Watched that knows what is recorded of the balances of its
-// destinations, on networks where the network's own coin is seen by balances alone.
+// Accounts is a Watched with the recorded balances of its destinations, for networks on
+// which only balances show transfers of the network's own coin.
 type Accounts interface {
 	Watched
-	// Accounts lists the destinations whose balance is looked at, and those of the
-	// others that something is recorded of.
+	// Accounts returns the destinations whose balances are read, and those other
+	// destinations that have recorded transfers.
 	Accounts() iter.Seq[Account]
-	// Strays lists all others, the newest first: there the coin comes by mistake only.
+	// Strays returns all others, newest first: the coin arrives there only by mistake.
 	Strays() iter.Seq[string]
-	// Read is the last block at which the balances were read that are looked at, zero
-	// before there is one.
+	// Read returns the last block at which the balances of the accounts were read, zero
+	// if there was none.
 	Read() Block
 }
 
-// Account is a destination whose balance is looked at.
+// Account is a destination whose balance is read.
 type Account struct {
 	Script string
-	// Birth is the network's tip when the invoice was made, zero when none was known.
+	// Birth is the network's tip when the invoice was created, zero if none was known.
 	Birth Cursor
-	// Known tells that what was there at the birth is recorded, or was nothing.
+	// Known is true if the balance at the birth is recorded, or was zero.
 	Known bool
-	// Recorded are the rises that are on the network, lowest first.
+	// Recorded are the recorded rises of the balance that are on the network, lowest first.
 	Recorded []Transfer
-	// Stray tells that the coin is not expected there.
+	// Stray is true if the coin is not expected at the destination.
 	Stray bool
 }
 
-// Coverage is how much of the unconfirmed money a snapshot covers.
+// Coverage is how much of the unconfirmed transfers a snapshot covers.
 type Coverage string
 
 const (
-	// Complete is a node's mempool: what is absent is gone.
+	// Complete is a node's mempool: an absent transfer is gone.
 	Complete Coverage = "complete"
-	// Partial is a listener: absence concludes nothing.
+	// Partial is a listener to announcements: absence proves nothing.
 	Partial Coverage = "partial"
-	// None is a network without unconfirmed money.
+	// None is a network without unconfirmed transfers.
 	None Coverage = "none"
 )
 
-// Snapshot is every transfer to watched destinations that the network shows
-// from a cursor on, with what it covers.
+// Snapshot is every transfer to watched destinations that the network shows above a cursor,
+// with the range that it covers.
 type Snapshot struct {
 	Started time.Time // when the scan began; the network's scanned time
-	// From is the last block before the covered range: the asked cursor, or the
-	// fork point below it when the cursor's block left the best chain.
+	// From is the last block before the covered range: the cursor of the scan, or the
+	// fork point below it if the cursor's block left the best chain.
 	From Cursor
 	// Tip is the newest block of the covered range.
 	Tip Block
-	// Blocks are the hashes of the covered range by height, From and Tip
-	// included, as far as the network can tell them.
+	// Blocks are the hashes of the covered range by height, including From and Tip, as
+	// far as the source knows them.
 	Blocks map[int64]string
-	// Next is the cursor to go on from: at least the network's deepest plausible
-	// reorganisation behind the tip.
+	// Next is the cursor of the next scan. It is below the tip by at least the deepest
+	// plausible reorganisation of the network.
 	Next Cursor
-	// Behind tells that the covered range ends below the network's tip: a further
-	// scan is worth while at once, and the network does not count as scanned yet.
+	// Behind is true if the covered range ends below the network's tip. The caller should
+	// scan again at once, and the network does not count as scanned yet.
 	Behind bool
-	// Unconfirmed is the coverage of what is in no block.
+	// Unconfirmed is the coverage of unconfirmed transfers.
 	Unconfirmed Coverage
 	// Read is the block at which the balances of all watched accounts were read; zero
 	// when they were not.
 	Read Block
-	// ViewSince is since when unconfirmed money is seen without a gap: the start
-	// of a node that remembers its first sightings, or of a listener. Zero when
-	// there is no such view.
+	// ViewSince is the time since which unconfirmed transfers are seen without a gap: the
+	// start of a node that remembers its first sightings, or of a listener. Zero if there
+	// is no such view.
 	ViewSince time.Time
 	Transfers []Transfer
-	// Conflicts are transactions seen to spend a watched outpoint.
+	// Conflicts are transactions that spend a watched outpoint.
 	Conflicts []Conflict
 	// Refuted are the IDs of recorded transfers that are proved not to be in their
 	// block, although it is on the best chain.
 	Refuted []string
 }
 
-// Covers tells whether a transfer in a block of some height would be shown: above
-// the tip that was reached there is no block.
+// Covers reports whether s would show a transfer in a block at a height. Above the tip of
+// the network there is no block.
 func (s Snapshot) Covers(height int64) bool {
 	return height > s.From.Height && (height <= s.Tip.Height || !s.Behind)
 }
 
-// Transfer is money to one destination that a network shows.
+// Transfer is an amount sent to one destination, as a network shows it.
 type Transfer struct {
 	// ID is stable and unique on the network: "txid:vout", "txhash:log",
 	// "balance:chain:address:balance".
 	ID string
-	// Tx is its transaction, "" where only a balance shows it.
+	// Tx is its transaction, "" if only a balance shows it.
 	Tx     string
 	Asset  string // the asset's code
 	Script string
 	Amount money.Amount
 	Spends []string // the outpoints its transaction spends, on UTXO networks
-	// FirstSeen is the network's own first unconfirmed sighting, zero when it has
-	// none; who records a transfer keeps the first time told.
+	// FirstSeen is the first unconfirmed sighting by the network's source, zero if there
+	// is none. The recorder of a transfer keeps the first value that it gets.
 	FirstSeen time.Time
 	Block     *Block // nil while unconfirmed
 	Coinbase  bool
-	// Since is the time of the last block that did not have it yet, where Block may
-	// be later than the one that brought it; zero else.
+	// Since is set if the transfer may be in an earlier block than Block: the time of the
+	// last block that is known not to contain it. Zero otherwise.
 	Since time.Time
-	// Unsure tells that it may be older than its invoice: it never counts by itself.
+	// Unsure is true if the transfer may be older than its invoice. It never counts
+	// without a decision by the merchant.
 	Unsure bool
 }
 
-// rise begins the ID of a transfer that is the rise of a balance.
+// rise is the prefix of the ID of a transfer that is the rise of a balance.
 const rise = "balance:"
 
-// RiseID is the ID of the rise of an account's balance to a height in the smallest
-// units, higher than ever before.
+// RiseID returns the ID of the rise of an account's balance to a level in the smallest units,
+// which is higher than every earlier level.
 func RiseID(chainID uint64, account string, highest *big.Int) string {
 	return fmt.Sprintf("%s%d:%s:%d", rise, chainID, account, highest)
 }
 
-// IsRise tells whether t is the rise of a balance.
+// IsRise reports whether t is the rise of a balance.
 func (t Transfer) IsRise() bool { return IsRise(t.ID) }
 
-// IsRise tells whether an ID is that of the rise of a balance.
+// IsRise reports whether an ID is that of the rise of a balance.
 func IsRise(id string) bool { return strings.HasPrefix(id, rise) }
 
-// Highest is the height of the balance that a rise went up to.
+// Highest returns the balance after a rise, in the smallest units.
 func (t Transfer) Highest() *big.Int {
 	highest, _ := new(big.Int).SetString(t.ID[strings.LastIndex(t.ID, ":")+1:], 10)
 	return highest

@@ -9,20 +9,20 @@ import (
 	"chequer/internal/money"
 )
 
-// Link is how a wallet is told what to pay.
+// Link is a payment link in its forms.
 type Link struct {
-	// URI is what a tap opens: address and amount.
+	// URI is the target of a link on a page: address and amount.
 	URI string
-	// Code is what the QR code says. It means the same as URI; the scheme and a
-	// bech32 address are in upper case, which makes the code smaller (BIP 173).
+	// Code is the content of the QR code. It means the same as URI; the scheme and a
+	// bech32 address are in upper case, which makes the QR code smaller (BIP 173).
 	Code string
-	// Bare is the address alone, for tokens: the code to show first there, since
-	// wallets exist that pay the first address of a URI, the contract.
+	// Bare is the address alone, for tokens. It is the QR code to show first, because some
+	// wallets pay the first address of a URI, which is the contract.
 	Bare string
 }
 
-// Link makes the payment link for an amount to a destination. The label is the
-// name of the shop; EIP-681 has no room for it.
+// Link returns the payment link for an amount to a destination. The label is the name of
+// the shop; ERC-681 has no field for it.
 func (a Asset) Link(address string, due money.Amount, label string) Link {
 	if a.Scheme == "ethereum" {
 		return a.ethereumLink(address, due)
@@ -30,12 +30,13 @@ func (a Asset) Link(address string, due money.Amount, label string) Link {
 	return a.bitcoinLink(address, due, label)
 }
 
-// maxLabel is how many characters of an encoded label keep a code small enough to
-// be scanned from a phone.
+// maxLabel is the greatest length of an encoded label, in characters, with which a phone can
+// still scan the QR code.
 const maxLabel = 60
 
-// bitcoinLink is BIP 21's grammar, which BIP 321 kept: decimal coins with a dot,
-// every other character percent-encoded as RFC 3986 has it, no plus for a space.
+// bitcoinLink returns a link in the grammar of BIP 21, which BIP 321 keeps: the amount in
+// decimal coins with a dot, every other character percent-encoded as in RFC 3986, no plus
+// for a space.
 func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link {
 	query := "?amount=" + due.String()
 	encoded := ""
@@ -57,8 +58,8 @@ func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link 
 	return Link{URI: uri, Code: code}
 }
 
-// ethereumLink is ERC-681: value in wei for the network's own coin, a transfer
-// of the contract's smallest units for a token, the chain always named.
+// ethereumLink returns a link as in ERC-681: value in wei for the network's own coin, a
+// transfer of the contract's smallest units for a token, always with the chain ID.
 func (a Asset) ethereumLink(address string, due money.Amount) Link {
 	chain := "@" + strconv.FormatUint(a.ChainID, 10)
 	units := new(big.Int).Set(due.Minor()).String()
@@ -108,8 +109,8 @@ func isBech32(address string) bool {
 	return false
 }
 
-// percentEncode escapes everything but the unreserved characters of RFC 3986,
-// section 2.3. url.QueryEscape writes a plus for a space, which wallets show.
+// percentEncode escapes all characters but the unreserved ones of RFC 3986, section 2.3.
+// url.QueryEscape writes a plus for a space, which wallets display.
 func percentEncode(text string) string {
 	const hexDigits = "0123456789ABCDEF"
 	var b strings.Builder

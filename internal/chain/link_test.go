@@ -43,7 +43,7 @@ func TestLink_amount(t *testing.T) {
 	}
 }
 
-// C13: a label is percent-encoded as RFC 3986 has it, not as a web form.
+// C13: a label is percent-encoded as in RFC 3986, not as in a web form.
 func TestLink_label(t *testing.T) {
 	t.Parallel()
 	due := money.MustParse("0.001", money.BTC)
@@ -53,7 +53,7 @@ func TestLink_label(t *testing.T) {
 		"unreserved characters": {"A-Z_a.z~0", "&label=A-Z_a.z~0"},
 		"percent and newline":   {"100%\n", "&label=100%25%0A"},
 		"60 encoded characters": {strings.Repeat("é", 10), "&label=" + strings.Repeat("%C3%A9", 10)},
-		"more is cut off":       {strings.Repeat("a", 57) + "é", "&label=" + strings.Repeat("a", 57)},
+		"a longer label is cut": {strings.Repeat("a", 57) + "é", "&label=" + strings.Repeat("a", 57)},
 		"none":                  {"", ""},
 	}
 	for name, test := range tests {
@@ -68,13 +68,13 @@ func TestLink_label(t *testing.T) {
 				t.Errorf("Link() differs (-got +want):\n%s", diff)
 			}
 			if got := query(t, link.URI)["label"]; !strings.HasPrefix(test.label, got) {
-				t.Errorf("the label is read back as %q, want %q or its beginning", got, test.label)
+				t.Errorf("parsed label is %q, want %q or a prefix of it", got, test.label)
 			}
 		})
 	}
 }
 
-// C14: the code has the scheme and a bech32 address in capitals, nothing else.
+// C14: the QR code has the scheme and a bech32 address in capitals and all else unchanged.
 func TestLink_code(t *testing.T) {
 	t.Parallel()
 	btc, ltc := bitcoin.Mainnet.Asset, bitcoin.Litecoin.Asset
@@ -109,8 +109,8 @@ func TestLink_code(t *testing.T) {
 	}
 }
 
-// C16: a token's link names the contract, the chain and the smallest units, and
-// the address stands alone beside it.
+// C16: the link of a token has the contract, the chain ID and the smallest units. The address
+// is given separately, too.
 func TestLink_ethereum(t *testing.T) {
 	t.Parallel()
 	const address = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
@@ -148,8 +148,8 @@ func TestLink_ethereum(t *testing.T) {
 	}
 }
 
-// query reads what follows the question mark as a wallet does: by RFC 3986, where
-// a plus is a plus, and no key twice.
+// query parses the query of a URI as a wallet does: by RFC 3986, where a plus is a plus. No key
+// may occur twice.
 func query(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	_, text, ok := strings.Cut(uri, "?")
@@ -160,7 +160,7 @@ func query(t *testing.T, uri string) map[string]string {
 	for pair := range strings.SplitSeq(text, "&") {
 		key, value, _ := strings.Cut(pair, "=")
 		if _, twice := fields[key]; twice {
-			t.Errorf("%s has %s twice", uri, key)
+			t.Errorf("%s has key %s twice", uri, key)
 		}
 		decoded, err := url.PathUnescape(value)
 		if err != nil {

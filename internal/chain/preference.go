@@ -13,7 +13,7 @@ var stable = []string{"USDC", "EURC", "USDT"}
 var costly = []uint64{1, 11155111}
 
 // ComparePreference compares two assets by the default order of payment methods,
-// which holds wherever a merchant chose none. What a shopper likely holds comes
+// which applies if the merchant chose none. Assets that a shopper likely holds come
 // first:
 //
 //  1. Bitcoin

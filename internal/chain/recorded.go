@@ -25,7 +25,7 @@ func (s Snapshot) Unshown(watched Watched) []Transfer {
 
 // CheckRecorded returns an error when the snapshot neither shows nor refutes a
 // recorded transfer whose block it has: absence from a block that is still on the
-// chain concludes nothing.
+// chain proves nothing.
 func (s Snapshot) CheckRecorded(watched Watched) error {
 	for _, t := range s.Unshown(watched) {
 		if s.Blocks[t.Block.Height] == t.Block.Hash && !slices.Contains(s.Refuted, t.ID) {

@@ -40,6 +40,7 @@ const (
 	maxCounter  = 1_000_000
 	maxDecimals = 36
 	maxMethods  = 32
+	maxBridged  = 8
 	maxPayments = 1000
 	maxQuotes   = 100
 	// maxCommas is twice what the largest resource needs. A list of a million empty objects would
@@ -176,6 +177,10 @@ func (c *check) method(m *api.PaymentMethod) {
 	c.word("payment_methods.payment_code", m.PaymentCode, maxURI)
 	c.word("payment_methods.address_code", m.AddressCode, maxURI)
 	c.counter("payment_methods.confirmations", int64(m.Confirmations))
+	m.Bridged = first(m.Bridged, maxBridged)
+	for i := range m.Bridged {
+		c.text(&m.Bridged[i], maxWord)
+	}
 }
 
 func (c *check) payment(p *api.Payment) {

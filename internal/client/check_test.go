@@ -262,6 +262,23 @@ func TestClient_truncates_and_cleans_texts_for_people(t *testing.T) {
 	}
 }
 
+func TestClient_bounds_the_bridged_versions_of_a_token(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 65)
+	many, err := json.Marshal(append([]string{"USD\nbC", long}, make([]string, 98)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := hostile(t, false, 200, nil, changed(t, full, "payment_methods.bridged", string(many))).Invoice(t.Context(), "f-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := got.Resource.PaymentMethods[0].Bridged
+	if len(list) != 8 || list[0] != "USD bC" || list[1] != long[1:] {
+		t.Errorf("%d bridged versions: %q", len(list), list)
+	}
+}
+
 func TestClient_bounds_the_lists_of_an_answer(t *testing.T) {
 	t.Parallel()
 	list := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }

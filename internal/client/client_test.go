@@ -290,8 +290,12 @@ func TestClient_reads_events(t *testing.T) {
 		target string
 		want   error
 	}{
-		"from now":                  {client.FromNow, 200, coded, `{"mode":"test","events":[],"next":7}`, "/api/v2/events?after=now&limit=100", nil},
-		"from a position":           {5, 200, coded, `{"mode":"test","events":[{"id":"evt_1"}],"next":7}`, "/api/v2/events?after=5&limit=100", nil},
+		"from now":        {client.FromNow, 200, coded, `{"mode":"test","events":[],"next":7}`, "/api/v2/events?after=now&limit=100", nil},
+		"from a position": {5, 200, coded, `{"mode":"test","events":[{"id":"evt_1"}],"next":7}`, "/api/v2/events?after=5&limit=100", nil},
+		"without an invoice": {
+			5, 200, coded, `{"mode":"test","events":[{"id":"evt_1","type":"wallet.changed","foreign_id":"","wallet":{"id":"wlt_2","change":"replaced","former_id":"wlt_1"}}],"next":7}`,
+			"/api/v2/events?after=5&limit=100", nil,
+		},
 		"a position that goes back": {5, 200, coded, `{"mode":"test","events":[],"next":4}`, "/api/v2/events?after=5&limit=100", client.ErrNonsense},
 		"a refusal":                 {5, 403, coded, `{"message":"Key may not do this"}`, "/api/v2/events?after=5&limit=100", &client.Error{Status: 403, Code: "some_code", Message: "Key may not do this"}},
 		"a page":                    {5, 200, nil, `<h1>Welcome</h1>`, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},

@@ -76,6 +76,13 @@ func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
 	return parseRPC(*values[network])
 }
 
+// WithRPC returns the settings with RPCOff or RPCPublic for a network.
+func (e EVM) WithRPC(network, how string) EVM {
+	_, values := e.byNetwork()
+	*values[network] = how
+	return e
+}
+
 // parseRPC parses the setting of an EVM network.
 func parseRPC(value string) (how string, endpoints []Endpoint) {
 	if value == RPCOff || value == RPCPublic {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -25,6 +24,7 @@ import (
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
 )
 
 // timer is a clock that tests can advance.
@@ -65,13 +65,11 @@ func onEach(t *testing.T, test func(t *testing.T, l *lab)) {
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := file(t)
+			url := storagetest.File(t)
 			synctest.Test(t, func(t *testing.T) { test(t, newLab(t, url, bubble{}, name)) })
 		})
 	}
 }
-
-func file(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chequer.db") }
 
 // newLab returns a new lab whose merchant sells BTC and ETH, and holds 1 BTC and 10 ETH at the
 // exchange.

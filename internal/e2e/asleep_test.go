@@ -15,11 +15,11 @@ import (
 	"chequer/internal/api"
 )
 
-// hurry has the seconds that pages count pass ten times as fast.
-const hurry = `(() => { const every = setInterval; window.setInterval = (what, ms) => every(what, ms / 10); })()`
+// fastIntervals makes the page's intervals ten times as short.
+const fastIntervals = `(() => { const every = setInterval; window.setInterval = (what, ms) => every(what, ms / 10); })()`
 
-// byBeats has seconds pass only when the test says so, by calling all beats.
-const byBeats = `(() => {
+// manualSeconds replaces intervals of one second by functions in the map beats, which the test calls.
+const manualSeconds = `(() => {
 	const every = setInterval, end = clearInterval;
 	let last = 1e6;
 	window.beats = new Map();
@@ -27,7 +27,7 @@ const byBeats = `(() => {
 	window.clearInterval = id => beats.delete(id) || end(id);
 })()`
 
-// thanks is a shop's page that counts how often shoppers come to it.
+// thanks is a shop's success page that counts its visits.
 type thanks struct {
 	url   string
 	count atomic.Int64
@@ -50,24 +50,23 @@ func newThanks(t *testing.T) *thanks {
 	return s
 }
 
-// once fails unless the shopper comes to the shop, one time.
+// once fails unless the shopper arrives at the success page exactly once.
 func (s *thanks) once(b *tab) {
 	b.t.Helper()
-	until(b.t, patience, "the shopper is at the shop", func() bool { return s.count.Load() > 0 })
-	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(patience/60))
+	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return s.count.Load() > 0 })
+	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(waitTimeout/60))
 	if got := s.count.Load(); got != 1 {
-		b.t.Errorf("the shopper came to the shop %d times", got)
+		b.t.Errorf("the success page was visited %d times, want once", got)
 	}
 }
 
-// TestTabThatSleeps has an invoice move on while its page is frozen, or hears
-// nothing of its stream: the page catches up by itself, and leads to the shop once
-// (C67).
-func TestTabThatSleeps(t *testing.T) {
+// TestFrozenTab changes an invoice while its page is frozen, offline or without its stream. The
+// page must update afterwards, and lead to the shop once (C67).
+func TestFrozenTab(t *testing.T) {
 	town := newTown(t)
 	begin := func(t *testing.T, s *thanks) (*tab, *errand) {
 		b := open(t, screens[0])
-		b.before(hurry)
+		b.before(fastIntervals)
 		b.before(`document.addEventListener("freeze", () => window.slept = true)`)
 		return b, &errand{town.in(t), s}
 	}
@@ -77,13 +76,13 @@ func TestTabThatSleeps(t *testing.T) {
 		w.opens(b)
 		b.sleeps()
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		w.shop().status(idOf(w.page), api.StatusPaid, patience)
+		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
 		if got := b.text("#st"); got != "Waiting for your payment" {
-			t.Errorf("a frozen page says %q", got)
+			t.Errorf("a frozen page shows %q", got)
 		}
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
 		s.once(b)
-		b.quiet()
+		b.checkConsole()
 	})
 	t.Run("expired", func(t *testing.T) {
 		s := newThanks(t)
@@ -91,40 +90,40 @@ func TestTabThatSleeps(t *testing.T) {
 		w.opens(b)
 		b.sleeps()
 		w.passes(3600)
-		w.shop().status(idOf(w.page), api.StatusExpired, patience)
+		w.shop().status(idOf(w.page), api.StatusExpired, waitTimeout)
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
 		b.awaits("#st", "The held price has run out", nil)
 		if s.count.Load() != 0 {
-			t.Error("the shopper was led to the page of those who paid")
+			t.Error("the page of an expired invoice led to the success page")
 		}
-		b.quiet()
+		b.checkConsole()
 	})
-	t.Run("seconds_are_the_server's", func(t *testing.T) {
+	t.Run("seconds_left_come_from_the_server", func(t *testing.T) {
 		b, w := begin(t, newThanks(t))
 		w.opens(b)
 		b.sleeps()
 		w.passes(610)
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
-		until(t, patience, "the clock shows less than five minutes", func() bool { return w.clock(b) <= 290 })
+		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.clock(b) <= 290 })
 		if got := w.clock(b); got < 230 {
-			t.Errorf("%d seconds are left", got)
+			t.Errorf("the clock shows %d seconds, want at least 230", got)
 		}
 		b.awaits("#say", "Five minutes left at this price.", nil)
-		b.quiet()
+		b.checkConsole()
 	})
 	t.Run("paid_while_offline", func(t *testing.T) {
 		s := newThanks(t)
 		b, w := begin(t, s)
-		b.block("*://*:*/invoice/*/live*") // it would go on: offline is what cannot be asked anew
+		b.block("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
 		w.opens(b)
 		b.offline(true)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		w.shop().status(idOf(w.page), api.StatusPaid, patience)
+		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
 		if got := get(b, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
 			t.Fatalf("the tab is %s", got)
 		}
 		if got := b.text("#st"); got != "Waiting for your payment" {
-			t.Errorf("a page that is offline says %q", got)
+			t.Errorf("an offline page shows %q", got)
 		}
 		b.offline(false)
 		s.once(b)
@@ -137,30 +136,30 @@ func TestTabThatSleeps(t *testing.T) {
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		s.once(b)
 	})
-	t.Run("stays_when_told", func(t *testing.T) {
+	t.Run("stays_after_the_button", func(t *testing.T) {
 		s := newThanks(t)
 		b, w := open(t, screens[0]), &errand{town.in(t), s}
-		b.before(byBeats)
+		b.before(manualSeconds)
 		w.opens(b)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		b.awaits("#st", "Paid. Thank you.", nil)
 		b.do(chromedp.WaitVisible(chromedp.CSS("#stay")))
 		get(b, chromedp.Evaluate[any](`beats.forEach(beat => beat())`))
 		if got := b.text("#auto b"); got != "9" {
-			t.Errorf("after a second %q are left", got)
+			t.Errorf("after a second the countdown shows %q, want 9", got)
 		}
 		b.click("#stay")
 		b.do(chromedp.WaitNotVisible(chromedp.CSS("#auto")))
 		if got := get(b, chromedp.Evaluate[int](`beats.size`)); got != 0 {
-			t.Errorf("%d countdowns go on", got)
+			t.Errorf("%d countdowns are running, want none", got)
 		}
 		if got := b.attribute("#return", "href"); got != s.url+"?invoice="+idOf(w.page) || s.count.Load() != 0 {
-			t.Errorf("the button leads to %q, and the shopper was there %d times", got, s.count.Load())
+			t.Errorf("the button leads to %q, and the success page was visited %d times", got, s.count.Load())
 		}
 	})
 }
 
-// errand is a payment for a shop that the shopper comes back to.
+// errand is a payment with a success page that counts visits.
 type errand struct {
 	*town
 	thanks *thanks
@@ -172,14 +171,14 @@ func (w *errand) opens(b *tab) {
 	b.awaits("#clock", ":", nil)
 }
 
-// sleeps freezes the tab, and returns when it is.
+// sleeps freezes the tab, and returns when it is frozen.
 func (b *tab) sleeps() {
 	b.t.Helper()
 	b.lifecycle(page.SetWebLifecycleStateStateFrozen)
-	until(b.t, patience, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.slept`)) })
+	until(b.t, waitTimeout, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.slept`)) })
 }
 
-// passes moves the invoice's own clock.
+// passes advances the invoice's clock.
 func (w *errand) passes(seconds int64) {
 	w.t.Helper()
 	err := w.shop().client.Simulate(w.t.Context(), idOf(w.page), api.SimulateRequest{Action: api.SimulateClock, Seconds: seconds})
@@ -188,7 +187,7 @@ func (w *errand) passes(seconds int64) {
 	}
 }
 
-// clock is how many seconds the page shows to be left.
+// clock returns the number of seconds that the page's clock shows.
 func (w *errand) clock(b *tab) int {
 	b.t.Helper()
 	minutes, seconds, found := strings.Cut(b.text("#clock"), ":")
@@ -200,7 +199,7 @@ func (w *errand) clock(b *tab) int {
 	return 60*m + s
 }
 
-// offline takes the tab off the network, or puts it back.
+// offline switches the tab's network off or on.
 func (b *tab) offline(is bool) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
@@ -213,7 +212,7 @@ func (b *tab) offline(is bool) {
 	b.check(err)
 }
 
-// before runs a script in every page that the tab opens, before the page's own.
+// before makes the tab run a script in every page before the page's own scripts.
 func (b *tab) before(script string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})

@@ -28,8 +28,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// timed is the service with everything behind it, and a clock that the test
-// sets. The program itself takes its clock from the machine.
+// timed is the service with storage, simnet and watcher, on a clock that the test sets. The program
+// itself uses the machine's clock.
 type timed struct {
 	t        *testing.T
 	store    *storage.Storage
@@ -72,14 +72,14 @@ func openTimed(t *testing.T) *timed {
 	return s
 }
 
-// proofs is the keys that statements are signed with.
+// proofs returns a keyring with a signing key.
 func (s *timed) proofs() *proof.Keyring {
 	keys := proof.NewKeyring(s.store, s.clock.Now)
 	s.must(keys.Ensure(s.t.Context()))
 	return keys
 }
 
-// watch is another process's look at the network.
+// watch returns a watcher that acts as another process with the given lease holder.
 func (s *timed) watch(holder string) *watcher.Watcher {
 	return watcher.New(watcher.Config{
 		Network: s.net, Storage: s.store, Observer: s.invoices, Holder: holder, Every: time.Second,
@@ -94,7 +94,7 @@ func (s *timed) must(err error) {
 	}
 }
 
-// look lets the watcher and then the expirer look once.
+// look runs one step of the watcher, and then of the expirer.
 func (s *timed) look() {
 	s.t.Helper()
 	_, err := s.watcher.Step(s.t.Context())
@@ -108,7 +108,7 @@ func (s *timed) expire() {
 	s.must(err)
 }
 
-// shop calls the API by the service's clock.
+// shop returns a client of the API that uses the service's clock.
 func (s *timed) shop() shop {
 	s.t.Helper()
 	c, err := client.New(client.Config{
@@ -118,7 +118,7 @@ func (s *timed) shop() shop {
 	return shop{t: s.t, client: c}
 }
 
-// pays sends what an invoice asks for and returns the transaction.
+// pays sends the amount due of an invoice and returns the transaction.
 func (s *timed) pays(id string) string {
 	s.t.Helper()
 	inv, err := s.invoices.Invoice(s.t.Context(), id)
@@ -130,8 +130,8 @@ func (s *timed) pays(id string) string {
 	return tx
 }
 
-// stands fails when an invoice has another status or any exception.
-func (s *timed) stands(id string, want invoice.Status) {
+// checkStatus fails if an invoice has another status or any exception.
+func (s *timed) checkStatus(id string, want invoice.Status) {
 	s.t.Helper()
 	inv, err := s.invoices.Invoice(s.t.Context(), id)
 	s.must(err)
@@ -140,9 +140,8 @@ func (s *timed) stands(id string, want invoice.Status) {
 	}
 }
 
-// TestClockStepsForward moves the clock an hour ahead, past the end of every
-// price: what was paid before it counts, and nothing ends before the network was
-// looked at.
+// TestClockStepsForward moves the clock an hour ahead, past the expiry of every quote. Payments made
+// before the step count, and no invoice expires before the network has been scanned.
 func TestClockStepsForward(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
@@ -154,30 +153,30 @@ func TestClockStepsForward(t *testing.T) {
 
 	s.clock.Pass(time.Hour)
 	s.expire()
-	s.stands(unpaid, invoice.Created)
-	s.stands(seen, invoice.Pending)
-	s.stands(unseen, invoice.Created)
+	s.checkStatus(unpaid, invoice.Created)
+	s.checkStatus(seen, invoice.Pending)
+	s.checkStatus(unseen, invoice.Created)
 	if left := shop.invoice(unpaid).SecondsLeft; left > 0 {
-		t.Errorf("%d seconds are left", left)
+		t.Errorf("SecondsLeft = %d, want at most 0", left)
 	}
 	s.look()
-	s.stands(seen, invoice.Pending)
-	s.stands(unseen, invoice.Pending)
-	s.clock.Pass(time.Minute) // what could not end at once is looked at again within it
+	s.checkStatus(seen, invoice.Pending)
+	s.checkStatus(unseen, invoice.Pending)
+	s.clock.Pass(time.Minute) // invoices that could not expire at once are checked again within a minute
 	s.look()
-	s.stands(unpaid, invoice.Expired)
+	s.checkStatus(unpaid, invoice.Expired)
 	s.must(s.net.Confirm(t.Context(), txs))
 	s.look()
-	s.stands(seen, invoice.Paid)
-	s.stands(unseen, invoice.Paid)
+	s.checkStatus(seen, invoice.Paid)
+	s.checkStatus(unseen, invoice.Paid)
 
 	fresh := shop.order()
 	s.look()
-	s.stands(fresh, invoice.Created)
+	s.checkStatus(fresh, invoice.Created)
 }
 
-// TestClockStepsBack moves the clock an hour back: what is open stays open, and
-// what is ended ended; new orders are made and paid, and who waits hears of it.
+// TestClockStepsBack moves the clock an hour back. Open invoices stay open, and ended invoices stay
+// ended. New invoices can be created and paid, and waiting callers get the changes.
 func TestClockStepsBack(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
@@ -191,35 +190,35 @@ func TestClockStepsBack(t *testing.T) {
 
 	s.clock.Pass(-time.Hour)
 	s.look()
-	s.stands(open, invoice.Created)
-	s.stands(ended, invoice.Declined)
-	s.stands(paid, invoice.Paid)
+	s.checkStatus(open, invoice.Created)
+	s.checkStatus(ended, invoice.Declined)
+	s.checkStatus(paid, invoice.Paid)
 	fresh := shop.order()
 	s.look()
-	s.stands(fresh, invoice.Created)
+	s.checkStatus(fresh, invoice.Created)
 	news := shop.news(fresh)
 	tx := s.pays(fresh)
 	s.look()
-	s.stands(fresh, invoice.Pending)
+	s.checkStatus(fresh, invoice.Pending)
 	if got := <-news; got != api.StatusPending {
-		t.Errorf("who waits hears %q", got)
+		t.Errorf("the waiting caller got %q", got)
 	}
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.look()
-	s.stands(fresh, invoice.Paid)
+	s.checkStatus(fresh, invoice.Paid)
 
-	s.clock.Pass(time.Hour) // and the clock is right again
+	s.clock.Pass(time.Hour) // the clock is correct again
 	s.look()
-	s.stands(open, invoice.Created)
-	s.stands(fresh, invoice.Paid)
+	s.checkStatus(open, invoice.Created)
+	s.checkStatus(fresh, invoice.Paid)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(open)}))
 	s.look()
-	s.stands(open, invoice.Paid)
+	s.checkStatus(open, invoice.Paid)
 }
 
-// TestSignaturesWhenTheClockSteps signs by the right time while the server's
-// clock is an hour off, either way: it is told so, and is welcome again when the
-// clock is right. A nonce is good once all the same.
+// TestSignaturesWhenTheClockSteps signs with the correct time while the server's clock is an hour
+// wrong in either direction. The server refuses the timestamp until its clock is correct again. A
+// nonce stays valid only once.
 func TestSignaturesWhenTheClockSteps(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {

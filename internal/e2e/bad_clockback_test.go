@@ -7,9 +7,9 @@ import (
 	"chequer/internal/invoice"
 )
 
-// TestPaymentAfterTheClockStepsBack pays an open invoice while the clock is
-// before the time at which the invoice was made. A first sighting up to two hours before
-// the invoice is taken for a clock that is wrong, so the payment counts.
+// TestPaymentAfterTheClockStepsBack pays an open invoice while the clock is before the time at
+// which the invoice was created. The service attributes a first sighting up to two hours before the
+// creation to a wrong clock, so the payment counts.
 func TestPaymentAfterTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
@@ -18,33 +18,33 @@ func TestPaymentAfterTheClockStepsBack(t *testing.T) {
 	s.look()
 	tx := s.pays(id)
 	s.look()
-	s.stands(id, invoice.Pending)
+	s.checkStatus(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.look()
-	s.stands(id, invoice.Paid)
+	s.checkStatus(id, invoice.Paid)
 }
 
-// TestOrderRightAfterTheClockStepsBack makes an invoice before the network is
-// looked at by the new time: it is not over before it began.
+// TestOrderRightAfterTheClockStepsBack creates an invoice before the network is scanned at the new
+// time. The invoice must not expire at once.
 func TestOrderRightAfterTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	shop := s.shop()
 	s.clock.Pass(-time.Hour)
 	id := shop.order()
-	s.stands(id, invoice.Created)
+	s.checkStatus(id, invoice.Created)
 	tx := s.pays(id)
 	s.look()
-	s.stands(id, invoice.Pending)
+	s.checkStatus(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.look()
-	s.stands(id, invoice.Paid)
+	s.checkStatus(id, invoice.Paid)
 }
 
-// TestLeadAfterTheClockStepsBack ends a process without a word, sets the clock
-// back as a machine does that starts with a wrong one, and starts another: it
-// looks at the network within the length of a lead.
-func TestLeadAfterTheClockStepsBack(t *testing.T) {
+// TestLeaseAfterTheClockStepsBack stops a process without releasing its lease, sets the clock back
+// as a machine does that starts with a wrong clock, and starts another process. That one must scan
+// the network within the duration of a lease.
+func TestLeaseAfterTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	id := s.shop().order()

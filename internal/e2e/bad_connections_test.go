@@ -22,7 +22,7 @@ import (
 	"chequer/internal/signature"
 )
 
-// crowded is a demo in a process of its own, whose descriptors can be counted.
+// crowded starts a demo in a process of its own, whose descriptors can be counted.
 func crowded(t *testing.T) (p *process, folder string) {
 	t.Helper()
 	folder, listen := t.TempDir(), freePort(t)
@@ -32,27 +32,27 @@ func crowded(t *testing.T) (p *process, folder string) {
 	return p, folder
 }
 
-// descriptors is how many files and connections the program has open.
+// descriptors returns the number of files and connections that the program has open.
 func (p *process) descriptors() int {
 	p.t.Helper()
 	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.command.Process.Pid))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return len(open) // none where there is no /proc
+	return len(open) // empty on a system without /proc
 }
 
-// settles fails when the program keeps more open than it had before.
-func (p *process) settles(before int) {
+// checkDescriptors fails if the program keeps more descriptors open than it had before.
+func (p *process) checkDescriptors(before int) {
 	p.t.Helper()
-	const slack = 8 // spare connections of our own clients
+	const slack = 8 // idle connections of the test's clients
 	until(p.t, 5*time.Second, fmt.Sprintf("descriptors are back at about %d", before), func() bool {
 		http.DefaultClient.CloseIdleConnections()
 		return p.descriptors() <= before+slack
 	})
 }
 
-// dial opens a connection to the program, which is closed with the test.
+// dial opens a connection to the program. The test's cleanup closes it.
 func (p *process) dial() net.Conn {
 	p.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -60,13 +60,13 @@ func (p *process) dial() net.Conn {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		p.t.Fatal(err)
 	}
 	return c
 }
 
-// needFiles skips a test where so many files cannot be open; in CI that fails.
+// needFiles skips the test if the process may not open that many files; in CI the test fails instead.
 func needFiles(t *testing.T, want uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -74,12 +74,12 @@ func needFiles(t *testing.T, want uint64) {
 		t.Fatal(err)
 	}
 	if limit.Cur < want {
-		programtest.Missing(t, "only %d files may be open here, not %d", limit.Cur, want)
+		programtest.Missing(t, "only %d files may be open here, want %d", limit.Cur, want)
 	}
 }
 
-// TestSlowClients lets a thousand clients send one byte of a request and wait.
-// The others are served meanwhile, and the slow ones are sent home.
+// TestSlowClients lets a thousand clients send one byte of a request and wait. The program must serve
+// other clients meanwhile, and disconnect the slow ones.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	const clients = 1000
@@ -108,18 +108,18 @@ func TestSlowClients(t *testing.T) {
 	}
 	for i, c := range slow {
 		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("slow client %d is still served after %s", i, time.Since(began))
+			t.Fatalf("slow client %d is still connected after %s", i, time.Since(began))
 		}
 	}
 	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("slow clients were sent home after %s", took)
+		t.Errorf("slow clients were disconnected after %s, want at most 15 s", took)
 	}
-	p.settles(before)
+	p.checkDescriptors(before)
 	t.Logf("a page and an order took %s at most; slow clients ended after %s", slowest, time.Since(began))
 }
 
-// TestLargeHeaders sends headers up to and above what is read, on a connection
-// that was good for another request.
+// TestLargeHeaders sends headers below and above the limit, on a connection that has served another
+// request.
 func TestLargeHeaders(t *testing.T) {
 	t.Parallel()
 	p, _ := crowded(t)
@@ -148,23 +148,23 @@ func TestLargeHeaders(t *testing.T) {
 				return resp.StatusCode
 			}
 			if got := status(""); got != http.StatusOK {
-				t.Errorf("the request before is answered %d", got)
+				t.Errorf("the request before has status %d", got)
 			}
 			if got := status("X-Large: " + strings.Repeat("a", row.size) + "\r\n"); got != row.status {
 				t.Errorf("got %d, want %d", got, row.status)
 			}
 			if row.status != http.StatusOK {
 				if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Errorf("the connection goes on: %v", err)
+					t.Errorf("the connection stays open: %v", err)
 				}
 			}
 			c.Close()
 		})
 	}
-	p.settles(before)
+	p.checkDescriptors(before)
 }
 
-// TestHalfSentBodies sends orders whose body ends too early.
+// TestHalfSentBodies sends requests whose body ends too early.
 func TestHalfSentBodies(t *testing.T) {
 	t.Parallel()
 	p, folder := crowded(t)
@@ -182,7 +182,7 @@ func TestHalfSentBodies(t *testing.T) {
 	form := "POST /order HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 	for range 100 {
 		for request, part := range map[string]string{
-			order + "Content-Length: 1000\r\n\r\n":             body, // all that is signed, and a lie
+			order + "Content-Length: 1000\r\n\r\n":             body, // the signed body with a wrong length
 			order + "Content-Length: 39\r\n\r\n":               body[:20],
 			order + "Transfer-Encoding: chunked\r\n\r\n26\r\n": body, // without the last chunk
 			form + "Content-Length: 1000\r\n\r\n":              "amount=12.50",
@@ -194,7 +194,7 @@ func TestHalfSentBodies(t *testing.T) {
 			c.Close()
 		}
 	}
-	t.Run("who_still_listens_is_told", func(t *testing.T) {
+	t.Run("a_client_that_still_reads_gets_an_error", func(t *testing.T) {
 		c := p.dial()
 		if _, err := io.WriteString(c, order+"Content-Length: 1000\r\n\r\n"+body); err != nil {
 			t.Fatal(err)
@@ -212,34 +212,34 @@ func TestHalfSentBodies(t *testing.T) {
 		}
 		c.Close()
 	})
-	p.settles(before)
+	p.checkDescriptors(before)
 	if n := invoices(); n != 0 {
-		t.Errorf("half an order made %d invoices", n)
+		t.Errorf("half-sent requests created %d invoices, want none", n)
 	}
 	newShop(t, p.url, p.key).order()
 	if n := invoices(); n != 1 {
-		t.Errorf("a whole order made %d invoices", n)
+		t.Errorf("after a complete request there are %d invoices, want 1", n)
 	}
 }
 
-// Places for streams, as web.Config has them when nothing is said.
+// Limits of streams: the defaults of web.Config.
 const (
-	places           = 5000
-	placesPerInvoice = 20
+	maxStreams           = 5000
+	maxStreamsPerInvoice = 20
 )
 
-// streamNetworks counts the networks that streams were asked for from.
+// streamNetworks counts the networks that streams were requested from.
 var streamNetworks atomic.Uint32
 
-// stream asks for the event stream of an invoice, as its page does, through a proxy and
-// from a network of its own; without a place it returns nothing.
+// stream requests the event stream of an invoice as its page does, through a proxy and from a
+// network of its own. It returns nil if the limit of streams is reached.
 func (p *process) stream(id string) (net.Conn, error) {
 	n := streamNetworks.Add(1)
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		return nil, err
 	}
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if _, err := fmt.Fprintf(c, "GET /invoice/%s/live?v=1 HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 100.%d.%d.1\r\n\r\n", id, n>>8&255, n&255); err != nil {
@@ -254,21 +254,20 @@ func (p *process) stream(id string) (net.Conn, error) {
 	case resp.StatusCode == http.StatusNoContent:
 		return nil, c.Close()
 	}
-	return nil, errors.Join(fmt.Errorf("a stream is answered %s", resp.Status), c.Close())
+	return nil, errors.Join(fmt.Errorf("a stream has status %s", resp.Status), c.Close())
 }
 
-// placesSlack is for connections of the program's own, and those that are being
-// closed.
-const placesSlack = 100
+// descriptorSlack allows for the program's own connections, and for connections that are being closed.
+const descriptorSlack = 100
 
-// TestManyStreams asks for ten thousand streams at once: half of them have a
-// place, the others are told so and poll.
+// TestManyStreams requests ten thousand streams at once. Half of them are served; the others get
+// status 204, and their pages poll.
 func TestManyStreams(t *testing.T) {
 	t.Parallel()
-	needFiles(t, places+2000)
+	needFiles(t, maxStreams+2000)
 	p, _ := crowded(t)
 	shop := newShop(t, p.url, p.key)
-	ids := make([]string, places/placesPerInvoice+1)
+	ids := make([]string, maxStreams/maxStreamsPerInvoice+1)
 	for i := range ids {
 		ids[i] = shop.order()
 	}
@@ -292,10 +291,10 @@ func TestManyStreams(t *testing.T) {
 		group.Go(func() {
 			for {
 				n := next.Add(1) - 1
-				if n >= 2*places {
+				if n >= 2*maxStreams {
 					return
 				}
-				id := ids[n/placesPerInvoice%int64(len(ids)-1)]
+				id := ids[n/maxStreamsPerInvoice%int64(len(ids)-1)]
 				c, err := p.stream(id)
 				switch {
 				case err != nil:
@@ -317,38 +316,38 @@ func TestManyStreams(t *testing.T) {
 	for _, list := range open {
 		total += len(list)
 	}
-	// On a machine that can do no more a stream may end by itself, and its place
-	// goes to the next; what is open at once is bounded all the same.
+	// On a slow machine a stream may end by itself, and another takes its place. The number of
+	// streams open at once is limited nevertheless.
 	held := p.descriptors() - before
-	if total < places || total+int(refused.Load()) != 2*places || held > places+placesSlack {
-		t.Fatalf("%d streams were given and %d refused, and %d are open, want %d", total, refused.Load(), held, places)
+	if total < maxStreams || total+int(refused.Load()) != 2*maxStreams || held > maxStreams+descriptorSlack {
+		t.Fatalf("%d streams were served, %d refused, and %d are open, want %d", total, refused.Load(), held, maxStreams)
 	}
 
 	last := ids[len(ids)-1]
-	if total == places {
+	if total == maxStreams {
 		if c, err := p.stream(last); c != nil || err != nil {
-			t.Errorf("there is a place too many: %v", err)
+			t.Errorf("a stream above the limit is served: %v", err)
 		}
 	}
 	asked := time.Now()
 	read(t, p.url+"/invoice/"+last, http.StatusOK)
 	shop.simulate(last, api.SimulateExact)
-	shop.status(last, api.StatusPending, patience)
+	shop.status(last, api.StatusPending, waitTimeout)
 	shop.simulate(last, api.SimulateConfirm)
-	shop.status(last, api.StatusPaid, patience)
+	shop.status(last, api.StatusPaid, waitTimeout)
 	if got := read(t, p.url+"/invoice/"+last, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
-		t.Errorf("the page without a stream says %q", got)
+		t.Errorf("the page without a stream shows %q", got)
 	}
 	took := time.Since(asked)
 	if took > 10*time.Second {
-		t.Errorf("a page without a stream was paid in %s", took)
+		t.Errorf("a page without a stream showed the payment after %s, want at most 10 s", took)
 	}
 
 	for _, c := range open[ids[0]] {
 		c.Close()
 	}
 	delete(open, ids[0])
-	until(t, 10*time.Second, "a place is free again", func() bool {
+	until(t, 10*time.Second, "a stream is served again", func() bool {
 		c, err := p.stream(ids[0])
 		if err != nil {
 			t.Fatal(err)
@@ -360,6 +359,6 @@ func TestManyStreams(t *testing.T) {
 		return true
 	})
 	closeAll()
-	p.settles(before)
+	p.checkDescriptors(before)
 	t.Logf("%d streams open and %d refused after %s; a page without one was paid in %s", total, refused.Load(), opened, took)
 }

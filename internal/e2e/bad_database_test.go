@@ -24,14 +24,14 @@ import (
 	"chequer/internal/signature"
 )
 
-// refusal is an answer that is no invoice.
+// refusal is an error response to a request for an invoice.
 type refusal struct {
 	status      int
 	code, retry string
 	told        api.Error
 }
 
-// crowd is customers who order without end, and what they were answered.
+// crowd is a number of clients that create invoices without pause, and the responses that they got.
 type crowd struct {
 	t   *testing.T
 	url string
@@ -42,7 +42,7 @@ type crowd struct {
 	refused  []refusal
 }
 
-// orders lets so many customers order until stop is called.
+// orders starts the given number of clients, which create invoices until stop is called.
 func (c *crowd) orders(customers int) (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var group sync.WaitGroup
@@ -58,7 +58,7 @@ func (c *crowd) orders(customers int) (stop func()) {
 	return stop
 }
 
-// order makes one invoice and notes the answer.
+// order creates one invoice and records the response.
 func (c *crowd) order() {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequest(http.MethodPost, c.url+api.PathInvoiceNew, bytes.NewReader(body))
@@ -71,13 +71,13 @@ func (c *crowd) order() {
 	r.Header.Set(api.HeaderSignature, signature.Sign(c.key.Secret, body))
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		c.t.Errorf("an order has no answer: %v", err)
+		c.t.Errorf("a request for an invoice has no response: %v", err)
 		return
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		c.t.Errorf("the answer to an order has no end: %v", err)
+		c.t.Errorf("the response to a request for an invoice is incomplete: %v", err)
 		return
 	}
 	c.mu.Lock()
@@ -85,30 +85,30 @@ func (c *crowd) order() {
 	if resp.StatusCode != http.StatusOK {
 		no := refusal{status: resp.StatusCode, code: resp.Header.Get(api.HeaderErrorCode), retry: resp.Header.Get("Retry-After")}
 		if err := json.Unmarshal(text, &no.told); err != nil {
-			c.t.Errorf("%s is answered as %q", resp.Status, text)
+			c.t.Errorf("%s with the body %q", resp.Status, text)
 		}
 		c.refused = append(c.refused, no)
 		return
 	}
 	var inv api.Invoice
 	if err := json.Unmarshal(text, &inv); err != nil || inv.ForeignID == "" {
-		c.t.Errorf("an order is answered as %q", text)
+		c.t.Errorf("a request for an invoice returns %q", text)
 		return
 	}
 	c.answered = append(c.answered, inv)
 }
 
-// count is how many orders were answered with an invoice, and how many refused.
+// count returns the numbers of created invoices and of refused requests.
 func (c *crowd) count() (answered, refused int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.answered), len(c.refused)
 }
 
-// keptAll fails when an answered invoice is gone or shares an address.
-func (c *crowd) keptAll() {
+// checkInvoices fails if a created invoice is missing or shares an address with another.
+func (c *crowd) checkInvoices() {
 	c.t.Helper()
-	(&process{t: c.t, url: c.url}).allThere(c.answered)
+	(&process{t: c.t, url: c.url}).checkAnswered(c.answered)
 	owner := map[string]string{}
 	for _, inv := range c.answered {
 		for _, a := range inv.Addresses {
@@ -120,7 +120,7 @@ func (c *crowd) keptAll() {
 	}
 }
 
-// file is the database of a program.
+// file opens the database of a program.
 func file(t *testing.T, folder string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "chequer.db"))
@@ -132,7 +132,7 @@ func file(t *testing.T, folder string) *sql.DB {
 	return db
 }
 
-// run runs statements on a database.
+// run executes statements on a database.
 func run(t *testing.T, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -142,19 +142,19 @@ func run(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-// sound fails when a database is damaged, or knows fewer invoices than it must.
-func sound(t *testing.T, db *sql.DB, least int) {
+// checkDatabase fails if a database is damaged, or has fewer invoices than least.
+func checkDatabase(t *testing.T, db *sql.DB, least int) {
 	t.Helper()
 	var says string
 	var invoices int
 	err := errors.Join(db.QueryRow("PRAGMA integrity_check").Scan(&says), db.QueryRow("SELECT COUNT(*) FROM invoices").Scan(&invoices))
 	if err != nil || says != "ok" || invoices < least {
-		t.Errorf("the database is %q with %d invoices of %d: %v", says, invoices, least, err)
+		t.Errorf("integrity_check is %q, with %d invoices, want at least %d: %v", says, invoices, least, err)
 	}
 }
 
-// TestDatabaseLockedByAnother keeps the database of a running program locked for
-// eight seconds, from this process: pages are shown all the while, orders wait.
+// TestDatabaseLockedByAnother locks the database of a running program for eight seconds from this
+// process. The program must serve pages meanwhile; requests for invoices wait.
 func TestDatabaseLockedByAnother(t *testing.T) {
 	t.Parallel()
 	folder, listen := t.TempDir(), freePort(t)
@@ -165,7 +165,7 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 	shop := newShop(t, p.url, p.key)
 	id := shop.order()
 	stop := c.orders(8)
-	until(t, patience, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
+	until(t, waitTimeout, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
 
 	db := file(t, folder)
 	run(t, db, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE")
@@ -192,18 +192,18 @@ func TestDatabaseLockedByAnother(t *testing.T) {
 	}
 	for _, no := range c.refused {
 		if no.status != http.StatusServiceUnavailable || no.retry == "" {
-			t.Errorf("an order is refused with %+v", no)
+			t.Errorf("a request for an invoice is refused with %+v", no)
 		}
 	}
-	c.keptAll()
+	c.checkInvoices()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	shop.status(id, api.StatusPaid, patience)
-	sound(t, db, len(c.answered))
+	shop.status(id, api.StatusPaid, waitTimeout)
+	checkDatabase(t, db, len(c.answered))
 	t.Logf("%d pages, the slowest in %s; %d orders kept, %d refused", pages, slowest, len(c.answered), len(c.refused))
 }
 
-// smallDisk is a folder on a disk of its own. Where none may be made the test is
-// skipped, but fails in CI when the tests run as root.
+// smallDisk returns a folder on a small file system of its own. If it cannot be mounted the test is
+// skipped, but fails in CI if the tests run as root.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -213,7 +213,7 @@ func smallDisk(t *testing.T, size string) string {
 	case os.Getuid() == 0:
 		programtest.Missing(t, "mount: %v: %s", err, out)
 	default:
-		t.Skip("a small disk cannot be mounted here")
+		t.Skip("a small file system cannot be mounted here")
 	}
 	t.Cleanup(func() {
 		if out, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
@@ -223,7 +223,7 @@ func smallDisk(t *testing.T, size string) string {
 	return folder
 }
 
-// fill writes a file until its disk is full.
+// fill appends to a file until its file system is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -242,7 +242,7 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// status is that of an answer.
+// status returns the status of a response.
 func status(t *testing.T, url string) int {
 	t.Helper()
 	answer, err := http.Get(url)
@@ -253,8 +253,8 @@ func status(t *testing.T, url string) int {
 	return answer.StatusCode
 }
 
-// TestDiskFull fills the disk of a running program while it makes invoices, and
-// makes room again.
+// TestDiskFull fills the disk of a running program while it creates invoices, and frees the space
+// again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t, "24m")
@@ -265,10 +265,10 @@ func TestDiskFull(t *testing.T) {
 	shop := newShop(t, p.url, p.key)
 	id := shop.order()
 	stop := c.orders(4)
-	until(t, patience, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
+	until(t, waitTimeout, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
 
 	ballast := filepath.Join(folder, "ballast")
-	until(t, patience, "orders are refused", func() bool {
+	until(t, waitTimeout, "orders are refused", func() bool {
 		fill(t, ballast)
 		_, refused := c.count()
 		return refused >= 20
@@ -277,19 +277,19 @@ func TestDiskFull(t *testing.T) {
 	if got := shop.invoice(id).Status; got != api.StatusCreated {
 		t.Errorf("the invoice is %s", got)
 	}
-	until(t, patience, "the program is not ready", func() bool {
+	until(t, waitTimeout, "the program is not ready", func() bool {
 		fill(t, ballast)
 		return status(t, p.url+"/readyz") == http.StatusServiceUnavailable
 	})
 	stop()
-	c.keptAll()
+	c.checkInvoices()
 	full, refused := c.count()
 	for _, no := range c.refused {
 		want := refusal{status: no.status, code: no.code, retry: no.retry, told: api.Error{
 			StatusCode: no.status, Error: http.StatusText(no.status), Message: no.told.Message,
 		}}
 		if no.status < 500 || no.code == "" || no != want || no.told.Message == "" || strings.Contains(no.told.Message, "disk") {
-			t.Fatalf("an order is refused with %+v", no)
+			t.Fatalf("a request for an invoice is refused with %+v", no)
 		}
 	}
 
@@ -299,10 +299,10 @@ func TestDiskFull(t *testing.T) {
 	stop = c.orders(4)
 	until(t, 10*time.Second, "orders are answered again", func() bool { n, _ := c.count(); return n >= full+20 })
 	stop()
-	until(t, patience, "the program is ready", func() bool { return status(t, p.url+"/readyz") == http.StatusOK })
-	c.keptAll()
+	until(t, waitTimeout, "the program is ready", func() bool { return status(t, p.url+"/readyz") == http.StatusOK })
+	c.checkInvoices()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	shop.status(id, api.StatusPaid, patience)
-	sound(t, file(t, folder), len(c.answered))
+	shop.status(id, api.StatusPaid, waitTimeout)
+	checkDatabase(t, file(t, folder), len(c.answered))
 	t.Logf("%d orders kept while the disk filled, %d refused, the first with %+v", full, refused, c.refused[0])
 }

@@ -26,10 +26,10 @@ const (
 	bareSecret = "BareSecretBareSecretBareSecretBareSecret"
 )
 
-// bare is a service that knows spec/invoice-service.md and nothing else. It is
-// written from that page alone, so it uses none of our packages.
+// bare is a service that implements spec/invoice-service.md and nothing more. It is written from
+// that page alone, and uses none of this module's packages.
 type bare struct {
-	tells bool // it also has invoice/status, as the family's services do
+	tells bool // it also has invoice/status, as related services do
 
 	mu       sync.Mutex
 	invoices map[string]map[string]any
@@ -47,13 +47,13 @@ func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// create answers a request that holds the six fields of the specification.
+// create answers a request that has only the six fields of the specification.
 func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	mac := hmac.New(sha512.New, []byte(bareSecret))
 	mac.Write(body)
 	if err != nil || r.Header.Get("X-Processing-Key") != bareKey || r.Header.Get("X-Processing-Signature") != hex.EncodeToString(mac.Sum(nil)) {
-		http.Error(w, "who are you", http.StatusForbidden)
+		http.Error(w, "invalid key or signature", http.StatusForbidden)
 		return
 	}
 	var request struct {
@@ -67,7 +67,7 @@ func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 	fields := json.NewDecoder(strings.NewReader(string(body)))
 	fields.DisallowUnknownFields()
 	if err := fields.Decode(&request); err != nil || r.Header.Get("Content-Type") != "application/json" {
-		http.Error(w, fmt.Sprint("what is this: ", err), http.StatusBadRequest)
+		http.Error(w, fmt.Sprint("invalid request: ", err), http.StatusBadRequest)
 		return
 	}
 	b.mu.Lock()
@@ -96,7 +96,7 @@ func bareAddress(address, expected, currency, usd, eur string) map[string]any {
 	}
 }
 
-// tell answers with the invoice as it stands.
+// tell answers with the current invoice.
 func (b *bare) tell(w http.ResponseWriter, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +108,7 @@ func (b *bare) tell(w http.ResponseWriter, id string) {
 	_ = json.NewEncoder(w).Encode(invoice)
 }
 
-// pay makes every invoice paid.
+// pay marks every invoice as paid.
 func (b *bare) pay() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,14 +117,14 @@ func (b *bare) pay() {
 	}
 }
 
-// count is how many invoices were made.
+// count returns the number of created invoices.
 func (b *bare) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.invoices)
 }
 
-// bareShop is storefront and payment page alone, in front of a bare service.
+// bareShop starts storefront and payment page without a service, in front of a bare service.
 func bareShop(t *testing.T, b *bare) (url string) {
 	t.Helper()
 	service := httptest.NewServer(b)
@@ -138,8 +138,8 @@ func bareShop(t *testing.T, b *bare) (url string) {
 	return "http://" + a.Addr()
 }
 
-// TestStorefrontNeedsOnlyTheSpecification shows our pages in front of services
-// that know nothing of us.
+// TestStorefrontNeedsOnlyTheSpecification uses our pages in front of services that implement the
+// specification only.
 func TestStorefrontNeedsOnlyTheSpecification(t *testing.T) {
 	for _, variant := range []struct {
 		name  string
@@ -157,22 +157,21 @@ func TestStorefrontNeedsOnlyTheSpecification(t *testing.T) {
 				b.showsBareInvoice(url, page)
 				b.picture(s, "bare_"+variant.name)
 				if got := service.count(); got != 1 {
-					t.Errorf("%d invoices were made", got)
+					t.Errorf("%d invoices were created, want 1", got)
 				}
 				if variant.tells {
 					service.pay()
 					b.awaits("#st", "Paid. Thank you.", b.lookAgain(s, page))
 					b.picture(s, "bare_paid")
 				}
-				b.quiet()
+				b.checkConsole()
 				b.unknownInvoice(url)
 			})
 		}
 	}
 }
 
-// showsBareInvoice fails when the page lacks something that the specification
-// tells.
+// showsBareInvoice fails if the page lacks information that the specification provides.
 func (b *tab) showsBareInvoice(url, page string) {
 	b.t.Helper()
 	if want := url + "/invoice/bare" + strings.Repeat("0", 27) + "1"; page != want {
@@ -190,10 +189,10 @@ func (b *tab) showsBareInvoice(url, page string) {
 		b.do(chromedp.WaitVisible(chromedp.CSS(section)))
 		got := [2]string{b.attribute("#"+id+"-address", "data-copy"), b.attribute("#"+id+"-amount", "data-copy")}
 		if got != want {
-			b.t.Errorf("%s asks for %q, not %q", id, got, want)
+			b.t.Errorf("%s asks for %q, want %q", id, got, want)
 		}
 		if code := b.decode(section + " .qr svg"); code != want[0] {
-			b.t.Errorf("%s: the code says %q, not the bare address %q", id, code, want[0])
+			b.t.Errorf("%s: the code contains %q, want the address alone %q", id, code, want[0])
 		}
 	}
 	clock := regexp.MustCompile(`^1[45]:[0-5][0-9]$`)
@@ -205,14 +204,14 @@ func (b *tab) showsBareInvoice(url, page string) {
 	}
 }
 
-// unknownInvoice fails when there is no page that says so in words.
+// unknownInvoice fails if an unknown invoice has no error page.
 func (b *tab) unknownInvoice(url string) {
 	b.t.Helper()
 	unknown := url + "/invoice/" + strings.Repeat("x", 32)
 	read(b.t, unknown, http.StatusNotFound)
 	b.visit(unknown)
 	if got := b.text("h1"); got != "This page does not exist" {
-		b.t.Errorf("the page of an unknown invoice says %q", got)
+		b.t.Errorf("the page of an unknown invoice shows %q", got)
 	}
 	if got := b.attribute("a.btn", "href"); got != "/" {
 		b.t.Errorf("the page of an unknown invoice leads to %q", got)

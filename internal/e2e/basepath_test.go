@@ -9,9 +9,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestLinksKeepThePublicAddress crawls the pages of programs with different
-// public addresses, as behind a proxy or a hidden service: no link leaves the
-// base path, and none makes https of http.
+// TestLinksKeepThePublicAddress crawls the pages of programs with different public addresses, as
+// behind a proxy or an onion service. No link may leave the base path, and none may change http to
+// https.
 func TestLinksKeepThePublicAddress(t *testing.T) {
 	t.Parallel()
 	onion := "http://" + strings.Repeat("chequer2", 7) + ".onion"
@@ -27,12 +27,12 @@ func TestLinksKeepThePublicAddress(t *testing.T) {
 			c.visit(c.path("/"), http.StatusOK)
 			c.visit(c.path("/nothing/here"), http.StatusNotFound)
 			c.visit(c.path("/invoice/"+strings.Repeat("x", 32)), http.StatusNotFound)
-			c.order("12,5,0", "a") // refused in words
+			c.order("12,5,0", "a") // refused with a message
 			page := c.order("12.50", "a")
 			for _, action := range []string{"under", "exact", "confirm", "reorganise", "confirm"} {
 				c.simulate(page, action)
 			}
-			c.simulate(page, "replace") // refused in words
+			c.simulate(page, "replace") // refused with a message
 			c.simulate(c.order("12.50", "b"), "late")
 			for _, needed := range []string{page + "?m=USDC-BASE", page + "?auto=1&m=BTC", c.path("/")} {
 				if !c.seen[needed] {
@@ -44,8 +44,8 @@ func TestLinksKeepThePublicAddress(t *testing.T) {
 	}
 }
 
-// callsTheAPI fails when the API is not below the base path, or tells another
-// address of the page than the public one.
+// callsTheAPI fails if the API is not below the base path, or returns a page address other than the
+// public one.
 func (c *crawler) callsTheAPI(p *program) {
 	c.t.Helper()
 	merchant := shopVia(c.t, c.inside(c.path("")), p.key, c.http.Transport)
@@ -57,7 +57,7 @@ func (c *crawler) callsTheAPI(p *program) {
 	response := c.send(http.MethodGet, c.path(api.PathInvoiceStatus+"?id="+id), nil)
 	response.Body.Close()
 	if got, want := response.Header.Get("Location"), c.base.String()+"/invoice/"+id; got != want || response.StatusCode != http.StatusOK {
-		c.t.Errorf("invoice/status answers %d and leads to %q, not %q", response.StatusCode, got, want)
+		c.t.Errorf("invoice/status has status %d and leads to %q, want %q", response.StatusCode, got, want)
 	}
 	if c.base.Path == "" {
 		return
@@ -65,12 +65,12 @@ func (c *crawler) callsTheAPI(p *program) {
 	response = c.send(http.MethodGet, api.PathInvoiceStatus+"?id="+id, nil)
 	response.Body.Close()
 	if response.StatusCode != http.StatusNotFound {
-		c.t.Errorf("the API outside the base path answers %d", response.StatusCode)
+		c.t.Errorf("the API outside the base path has status %d", response.StatusCode)
 	}
 }
 
-// TestPageWorksBelowABasePath pays in a browser where style, script, stream and
-// forms all are below a path.
+// TestPageWorksBelowABasePath pays in a browser with style sheet, script, stream and forms below a
+// path.
 func TestPageWorksBelowABasePath(t *testing.T) {
 	c := settings(t)
 	c.BaseURL = "http://" + c.Listen + "/pay"
@@ -87,7 +87,7 @@ func TestPageWorksBelowABasePath(t *testing.T) {
 			b.awaits("#st", "Payment seen", b.lookAgain(s, page))
 			b.send("#sim-confirm")
 			b.awaits("#st", "Paid", b.lookAgain(s, page))
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }

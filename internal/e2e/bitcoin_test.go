@@ -16,15 +16,15 @@ import (
 	"chequer/internal/money"
 )
 
-// The account keys m/84'/1'/0' of a published mnemonic, as Bitcoin's and
-// Litecoin's wallets write them for test networks.
+// The account key m/84'/1'/0' of a published mnemonic, as Bitcoin's and Litecoin's wallets write it
+// for test networks.
 const tpub = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc"
 
-// coin is a way of watching real blocks.
+// coin is a source of real blocks.
 type coin struct {
 	name     string
 	kind     keys.Kind
-	part     string // of 12.50 EUR
+	part     string // an amount less than 12.50 EUR
 	start    func(t *testing.T) *bitcointest.Node
 	settings func(n *bitcointest.Node) []string
 	wallet   []string
@@ -57,20 +57,20 @@ var coins = []coin{
 	},
 }
 
-// withPassword is a node's address with user and password.
+// withPassword returns a node's address with user and password.
 func withPassword(n *bitcointest.Node) string {
 	scheme, rest, _ := strings.Cut(n.RPC, "://")
 	return scheme + "://" + n.User + ":" + n.Password + "@" + rest
 }
 
-// shopOn is the whole program on a database of its own that watches a node, with
-// a key for its API.
+// shopOn starts the whole program on a database of its own with a node to watch, and returns it
+// with an API key.
 func shopOn(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Key) {
 	t.Helper()
 	return shopIn(t, t.TempDir(), c, n)
 }
 
-// shopIn is shopOn in a folder.
+// shopIn does the same as shopOn with the data in a folder.
 func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process, merchant.Key) {
 	t.Helper()
 	p := programIn(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
@@ -80,7 +80,7 @@ func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process,
 	return p, key
 }
 
-// programIn is the whole program with its data in a folder.
+// programIn returns the whole program, not started, with its data in a folder.
 func programIn(t *testing.T, folder string, settings ...string) *process {
 	t.Helper()
 	listen := freePort(t)
@@ -88,7 +88,7 @@ func programIn(t *testing.T, folder string, settings ...string) *process {
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,EUR-USD=1.08"), settings...)}
 }
 
-// sells adds a wallet for a coin and a key for the API.
+// sells adds a wallet for a coin and an API key.
 func (p *process) sells(c coin) (key merchant.Key) {
 	p.t.Helper()
 	p.run("init")
@@ -99,7 +99,7 @@ func (p *process) sells(c coin) (key merchant.Key) {
 	return key
 }
 
-// health is what /readyz says of the network that is watched.
+// health is the state of the watched network in /readyz.
 type health struct {
 	Network string `json:"network"`
 	Watched bool   `json:"watched"`
@@ -128,7 +128,7 @@ func (p *process) health() (health, bool) {
 	return health{}, false
 }
 
-// scanned waits until the program has scanned the network, and offers it.
+// scanned waits until the program has scanned the network.
 func (p *process) scanned() {
 	p.t.Helper()
 	var last health
@@ -137,14 +137,14 @@ func (p *process) scanned() {
 			p.t.Logf("health: %+v", last)
 		}
 	}()
-	until(p.t, patience, "the network is scanned", func() bool {
+	until(p.t, waitTimeout, "the network is scanned", func() bool {
 		h, watched := p.health()
 		last = h
 		return watched && h.Reached
 	})
 }
 
-// pay sends an amount to the address that a method of an invoice shows.
+// pay sends an amount to the address of an invoice's first method.
 func (c coin) pay(t *testing.T, n *bitcointest.Node, r api.Resource, amount string) (tx string) {
 	t.Helper()
 	return n.Send(t, c.output(t, n, r, amount))
@@ -159,8 +159,8 @@ func (c coin) output(t *testing.T, n *bitcointest.Node, r api.Resource, amount s
 	return chaintest.Output{Script: script, Amount: money.MustParse(amount, n.Asset().Currency)}
 }
 
-// TestRealCoins walks the shopper's way with real nodes: the storefront, the page,
-// a transaction that is seen on the open page, a block, paid.
+// TestRealCoins does what a shopper does, with real nodes: the storefront, the page, a transaction
+// that the open page shows, a block, and the invoice is paid.
 func TestRealCoins(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
@@ -174,20 +174,20 @@ func TestRealCoins(t *testing.T) {
 			r := s.invoice(id)
 			b.picture(screens[0], "real_"+c.name+"_waiting")
 
-			// A part first: the page asks for the rest, to the same address.
+			// First a part: the page asks for the rest, to the same address.
 			c.pay(t, n, r, c.part)
 			sent := time.Now()
 			b.awaits("#st", "Part of it arrived", nil)
 			t.Logf("seen on the open page %d ms after it was sent", time.Since(sent).Milliseconds())
 			r = s.invoice(id)
 			if code, link := b.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
-				t.Errorf("the code says %q, want the rest %q", code, link)
+				t.Errorf("the code contains %q, want the rest %q", code, link)
 			}
 			b.picture(screens[0], "real_"+c.name+"_partial")
 			c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
 			b.awaits("#st", "Payment seen", nil)
 			if got := b.text("#live"); !strings.Contains(got, "0 of ") {
-				t.Errorf("the page tells no depth: %s", got)
+				t.Errorf("the page shows no confirmations: %s", got)
 			}
 			b.picture(screens[0], "real_"+c.name+"_seen")
 
@@ -199,22 +199,21 @@ func TestRealCoins(t *testing.T) {
 			b.awaits("#st", "Paid. Thank you.", nil)
 			t.Logf("paid on the open page %d ms after the last block", time.Since(mined).Milliseconds())
 			b.picture(screens[0], "real_"+c.name+"_paid")
-			b.unmoved()
-			b.quiet()
+			b.checkNotReloaded()
+			b.checkConsole()
 			if got := len(s.invoice(id).Payments); got != 2 {
 				t.Errorf("%d payments are recorded, want 2", got)
 			}
 			out := p.run("doctor")
 			if !strings.Contains(string(out), "ok    network ") {
-				t.Errorf("doctor says:\n%s", out)
+				t.Errorf("doctor prints:\n%s", out)
 			}
 			t.Logf("doctor:\n%s", out)
 		})
 	}
 }
 
-// TestRealCoinsMissed loses the program while money arrives, and kills it again
-// while it catches up.
+// TestRealCoinsMissed stops the program while payments arrive, and kills it again while it catches up.
 func TestRealCoinsMissed(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
@@ -242,7 +241,7 @@ func TestRealCoinsMissed(t *testing.T) {
 			n.MineBlocks(t, 4)
 			p.serve()
 			for _, id := range ids {
-				s.status(id, api.StatusPaid, patience)
+				s.status(id, api.StatusPaid, waitTimeout)
 				if got := len(s.invoice(id).Payments); got != 1 {
 					t.Errorf("%d payments are recorded, want 1", got)
 				}
@@ -251,8 +250,7 @@ func TestRealCoinsMissed(t *testing.T) {
 	}
 }
 
-// TestRealCoinsTakenBack takes money back: by a double spend that confirms
-// elsewhere, and by a reorganisation.
+// TestRealCoinsTakenBack removes payments: by a double spend that confirms, and by a reorganisation.
 func TestRealCoinsTakenBack(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
@@ -264,10 +262,10 @@ func TestRealCoinsTakenBack(t *testing.T) {
 			cheated := s.order()
 			r := s.invoice(cheated)
 			tx := c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			s.status(cheated, api.StatusPending, patience)
+			s.status(cheated, api.StatusPending, waitTimeout)
 			elsewhere := chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.0001", n.Asset().Currency)}
 			n.Mine(t, n.Conflict(t, tx, elsewhere))
-			s.status(cheated, api.StatusCreated, patience)
+			s.status(cheated, api.StatusCreated, waitTimeout)
 			if got := s.invoice(cheated).Exceptions; len(got) != 1 || got[0] != api.ExceptionReplaced {
 				t.Errorf("exceptions %v, want %s", got, api.ExceptionReplaced)
 			}
@@ -275,28 +273,28 @@ func TestRealCoinsTakenBack(t *testing.T) {
 			id := s.order()
 			r = s.invoice(id)
 			tx = c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			s.status(id, api.StatusPending, patience)
+			s.status(id, api.StatusPending, waitTimeout)
 			n.Mine(t, tx)
 			if c.kind == keys.LTC {
 				n.MineBlocks(t, 3)
 			}
-			s.status(id, api.StatusPaid, patience)
+			s.status(id, api.StatusPaid, waitTimeout)
 			depth := 1
 			if c.kind == keys.LTC {
 				depth = 4
 			}
 			n.Fork(t, depth)
-			s.status(id, api.StatusPending, patience)
+			s.status(id, api.StatusPending, waitTimeout)
 			n.Mine(t, tx)
 			n.MineBlocks(t, 3)
-			s.status(id, api.StatusPaid, patience)
+			s.status(id, api.StatusPaid, waitTimeout)
 		})
 	}
 }
 
-// TestRealCoinsOlderThanTheInvoice finds money at the address of the first invoice,
-// as after an installation anew with the same key, when the block that was the newest
-// as the invoice was made leaves the chain.
+// TestRealCoinsOlderThanTheInvoice has money at the address of the first invoice, as after a new
+// installation with the same key. Then the block leaves the chain that was the newest when the
+// invoice was created.
 func TestRealCoinsOlderThanTheInvoice(t *testing.T) {
 	t.Parallel()
 	c := coins[1]
@@ -322,18 +320,18 @@ func TestRealCoinsOlderThanTheInvoice(t *testing.T) {
 				r := s.invoice(id)
 				return r.Status == api.StatusCreated && len(r.Payments) == 1 && r.Payments[0].State == "old"
 			}
-			until(t, patience, "what was there is told apart", old)
+			until(t, waitTimeout, "the earlier payment has the state old", old)
 			if above == 0 {
 				n.Fork(t, 1, tx)
 			} else {
 				n.Fork(t, 1)
 			}
 			tip := n.Tip(t).Height
-			until(t, patience, "the fork is scanned", func() bool { h, _ := p.health(); return h.Tip == tip })
+			until(t, waitTimeout, "the fork is scanned", func() bool { h, _ := p.health(); return h.Tip == tip })
 			n.MineBlocks(t, 2)
-			until(t, patience, "more is scanned", func() bool { h, _ := p.health(); return h.Tip == tip+2 })
+			until(t, waitTimeout, "more is scanned", func() bool { h, _ := p.health(); return h.Tip == tip+2 })
 			if !old() {
-				t.Errorf("the invoice is told as %+v, want that the money is older", s.invoice(id))
+				t.Errorf("the invoice is %+v, want a payment in the state old", s.invoice(id))
 			}
 		})
 	}

@@ -16,11 +16,11 @@ import (
 	"chequer/internal/programtest"
 )
 
-// patience is how long a page may take on a loaded machine. Nothing waits for it
-// when all is well.
-const patience = 60 * time.Second
+// waitTimeout is the timeout for anything that a page does, long enough for a loaded machine. Waits
+// end as soon as their condition is true.
+const waitTimeout = 60 * time.Second
 
-// browser is one Chromium for the whole package: starting it is the slow part.
+// browser is one Chromium for the whole package, because its start is slow.
 var browser struct {
 	once   sync.Once
 	ctx    context.Context
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// screen is a size of a window and what the shopper prefers.
+// screen is a window size and the shopper's preferences.
 type screen struct {
 	name          string
 	width, height int64
@@ -53,14 +53,14 @@ var screens = []screen{
 	{name: "desk_without_javascript_dark", width: 1280, height: 900, noJS: true, dark: true},
 }
 
-// tab is a new tab of the browser. It collects what the console says.
+// tab is a tab of the browser. It collects console messages.
 type tab struct {
 	t       *testing.T
 	ctx     context.Context
 	screen  screen
 	mu      sync.Mutex
 	console []string
-	traffic *traffic // once it is counted
+	traffic *traffic // nil until traffic is counted
 }
 
 func open(t *testing.T, s screen) *tab {
@@ -70,7 +70,7 @@ func open(t *testing.T, s screen) *tab {
 		options := append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(90*time.Second),
 			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-			chromedp.Flag("disable-back-forward-cache", true)) // going back is then harder for the page
+			chromedp.Flag("disable-back-forward-cache", true)) // without the cache, going back loads the page again
 		allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
 		browser.ctx, browser.cancel = chromedp.NewContext(allocator)
 		browser.err = chromedp.Do(browser.ctx)
@@ -81,7 +81,7 @@ func open(t *testing.T, s screen) *tab {
 	ctx, cancel := chromedp.NewContext(browser.ctx)
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx, screen: s}
-	b.check(chromedp.Do(ctx)) // a tab lives as long as the context of its first step
+	b.check(chromedp.Do(ctx)) // a tab closes with the context of its first action
 	b.do(chromedp.EmulateViewport(s.width, s.height, chromedp.EmulateScale(2)))
 	b.listen()
 	if s.dark {
@@ -110,8 +110,8 @@ func (b *tab) listen() {
 	}()
 }
 
-// quiet fails the test when the console said something.
-func (b *tab) quiet() {
+// checkConsole fails if the console has a warning or an error.
+func (b *tab) checkConsole() {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,21 +129,21 @@ func (b *tab) check(err error) {
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	b.check(chromedp.Do(ctx, steps...))
 }
 
 func (b *tab) visit(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
 
-// text is that of the first element that matches, "" when there is none: the
-// page may be changing.
+// text returns the text of the first matching element, or "" if there is none, because the page may be
+// changing.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](fmt.Sprintf(`(document.querySelector(%q)||{textContent:""}).textContent.trim()`, selector)))
 }
 
-// attribute is that of the first element that matches.
+// attribute returns an attribute of the first matching element.
 func (b *tab) attribute(selector, name string) string {
 	b.t.Helper()
 	r := get(b, chromedp.AttributeValue(chromedp.CSS(selector), name))
@@ -155,8 +155,8 @@ func (b *tab) click(selector string) {
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// send presses a form's button. With scripts off that loads another page, which
-// is waited for: a look at the old one meanwhile would take the form back.
+// send presses a form's button. Without scripts that loads another page. send waits for it, because
+// another navigation meanwhile would cancel the request.
 func (b *tab) send(selector string) {
 	b.t.Helper()
 	if !b.screen.noJS {
@@ -166,17 +166,17 @@ func (b *tab) send(selector string) {
 	page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
 	before := get(b, page)
 	b.click(selector)
-	until(b.t, patience, "the form's answer is loaded", func() bool {
-		now, err := chromedp.Run(b.ctx, page) // there may be no page at the moment
+	until(b.t, waitTimeout, "the form's answer is loaded", func() bool {
+		now, err := chromedp.Run(b.ctx, page) // it fails while there is no page
 		return err == nil && now != 0 && now != before
 	})
 }
 
-// awaits waits until an element's text holds some words. With scripts off the
-// page is looked at again as a shopper would do it, by its link.
+// awaits waits until an element's text contains words. Without scripts, again reloads the page by
+// its link as a shopper would.
 func (b *tab) awaits(selector, words string, again func()) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitTimeout)
 	last := ""
 	for time.Now().Before(deadline) {
 		last = b.text(selector)
@@ -188,13 +188,13 @@ func (b *tab) awaits(selector, words string, again func()) {
 			again()
 		}
 	}
-	b.t.Fatalf("at %s %s says %q, not %q", get(b, chromedp.Location()), selector, last, words)
+	b.t.Fatalf("at %s %s has the text %q, want %q", get(b, chromedp.Location()), selector, last, words)
 }
 
-// get runs an action that has a result.
+// get runs an action and returns its result.
 func get[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
 	b.check(err)

@@ -21,9 +21,9 @@ func TestWebKit(t *testing.T) {
 	shopsIn(t, openWebKit)
 }
 
-// shopsIn pays an invoice in a browser: it reads the codes off the screen, switches the
-// method, copies, sees the payment arrive, goes back and forward, and pays another in a
-// merchant's page.
+// shopsIn pays an invoice in a browser: it reads the QR codes from the screen, changes the method,
+// copies, waits for the payment, goes back and forward, and pays another invoice in a merchant's
+// page.
 func shopsIn(t *testing.T, openBrowser func(*testing.T) *session) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
@@ -53,7 +53,7 @@ func shopsIn(t *testing.T, openBrowser func(*testing.T) *session) {
 		code := fmt.Sprintf("section:has(#m%d-address) .qr svg", n)
 		b.script(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, code))
 		if got, err := readCode(inside(b.shot(code))); err != nil || got != want {
-			t.Errorf("%s: the code says %q (%v), want %q", method.CryptoCurrency, got, err, want)
+			t.Errorf("%s: the code contains %q (%v), want %q", method.CryptoCurrency, got, err, want)
 		}
 		b.click(fmt.Sprintf("#m%d-amount", n))
 		b.awaits(fmt.Sprintf("#m%d-amount span", n), "Copied")

@@ -23,15 +23,14 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// callback is a request that a receiver got.
+// callback is a request that a receiver received.
 type callback struct {
 	header http.Header
 	body   []byte
 	event  api.Event
 }
 
-// receiver is the server of a shop that is called back. Its answer is 200 unless a
-// function is set that answers.
+// receiver is a merchant's endpoint. It answers 200 unless a reply function is set.
 type receiver struct {
 	t   testing.TB
 	url string
@@ -69,7 +68,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// answer has a function answer from now on; nil is 200.
+// answer sets the reply function; nil answers 200.
 func (r *receiver) answer(reply func(http.ResponseWriter, callback)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +81,7 @@ func (r *receiver) all() []callback {
 	return slices.Clone(r.got)
 }
 
-// types are those of the events about an invoice that came, in order.
+// types returns the types of the received events about an invoice, in order.
 func (r *receiver) types(id string) (list []string) {
 	for _, c := range r.all() {
 		if c.event.ForeignID == id {
@@ -92,10 +91,10 @@ func (r *receiver) types(id string) (list []string) {
 	return list
 }
 
-// life are the events of an invoice that is paid at once.
+// life lists the events of an invoice that is paid at once.
 var life = []string{"invoice.created", "payment.seen", "invoice.pending", "payment.confirmed", "invoice.paid"}
 
-// ask calls the API by our own scheme.
+// ask calls the API, signed over timestamp, nonce, method, target and body.
 func (s shop) ask(url string, key merchant.Key, method, target, body string, into any) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url+target, strings.NewReader(body))
@@ -127,17 +126,17 @@ func (s shop) ask(url string, key merchant.Key, method, target, body string, int
 	}
 }
 
-// openHere are the settings that let callbacks go to this machine. A proxy in the
-// environment is not asked.
-var openHere = "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"
+// allowLoopback is the setting that allows callbacks to this machine. A proxy in the environment is
+// not used.
+var allowLoopback = "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"
 
-// TestCallbacks pays an invoice and hears of it in order, signed so that openssl
-// agrees; a receiver that was away reads the feed.
+// TestCallbacks pays an invoice and receives its events in order, with signatures that openssl
+// confirms. A receiver that missed events reads the feed.
 func TestCallbacks(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
-			c := settings(t, openHere)
+			c := settings(t, allowLoopback)
 			if database := engine.database(t); database != "" {
 				c.DatabaseURL = database
 			}
@@ -147,13 +146,13 @@ func TestCallbacks(t *testing.T) {
 			s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &e)
 			id := s.order()
 			s.simulate(id, api.SimulateExact, api.SimulateConfirm)
-			until(t, patience, "every event came", func() bool { return slices.Contains(r.types(id), "invoice.paid") })
+			until(t, waitTimeout, "every event is received", func() bool { return slices.Contains(r.types(id), "invoice.paid") })
 			if got := r.types(id); !slices.Equal(got, life) {
 				t.Errorf("got %q, want %q", got, life)
 			}
 			for _, got := range r.all() {
 				if got.header.Get(api.HeaderKey) != e.Key || got.header.Get(api.HeaderSignature) != openssl(t, e.Secret, got.body) {
-					t.Errorf("%s is signed wrongly: %v", got.event.Type, got.header)
+					t.Errorf("%s has a wrong signature: %v", got.event.Type, got.header)
 				}
 			}
 			s.catchesUp(p, r)
@@ -167,7 +166,7 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// catchesUp reads all that was sent from the feed, with the same bytes.
+// catchesUp reads every sent event from the feed, and checks that the bytes are the same.
 func (s shop) catchesUp(p *program, r *receiver) {
 	s.t.Helper()
 	var feed []string
@@ -187,11 +186,11 @@ func (s shop) catchesUp(p *program, r *receiver) {
 		sent = append(sent, string(c.body))
 	}
 	if !slices.Equal(feed, sent) {
-		s.t.Errorf("the feed has %q, and these were sent: %q", feed, sent)
+		s.t.Errorf("the feed has %q, want the sent events %q", feed, sent)
 	}
 }
 
-// openssl is HMAC-SHA512 as openssl makes it, where that is installed.
+// openssl returns the HMAC-SHA512 that openssl computes, or our own if openssl is not installed.
 func openssl(t *testing.T, secret string, body []byte) string {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
@@ -207,18 +206,17 @@ func openssl(t *testing.T, secret string, body []byte) string {
 	return sum
 }
 
-// leaseOver is within what time an event is sent again whose sender died.
-const leaseOver = 30 * time.Second
+// resendTimeout is the timeout for an event to be sent again after its sender was killed.
+const resendTimeout = 30 * time.Second
 
-// TestKilledBetweenSendingAndSaving kills the program while the receiver has the
-// event and has not answered: the same event comes again with the same bytes, and
-// no more once that is answered.
+// TestKilledBetweenSendingAndSaving kills the program while the receiver has the event and has not
+// answered. The same event must be sent again with the same bytes, and not again after an answer.
 func TestKilledBetweenSendingAndSaving(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			listen := freePort(t)
 			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
-				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), openHere)}
+				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), allowLoopback)}
 			if url := engine.database(t); url != "" {
 				p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+url)
 			}
@@ -237,10 +235,10 @@ func TestKilledBetweenSendingAndSaving(t *testing.T) {
 			r.answer(nil)
 			close(answered)
 			p.demo()
-			until(t, leaseOver, "the event came again", func() bool { return len(r.types(id)) == 2 })
+			until(t, resendTimeout, "the event is sent again", func() bool { return len(r.types(id)) == 2 })
 			got := r.all()
 			if !bytes.Equal(got[0].body, got[1].body) || got[0].event.ID != got[1].event.ID {
-				t.Errorf("got %s, and then %s", got[0].body, got[1].body)
+				t.Errorf("the event is %s, and then %s", got[0].body, got[1].body)
 			}
 			var list []struct {
 				ID string `json:"id"`
@@ -248,27 +246,27 @@ func TestKilledBetweenSendingAndSaving(t *testing.T) {
 			if err := json.Unmarshal(p.run("endpoint", "list", "--json"), &list); err != nil {
 				t.Fatal(err)
 			}
-			until(t, patience, "the second is saved", func() bool {
+			until(t, waitTimeout, "the second delivery is recorded", func() bool {
 				return bytes.Contains(p.run("endpoint", "deliveries", list[0].ID, got[0].event.ID), []byte("delivered"))
 			})
 			p.kill()
 			p.demo()
 			p.run("endpoint", "test", list[0].ID)
 			if got := r.types(id); len(got) != 2 {
-				t.Errorf("after an answer that was saved: got %q", got)
+				t.Errorf("after a recorded answer the events are %q, want two", got)
 			}
 		})
 	}
 }
 
-// TestTwoProgramsSendOnce has two programs on one database make and send events,
-// while one receiver hangs.
+// TestTwoProgramsSendOnce lets two programs on one database create and send events, while one receiver
+// does not answer.
 func TestTwoProgramsSendOnce(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
 	var members []*program
 	for range 2 {
-		members = append(members, start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey, openHere), app.Options{Demo: true}))
+		members = append(members, start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey, allowLoopback), app.Options{Demo: true}))
 	}
 	well, ill := newReceiver(t), newReceiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -285,10 +283,10 @@ func TestTwoProgramsSendOnce(t *testing.T) {
 		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 		ids = append(ids, id)
 	}
-	until(t, patience, "every event came", func() bool { return len(well.all()) >= 2*len(ids) })
+	until(t, waitTimeout, "every event is received", func() bool { return len(well.all()) >= 2*len(ids) })
 	for _, m := range members {
 		cancel()
-		m.stop() // what is under way ends
+		m.stop() // wait for pending deliveries
 	}
 	for _, id := range ids {
 		if got := well.types(id); !slices.Equal(got, []string{"invoice.created", "invoice.paid"}) {

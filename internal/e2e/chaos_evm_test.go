@@ -19,16 +19,16 @@ import (
 	"chequer/internal/money"
 )
 
-// badNode is an operator of a network who is bad in one way at a time, "" in none.
+// badNode is an endpoint that misbehaves in one way at a time; "" means correctly.
 type badNode struct {
-	real string // the address of a true node
+	real string // the address of a correct node
 
 	mu    sync.Mutex
 	way   string
-	wants []string // addresses to which it makes payments up
+	wants []string // addresses for which it invents payments
 }
 
-// ways are those in which a node can be bad.
+// ways are the kinds of misbehaviour.
 var ways = []string{"fails", "nonsense", "busy", "slow", "cut", "hides logs", "hides receipts", "other chain", "null", "half", "makes up", "makes up"}
 
 func (b *badNode) set(change func()) {
@@ -68,7 +68,7 @@ func (b *badNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.twist(way, body, text))
 }
 
-// twist changes the answers to calls. What is not a batch is made one for that.
+// twist changes the answers to calls. It treats a single call as a batch of one.
 func (b *badNode) twist(way string, body, text []byte) []byte {
 	var calls []struct {
 		ID     json.RawMessage
@@ -101,7 +101,7 @@ func (b *badNode) twist(way string, body, text []byte) []byte {
 
 func slicesOf(one []byte) []byte { return fmt.Appendf(nil, "[%s]", one) }
 
-// lie is what a node says in place of a true result.
+// lie returns the result that the node returns in place of the correct one.
 func (b *badNode) lie(way, method string, result json.RawMessage) (lie json.RawMessage, changed bool) {
 	logs := method == "eth_getLogs"
 	switch {
@@ -122,7 +122,7 @@ func (b *badNode) lie(way, method string, result json.RawMessage) (lie json.RawM
 	return nil, false
 }
 
-// makeUp adds payments to invoices to true logs: in the place of true ones or beside.
+// makeUp adds invented payments to correct logs: with the index of a correct log, or with another.
 func (b *badNode) makeUp(result json.RawMessage) (lie json.RawMessage) {
 	var wants []string
 	b.set(func() { wants = b.wants })
@@ -148,8 +148,8 @@ func (b *badNode) makeUp(result json.RawMessage) (lie json.RawMessage) {
 	return lie
 }
 
-// tokenChaos is a program that is killed now and then, in front of three operators
-// of which one is bad.
+// tokenChaos is a program that is killed at random times, in front of three endpoints of which one
+// misbehaves.
 type tokenChaos struct {
 	*tokenShop
 	t      *testing.T
@@ -158,16 +158,16 @@ type tokenChaos struct {
 	up     bool
 	orders []string          // identifiers of invoices
 	owners map[string]string // invoices by address
-	made   []string          // transactions that no block has
+	made   []string          // transactions that are in no block
 	sent   int
 	did    []string
 }
 
-// TestChaosOfTokens pays, mines, reorganises, kills and lies by chance. When all has
-// settled each invoice must tell what the best chain does.
+// TestChaosOfTokens pays, mines, reorganises, kills and misbehaves at random. At the end each
+// invoice must have exactly the payments of the best chain.
 func TestChaosOfTokens(t *testing.T) {
 	t.Parallel()
-	x := &tokenChaos{t: t, random: chance(t), up: true, owners: map[string]string{}}
+	x := &tokenChaos{t: t, random: newRandom(t), up: true, owners: map[string]string{}}
 	x.tokenShop = openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_RATE_LIMIT=off" },
 		func(s *tokenShop) string {
@@ -178,13 +178,13 @@ func TestChaosOfTokens(t *testing.T) {
 		})
 	defer func() {
 		if t.Failed() {
-			t.Logf("what was done: %v", x.did)
+			t.Logf("actions: %v", x.did)
 		}
 	}()
 	for range 4 {
 		x.order()
 	}
-	for end := time.Now().Add(chaosFor); time.Now().Before(end) && x.sent < 170; {
+	for end := time.Now().Add(chaosDuration); time.Now().Before(end) && x.sent < 170; {
 		x.act()
 	}
 	if !x.up {
@@ -193,17 +193,17 @@ func TestChaosOfTokens(t *testing.T) {
 	x.base.Mine(t, x.made...)
 	mine(t, x.base, 40)
 	tip := x.base.Height(t)
-	until(t, 2*patience, "all is scanned", func() bool { return x.tip("base") == tip })
+	until(t, 2*waitTimeout, "all is scanned", func() bool { return x.tip("base") == tip })
 	transfers := 0
 	for id, want := range x.onChain() {
 		sum := new(big.Int)
 		for _, units := range want {
 			sum.Add(sum, units)
 		}
-		judge(t, x.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
+		checkInvoice(t, x.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
 		transfers += len(want)
 	}
-	t.Logf("%d things done, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
+	t.Logf("%d actions, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
 }
 
 func served(t *testing.T, h http.Handler) (url string) {
@@ -222,7 +222,7 @@ func (x *tokenChaos) order() {
 	}
 }
 
-// part pays any invoice an amount.
+// part returns an output that pays a random invoice an amount.
 func (x *tokenChaos) part(amount string) chaintest.Output {
 	id := x.orders[x.random.IntN(len(x.orders))]
 	for script, owner := range x.owners {
@@ -233,7 +233,7 @@ func (x *tokenChaos) part(amount string) chaintest.Output {
 	panic("an invoice without an address")
 }
 
-// act does one thing.
+// act performs one random action.
 func (x *tokenChaos) act() {
 	t, n, random := x.t, x.base, x.random
 	action := random.IntN(15)
@@ -271,12 +271,12 @@ func (x *tokenChaos) act() {
 		} else if random.IntN(4) == 0 {
 			x.order()
 		}
-	case 13, 14: // the program has time to look
+	case 13, 14: // the program gets time to scan
 		time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)
 	}
 }
 
-// reorganise takes blocks off the chain; what they held waits again, or is gone.
+// reorganise removes blocks from the chain. Their transactions become pending again, or are dropped.
 func (x *tokenChaos) reorganise(depth int) {
 	if x.base.Height(x.t) <= int64(depth)+40 {
 		return
@@ -288,7 +288,7 @@ func (x *tokenChaos) reorganise(depth int) {
 	x.base.Mine(x.t)
 }
 
-// onChain is what the best chain pays to each invoice, by log.
+// onChain returns the payments of the best chain to each invoice, by log.
 func (x *tokenChaos) onChain() map[string]map[string]*big.Int {
 	var logs []struct {
 		Topics                          []string

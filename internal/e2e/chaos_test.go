@@ -18,9 +18,9 @@ import (
 	"chequer/internal/money"
 )
 
-// chance is what decides in a test that make nightly runs, and no other. E2E_SEED
-// repeats a run.
-func chance(t *testing.T) *rand.Rand {
+// newRandom returns the random source of a test that runs in make nightly only. E2E_SEED repeats a
+// run.
+func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
@@ -36,11 +36,11 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// chaosFor is for how long chance decides.
-const chaosFor = 80 * time.Second
+// chaosDuration is the duration of the random actions.
+const chaosDuration = 80 * time.Second
 
-// chaos is a program that is killed now and then, and a node where anything happens
-// to the money of its invoices.
+// chaos is a program that is killed at random times, and a node with random events around the
+// payments of its invoices.
 type chaos struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -55,13 +55,13 @@ type chaos struct {
 	did     []string
 }
 
-// TestChaos pays, replaces, double spends, mines, reorganises and kills by chance.
-// When all has settled each invoice must tell what the best chain does.
+// TestChaos pays, replaces, double spends, mines, reorganises and kills at random. At the end each
+// invoice must have exactly the payments of the best chain.
 func TestChaos(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			random := chance(t)
+			random := newRandom(t)
 			n := c.start(t)
 			p, key := shopOn(t, c, n)
 			x := &chaos{
@@ -70,13 +70,13 @@ func TestChaos(t *testing.T) {
 			}
 			defer func() {
 				if t.Failed() {
-					t.Logf("what was done: %v", x.did)
+					t.Logf("actions: %v", x.did)
 				}
 			}()
 			for range 4 {
 				x.order()
 			}
-			for end := time.Now().Add(chaosFor); time.Now().Before(end) && n.Tip(t).Height < 400; {
+			for end := time.Now().Add(chaosDuration); time.Now().Before(end) && n.Tip(t).Height < 400; {
 				x.act()
 			}
 			x.settle()
@@ -96,7 +96,7 @@ func (x *chaos) order() {
 	x.scripts[id], x.due[id] = script, m.ExpectedAmount
 }
 
-// part pays any invoice some percent of its price.
+// part returns an output that pays a random invoice some percent of its price.
 func (x *chaos) part(percent int64) chaintest.Output {
 	id, currency := x.orders[x.random.IntN(len(x.orders))], x.node.Asset().Currency
 	units := money.MustParse(x.due[id], currency).Minor()
@@ -108,7 +108,7 @@ func (x *chaos) elsewhere() chaintest.Output {
 	return chaintest.Output{Script: x.node.NewScript(x.t), Amount: money.MustParse("0.001", x.node.Asset().Currency)}
 }
 
-// single is the transaction that waits, when it is one that nothing spends.
+// single returns the transaction in the mempool if there is exactly one, so that no other spends it.
 func (x *chaos) single() (tx string, alone bool) {
 	waiting := x.node.Waiting(x.t)
 	if len(waiting) != 1 {
@@ -117,7 +117,7 @@ func (x *chaos) single() (tx string, alone bool) {
 	return waiting[0], true
 }
 
-// act does one thing.
+// act performs one random action.
 func (x *chaos) act() {
 	t, n, random := x.t, x.node, x.random
 	action := random.IntN(17)
@@ -129,7 +129,7 @@ func (x *chaos) act() {
 		n.Send(t, x.part(30), x.elsewhere(), x.part(70))
 	case 3:
 		n.Send(t, x.part(100), x.part(50))
-	case 4: // from money that waits itself
+	case 4: // spends an unconfirmed output
 		tx := n.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.5", n.Asset().Currency)})
 		n.Spend(t, tx+":0", x.part(100))
 	case 5:
@@ -168,12 +168,12 @@ func (x *chaos) act() {
 		} else if random.IntN(3) == 0 {
 			x.order()
 		}
-	case 16: // the program has time to look
+	case 16: // the program gets time to scan
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
 	}
 }
 
-// mine puts everything that waits into a block, parents first.
+// mine puts every transaction of the mempool into a block, parents first.
 func (x *chaos) mine() {
 	waiting := x.node.Waiting(x.t)
 	var order []string
@@ -197,7 +197,7 @@ func (x *chaos) mine() {
 	}
 }
 
-// settle mines what waits so deep that it is final, and lets the program see it.
+// settle mines the mempool so deep that it is final, and waits until the program has scanned it.
 func (x *chaos) settle() {
 	if !x.up {
 		x.process.serve()
@@ -205,10 +205,10 @@ func (x *chaos) settle() {
 	x.mine()
 	x.node.MineBlocks(x.t, 13)
 	tip := x.node.Tip(x.t).Height
-	until(x.t, 2*patience, "all is scanned", func() bool { h, _ := x.process.health(); return h.Tip == tip })
+	until(x.t, 2*waitTimeout, "all is scanned", func() bool { h, _ := x.process.health(); return h.Tip == tip })
 }
 
-// onChain is what the best chain pays to each invoice, by output.
+// onChain returns the payments of the best chain to each invoice, by output.
 func (x *chaos) onChain() map[string]map[string]*big.Int {
 	invoices, found := map[string]string{}, map[string]map[string]*big.Int{}
 	for id, script := range x.scripts {
@@ -238,7 +238,7 @@ func (x *chaos) onChain() map[string]map[string]*big.Int {
 	return found
 }
 
-// compare fails when an invoice tells something else than the best chain.
+// compare fails if an invoice has other payments than the best chain.
 func (x *chaos) compare() {
 	chain, transfers := x.onChain(), 0
 	for _, id := range x.orders {
@@ -248,14 +248,14 @@ func (x *chaos) compare() {
 		for _, units := range want {
 			sum.Add(sum, units)
 		}
-		judge(x.t, x.shop, id, want, sum.Cmp(due) >= 0)
+		checkInvoice(x.t, x.shop, id, want, sum.Cmp(due) >= 0)
 	}
-	x.t.Logf("%d things done, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
+	x.t.Logf("%d actions, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
 }
 
-// judge waits until an invoice tells that exactly what is wanted arrived and is
-// confirmed, and whether that is enough.
-func judge(t *testing.T, s shop, id string, want map[string]*big.Int, paid bool) {
+// checkInvoice waits until an invoice has exactly the wanted payments, all confirmed, and is paid
+// if and only if paid is true.
+func checkInvoice(t *testing.T, s shop, id string, want map[string]*big.Int, paid bool) {
 	t.Helper()
 	var got []string
 	var r api.Resource

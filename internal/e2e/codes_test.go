@@ -10,12 +10,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// codeSize is how wide a code is at least on a screen, in pixels that are as large
-// as those of the poorest screens.
+// codeSize is the smallest width of a QR code on a page, in CSS pixels, which are device pixels on the
+// poorest screens.
 const codeSize = 200
 
-// TestCodesCanBeReadSmall reads every code of every method off a poor screen in both
-// schemes: it says what the service says, not what the page says beside it.
+// TestCodesCanBeReadSmall reads every QR code of every method from a poor screen in both colour
+// schemes. It compares with the service's resource and not with the page.
 func TestCodesCanBeReadSmall(t *testing.T) {
 	town := newTown(t)
 	for _, dark := range []bool{false, true} {
@@ -39,21 +39,21 @@ func TestCodesCanBeReadSmall(t *testing.T) {
 				}
 				for selector, want := range codes {
 					if got := b.decodeSmall(selector); got != want {
-						t.Errorf("%s: the code says %q, not %q", m.CryptoCurrency, got, want)
+						t.Errorf("%s: the code contains %q, want %q", m.CryptoCurrency, got, want)
 					}
 					read++
 				}
 			}
 			if read < 12 {
-				t.Errorf("%d codes are on the page", read)
+				t.Errorf("%d codes are on the page, want at least 12", read)
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// decodeSmall reads the code of an element that is as small as codes may be, off a
-// screen of one pixel a CSS pixel.
+// decodeSmall reads the QR code of an element at the smallest allowed size, from a screen with one
+// device pixel per CSS pixel.
 func (b *tab) decodeSmall(selector string) string {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
@@ -67,7 +67,7 @@ func (b *tab) decodeSmall(selector string) string {
 	if got := picture.Bounds().Dx(); got != codeSize {
 		b.t.Fatalf("the picture of %s is %d pixels wide", selector, got)
 	}
-	// The corners of its tile are round, and dark on a dark page.
+	// The corners of the tile are round, and dark on a dark page.
 	inner := picture.Bounds().Inset(5)
 	tile := image.NewRGBA(inner)
 	draw.Draw(tile, inner, picture, inner.Min, draw.Src)

@@ -24,14 +24,14 @@ import (
 	"chequer/internal/money"
 )
 
-// shopThatSells is the program with a merchant who sells at a made-up Kraken.
-type shopThatSells struct {
+// sellingShop is the program with a merchant who sells at a fake Kraken.
+type sellingShop struct {
 	*process
 	exchange    *exchangetest.Server
 	key, secret string
 }
 
-func newShopThatSells(t *testing.T, database string) *shopThatSells {
+func newSellingShop(t *testing.T, database string) *sellingShop {
 	t.Helper()
 	x := exchangetest.New(t, time.Now)
 	url, err := x.Listen("127.0.0.1:0")
@@ -58,11 +58,11 @@ func newShopThatSells(t *testing.T, database string) *shopThatSells {
 		t.Fatalf("convert add: %v\n%s", err, out)
 	}
 	p.run("convert", "on")
-	return &shopThatSells{p, x, key.Key, key.Secret}
+	return &sellingShop{p, x, key.Key, key.Secret}
 }
 
-// core opens the program's storage beside it.
-func (s *shopThatSells) core(do func(*app.Core, *invoice.Service)) {
+// core opens the program's storage from this process.
+func (s *sellingShop) core(do func(*app.Core, *invoice.Service)) {
 	s.t.Helper()
 	var ours []string
 	for _, pair := range s.environ {
@@ -87,8 +87,8 @@ func (s *shopThatSells) core(do func(*app.Core, *invoice.Service)) {
 	do(core, service)
 }
 
-// paid makes an invoice by the API that Bitcoin shows a payment for.
-func (s *shopThatSells) paid() (id string) {
+// paid creates an invoice by the API and records a confirmed Bitcoin payment for it.
+func (s *sellingShop) paid() (id string) {
 	s.t.Helper()
 	made, err := create(s.t.Context(), s.url, s.key, s.secret)
 	if err != nil {
@@ -123,15 +123,15 @@ func (s *shopThatSells) paid() (id string) {
 	return made.ForeignID
 }
 
-// sale is how the program tells of one.
+// sale is the program's output about a sale.
 type sale struct {
 	State  string
 	Amount string
 	Sold   string `json:"sold_amount"`
 }
 
-// conversion is how the program tells of the sale of an invoice.
-func (s *shopThatSells) conversion(id string) sale {
+// conversion returns the program's output about the sale of an invoice.
+func (s *sellingShop) conversion(id string) sale {
 	s.t.Helper()
 	var rows []sale
 	if err := json.Unmarshal(s.run("convert", "list", id, "--json"), &rows); err != nil || len(rows) != 1 {
@@ -140,11 +140,11 @@ func (s *shopThatSells) conversion(id string) sale {
 	return rows[0]
 }
 
-// orderTimes are the times of an order as storage keeps it.
+// orderTimes matches the times of an order in storage.
 var orderTimes = regexp.MustCompile(`"(sent|dead|over)":([0-9]+)`)
 
-// age lets ten minutes pass for what is stored, while the program is dead.
-func (s *shopThatSells) age(engine, url string) {
+// age moves all stored times ten minutes back while the program is stopped.
+func (s *sellingShop) age(engine, url string) {
 	s.t.Helper()
 	db, err := sql.Open(engine, url)
 	if err != nil {
@@ -171,23 +171,23 @@ func (s *shopThatSells) age(engine, url string) {
 	}
 }
 
-// TestKilledWhileSelling kills the program with SIGKILL while it talks to the exchange,
-// at each point of that, and starts it again until the sale is made: once.
+// TestKilledWhileSelling kills the program with SIGKILL during each call to the exchange, and
+// restarts it until the sale is done. It must sell exactly once.
 func TestKilledWhileSelling(t *testing.T) {
 	for _, engine := range engines {
 		for name, at := range map[string]struct {
 			call  string
 			fault exchangetest.Fault
 		}{
-			"before the order":             {"OpenOrders", exchangetest.Hang},
-			"before the order comes":       {"AddOrder", exchangetest.Hang},
-			"when the order is taken":      {"AddOrder", exchangetest.HangAfter},
-			"before it hears what is sold": {"QueryOrders", exchangetest.Hang},
+			"before placing the order":    {"OpenOrders", exchangetest.Hang},
+			"before the order arrives":    {"AddOrder", exchangetest.Hang},
+			"after the order is accepted": {"AddOrder", exchangetest.HangAfter},
+			"before the result is known":  {"QueryOrders", exchangetest.Hang},
 		} {
 			t.Run(engine.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				url := engine.database(t)
-				s := newShopThatSells(t, url)
+				s := newSellingShop(t, url)
 				driver, place := "pgx", url
 				if url == "" {
 					driver = "sqlite"
@@ -206,15 +206,15 @@ func TestKilledWhileSelling(t *testing.T) {
 				id := s.paid()
 				select {
 				case <-reached:
-				case <-time.After(patience):
+				case <-time.After(waitTimeout):
 					t.Fatalf("the exchange was not called by %s: %+v, calls %v", at.call, s.conversion(id), s.exchange.Calls())
 				}
 				s.kill()
-				for range 4 { // an order that never came is looked for twice before it is made again
+				for range 4 { // a missing order is looked for twice before it is placed again
 					s.age(driver, place)
 					looks := len(s.exchange.Calls())
 					s.serve()
-					until(t, patience, "the sale goes on", func() bool {
+					until(t, waitTimeout, "the sale continues", func() bool {
 						return s.conversion(id).State == string(invoice.ConversionFilled) || len(s.exchange.Calls()) > looks && s.conversion(id).State == string(invoice.ConversionSending)
 					})
 					if s.conversion(id).State == string(invoice.ConversionFilled) {
@@ -224,10 +224,10 @@ func TestKilledWhileSelling(t *testing.T) {
 				}
 				c := s.conversion(id)
 				if c.State != string(invoice.ConversionFilled) || c.Sold != "0.00014465" || c.Amount != c.Sold {
-					t.Errorf("got %+v", c)
+					t.Errorf("conversion %+v, want filled with the whole amount", c)
 				}
 				if _, filled := s.exchange.Orders(); filled != 1 {
-					t.Errorf("%d orders sold something", filled)
+					t.Errorf("%d orders are filled, want 1", filled)
 				}
 				if got := s.exchange.Sold("BTC"); got != "0.00014465" {
 					t.Errorf("the exchange sold %s", got)
@@ -237,17 +237,17 @@ func TestKilledWhileSelling(t *testing.T) {
 	}
 }
 
-// TestSellingIsSeen looks at a sale as the merchant does.
+// TestSellingIsSeen reads a sale as the merchant does.
 func TestSellingIsSeen(t *testing.T) {
 	t.Parallel()
-	s := newShopThatSells(t, "")
+	s := newSellingShop(t, "")
 	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
 	s.serve()
 	id := s.paid()
-	until(t, patience, "the sale is made", func() bool { return s.conversion(id).State == string(invoice.ConversionFilled) })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	until(t, waitTimeout, "the sale is filled", func() bool { return s.conversion(id).State == string(invoice.ConversionFilled) })
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	doctor := exec.CommandContext(ctx, binary(t), "doctor") // which ends with an error here, as nobody looks at Bitcoin
+	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched
 	doctor.Env = s.environ
 	out, _ := doctor.Output()
 	for what, in := range map[string]string{
@@ -258,7 +258,7 @@ func TestSellingIsSeen(t *testing.T) {
 		string(out):                          `ok +selling at kraken: on, 0 sales waiting`,
 	} {
 		if !regexp.MustCompile(in).MatchString(what) {
-			t.Errorf("no %s in\n%s", in, what)
+			t.Errorf("%s does not match\n%s", in, what)
 		}
 		if strings.Contains(what, exchangetest.Secret) {
 			t.Errorf("the secret is shown: %s", what)

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// clipboardReading lets every page read the clipboard through window.board, whatever
-// the page itself sees as navigator.clipboard.
+// clipboardReading makes every page able to read the clipboard through window.board, also if setup
+// replaces navigator.clipboard.
 func (b *tab) clipboardReading(setup string) {
 	b.t.Helper()
 	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
@@ -22,21 +22,21 @@ func (b *tab) clipboardReading(setup string) {
 }
 
 const (
-	// noClipboard is a page of plain http.
+	// noClipboard simulates a page over plain HTTP.
 	noClipboard = `Object.defineProperty(navigator, "clipboard", {value: undefined});`
-	// deniedClipboard is a page in a frame without the permission.
+	// deniedClipboard simulates a page in a frame without the permission.
 	deniedClipboard = `Object.defineProperty(navigator, "clipboard", {value: {writeText: () => Promise.reject(new DOMException("denied", "NotAllowedError"))}});`
-	// noCopying is a browser that does not copy at all.
+	// noCopying simulates a browser that cannot copy.
 	noCopying = noClipboard + `Document.prototype.execCommand = () => false;`
 )
 
-// copied returns what the clipboard holds.
+// copied returns the contents of the clipboard.
 func (b *tab) copied() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`board.readText()`, chromedp.EvalAwaitPromise))
 }
 
-// TestCopyWithoutClipboard copies where the clipboard API is missing or denied.
+// TestCopyWithoutClipboard copies in pages where the clipboard API is missing or denied.
 func TestCopyWithoutClipboard(t *testing.T) {
 	s := speaking(t, locale.All())
 	for name, setup := range map[string]string{"missing": noClipboard, "denied": deniedClipboard} {
@@ -61,10 +61,10 @@ func TestCopyWithoutClipboard(t *testing.T) {
 					}
 				}
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
-	t.Run("impossible_says_so_and_selects_the_machine_form", func(t *testing.T) {
+	t.Run("failure_is_reported_and_selects_the_machine_form", func(t *testing.T) {
 		b := open(t, screens[0])
 		b.before(noCopying)
 		for _, code := range []string{"en", "de", "ar"} {
@@ -80,12 +80,12 @@ func TestCopyWithoutClipboard(t *testing.T) {
 					t.Errorf("%s: %q is selected as the %s, want %q", code, got, field, want)
 				}
 				if got := b.text(button + " span"); got != l.Text("copy") {
-					t.Errorf("%s: the button says %q", code, got)
+					t.Errorf("%s: the button shows %q", code, got)
 				}
 			}
 			b.picture(screens[0], "copy_failed_"+code)
 			b.noSidewaysScroll()
 		}
-		b.quiet()
+		b.checkConsole()
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// settableClock lets a test change the time of day that pages read, by window.shift in
-// milliseconds, and call the page's half-second ticks itself, by window.ticks.
+// settableClock lets a test change the time of day in pages by window.shift, in milliseconds, and
+// run the page's half-second intervals by window.ticks.
 const settableClock = `(() => {
 	const real = Date, every = setInterval;
 	window.shift = 0;
@@ -23,7 +23,7 @@ const settableClock = `(() => {
 	window.setInterval = (what, ms) => ms === 500 ? ticks.push(what) : every(what, ms);
 })()`
 
-// TestCountdown counts down by monotonic time.
+// TestCountdown checks that the countdown uses monotonic time.
 func TestCountdown(t *testing.T) {
 	s := speaking(t, locale.All())
 	b := open(t, screens[0])
@@ -40,12 +40,12 @@ func TestCountdown(t *testing.T) {
 	b.check(err)
 	for _, shift := range []int{0, 3600e3, -3600e3, 0} {
 		got := get(b, chromedp.Evaluate[int](fmt.Sprintf(shown, shift)))
-		if got > left || got < left-int(patience.Seconds()) {
+		if got > left || got < left-int(waitTimeout.Seconds()) {
 			t.Errorf("with the clock moved by %d ms the page shows %d s, want about %d s", shift, got, left)
 		}
 	}
 	t.Run("asks_the_server_after_a_jump", func(t *testing.T) {
-		// A device that slept counts no time of its own, while the time of day went on.
+		// During a device's sleep monotonic time stops, while the time of day advances.
 		asked := get(b, chromedp.Evaluate[[]int](`(() => {
 			let asked = 0;
 			const real = fetch;
@@ -59,8 +59,8 @@ func TestCountdown(t *testing.T) {
 			return [before, after, asked];
 		})()`))
 		if fmt.Sprint(asked) != "[0 1 1]" {
-			t.Errorf("the page asked %v times: before the jump, after it, and later", asked)
+			t.Errorf("numbers of requests before the jump, after it, and later: %v, want [0 1 1]", asked)
 		}
 	})
-	b.quiet()
+	b.checkConsole()
 }

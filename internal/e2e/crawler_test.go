@@ -13,8 +13,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// crawler visits a program's pages by its public address, over a proxy that ends
-// https.
+// crawler visits a program's pages by its public address, as through a proxy that terminates TLS.
 type crawler struct {
 	t    *testing.T
 	base *url.URL
@@ -33,18 +32,18 @@ func newCrawler(t *testing.T, base, program string) *crawler {
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &crawler{t: t, base: u, seen: map[string]bool{}, http: &http.Client{
-		Transport: transport, Timeout: patience,
+		Transport: transport, Timeout: waitTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// path is where one of our paths is.
+// path returns a path of the program with the base path.
 func (c *crawler) path(ours string) string { return c.base.Path + ours }
 
-// inside is the address that the proxy asks the program for.
+// inside returns the address that the proxy requests from the program.
 func (c *crawler) inside(path string) string { return "http://" + c.base.Host + path }
 
-// send sends a request as a browser on one of our pages does.
+// send sends a request as a browser does from one of the program's pages.
 func (c *crawler) send(method, path string, form url.Values) *http.Response {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.inside(path), strings.NewReader(form.Encode()))
@@ -65,7 +64,7 @@ func (c *crawler) send(method, path string, form url.Values) *http.Response {
 	return response
 }
 
-// visit reads a page, which must have a status, and all that it links to.
+// visit reads a page, checks its status, and visits all its links.
 func (c *crawler) visit(path string, status int) {
 	c.t.Helper()
 	if c.seen[path] {
@@ -74,19 +73,19 @@ func (c *crawler) visit(path string, status int) {
 	c.seen[path] = true
 	response := c.send(http.MethodGet, path, nil)
 	if response.StatusCode != status {
-		c.t.Errorf("%s answers %d, not %d", path, response.StatusCode, status)
+		c.t.Errorf("%s has status %d, want %d", path, response.StatusCode, status)
 	}
 	c.examine(path, response)
 }
 
-// post sends a form, and goes where it leads or reads what it answers.
+// post sends a form, and follows the redirect or examines the response.
 func (c *crawler) post(path string, form url.Values) (leadsTo string) {
 	c.t.Helper()
 	response := c.send(http.MethodPost, path, form)
 	to := response.Header.Get("Location")
 	if response.StatusCode == http.StatusSeeOther {
 		c.keeps("POST "+path, to)
-		delete(c.seen, to) // it looks different now
+		delete(c.seen, to) // the form has changed the page
 		c.visit(to, http.StatusOK)
 	}
 	c.examine("POST "+path, response)
@@ -112,10 +111,10 @@ func (c *crawler) simulate(page, action string) {
 	c.post(page+"/simulate", url.Values{"action": {action}})
 }
 
-// linking are the attributes that hold an address, for browsers or our script.
+// linking lists the attributes that contain an address for the browser or a script.
 var linking = []string{"href", "src", "action", "formaction", "data-self", "data-stream"}
 
-// examine reads an answer to its end, checks its links and visits them.
+// examine reads a response, checks its links and visits them.
 func (c *crawler) examine(where string, response *http.Response) {
 	c.t.Helper()
 	defer response.Body.Close()
@@ -129,7 +128,7 @@ func (c *crawler) examine(where string, response *http.Response) {
 		c.t.Errorf("%s forces https", where)
 	}
 	if refresh := header.Get("Refresh"); strings.Contains(refresh, "=") {
-		c.t.Errorf("%s reloads at another address: %s", where, refresh)
+		c.t.Errorf("%s redirects by Refresh: %s", where, refresh)
 	}
 	if strings.Contains(text, "url(/") || strings.Contains(text, "@import") {
 		c.t.Errorf("%s loads something by a fixed path", where)
@@ -148,7 +147,7 @@ func (c *crawler) examine(where string, response *http.Response) {
 	}
 }
 
-// follow checks a link, and visits it when it is a page or something on one.
+// follow checks a link, and visits it if it is a page or an asset.
 func (c *crawler) follow(where string, element *goquery.Selection, name string) {
 	c.t.Helper()
 	link := element.AttrOr(name, "")
@@ -158,8 +157,8 @@ func (c *crawler) follow(where string, element *goquery.Selection, name string) 
 	}
 }
 
-// keeps fails when an address is not below the public one, and tells whether it
-// is a path of ours at all.
+// keeps fails if an address is not below the public one. It reports whether the address is a path
+// of the program.
 func (c *crawler) keeps(where, link string) bool {
 	c.t.Helper()
 	u, err := url.Parse(link)
@@ -167,7 +166,7 @@ func (c *crawler) keeps(where, link string) bool {
 	case err != nil:
 		c.t.Errorf("%s links to %q: %v", where, link, err)
 		return false
-	case strings.HasPrefix(link, "?") && strings.HasSuffix(link, "lang="): // the choice of a language, for this page
+	case strings.HasPrefix(link, "?") && strings.HasSuffix(link, "lang="): // the choice of a language for this page
 		return false
 	case strings.HasPrefix(link, "#"), slices.Contains([]string{"bitcoin", "litecoin", "ethereum"}, u.Scheme):
 		return false

@@ -8,8 +8,8 @@ import (
 	"chequer/internal/api"
 )
 
-// TestCommandsDecideBesideARunningServer lists, shows, cancels and accepts from
-// the command line while the server is up.
+// TestCommandsDecideBesideARunningServer lists, shows, cancels and accepts invoices by commands
+// while the server is running.
 func TestCommandsDecideBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	listen := freePort(t)
@@ -21,16 +21,16 @@ func TestCommandsDecideBesideARunningServer(t *testing.T) {
 	news := merchant.news(cancelled)
 	p.run("invoice", "cancel", cancelled)
 	if got := <-news; got != api.StatusDeclined {
-		t.Errorf("who waited saw %s", got)
+		t.Errorf("the waiting caller got %s", got)
 	}
 	merchant.simulate(late, api.SimulateLate)
-	merchant.status(late, api.StatusExpired, patience)
+	merchant.status(late, api.StatusExpired, waitTimeout)
 	if out := string(p.run("invoice", "show", late)); !strings.Contains(out, "expired late") || !strings.Contains(out, "0.00014465 BTC, late 0 of 1") {
-		t.Errorf("show says %s", out)
+		t.Errorf("invoice show prints %s", out)
 	}
 	p.run("invoice", "accept", late)
 	merchant.simulate(late, api.SimulateConfirm)
-	merchant.status(late, api.StatusPaid, patience)
+	merchant.status(late, api.StatusPaid, waitTimeout)
 
 	var list []api.Resource
 	if err := json.Unmarshal(p.run("invoice", "list", "--test", "--json"), &list); err != nil {
@@ -41,6 +41,6 @@ func TestCommandsDecideBesideARunningServer(t *testing.T) {
 	}
 	address := strings.ToUpper(list[0].PaymentMethods[0].Address)
 	if err := json.Unmarshal(p.run("invoice", "list", "--test", "--json", "--address", address), &list); err != nil || len(list) != 1 {
-		t.Errorf("by address: %d, %v", len(list), err)
+		t.Errorf("invoice list --address returns %d invoices, error %v", len(list), err)
 	}
 }

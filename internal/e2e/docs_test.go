@@ -8,8 +8,8 @@ import (
 	"chequer/internal/app"
 )
 
-// TestDocs reads the page of the API on a phone, a desk and the narrowest window
-// there is, and changes the language of an example without a script.
+// TestDocs reads the page of the API on a phone, a desktop and the narrowest supported window, and
+// changes the language of an example without a script.
 func TestDocs(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	dark := screen{name: "phone_dark", width: 390, height: 844, dark: true}
@@ -26,7 +26,7 @@ func TestDocs(t *testing.T) {
 			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label$="create.py"]`)))
 			b.pictureOf("#createInvoice .tabs", s, "docs_example")
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"chequer/internal/keys"
 )
 
-// TestPaidWhileNobodyLooks loses the program that looks while shoppers pay in time,
-// and blocks take their payments after the end. Another one on the same data, which
-// answers and does not look, lets no invoice end meanwhile.
-func TestPaidWhileNobodyLooks(t *testing.T) {
+// TestPaidWhileNoProgramWatches stops the watching program while shoppers pay in time, and blocks
+// confirm the payments after the expiry. A second program on the same data, which serves and does
+// not watch, must not let the invoices expire meanwhile.
+func TestPaidWhileNoProgramWatches(t *testing.T) {
 	t.Parallel()
 	type sale struct {
 		coin
@@ -22,7 +22,7 @@ func TestPaidWhileNobodyLooks(t *testing.T) {
 		id, tx string
 	}
 	var sales []sale
-	for _, c := range coins { // all wait at the same time
+	for _, c := range coins { // the expiries are awaited together
 		s, folder := sale{coin: c, node: c.start(t)}, t.TempDir()
 		looks, key := shopIn(t, folder, c, s.node)
 		beside := programIn(t, folder, "CHEQUER_BITCOIN_NODE=off")
@@ -40,10 +40,10 @@ func TestPaidWhileNobodyLooks(t *testing.T) {
 		sales = append(sales, s)
 	}
 	ended := time.Now().Add(62 * time.Second)
-	until(t, 2*time.Minute, "the last one has ended", func() bool { return time.Now().After(ended) })
+	until(t, 2*time.Minute, "the last quote has expired", func() bool { return time.Now().After(ended) })
 	for _, s := range sales {
 		if got := s.beside.invoice(s.id).Status; got != api.StatusCreated {
-			t.Errorf("%s: nobody looked, and the invoice is %s", s.name, got)
+			t.Errorf("%s: without a watching program the invoice is %s, want created", s.name, got)
 		}
 		s.node.Mine(t, s.tx)
 		if s.kind == keys.LTC {
@@ -52,6 +52,6 @@ func TestPaidWhileNobodyLooks(t *testing.T) {
 		s.looks.serve()
 	}
 	for _, s := range sales {
-		s.beside.status(s.id, api.StatusPaid, patience)
+		s.beside.status(s.id, api.StatusPaid, waitTimeout)
 	}
 }

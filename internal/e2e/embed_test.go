@@ -18,24 +18,23 @@ import (
 	"chequer/internal/app"
 )
 
-// merchantPage is a page of a merchant's own, under a policy as strict as ours, that
-// notes what it is told.
+// merchantPage is a page of a merchant under a strict policy. It shows the events that it receives.
 const merchantPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidewater No. 3</title>
 <body><h1>Tidewater No. 3</h1><p>A page of the merchant's own.</p><p><a id="buy" href="%s" data-pay>Pay now</a></p><p id="told"></p>
 <script src="%s/embed.js" defer></script><script src="%s"></script>`
 
-const noting = `
+const eventsScript = `
 ["open", "status", "close"].forEach(function (type) {
   document.addEventListener("pay:" + type, function (e) {
     document.getElementById("told").textContent += type + (e.detail ? ":" + e.detail.status : "") + " ";
   });
 });`
 
-// merchantSite serves a page that links to what is to be paid, on a site of its own:
-// localhost is another one than 127.0.0.1.
+// merchantSite serves a page that links to a payment, on another site: localhost is a different
+// site than 127.0.0.1.
 type merchantSite struct {
 	origin string
-	link   string // set before it is visited
+	link   string // set before the page is visited
 }
 
 func newMerchantSite(t *testing.T) *merchantSite {
@@ -45,7 +44,7 @@ func newMerchantSite(t *testing.T) *merchantSite {
 		switch r.URL.Path {
 		case "/noting.js":
 			w.Header().Set("Content-Type", "text/javascript")
-			fmt.Fprint(w, noting)
+			fmt.Fprint(w, eventsScript)
 		case "/":
 			u, _ := url.Parse(m.link)
 			checkout := u.Scheme + "://" + u.Host
@@ -61,19 +60,19 @@ func newMerchantSite(t *testing.T) *merchantSite {
 	return m
 }
 
-// dialogs is how many modals are open.
+// dialogs returns the number of open dialogs.
 func (b *tab) dialogs() int {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[int](`document.querySelectorAll("dialog[open]").length`))
 }
 
-// focused is the element that has the focus.
+// focused returns the id or the name of the focused element.
 func (b *tab) focused() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.localName`))
 }
 
-// TestEmbed pays over a page of another site that is listed (C73).
+// TestEmbed pays in a dialog over a page of a listed origin (C73).
 func TestEmbed(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
@@ -92,7 +91,7 @@ func TestEmbed(t *testing.T) {
 			b.click("#buy")
 			b.awaits("#told", "open status:created", nil)
 			if got := b.focused(); got != "iframe" {
-				t.Errorf("the focus is at %s, not in the frame", got)
+				t.Errorf("the focus is at %s, want the frame", got)
 			}
 			b.picture(s, "embed-open")
 
@@ -108,15 +107,15 @@ func TestEmbed(t *testing.T) {
 			shop.simulate(id, api.SimulateConfirm)
 			b.awaits("#told", "status:paid", nil)
 			b.picture(s, "embed-paid")
-			b.do(chromedp.Sleep(11 * time.Second)) // longer than a page alone stays
+			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown of a page without a frame
 			if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
-				t.Errorf("after it was paid the page is %s with %d dialogs", got, b.dialogs())
+				t.Errorf("after the payment the page is %s with %d dialogs", got, b.dialogs())
 			}
 			b.click("dialog button")
 			if b.dialogs() != 0 || b.focused() != "buy" {
-				t.Errorf("after its button %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
+				t.Errorf("after the close button %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 
@@ -127,7 +126,7 @@ func TestEmbed(t *testing.T) {
 		b.visit(m.origin)
 		b.click("#buy")
 		b.awaits("#told", "open", nil)
-		b.do(chromedp.Sleep(3 * time.Second)) // the page in the frame has said that it is there
+		b.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
 		if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
 			t.Errorf("the page is %s with %d dialogs", got, b.dialogs())
 		}
@@ -136,7 +135,7 @@ func TestEmbed(t *testing.T) {
 		b.awaits("#told", "status:created", nil)
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.awaits("#told", "close", nil)
-		b.quiet()
+		b.checkConsole()
 	})
 
 	t.Run("phone", func(t *testing.T) {
@@ -148,10 +147,10 @@ func TestEmbed(t *testing.T) {
 		if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
 			t.Errorf("on a phone the link leads to %s", got)
 		}
-		b.quiet()
+		b.checkConsole()
 	})
 
-	// From pages that are not listed it is a plain link.
+	// On pages of unlisted origins the link is a plain link.
 	other := newMerchantSite(t)
 	other.link = p.signedLink("9", "Two prints")
 	file := filepath.Join(t.TempDir(), "page.html")
@@ -165,7 +164,7 @@ func TestEmbed(t *testing.T) {
 			b.click("#buy")
 			b.awaits("main .price", "€56.50", nil)
 			if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
-				t.Errorf("where it may not be framed the link leads to %s", got)
+				t.Errorf("on an unlisted page the link leads to %s", got)
 			}
 		})
 	}
@@ -187,21 +186,21 @@ func TestEmbedPage(t *testing.T) {
 			b.noSidewaysScroll()
 			if !s.noJS {
 				b.click(`[data-copies=modal]`)
-				until(t, patience, "it is copied, or selected to be copied", func() bool {
+				until(t, waitTimeout, "the snippet is copied or selected", func() bool {
 					return b.text(`[data-copies=modal]`) == "Copied" || get(b, chromedp.Evaluate[string](`String(getSelection())`)) != ""
 				})
 			}
 			b.click("#try")
 			if s.name == "desk" {
-				until(t, patience, "the dialog opens", func() bool { return b.dialogs() == 1 })
+				until(t, waitTimeout, "the dialog opens", func() bool { return b.dialogs() == 1 })
 				b.do(chromedp.Sleep(2 * time.Second))
 				if b.dialogs() != 1 {
-					t.Error("the dialog has gone")
+					t.Error("the dialog was closed")
 				}
 			} else {
 				b.awaits("main .price", "€3.50", nil)
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }

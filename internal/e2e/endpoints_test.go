@@ -11,7 +11,7 @@ import (
 	"chequer/internal/api"
 )
 
-// gate is a node's address that can be shut.
+// gate is a proxy in front of a node that can be closed.
 type gate struct {
 	*httptest.Server
 	shut atomic.Bool
@@ -35,9 +35,9 @@ func newGate(t *testing.T, rpc string) *gate {
 	return d
 }
 
-// TestOpenPageOfTokensAndEther pays by token and by the own coin while the page is
-// open in a browser, one endpoint lies and one is dead; and while two of the three
-// that can agree are away, nothing is concluded until one is back.
+// TestOpenPageOfTokensAndEther pays with a token and with the network's own coin while the page is
+// open in a browser, one endpoint returns false data and one is down. While two of the three
+// working endpoints are closed, the program must not draw conclusions until one is back.
 func TestOpenPageOfTokensAndEther(t *testing.T) {
 	t.Parallel()
 	var gates []*gate
@@ -74,11 +74,11 @@ func TestOpenPageOfTokensAndEther(t *testing.T) {
 			mine(t, n, 30)
 			b.awaits("#st", "Paid. Thank you.", nil)
 			b.picture(screens[0], "real_base_"+tt.name+"_paid")
-			b.unmoved()
-			b.quiet()
+			b.checkNotReloaded()
+			b.checkConsole()
 		})
 	}
-	t.Run("with_nobody_to_agree_with", func(t *testing.T) {
+	t.Run("without_a_second_endpoint_to_agree", func(t *testing.T) {
 		id, due := s.euros()
 		b.visit(s.url + "/invoice/" + id)
 		b.awaits("#st", "Waiting for your payment", nil)
@@ -88,16 +88,16 @@ func TestOpenPageOfTokensAndEther(t *testing.T) {
 		before := s.tip("base")
 		n.Mine(t, n.Send(t, due))
 		mine(t, n, 40)
-		until(t, patience, "the program says that too few endpoints answer", func() bool {
+		until(t, waitTimeout, "the program reports that too few endpoints answer", func() bool {
 			return s.network("base").Fault != ""
 		})
 		if got := s.invoice(id).Status; got != api.StatusCreated || s.tip("base") > before+1 {
-			t.Errorf("the invoice is %s at block %d after %d, though nobody agrees", got, s.tip("base"), before)
+			t.Errorf("the invoice is %s at block %d after %d, although no two endpoints agree", got, s.tip("base"), before)
 		}
 		gates[1].shut.Store(false)
 		gates[0].shut.Store(false)
 		b.awaits("#st", "Paid. Thank you.", nil)
-		b.unmoved()
-		b.quiet()
+		b.checkNotReloaded()
+		b.checkConsole()
 	})
 }

@@ -24,7 +24,7 @@ import (
 	"chequer/internal/money"
 )
 
-// liar is a node in front of another one that adds an ether to every balance.
+// liar starts a proxy in front of a node that adds one ether to every balance.
 func liar(t *testing.T, rpc string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func liar(t *testing.T, rpc string) (url string) {
 			_ = json.Unmarshal(text, &list[0])
 		}
 		for _, a := range list {
-			// What is no longer than a balance, and no number of a chain or nonce.
+			// Change any result that is not longer than a balance, except the chain id.
 			if s, ok := a["result"].(string); ok && len(s) < 20 && s != "0x2105" {
 				if n, ok := new(big.Int).SetString(strings.TrimPrefix(s, "0x"), 16); ok {
 					a["result"] = fmt.Sprintf("0x%x", n.Add(n, big.NewInt(1e18)))
@@ -58,8 +58,8 @@ func liar(t *testing.T, rpc string) (url string) {
 	return server.URL
 }
 
-// TestRealEther is paid with the own coin of a network in real blocks, by contracts
-// as well, while of four endpoints one lies about balances and one is dead.
+// TestRealEther pays with a network's own coin in real blocks, also through contracts. Of four
+// endpoints one returns wrong balances and one is down.
 func TestRealEther(t *testing.T) {
 	t.Parallel()
 	s := openTokenShop(t,
@@ -78,22 +78,22 @@ func TestRealEther(t *testing.T) {
 		id, to, wei := s.ether()
 		n.Mine(t, n.TransactWith(t, wei, forwards, ethereumtest.Account(to)))
 		mined := time.Now()
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		t.Logf("from block to page: %s", time.Since(mined).Round(10*time.Millisecond))
 		mine(t, n, 28)
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		mine(t, n, 1)
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 		if got := s.invoice(id); len(got.Payments) != 1 || got.Payments[0].Tx != "" || len(got.Exceptions) != 0 {
 			t.Errorf("payments %+v, exceptions %q", got.Payments, got.Exceptions)
 		}
 	})
-	t.Run("plainly", func(t *testing.T) {
+	t.Run("by_a_plain_transfer", func(t *testing.T) {
 		id, to, wei := s.ether()
 		tx := n.TransactWith(t, wei, to, "")
 		n.Mine(t, tx)
 		mine(t, n, 30)
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 		if got := s.invoice(id).PaidTx; got != tx {
 			t.Errorf("paid by %q, want %s", got, tx)
 		}
@@ -103,31 +103,31 @@ func TestRealEther(t *testing.T) {
 		tx := n.TransactWith(t, wei, to, "")
 		n.Mine(t, tx)
 		mine(t, n, 2)
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		n.Reorganise(t, tx)
-		s.status(id, api.StatusCreated, patience)
+		s.status(id, api.StatusCreated, waitTimeout)
 		n.Mine(t, tx)
 		mine(t, n, 30)
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 	})
 	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
 		id, to, wei := s.ether()
 		half := new(big.Int).Quo(wei, big.NewInt(2))
-		s.kill() // perhaps before it looked
+		s.kill() // possibly before it scanned
 		n.Mine(t, n.TransactWith(t, half, forwards, ethereumtest.Account(to)))
 		s.serve()
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		s.kill()
 		n.Mine(t, n.TransactWith(t, wei.Sub(wei, half), forwards, ethereumtest.Account(to)))
 		mine(t, n, 40)
 		s.serve()
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 		if got := s.invoice(id); len(got.Payments) != 2 || slices.Contains(got.Exceptions, api.ExceptionOverpaid) {
 			t.Errorf("payments %+v, exceptions %q", got.Payments, got.Exceptions)
 		}
 	})
-	t.Run("beside_what_was_there_before", func(t *testing.T) {
-		spare, _, _ := s.ether() // the program that was killed skipped addresses
+	t.Run("with_an_earlier_balance_on_the_address", func(t *testing.T) {
+		spare, _, _ := s.ether() // the killed program skipped addresses
 		s.run("invoice", "cancel", spare)
 		before, _, err := key.Address(s.next)
 		if err != nil {
@@ -135,32 +135,32 @@ func TestRealEther(t *testing.T) {
 		}
 		n.Mine(t, n.TransactWith(t, big.NewInt(5e17), before, ""))
 		tip := n.Height(t)
-		until(t, patience, "the block is scanned", func() bool { return s.tip("base") >= tip })
+		until(t, waitTimeout, "the block is scanned", func() bool { return s.tip("base") >= tip })
 		id, to, wei := s.ether()
 		if to != before {
-			t.Fatalf("the invoice is paid to %s, not %s", to, before)
+			t.Fatalf("the invoice's address is %s, want %s", to, before)
 		}
 		mine(t, n, 3)
-		until(t, patience, "what was there is told apart", func() bool {
+		until(t, waitTimeout, "the earlier balance has the state old", func() bool {
 			p := s.invoice(id).Payments
 			return len(p) == 1 && p[0].State == "old"
 		})
 		n.Mine(t, n.TransactWith(t, wei, forwards, ethereumtest.Account(to)))
 		mine(t, n, 30)
-		s.status(id, api.StatusPaid, patience)
-		if got := s.invoice(id); len(got.Exceptions) != 0 || got.PaidAmount != "12.5" {
+		s.status(id, api.StatusPaid, waitTimeout)
+		if got := s.invoice(id); !slices.Equal(got.Exceptions, []string{api.ExceptionOld}) || got.PaidAmount != "12.5" {
 			t.Errorf("paid %s, exceptions %q", got.PaidAmount, got.Exceptions)
 		}
 	})
-	t.Run("and_gathering_disturbs_nothing", func(t *testing.T) {
+	t.Run("gathering_leaves_the_invoice_unchanged", func(t *testing.T) {
 		id, due := s.euros("ETH-BASE")
 		n.Mine(t, n.Send(t, due))
 		mine(t, n, 30)
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 		before := s.invoice(id)
 
 		n.Mine(t, n.TransactWith(t, big.NewInt(1e14), due.Script, "")) // gas
-		until(t, patience, "gas is seen", func() bool { return len(s.invoice(id).Payments) == 2 })
+		until(t, waitTimeout, "gas is seen", func() bool { return len(s.invoice(id).Payments) == 2 })
 		rows, err := csv.NewReader(bytes.NewReader(s.run("wallet", "gather", "--network", "base", "--csv"))).ReadAll()
 		if err != nil {
 			t.Fatal(err)
@@ -184,26 +184,26 @@ func TestRealEther(t *testing.T) {
 			"data": ethereumtest.Data("transfer(address,uint256)", strings.ToLower(forwards), money.MustParse("12.5", due.Amount.Currency()).Minor()),
 		})
 		mine(t, n, 2)
-		n.Mine(t, n.TransactWith(t, big.NewInt(2e14), due.Script, "")) // and more, when the account has spent
+		n.Mine(t, n.TransactWith(t, big.NewInt(2e14), due.Script, "")) // another payment after the account has spent
 		mine(t, n, 2)
 		tip := n.Height(t)
-		until(t, patience, "the blocks are scanned", func() bool { return s.tip("base") >= tip })
+		until(t, waitTimeout, "the blocks are scanned", func() bool { return s.tip("base") >= tip })
 		after := s.invoice(id)
 		if after.Status != api.StatusPaid || len(after.Exceptions) != 0 || after.PaidAmount != before.PaidAmount || len(after.Payments) != 2 {
 			t.Errorf("%s, %q, paid %s by %+v", after.Status, after.Exceptions, after.PaidAmount, after.Payments)
 		}
 		if out := s.run("wallet", "gather", "--network", "base"); strings.Contains(string(out), address+"  EURC-BASE") {
-			t.Errorf("the tokens are there still:\n%s", out)
+			t.Errorf("the tokens are still listed:\n%s", out)
 		}
 	})
-	t.Run("and_the_doctor_says_that_it_is_offered", func(t *testing.T) {
+	t.Run("doctor_reports_that_it_is_offered", func(t *testing.T) {
 		out := string(s.run("doctor"))
 		if strings.Contains(out, "own coin") {
-			t.Errorf("the doctor says that the own coin is not offered:\n%s", out)
+			t.Errorf("doctor reports that the own coin is not offered:\n%s", out)
 		}
 		t.Logf("doctor:\n%s", out)
 	})
-	t.Run("and_is_not_forgotten_by_a_setting", func(t *testing.T) {
+	t.Run("serve_refuses_a_setting_that_ends_watching_open_invoices", func(t *testing.T) {
 		s.ether()
 		s.kill()
 		command := exec.CommandContext(t.Context(), binary(t), "serve")

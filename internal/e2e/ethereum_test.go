@@ -23,14 +23,14 @@ import (
 // ethXpub is the account key m/44'/60'/0' of a published mnemonic.
 const ethXpub = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"
 
-// tokenShop is the whole program in front of an own node of Ethereum and two
-// operators of Base, beside a third one that is dead.
+// tokenShop is the whole program with an own node of Ethereum and three endpoints of Base, of which
+// one is down.
 type tokenShop struct {
 	*process
 	shop
 	ethereum, base *ethereumtest.Node
 	metrics        string
-	next           uint32 // index of the next address, as far as one was given out
+	next           uint32 // index after that of the last invoice's address
 }
 
 func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
@@ -61,7 +61,7 @@ func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	s.serve()
 	s.shop = newShop(t, s.url, key)
 	for _, network := range []string{"ethereum", "base"} {
-		until(t, patience, network+" is scanned", func() bool { return s.network(network).Reached })
+		until(t, waitTimeout, network+" is scanned", func() bool { return s.network(network).Reached })
 	}
 	return s
 }
@@ -70,13 +70,13 @@ func contractOf(p ethereum.Params, code string) string {
 	return p.Assets[slices.IndexFunc(p.Assets, func(a chain.Asset) bool { return a.Code == code })].Contract
 }
 
-// tip is how far a network is scanned.
+// tip returns the height to which a network is scanned.
 func (s *tokenShop) tip(network string) int64 {
 	s.process.t.Helper()
 	return s.network(network).Tip
 }
 
-// network is what /readyz says of a network.
+// network returns the state of a network in /readyz.
 func (s *tokenShop) network(network string) health {
 	s.process.t.Helper()
 	response, err := http.Get(s.url + "/readyz")
@@ -92,8 +92,8 @@ func (s *tokenShop) network(network string) health {
 	return all.Networks[i]
 }
 
-// euros makes an invoice of 12.50 euros that is paid with EURC on Base, or with
-// other coins, too.
+// euros creates an invoice of 12.50 euros that can be paid with EURC on Base, and with the given other
+// currencies.
 func (s *tokenShop) euros(more ...string) (id string, due chaintest.Output) {
 	t := s.process.t
 	t.Helper()
@@ -104,14 +104,14 @@ func (s *tokenShop) euros(more ...string) (id string, due chaintest.Output) {
 	return id, chaintest.Output{Script: strings.ToLower(m[0].Address), Amount: money.MustParse(m[0].DueAmount, money.Currency{Code: "EURC", Decimals: 6})}
 }
 
-// ether makes an invoice of 12.50 euros that is paid with ether on Base.
+// ether creates an invoice of 12.50 euros that can be paid with ether on Base.
 func (s *tokenShop) ether() (id, to string, wei *big.Int) {
 	s.process.t.Helper()
 	id, m := s.methods("ETH-BASE")
 	return id, m[0].Address, money.MustParse(m[0].DueAmount, money.ETH).Minor()
 }
 
-// methods makes an invoice of 12.50 euros that is paid with some coins.
+// methods creates an invoice of 12.50 euros with the given payment methods.
 func (s *tokenShop) methods(codes ...string) (id string, methods []api.PaymentMethod) {
 	t := s.process.t
 	t.Helper()
@@ -127,8 +127,7 @@ func (s *tokenShop) methods(codes ...string) (id string, methods []api.PaymentMe
 	return id, methods
 }
 
-// indexOf returns the index of an address of ethXpub. A program that was killed skips
-// some.
+// indexOf returns the index of an address of ethXpub. A program that was killed may skip indexes.
 func indexOf(t *testing.T, address string) uint32 {
 	t.Helper()
 	key, err := keys.Load("eth:" + ethXpub)
@@ -140,7 +139,7 @@ func indexOf(t *testing.T, address string) uint32 {
 			return index
 		}
 	}
-	t.Fatalf("%s is no address of the wallet", address)
+	t.Fatalf("%s is not an address of the wallet", address)
 	return 0
 }
 
@@ -151,8 +150,7 @@ func mine(t *testing.T, n *ethereumtest.Node, blocks int) {
 	}
 }
 
-// TestRealTokens is paid with a token in real blocks, whatever one endpoint of
-// three does.
+// TestRealTokens pays with a token in real blocks, with one of three endpoints down.
 func TestRealTokens(t *testing.T) {
 	t.Parallel()
 	s := openTokenShop(t)
@@ -161,11 +159,11 @@ func TestRealTokens(t *testing.T) {
 	t.Run("paid_after_its_confirmations", func(t *testing.T) {
 		id, due := s.euros()
 		n.Mine(t, n.Send(t, due))
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		mine(t, n, 28)
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		mine(t, n, 1)
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 		if got := s.invoice(id).Payments; len(got) != 1 {
 			t.Errorf("payments %+v", got)
 		}
@@ -175,17 +173,17 @@ func TestRealTokens(t *testing.T) {
 		tx := n.Send(t, due)
 		n.Mine(t, tx)
 		mine(t, n, 2)
-		s.status(id, api.StatusPending, patience)
+		s.status(id, api.StatusPending, waitTimeout)
 		n.Reorganise(t, tx)
-		s.status(id, api.StatusCreated, patience)
+		s.status(id, api.StatusCreated, waitTimeout)
 		n.Mine(t, tx)
 		mine(t, n, 29)
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 	})
 	t.Run("sent_on_a_network_that_is_not_offered", func(t *testing.T) {
 		id, due := s.euros()
 		s.ethereum.Mine(t, s.ethereum.Send(t, due))
-		until(t, patience, "the mistake is told", func() bool {
+		until(t, waitTimeout, "the exception wrong_asset is reported", func() bool {
 			return slices.Contains(s.invoice(id).Exceptions, api.ExceptionWrongAsset)
 		})
 		if got := s.invoice(id).Status; got != api.StatusCreated {
@@ -196,7 +194,7 @@ func TestRealTokens(t *testing.T) {
 		id, due := s.euros()
 		tx := s.ethereum.TransactWith(t, big.NewInt(5e15), due.Script, "")
 		s.ethereum.Mine(t, tx)
-		until(t, 2*patience, "the mistake is told", func() bool { // it is looked for it once a minute
+		until(t, 2*waitTimeout, "the exception wrong_asset is reported", func() bool { // such payments are looked for once a minute
 			return slices.Contains(s.invoice(id).Exceptions, api.ExceptionWrongAsset)
 		})
 		got := s.invoice(id)
@@ -210,7 +208,7 @@ func TestRealTokens(t *testing.T) {
 		defer response.Body.Close()
 		page, err := io.ReadAll(response.Body)
 		if want := "0.005 ETH on Ethereum arrived, which is not asked for here. Do not send it again."; err != nil || !strings.Contains(string(page), want) {
-			t.Errorf("%v, the page does not say %q:\n%s", err, want, page)
+			t.Errorf("%v, the page lacks %q:\n%s", err, want, page)
 		}
 	})
 	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
@@ -219,23 +217,23 @@ func TestRealTokens(t *testing.T) {
 		n.Mine(t, n.Send(t, due))
 		mine(t, n, 40)
 		s.serve()
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 	})
-	t.Run("the_doctor_says_how_endpoints_fare", func(t *testing.T) {
+	t.Run("doctor_reports_the_state_of_endpoints", func(t *testing.T) {
 		out := string(s.run("doctor"))
 		for _, want := range []string{
 			"ok    network base, endpoint one: at block", "warn  network base, endpoint three: ", "own node, at block", "ok    network ethereum: scanned to block",
 		} {
 			if !strings.Contains(out, want) {
-				t.Errorf("the doctor does not say %q:\n%s", want, out)
+				t.Errorf("doctor does not print %q:\n%s", want, out)
 			}
 		}
 		if strings.Contains(out, "secretkey") {
-			t.Errorf("the doctor shows a key:\n%s", out)
+			t.Errorf("doctor prints a key:\n%s", out)
 		}
 		t.Logf("doctor:\n%s", out)
 	})
-	t.Run("the_metrics_say_so_too", func(t *testing.T) {
+	t.Run("metrics_report_the_state_of_endpoints", func(t *testing.T) {
 		response, err := http.Get("http://" + s.metrics + "/metrics")
 		if err != nil {
 			t.Fatal(err)
@@ -250,7 +248,7 @@ func TestRealTokens(t *testing.T) {
 			`chequer_endpoint_height{endpoint="127.0.0.1",network="ethereum"}`, `chequer_source_up{network="base"} 1`,
 		} {
 			if !strings.Contains(string(text), want) {
-				t.Errorf("the metrics do not say %s", want)
+				t.Errorf("the metrics lack %s", want)
 			}
 		}
 	})

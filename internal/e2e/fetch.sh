@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# Installs what the tests use and this machine lacks: the only place that installs anything.
-# What it cannot get is said in one line, and those tests are skipped in one line each.
+# Installs what the tests need and this machine lacks. Only this script installs anything. For each
+# program that it cannot install it prints one line, and each test that needs the program is skipped.
 #
-#   chromium    the shopper's way through the pages, codes read off the screen   (internal/e2e)
-#   firefox     the same way, shorter, in another browser                        (internal/e2e)
-#   webkit      and in a third; nightly only                                     (internal/e2e)
+#   chromium    what shoppers do in the pages, QR codes read from the screen     (internal/e2e)
+#   firefox     a shorter run in another browser                                 (internal/e2e)
+#   webkit      the same in a third browser; nightly only                        (internal/e2e)
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
-#   pgbouncer   a pooler before it                                               (internal/storage)
+#   pgbouncer   a connection pooler in front of PostgreSQL                       (internal/storage)
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
 #   btcd        a Bitcoin node                                                   (internal/chain/bitcoin/bitcointest)
 #   anvil       an Ethereum node                                                 (internal/chain/ethereum/ethereumtest)
-#   geth        another one, for make nightly only: "fetch.sh nightly"            (internal/chain/ethereum/ethereumtest)
+#   geth        another Ethereum node; nightly only: "fetch.sh nightly"           (internal/chain/ethereum/ethereumtest)
 #   php-cli     the examples in PHP                                              (internal/server, internal/e2e)
 #   python3     the examples in Python                                           (internal/server, internal/e2e)
 #   nodejs      the examples in JavaScript                                       (internal/server, internal/e2e)
-#   openssl     signatures as another program makes them                         (internal/server, internal/webhook, internal/e2e)
-#   axe-core    what is wrong with pages for people who cannot see or point well (internal/e2e)
-#   lighthouse  what a browser's maker finds wrong with pages; nightly only      (internal/e2e)
-#   pdftotext   receipts as another program reads them                           (internal/receipt, web)
-#   golangci    the linters of make lint: "fetch.sh lint" installs it alone       (.golangci.yml)
+#   openssl     signatures made by another program                               (internal/server, internal/webhook, internal/e2e)
+#   axe-core    accessibility checks of the pages                                (internal/e2e)
+#   lighthouse  checks of the pages by Chromium's makers; nightly only           (internal/e2e)
+#   pdftotext   the text of receipts, read by another program                    (internal/receipt, web)
+#   golangci    the linters of make lint: only "fetch.sh lint" installs it        (.golangci.yml)
 set -uo pipefail
 
-packages() { # by apt-get, as root
+packages() { # installed with apt-get, which needs root
 	local missing=()
 	command -v chromium >/dev/null || missing+=(chromium)
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
@@ -40,18 +40,19 @@ packages() { # by apt-get, as root
 	[ ${#missing[@]} -eq 0 ] && return
 
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
-		echo "not installed, so what needs it is skipped: ${missing[*]} (as root: apt-get install ${missing[*]})"
+		echo "not installed, tests that need them are skipped: ${missing[*]} (as root: apt-get install ${missing[*]})"
 		return
 	fi
 	echo "installing for the tests: ${missing[*]}"
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get -o DPkg::Lock::Timeout=300 update -qq &&
 		apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
-		echo "could not be installed, so what needs it is skipped: ${missing[*]}"
+		echo "could not be installed, tests that need them are skipped: ${missing[*]}"
 }
 
-# Built as a module of its own: a node's versions of libraries are not ours. btcd empties the database of a
-# regression test network whenever it starts; without that line it can be restarted as on any other network.
+# btcd is built as a module of its own, because its versions of libraries differ from this module's. At each
+# start it empties the database of a regression test network. The build removes that line, so that it can be
+# restarted as on any other network.
 btcd() {
 	local version=0.26.2 build=restartable cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
 	[[ "$("$cache/btcd" --version 2>/dev/null)" == *" $version-beta+$build" ]] && return
@@ -71,11 +72,11 @@ btcd() {
 		go build -ldflags "-X main.appBuild=$build" -o "$cache/btcd.new" .
 		mv "$cache/btcd.new" "$cache/btcd"
 	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be built, so what needs it is skipped: btcd $version"
+	[ $? -eq 0 ] || echo "could not be built, tests that need it are skipped: btcd $version"
 	rm -rf "$source"
 }
 
-# Built as a module of its own: what it depends on is not ours.
+# golangci-lint is built as a module of its own, so that its dependencies stay out of this module's.
 golangci() {
 	local version=2.15.0 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin
 	[[ "$("$cache/golangci-lint" version --short 2>/dev/null)" == *"$version" ]] && return
@@ -83,10 +84,10 @@ golangci() {
 	echo "building for make lint: golangci-lint $version (takes minutes once)"
 	mkdir -p "$cache"
 	GOFLAGS= GOWORK=off GOBIN=$cache go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$version" >/dev/null 2>&1 ||
-		echo "could not be built, so its linters are skipped: golangci-lint $version"
+		echo "could not be built, its linters are skipped: golangci-lint $version"
 }
 
-# A program out of Foundry's package for npm, which is known by its hash.
+# anvil comes from Foundry's npm package, which is verified by its hash.
 anvil() {
 	local version=1.7.1 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
 	[[ "$("$cache/anvil" --version 2>/dev/null)" == "anvil Version: $version"* ]] && return
@@ -103,11 +104,11 @@ anvil() {
 		mv package/bin/anvil "$cache/anvil.new"
 		mv "$cache/anvil.new" "$cache/anvil"
 	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: anvil $version (needs npm, on linux-amd64)"
+	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: anvil $version (needs npm, on linux-amd64)"
 	rm -rf "$source"
 }
 
-# A script for pages, out of its package for npm, which is known by its hash.
+# axe-core is a script that runs in pages. It comes from its npm package, which is verified by its hash.
 axe() {
 	local version=4.14.1 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
 	[ -f "$cache/axe.$version.js" ] && return
@@ -124,11 +125,11 @@ axe() {
 		mv package/axe.min.js "$cache/axe.new"
 		mv "$cache/axe.new" "$cache/axe.$version.js"
 	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: axe-core $version (needs npm)"
+	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: axe-core $version (needs npm)"
 	rm -rf "$source"
 }
 
-# A program of many packages, each known by its hash in package-lock.json.
+# lighthouse consists of many npm packages, each verified by its hash in package-lock.json.
 lighthouse() {
 	local here cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/lighthouse
 	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/testdata/lighthouse
@@ -144,11 +145,11 @@ lighthouse() {
 		PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --ignore-scripts --no-audit --no-fund
 		touch complete
 	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be installed, so what needs it is skipped: lighthouse (needs npm)"
+	[ $? -eq 0 ] || echo "could not be installed, tests that need it are skipped: lighthouse (needs npm)"
 }
 
-# Built as a module of its own, too: go-ethereum is under the LGPL and no part of the program. A nightly run fails
-# without it.
+# geth is built as a module of its own, too: go-ethereum is under the LGPL and not a part of the program. A
+# nightly run fails without it.
 geth() {
 	local version=1.17.10 cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin build
 	[[ "$("$cache/geth" version 2>/dev/null)" == *"Version: $version-stable"* ]] && return
@@ -162,7 +163,7 @@ geth() {
 		GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN=$build go install "github.com/ethereum/go-ethereum/cmd/geth@v$version"
 		mv geth "$cache/geth"
 	) >/dev/null 2>&1
-	[ $? -eq 0 ] || echo "could not be built, so the nightly run fails: geth $version"
+	[ $? -eq 0 ] || echo "could not be built, the nightly run will fail: geth $version"
 	rm -rf "$build"
 }
 

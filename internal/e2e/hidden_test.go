@@ -18,7 +18,8 @@ const countStreams = `(() => {
 	};
 })()`
 
-// A page in a hidden tab has no event stream, and is up to date when it is seen again.
+// TestHiddenPageHasNoStream hides a tab. The page must close its event stream, and be up to date
+// when it is visible again.
 func TestHiddenPageHasNoStream(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
@@ -50,12 +51,12 @@ func TestHiddenPageHasNoStream(t *testing.T) {
 	if got := streams(); got != 0 {
 		t.Errorf("a page that is left has %d streams, want 0", got)
 	}
-	b.unmoved()
-	b.quiet()
+	b.checkNotReloaded()
+	b.checkConsole()
 }
 
-// TestHiddenFrameHasNoStream hides a page that frames an invoice.
-// The frame has the same origin as that page, so that the test can read its streams.
+// TestHiddenFrameHasNoStream hides a page that frames an invoice. The frame has the page's origin,
+// so that the test can read the frame's streams.
 func TestHiddenFrameHasNoStream(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
@@ -84,11 +85,11 @@ func TestHiddenFrameHasNoStream(t *testing.T) {
 	}
 	merchant.simulate(id, api.SimulateExact)
 	hide("false")
-	until(t, patience, "the frame shows the payment", func() bool {
+	until(t, waitTimeout, "the frame shows the payment", func() bool {
 		return get(b, chromedp.Evaluate[string](`frames[0].document.querySelector("#st").textContent.trim()`)) == "Payment seen"
 	})
 	if got := streams(); got != 1 {
 		t.Errorf("a frame that is visible again has %d streams, want 1", got)
 	}
-	b.quiet()
+	b.checkConsole()
 }

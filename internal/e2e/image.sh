@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the container image with buildah and runs it: the Dockerfile's own builder image cannot be fetched on every
-# machine, so an image of the local Go, busybox and CA certificates takes its place. Run by make nightly, as root.
+# Builds the container image with buildah and runs it. The Dockerfile's own builder image cannot be downloaded
+# on every machine, so an image with the local Go, busybox and CA certificates replaces it. Run by make
+# nightly, as root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -33,7 +34,7 @@ buildah commit --quiet "$version-builder" "localhost/builder:$version" >/dev/nul
 buildah build --quiet --build-arg "BUILDER=localhost/builder:$version" --build-arg "VERSION=$version" \
 	--volume "$(go env GOMODCACHE):/modules:ro" --tag "localhost/chequer:$version" . >/dev/null
 
-# What an operator meets: the program alone, not root, healthy.
+# What an operator relies on: the image contains only the program, runs as a user other than root, and is healthy.
 buildah from --name "$version-run" "localhost/chequer:$version" >/dev/null
 buildah inspect --format '{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}' "$version-run" | grep -qx '65532:65532 \[/usr/bin/chequer\] \[serve\]'
 buildah run "$version-run" -- /usr/bin/chequer version | grep -q "^chequer $version "

@@ -12,12 +12,12 @@ import (
 	"chequer/internal/api"
 )
 
-// reachable is what keys must reach, in the order of the page: every link, button,
-// field and summary that is shown, and the chosen one of radio buttons.
+// reachable lists what the Tab key must reach, in the order of the page: every visible link,
+// button, field and summary, and the chosen one of a group of radio buttons.
 const reachable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary")].filter(e =>
 	e.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}) && !e.disabled && (e.type !== "radio" || e.checked)).map(e => naming(e))`
 
-// focused is what has the focus, and what is wrong with how that shows.
+// focused returns the focused element, and a message if its focus is not visible.
 const focused = `(() => {
 	const e = document.activeElement;
 	if (!e || e === document.body) return ["", ""];
@@ -27,8 +27,7 @@ const focused = `(() => {
 
 const naming = `function naming(e) { return e.id || e.name || e.localName + " " + e.textContent.trim().slice(0, 30); }`
 
-// tabs goes through the page by a key until it is left, and returns what had the
-// focus.
+// tabs presses a key until the focus leaves the page, and returns the elements that had the focus.
 func (b *tab) tabs(key chromedp.Action[chromedp.Void]) (path []string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](naming))
@@ -43,7 +42,7 @@ func (b *tab) tabs(key chromedp.Action[chromedp.Void]) (path []string) {
 		}
 		path = append(path, now[0])
 	}
-	b.t.Fatalf("the page is never left: %s", strings.Join(path, ", "))
+	b.t.Fatalf("the focus never leaves the page: %s", strings.Join(path, ", "))
 	return nil
 }
 
@@ -53,17 +52,17 @@ func (b *tab) key(keys string, modifiers ...kb.Modifier) {
 	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
 
-// has fails when something else has the focus.
-func (b *tab) has(want string) {
+// checkFocus fails if an element other than want has the focus.
+func (b *tab) checkFocus(want string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](naming))
 	if got := get(b, chromedp.Evaluate[[]string](focused))[0]; got != want {
-		b.t.Errorf("the focus is at %q, not at %q", got, want)
+		b.t.Errorf("the focus is at %q, want %q", got, want)
 	}
 }
 
-// TestKeyboard pays without a mouse: keys reach everything in its order and leave
-// the page again, and everything they reach answers them.
+// TestKeyboard pays with the keyboard only. The Tab key must reach every control in the page's
+// order and leave the page again, and every control must work with keys.
 func TestKeyboard(t *testing.T) {
 	town := newTown(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
@@ -75,15 +74,15 @@ func TestKeyboard(t *testing.T) {
 			get(b, chromedp.Evaluate[any](naming))
 			want := get(b, chromedp.Evaluate[[]string](reachable))
 			if len(want) < 10 || want[0] != "a Skip to payment" {
-				t.Fatalf("keys should reach %s", strings.Join(want, ", "))
+				t.Fatalf("the page has the controls %s", strings.Join(want, ", "))
 			}
 			if diff := cmp.Diff(b.tabs(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
-				t.Errorf("keys reach (-got +want):\n%s", diff)
+				t.Errorf("the Tab key reaches (-got +want):\n%s", diff)
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
-	t.Run("answers", func(t *testing.T) {
+	t.Run("controls_work", func(t *testing.T) {
 		for _, name := range []string{"clipboard-read", "clipboard-write"} {
 			b := open(t, screens[1])
 			_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
@@ -97,46 +96,47 @@ func TestKeyboard(t *testing.T) {
 		b.loaded()
 
 		b.key(kb.Tab)
-		b.has("a Skip to payment")
+		b.checkFocus("a Skip to payment")
 		b.key(kb.Enter)
 		b.key(kb.Tab)
-		b.has("m1") // the first within the panel
+		b.checkFocus("m1") // the first control of the panel
 		b.key(kb.ArrowRight)
-		b.has("m2")
+		b.checkFocus("m2")
 		b.do(chromedp.WaitVisible(chromedp.CSS("#m2-address")))
 		b.key(kb.ArrowLeft)
 		b.do(chromedp.WaitVisible(chromedp.CSS("#m1-address")))
 		b.key(kb.Tab)
-		b.has("m1-amount")
+		b.checkFocus("m1-amount")
 		b.key(kb.Tab)
-		b.has("m1-address")
+		b.checkFocus("m1-address")
 		b.key(kb.Enter)
 		b.awaits("#say", "Address copied", nil)
 		b.awaits("#m1-address span", "Copied", nil)
 		address := b.attribute("#m1-address", "data-copy")
 		if got := get(b, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)); got != address {
-			t.Errorf("%q was copied, not %q", got, address)
+			t.Errorf("copied %q, want %q", got, address)
 		}
 		b.key(kb.Tab)
-		b.has("m1-open")
+		b.checkFocus("m1-open")
 		b.key(kb.Tab)
-		b.has("summary Help with this payment")
+		b.checkFocus("summary Help with this payment")
 		b.key(" ")
 		b.do(chromedp.WaitVisible(chromedp.CSS("#hold")))
 		b.key(kb.Tab)
-		b.has("hold")
+		b.checkFocus("hold")
 		b.key(kb.Tab, kb.ModifierShift)
-		b.has("summary Help with this payment")
+		b.checkFocus("summary Help with this payment")
 
-		// What has the focus keeps it while the page changes, or the page itself has it.
+		// The focused element keeps the focus while the page changes; if it disappears, the live
+		// part gets the focus.
 		b.key(kb.Tab)
 		w.shop().simulate(idOf(w.page), api.SimulateUnder)
 		b.awaits("#st", "Part of it arrived", nil)
-		b.has("hold")
+		b.checkFocus("hold")
 		w.shop().simulate(idOf(w.page), api.SimulateExact)
 		b.awaits("#st", "Payment seen", nil)
-		b.has("live")
-		b.keepsPolicy()
-		b.quiet()
+		b.checkFocus("live")
+		b.checkPolicy()
+		b.checkConsole()
 	})
 }

@@ -18,11 +18,10 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// BIP 84's account key: it receives in these tests only.
+// The account key of BIP 84's test vectors. It is used as a receiving key in these tests only.
 const zpub = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
 
-// engines are the databases that the program runs on. Without an address it
-// makes a file of its own.
+// engines are the databases that the program runs on. Without an address it creates an SQLite file.
 var engines = []struct {
 	name     string
 	database func(t *testing.T) string
@@ -31,8 +30,8 @@ var engines = []struct {
 	{"postgresql", func(t *testing.T) string { return storagetest.Postgres(t) }},
 }
 
-// TestKilledWhileCreating kills the program during 100 parallel creations:
-// nothing that was answered is lost, and no index is used twice.
+// TestKilledWhileCreating kills the program during 100 parallel requests. No created invoice may be
+// lost, and no index may be used twice.
 func TestKilledWhileCreating(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
@@ -52,21 +51,21 @@ func TestKilledWhileCreating(t *testing.T) {
 			p.serve()
 			answered := p.createUntilKilled(key.Key, key.Secret, 100, 40)
 			p.serve()
-			p.allThere(answered)
+			p.checkAnswered(answered)
 			p.nextIndexIsFree(key.Key, key.Secret, answered)
 		})
 	}
 }
 
-// createUntilKilled starts creations in parallel and kills the server when some
-// of them are answered. It returns those answers.
+// createUntilKilled creates invoices in parallel, and kills the server after enough of them are
+// answered. It returns the answered invoices.
 func (p *process) createUntilKilled(key, secret string, parallel int, enough int64) []api.Invoice {
 	var mu sync.Mutex
 	var answered []api.Invoice
 	var count atomic.Int64
 	reached := make(chan struct{})
 	var once sync.Once
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), waitTimeout)
 	defer cancel()
 	var group sync.WaitGroup
 	for range parallel {
@@ -74,7 +73,7 @@ func (p *process) createUntilKilled(key, secret string, parallel int, enough int
 			for ctx.Err() == nil {
 				inv, err := create(ctx, p.url, key, secret)
 				if err != nil {
-					return // the server is gone
+					return // the server was killed
 				}
 				mu.Lock()
 				answered = append(answered, inv)
@@ -88,7 +87,7 @@ func (p *process) createUntilKilled(key, secret string, parallel int, enough int
 	select {
 	case <-reached:
 	case <-ctx.Done():
-		p.t.Fatal("too few creations were answered")
+		p.t.Fatal("too few requests were answered")
 	}
 	p.kill()
 	cancel()
@@ -96,7 +95,7 @@ func (p *process) createUntilKilled(key, secret string, parallel int, enough int
 	return answered
 }
 
-// create makes one invoice over HTTP with the family's signature.
+// create creates one invoice over HTTP, signed over the body only.
 func create(ctx context.Context, url, key, secret string) (api.Invoice, error) {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+api.PathInvoiceNew, bytes.NewReader(body))
@@ -109,7 +108,7 @@ func create(ctx context.Context, url, key, secret string) (api.Invoice, error) {
 	return answer(r)
 }
 
-// answer is what the server says to a request.
+// answer sends a request and decodes the response.
 func answer(r *http.Request) (api.Invoice, error) {
 	var inv api.Invoice
 	resp, err := http.DefaultClient.Do(r)
@@ -127,8 +126,8 @@ func answer(r *http.Request) (api.Invoice, error) {
 	return inv, json.Unmarshal(text, &inv)
 }
 
-// allThere fails when an answered invoice is gone, or its address moved.
-func (p *process) allThere(answered []api.Invoice) {
+// checkAnswered fails if an answered invoice is missing, or has another address.
+func (p *process) checkAnswered(answered []api.Invoice) {
 	p.t.Helper()
 	for _, want := range answered {
 		r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+want.ForeignID, nil)
@@ -141,16 +140,16 @@ func (p *process) allThere(answered []api.Invoice) {
 			continue
 		}
 		if got.Addresses[0].Address != want.Addresses[0].Address {
-			p.t.Errorf("invoice %s has address %s, was answered %s", want.ForeignID, got.Addresses[0].Address, want.Addresses[0].Address)
+			p.t.Errorf("invoice %s has the address %s, want %s", want.ForeignID, got.Addresses[0].Address, want.Addresses[0].Address)
 		}
 	}
 }
 
-// nextIndexIsFree fails when two invoices share an address, or when more were
-// skipped than creations can have been under way.
+// nextIndexIsFree fails if two invoices share an address, or if more indexes were skipped than
+// requests can have been in progress.
 func (p *process) nextIndexIsFree(key, secret string, answered []api.Invoice) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), waitTimeout)
 	defer cancel()
 	next, err := create(ctx, p.url, key, secret)
 	if err != nil {
@@ -175,16 +174,16 @@ func (p *process) nextIndexIsFree(key, secret string, answered []api.Invoice) {
 		}
 		if address == next.Addresses[0].Address {
 			if int(index) < len(answered) {
-				p.t.Errorf("the next index is %d after %d answers", index, len(answered))
+				p.t.Errorf("the next index is %d after %d answered requests", index, len(answered))
 			}
 			return
 		}
 	}
-	p.t.Errorf("the next invoice skipped more than the creations under way")
+	p.t.Errorf("the next invoice skipped more indexes than requests were in progress")
 }
 
-// TestNoPublishedKeyInTheBinary looks for the keys of published vectors, whose
-// private halves everybody knows.
+// TestNoPublishedKeyInTheBinary searches the binary for the keys of published test vectors, whose
+// private keys are public.
 func TestNoPublishedKeyInTheBinary(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(binary(t))
@@ -198,7 +197,7 @@ func TestNoPublishedKeyInTheBinary(t *testing.T) {
 		"f39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
 	} {
 		if bytes.Contains(content, []byte(published)) {
-			t.Errorf("the binary holds %s", published)
+			t.Errorf("the binary contains %s", published)
 		}
 	}
 }

@@ -18,24 +18,24 @@ import (
 	"chequer/internal/signature"
 )
 
-// kiosk is a whole shop: it asks for money, and hands out what is paid, once,
-// whichever way it hears of it. A real one keeps its fields in its database.
+// kiosk is a whole shop: it creates invoices, and delivers what is paid exactly once, by callbacks
+// or by the feed. A real shop keeps these fields in its database.
 type kiosk struct {
 	client *client.Client
-	secret string // of its endpoint
-	read   int64  // position in the feed
+	secret string // its endpoint's secret
+	read   int64  // position up to which the feed is read
 
 	mu   sync.Mutex
-	sold map[string]int // how often, by invoice
+	sold map[string]int // number of deliveries by invoice
 	seen map[string]bool
 }
 
-// sell makes an invoice.
+// sell creates an invoice.
 func (k *kiosk) sell(ctx context.Context) (id string, err error) {
 	return k.client.CreateInvoice(ctx, api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
 }
 
-// ServeHTTP is called back.
+// ServeHTTP is the kiosk's endpoint for callbacks.
 func (k *kiosk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !hmac.Equal([]byte(r.Header.Get(api.HeaderSignature)), []byte(signature.Sign(k.secret, body))) {
@@ -45,7 +45,7 @@ func (k *kiosk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.hear(body)
 }
 
-// catchUp reads what it missed.
+// catchUp reads the missed events from the feed.
 func (k *kiosk) catchUp(ctx context.Context) error {
 	for {
 		page, err := k.client.Events(ctx, k.read, 0)
@@ -69,13 +69,13 @@ func (k *kiosk) hear(body []byte) {
 	}
 }
 
-// door is the address of a kiosk. While it is shut, whoever knocks is turned away.
+// door is the listener of a kiosk. While it is closed, it drops every connection.
 type door struct {
 	listener net.Listener
 	handler  http.Handler
 	isOpen   atomic.Bool
-	turned   atomic.Int64 // how many were turned away
-	let      atomic.Int64 // how many were let in
+	turned   atomic.Int64 // number of dropped connections
+	let      atomic.Int64 // number of served requests
 }
 
 // Accept implements net.Listener.
@@ -93,13 +93,13 @@ func (d *door) Accept() (net.Conn, error) {
 func (d *door) Close() error   { return d.listener.Close() }
 func (d *door) Addr() net.Addr { return d.listener.Addr() }
 
-// ServeHTTP counts who is let in.
+// ServeHTTP counts served requests.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(w, r)
 	d.let.Add(1)
 }
 
-// newDoor opens a door before a handler until the test ends.
+// newDoor serves a handler through an open door until the test ends.
 func newDoor(t *testing.T, h http.Handler) *door {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,13 +114,12 @@ func newDoor(t *testing.T, h http.Handler) *door {
 	return d
 }
 
-// longestGap is the longest time between two tries of a delivery: four hours and
-// what chance adds.
+// longestGap is the longest time between two attempts of a delivery: four hours and the largest
+// jitter.
 const longestGap = 4*time.Hour + 24*time.Minute
 
-// TestKioskMissesADay is a shop whose server is down for a day while others pay. It
-// catches up by what is sent again, or by reading the feed, and hands out each
-// thing once.
+// TestKioskMissesADay closes a shop's endpoint for a day while shoppers pay. The shop catches up by
+// repeated deliveries or by the feed, and delivers each invoice once.
 func TestKioskMissesADay(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"by retries", "by the feed"} {
@@ -128,7 +127,7 @@ func TestKioskMissesADay(t *testing.T) {
 			t.Parallel()
 			var ahead atomic.Int64
 			clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-			p := start(t, settings(t, openHere), app.Options{Demo: true, Now: clock})
+			p := start(t, settings(t, allowLoopback), app.Options{Demo: true, Now: clock})
 			c, err := client.New(client.Config{BaseURL: p.url, Key: p.key.Key, Secret: p.key.Secret, Now: clock})
 			if err != nil {
 				t.Fatal(err)
@@ -154,14 +153,14 @@ func TestKioskMissesADay(t *testing.T) {
 			}
 
 			ids := []string{pays()}
-			until(t, patience, "the shop is called back", func() bool { return sold(ids[0]) == 1 })
+			until(t, waitTimeout, "the shop receives the event", func() bool { return sold(ids[0]) == 1 })
 			d.isOpen.Store(false)
 			begin := clock()
 			for clock().Sub(begin) < 24*time.Hour {
 				ids = append(ids, pays())
 				before := d.turned.Load()
 				ahead.Add(int64(longestGap))
-				until(t, patience, "it is tried again", func() bool { return d.turned.Load() > before })
+				until(t, waitTimeout, "the delivery is attempted again", func() bool { return d.turned.Load() > before })
 			}
 			d.isOpen.Store(true)
 			if way == "by the feed" {
@@ -170,24 +169,24 @@ func TestKioskMissesADay(t *testing.T) {
 				}
 				for _, id := range ids {
 					if sold(id) != 1 {
-						t.Errorf("after the feed, invoice %s was sold %d times", id, sold(id))
+						t.Errorf("after reading the feed, invoice %s was delivered %d times, want once", id, sold(id))
 					}
 				}
 			}
-			// A try that was under way when the door opened may fail after the clock is put
-			// ahead, so that its next one is hours away again.
+			// An attempt that is in progress when the door opens may fail after the clock is
+			// advanced. Its next attempt is then hours away again.
 			for range 5 {
 				ahead.Add(int64(longestGap))
-				for deadline := time.Now().Add(patience / 5); time.Now().Before(deadline) && d.let.Load() < int64(len(life)*len(ids)); {
+				for deadline := time.Now().Add(waitTimeout / 5); time.Now().Before(deadline) && d.let.Load() < int64(len(life)*len(ids)); {
 					time.Sleep(100 * time.Millisecond)
 				}
 			}
 			if got, want := d.let.Load(), int64(len(life)*len(ids)); got < want {
-				t.Errorf("%d of %d events are sent", got, want)
+				t.Errorf("%d events were delivered, want %d", got, want)
 			}
 			for _, id := range ids {
 				if n := sold(id); n != 1 {
-					t.Errorf("invoice %s was sold %d times", id, n)
+					t.Errorf("invoice %s was delivered %d times, want once", id, n)
 				}
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"chequer/internal/app"
 )
 
-// TestCodesStayReadableWithAnyShopName shows a shop with an awkward name on the
-// narrowest phone: every code is read from the screen, and none is dense.
+// TestCodesStayReadableWithAnyShopName shows a shop with a difficult name on the narrowest phone.
+// Every QR code must be readable from the screen, and none may be dense.
 func TestCodesStayReadableWithAnyShopName(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_SHOP_NAME=Tea & Café 1+1=2 #7?"), app.Options{Demo: true})
 	b := open(t, screen{name: "narrow", width: 320, height: 568})
@@ -18,13 +18,13 @@ func TestCodesStayReadableWithAnyShopName(t *testing.T) {
 	b.picture(b.screen, "waiting")
 	b.codes(t)
 	if got, want := b.link("m1"), "&label=Tea%20%26%20Caf%C3%A9%201%2B1%3D2%20%237%3F"; !strings.HasSuffix(got, want) || strings.Count(got, "amount=") != 1 {
-		t.Errorf("the link is %s, without %s or one amount", got, want)
+		t.Errorf("the link is %s, want the suffix %s and one amount", got, want)
 	}
-	// The codes that are on the screen: width in CSS pixels and in modules.
+	// The sizes of the visible codes: width in CSS pixels and in modules.
 	sizes := get(b, chromedp.Evaluate[[][2]float64](`[...document.querySelectorAll(".qr svg")].filter(s => s.checkVisibility())
 		.map(s => [s.getBoundingClientRect().width, s.viewBox.baseVal.width])`))
 	if len(sizes) == 0 {
-		t.Error("no code is on the screen")
+		t.Error("no code is visible")
 	}
 	for _, size := range sizes {
 		width, modules := size[0], size[1]
@@ -33,5 +33,5 @@ func TestCodesStayReadableWithAnyShopName(t *testing.T) {
 		}
 	}
 	b.noSidewaysScroll()
-	b.quiet()
+	b.checkConsole()
 }

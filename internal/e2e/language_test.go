@@ -18,11 +18,11 @@ import (
 	"chequer/web"
 )
 
-// narrow is the smallest screen that pages are for.
+// narrow is the smallest supported screen.
 var narrow = screen{name: "320", width: 320, height: 700}
 
-// stretched is English as long as the longest language might be, with accents: half
-// as much again, its words put together as Finnish does.
+// stretched returns English text with accents and the length of the longest language: half as long
+// again, with compound words as in Finnish.
 func stretched(text string) string {
 	filled := regexp.MustCompile(`\{\{\.\w+\}\}`)
 	accented := strings.NewReplacer("a", "ä", "e", "é", "i", "ï", "o", "ö", "u", "û", "A", "Ä", "E", "É", "O", "Ö")
@@ -41,7 +41,7 @@ func stretched(text string) string {
 	return out.String()
 }
 
-// pseudo is the languages with one more, "fi" of nobody, that is stretched.
+// pseudo returns English and stretched English under the code "fi".
 func pseudo(t *testing.T) *locale.Languages {
 	t.Helper()
 	english, err := os.ReadFile("../locale/catalogue/en.json")
@@ -68,7 +68,7 @@ func pseudo(t *testing.T) *locale.Languages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, err := json.Marshal(messages["language.name"]) // which a catalogue begins with
+	name, err := json.Marshal(messages["language.name"]) // must be the first key of a catalogue
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func pseudo(t *testing.T) *locale.Languages {
 	return languages
 }
 
-// speaking is a stage whose pages speak some languages.
+// speaking returns a stage whose pages have the given languages.
 func speaking(t *testing.T, languages *locale.Languages) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -94,7 +94,7 @@ func speaking(t *testing.T, languages *locale.Languages) *stage {
 	return s
 }
 
-// scenes are states of an invoice that have most to say.
+// scenes are the states of an invoice with the most text.
 var scenes = []struct {
 	name   string
 	change func(*api.Resource)
@@ -121,8 +121,8 @@ func sentEther(state string) api.Payment {
 	}
 }
 
-// TestLanguagesFitSmallScreens looks at every scene in every language that there is,
-// and in one that is longer than all, 320 pixels wide.
+// TestLanguagesFitSmallScreens shows every scene in every language, and in one longer than all of
+// them, on a screen 320 pixels wide.
 func TestLanguagesFitSmallScreens(t *testing.T) {
 	all := map[string]*stage{}
 	for _, l := range locale.All().List() {
@@ -157,11 +157,11 @@ func TestLanguagesFitSmallScreens(t *testing.T) {
 	if got, want := get(b, chromedp.Location()), all["de"].address+"?m=EURC-BASE&lang=ar"; got != want {
 		t.Errorf("the choice leads to %s, want %s", got, want)
 	}
-	b.quiet()
+	b.checkConsole()
 }
 
-// TestRightToLeft looks at a page in Arabic of a shop whose name is Hebrew and English:
-// what a wallet must be told reads from left to right, and is copied as it is.
+// TestRightToLeft shows an Arabic page of a shop with a Hebrew and English name. Addresses and
+// amounts must read from left to right, and be copied unchanged.
 func TestRightToLeft(t *testing.T) {
 	s := speaking(t, locale.All())
 	s.change(func(r *api.Resource) {
@@ -180,14 +180,14 @@ func readsRightToLeft(t *testing.T, s *stage, screen screen) {
 	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 	b.picture(screen, "language_ar_hebrew")
 	if got := b.attribute("html", "dir"); got != "rtl" {
-		t.Errorf("the page runs %q", got)
+		t.Errorf("the page has dir=%q", got)
 	}
 	for _, selector := range []string{".due .v bdi", ".due .c bdi", "section.m2 code.num", "section.m2 code.addr", "section.m2 .contract code", "#clock", ".tot bdi"} {
 		if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("`+selector+`")).direction`)); got != "ltr" {
-			t.Errorf("%s runs %q", selector, got)
+			t.Errorf("%s has the direction %q", selector, got)
 		}
 	}
-	// The first letter of each stands left of its last.
+	// The first character of each must be left of its last.
 	const order = `(selector) => {
 		const walker = document.createTreeWalker(document.querySelector(selector), NodeFilter.SHOW_TEXT), nodes = [];
 		while (walker.nextNode()) if (walker.currentNode.data.trim()) nodes.push(walker.currentNode);
@@ -197,7 +197,7 @@ func readsRightToLeft(t *testing.T, s *stage, screen screen) {
 	}`
 	for _, selector := range []string{".due .v bdi", "section.m2 dd bdi", "#clock"} {
 		if !get(b, chromedp.Evaluate[bool](`(`+order+`)("`+selector+`")`)) {
-			t.Errorf("%s is turned around: %q", selector, b.text(selector))
+			t.Errorf("%s reads from right to left: %q", selector, b.text(selector))
 		}
 	}
 	const copied = `[...document.querySelectorAll("[data-copy]")].map(e => e.dataset.copy)
@@ -205,7 +205,7 @@ func readsRightToLeft(t *testing.T, s *stage, screen screen) {
 	for _, text := range get(b, chromedp.Evaluate[[]string](copied)) {
 		for _, r := range text {
 			if r >= '\u200e' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u061c' {
-				t.Errorf("%U would be copied with %q", r, text)
+				t.Errorf("%U is in the copied text %q", r, text)
 			}
 		}
 	}
@@ -213,14 +213,15 @@ func readsRightToLeft(t *testing.T, s *stage, screen screen) {
 		t.Errorf("the amount is copied as %q, want %q", got, want)
 	}
 	b.noSidewaysScroll()
-	b.quiet()
+	b.checkConsole()
 }
 
-// TestWeightInEveryLanguage holds a page of two methods that a browser wallet can pay
-// to its budget, in letters that take two bytes too.
+// TestWeightInEveryLanguage checks the weight of a page with two methods that a browser wallet can
+// pay, also in scripts with two bytes per letter.
 func TestWeightInEveryLanguage(t *testing.T) {
 	for _, l := range locale.All().List() {
-		s := speaking(t, locale.All()) // of an origin of its own, so nothing is kept from before
+		s := speaking(t, locale.All()) // a new origin, so nothing is cached
+		s.change(withBridged)
 		b := open(t, screens[0])
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)

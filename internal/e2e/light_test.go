@@ -8,8 +8,8 @@ import (
 	"chequer/internal/api"
 )
 
-// TestTornHeaders harms the files of headers, which are not synced to the disk, as a
-// power cut may, while their index in light.db is whole.
+// TestTornHeaders damages the files of headers while their index in light.db is intact. The files
+// are not synced to disk, so a power failure may have this effect.
 func TestTornHeaders(t *testing.T) {
 	t.Parallel()
 	short := func(by int) func([]byte) []byte {
@@ -27,9 +27,9 @@ func TestTornHeaders(t *testing.T) {
 		what, file string
 		do         func([]byte) []byte
 	}{
-		{"a header torn", blocks, short(30)},
+		{"a truncated header", blocks, short(30)},
 		{"a header of zeroes", blocks, zeroes(80)},
-		{"a filter header too few", filters, short(32)},
+		{"a missing filter header", filters, short(32)},
 		{"a filter header of zeroes", filters, zeroes(32)},
 	} {
 		t.Log(harm.what)
@@ -46,6 +46,6 @@ func TestTornHeaders(t *testing.T) {
 		}
 		n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
 		p.serve()
-		s.status(id, api.StatusPaid, patience)
+		s.status(id, api.StatusPaid, waitTimeout)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"chequer/internal/programtest"
 )
 
-// verdict is what Lighthouse says of a page.
+// verdict is Lighthouse's result for a page.
 type verdict struct {
 	Categories map[string]struct {
-		Score float64 `json:"score"` // of 1
+		Score float64 `json:"score"` // from 0 to 1
 	} `json:"categories"`
 	Audits map[string]struct {
 		Title string   `json:"title"`
@@ -27,12 +27,12 @@ type verdict struct {
 	} `json:"runtimeError"`
 }
 
-// lighthouseRuns is odd: of the runs the one in the middle counts.
+// lighthouseRuns is the number of runs. It is odd, because the median counts.
 const lighthouseRuns = 3
 
-// TestLighthouse runs nightly. Its figure for speed depends on what else the machine
-// does, so it is held loosely; search engines are kept out of payments, so what it
-// says of them is not asked.
+// TestLighthouse runs nightly. The limit for performance is loose, because the score depends on the
+// machine's load. The category for search engines is not checked, because payment pages exclude
+// them.
 func TestLighthouse(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
@@ -72,13 +72,13 @@ func TestLighthouse(t *testing.T) {
 			paint := middle(func(v verdict) float64 { return v.Audits["largest-contentful-paint"].Value })
 			t.Logf("layout shift %.3f, largest paint after %.1f s on a simulated slow phone network", shift, paint/1000)
 			if shift != 0 {
-				t.Errorf("the page moves: %.3f", shift)
+				t.Errorf("the layout shift is %.3f, want 0", shift)
 			}
 		})
 	}
 }
 
-// short is what a page falls short of.
+// short returns the audits with a low score.
 func (v verdict) short() (titles []string) {
 	for id, audit := range v.Audits {
 		if audit.Score != nil && *audit.Score < .9 {
@@ -89,7 +89,7 @@ func (v verdict) short() (titles []string) {
 	return titles
 }
 
-// lighthouse asks once.
+// lighthouse runs Lighthouse once.
 func lighthouse(t *testing.T, cli, url string) (v verdict) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")

@@ -17,13 +17,12 @@ import (
 	"chequer/internal/signature"
 )
 
-// signers are the programs of the README that sign a link, and how they are run.
+// signers are the README's programs that sign a link, and the commands that run them.
 var signers = map[string][]string{
 	"link.go": {"go", "run"}, "link.php": {"php"}, "link.mjs": {"node"}, "link.py": {"python3"},
 }
 
-// TestReadmeSignsLinks runs every program that the README shows, and pays by the
-// link that it prints.
+// TestReadmeSignsLinks runs every such program, and pays by the link that it prints.
 func TestReadmeSignsLinks(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
@@ -39,7 +38,7 @@ func TestReadmeSignsLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(string(readme), "\n"+string(source)+"```") {
-				t.Errorf("the README does not show %s as it is", file)
+				t.Errorf("the README does not contain the exact text of %s", file)
 			}
 			programtest.Need(t, run[0])
 			p := start(t, settings(t), app.Options{Demo: true})
@@ -52,7 +51,7 @@ func TestReadmeSignsLinks(t *testing.T) {
 			link := strings.TrimSpace(string(out))
 			page := read(t, link, http.StatusOK)
 			if got := page.Find("main").Text(); !strings.Contains(got, "€56.50") || !strings.Contains(got, "Two prints (A4) & a frame") {
-				t.Errorf("the page says %s", got)
+				t.Errorf("the page shows %s", got)
 			}
 			id := sendLink(t, link)
 			if again := sendLink(t, link); again != id || id == "" {
@@ -66,11 +65,10 @@ func TestReadmeSignsLinks(t *testing.T) {
 	}
 }
 
-// sendLink presses the button of a link's page, and returns the invoice that it
-// leads to.
+// sendLink sends the form of a link's page, and returns the id of the invoice that it leads to.
 func sendLink(t *testing.T, link string) (id string) {
 	t.Helper()
-	alone := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	alone := http.Client{Timeout: waitTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +79,12 @@ func sendLink(t *testing.T, link string) (id string) {
 	}
 	response.Body.Close()
 	if response.StatusCode != http.StatusSeeOther {
-		t.Fatalf("the link answers %d", response.StatusCode)
+		t.Fatalf("the form's response has status %d, want 303", response.StatusCode)
 	}
 	return idOf(response.Header.Get("Location"))
 }
 
-// signedLink is a link of a demo shop, for an order.
+// signedLink returns a signed link of a demo shop for an order.
 func (p *program) signedLink(order, description string) string {
 	parameters := map[string]string{
 		"amount": "56.50", "fiat_currency": "EUR", "order_id": order, "description": description, "key": p.key.Key,
@@ -99,8 +97,8 @@ func (p *program) signedLink(order, description string) string {
 	return p.url + "/pay?" + values.Encode()
 }
 
-// TestShopperPaysByLink follows links of both kinds in a browser: one order is one
-// invoice, whatever is pressed and opened again.
+// TestShopperPaysByLink opens links of both kinds in a browser. One order leads to one invoice,
+// however often the link is opened or the form is sent.
 func TestShopperPaysByLink(t *testing.T) {
 	all := append(screens[:len(screens):len(screens)],
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
@@ -118,7 +116,7 @@ func TestShopperPaysByLink(t *testing.T) {
 			b.picture(s, "link")
 			b.noSidewaysScroll()
 			if got := invoices(t, c); got != 0 {
-				t.Errorf("looking made %d invoices", got)
+				t.Errorf("opening the link created %d invoices, want none", got)
 			}
 			b.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
@@ -138,9 +136,9 @@ func TestShopperPaysByLink(t *testing.T) {
 			b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "7,50"))
 			b.send("form button.btn")
 			b.awaits(".due .v", "€7.50", nil)
-			b.quiet()
+			b.checkConsole()
 
-			b.visit(slug.URL) // the console tells of what is refused from here on
+			b.visit(slug.URL) // from here on the console reports refused requests
 			b.send("form button.btn")
 			b.awaits("#amount-error", "Enter an amount", nil)
 			b.picture(s, "link-open-refused")

@@ -12,9 +12,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestOpenPageShowsNewsByItself pays by another client while a page is open: the
-// page turns without being loaded again, whatever happens to its stream.
-func TestOpenPageShowsNewsByItself(t *testing.T) {
+// TestOpenPageUpdatesByItself pays with another client while a page is open. The page must update
+// without a reload, also without its stream.
+func TestOpenPageUpdatesByItself(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[0]
@@ -27,11 +27,11 @@ func TestOpenPageShowsNewsByItself(t *testing.T) {
 		merchant.simulate(id, api.SimulateConfirm)
 		b.awaits("#st", "Paid. Thank you.", nil)
 		if got := get(b, chromedp.Title()); got != "Paid – Demo shop" {
-			t.Errorf("the tab is called %q", got)
+			t.Errorf("the tab's title is %q", got)
 		}
 		b.awaits("#say", "Paid. Your payment is confirmed.", nil)
-		b.unmoved()
-		b.quiet()
+		b.checkNotReloaded()
+		b.checkConsole()
 	})
 	t.Run("again_after_a_reorganisation", func(t *testing.T) {
 		b := open(t, s)
@@ -43,8 +43,8 @@ func TestOpenPageShowsNewsByItself(t *testing.T) {
 		b.awaits("#st", "Payment seen", nil)
 		merchant.simulate(id, api.SimulateConfirm)
 		b.awaits("#st", "Paid. Thank you.", nil)
-		b.unmoved()
-		b.quiet()
+		b.checkNotReloaded()
+		b.checkConsole()
 	})
 	t.Run("by_polling_when_the_stream_is_blocked", func(t *testing.T) {
 		b := open(t, s)
@@ -57,7 +57,7 @@ func TestOpenPageShowsNewsByItself(t *testing.T) {
 		}
 		merchant.simulate(id, api.SimulateExact)
 		b.awaits("#st", "Payment seen", nil)
-		b.unmoved()
+		b.checkNotReloaded()
 	})
 	t.Run("after_the_tab_slept", func(t *testing.T) {
 		b := open(t, s)
@@ -65,32 +65,32 @@ func TestOpenPageShowsNewsByItself(t *testing.T) {
 		b.mark()
 		b.lifecycle(page.SetWebLifecycleStateStateFrozen)
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		merchant.status(id, api.StatusPaid, patience)
+		merchant.status(id, api.StatusPaid, waitTimeout)
 		if got := b.text("#st"); got != "Waiting for your payment" {
-			t.Errorf("a frozen page says %q", got)
+			t.Errorf("a frozen page shows %q", got)
 		}
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
 		b.awaits("#st", "Paid. Thank you.", nil)
-		b.unmoved()
-		b.quiet()
+		b.checkNotReloaded()
+		b.checkConsole()
 	})
 }
 
-// mark leaves something on the page that is gone when it is loaded again.
+// mark sets a value on the page that is lost when the page is loaded again.
 func (b *tab) mark() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`window.marked = true`))
 }
 
-// unmoved fails when the page was loaded again since mark.
-func (b *tab) unmoved() {
+// checkNotReloaded fails if the page was loaded again since mark.
+func (b *tab) checkNotReloaded() {
 	b.t.Helper()
 	if !get(b, chromedp.Evaluate[bool](`window.marked === true`)) {
 		b.t.Error("the page was loaded again")
 	}
 }
 
-// block keeps the tab from loading what matches a URL pattern.
+// block prevents the tab from loading URLs that match a pattern.
 func (b *tab) block(pattern string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
@@ -101,13 +101,12 @@ func (b *tab) block(pattern string) {
 	b.check(err)
 }
 
-// lifecycle freezes the tab, as browsers do with those in the background, or
-// wakes it.
+// lifecycle freezes the tab, as browsers do in the background, or makes it active.
 func (b *tab) lifecycle(state page.SetWebLifecycleStateState) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
 	b.check(err)
-	if state == page.SetWebLifecycleStateStateActive { // freezing hid it
+	if state == page.SetWebLifecycleStateStateActive { // freezing has hidden the tab
 		_, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 		b.check(err)
 	}

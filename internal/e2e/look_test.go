@@ -22,7 +22,7 @@ import (
 	"chequer/web"
 )
 
-// sun is a logo of pixels: a red sun over the sea.
+// sun returns a logo as a PNG: a red sun over the sea.
 func sun(t *testing.T) []byte {
 	t.Helper()
 	p := image.NewNRGBA(image.Rect(0, 0, 320, 320))
@@ -47,8 +47,8 @@ func sun(t *testing.T) []byte {
 
 const leaf = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" fill="#ffe600"/><path d="M8 24C8 12 14 8 24 8c0 10-4 16-16 16zM8 24l9-9" fill="none" stroke="#12151c" stroke-width="2.5"/></svg>`
 
-// dressed sets a demo shop's look by the API.
-func (p *program) dressed(t *testing.T, name, accent string, logo []byte) (l api.Look) {
+// setTheme sets a demo shop's theme by the API.
+func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l api.Look) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{
 		"name": name, "accent": accent, "logo": base64.StdEncoding.EncodeToString(logo), "line": "Prints and paper from the far north since 1998",
@@ -61,7 +61,7 @@ func (p *program) dressed(t *testing.T, name, accent string, logo []byte) (l api
 	return l
 }
 
-// TestLook dresses a running shop and walks its pages, in both schemes.
+// TestLook sets themes of a running shop and visits its pages, in both colour schemes.
 func TestLook(t *testing.T) {
 	for _, s := range []screen{
 		{name: "look_phone", width: 390, height: 844}, {name: "look_phone_dark", width: 390, height: 844, dark: true},
@@ -78,24 +78,24 @@ func TestLook(t *testing.T) {
 				shot, name, accent string
 				logo               []byte
 			}{{"", "Atelier Nord", "#e8573a", sun(t)}, {"-pale", "Gelbes Haus", "#ffe600", []byte(leaf)}} {
-				set := p.dressed(t, l.name, l.accent, l.logo)
+				set := p.setTheme(t, l.name, l.accent, l.logo)
 				fill := set.Colors[0].Fill
 				if s.dark {
 					fill = set.Colors[1].Fill
 				}
-				until(t, patience, "the look is in force", func() bool {
+				until(t, waitTimeout, "the theme is applied", func() bool {
 					b.visit(p.url)
 					return strings.Contains(b.attribute(`link[rel=stylesheet]`, "href"), set.Hash)
 				})
-				b.wears(l.name, fill)
+				b.hasTheme(l.name, fill)
 				b.picture(s, "storefront"+l.shot)
 				b.visit(slug.URL)
-				b.wears(l.name, fill)
+				b.hasTheme(l.name, fill)
 				b.picture(s, "link"+l.shot)
 				b.click("form button.btn")
 				b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 				page := get(b, chromedp.Location())
-				b.wears(l.name, fill)
+				b.hasTheme(l.name, fill)
 				b.codes(t)
 				b.do(chromedp.Click(chromedp.CSS(`label[for="m1"]`)))
 				b.picture(s, "waiting"+l.shot)
@@ -106,7 +106,7 @@ func TestLook(t *testing.T) {
 					again()
 				}
 				b.awaits("#st", "Paid", again)
-				b.wears(l.name, "")
+				b.hasTheme(l.name, "")
 				b.picture(s, "paid"+l.shot)
 				late := shop.order()
 				shop.simulate(late, api.SimulateLate)
@@ -114,21 +114,21 @@ func TestLook(t *testing.T) {
 				b.awaits("#contact", "Contact "+l.name, nil)
 				b.picture(s, "late"+l.shot)
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestLookOnPaper prints a receipt: whose it is and where to ask stays on it.
+// TestLookOnPaper prints a receipt, which must have the shop's name, logo and contact.
 func TestLookOnPaper(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
-	p.dressed(t, "Atelier Nord", "#e8573a", sun(t))
+	p.setTheme(t, "Atelier Nord", "#e8573a", sun(t))
 	shop, b := newShop(t, p.url, p.key), open(t, screens[1])
 	id := shop.order()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	b.visit(p.url + "/invoice/" + id)
 	b.awaits("#st", "Paid", nil)
-	b.wears("Atelier Nord", "")
+	b.hasTheme("Atelier Nord", "")
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
@@ -142,23 +142,23 @@ func TestLookOnPaper(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "No cookies") || get(b, chromedp.Evaluate[int](`document.querySelector("img.mark").clientWidth`)) != 32 {
-		t.Errorf("the receipt has what is for the screen alone, or no logo: %s", text)
+		t.Errorf("the receipt has text for the screen only, or no logo: %s", text)
 	}
 }
 
-// wears fails unless the page has the shop's name and logo, which was loaded, its
-// words, and a button filled with a colour; none when that is empty.
-func (b *tab) wears(name, fill string) {
+// hasTheme fails unless the page has the shop's name, its loaded logo, its texts, and a button
+// filled with a colour. An empty fill is not checked.
+func (b *tab) hasTheme(name, fill string) {
 	b.t.Helper()
-	until(b.t, patience, "the logo is loaded", func() bool { // without a script of the page's the browser still tells
+	until(b.t, waitTimeout, "the logo is loaded", func() bool { // without scripts the browser cannot be asked
 		return b.screen.noJS || get(b, chromedp.Evaluate[bool](`(e => !!e && e.complete && e.naturalWidth > 0)(document.querySelector("img.mark"))`))
 	})
-	until(b.t, patience, "the page is whole", func() bool { return get(b, chromedp.Evaluate[string](`document.readyState`)) == "complete" })
+	until(b.t, waitTimeout, "the page is loaded", func() bool { return get(b, chromedp.Evaluate[string](`document.readyState`)) == "complete" })
 	if got := b.text(".bar h1, .brand"); got != name {
-		b.t.Errorf("%s: the page is of %q, want %q", b.screen.name, got, name)
+		b.t.Errorf("%s: the page names the shop %q, want %q", b.screen.name, got, name)
 	}
 	if foot := b.text("footer"); !strings.Contains(foot, "Contact: help@shop.example") || !strings.Contains(foot, "from the far north") {
-		b.t.Errorf("%s: the foot says %q", b.screen.name, foot)
+		b.t.Errorf("%s: the footer shows %q", b.screen.name, foot)
 	}
 	b.noSidewaysScroll()
 	if fill == "" {
@@ -170,8 +170,8 @@ func (b *tab) wears(name, fill string) {
 	}
 }
 
-// TestReturn leads back to the shop from a paid page: told, by a countdown that can
-// be stopped with the keyboard and begins anew with what the shopper does.
+// TestReturn checks that a paid page returns to the shop after an announced countdown. The
+// countdown can be stopped with the keyboard, and restarts with the shopper's input.
 func TestReturn(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	shop, site := newShop(t, p.url, p.key), newMerchantSite(t)
@@ -198,12 +198,12 @@ func TestReturn(t *testing.T) {
 		}
 		b.awaits("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
 		b.picture(b.screen, "counting")
-		until(t, patience, "the countdown is under nine", func() bool { return len(left(b)) == 1 && left(b) < "9" })
+		until(t, waitTimeout, "the countdown is under nine", func() bool { return len(left(b)) == 1 && left(b) < "9" })
 		b.do(chromedp.KeyEvent("a"))
 		if got := left(b); got != "10" && got != "9" {
-			t.Errorf("after a key it is at %s", got)
+			t.Errorf("after a key the countdown is at %s, want 10 or 9", got)
 		}
-		until(t, patience, "the shop's page is there", func() bool {
+		until(t, waitTimeout, "the shop's page is loaded", func() bool {
 			return strings.HasPrefix(get(b, chromedp.Location()), site.origin+"/?invoice=")
 		})
 	})
@@ -227,30 +227,30 @@ func TestReturn(t *testing.T) {
 				t.Errorf("the page left for %s", got)
 			}
 			if b.attribute("#return", "href") == "" {
-				t.Error("there is no button")
+				t.Error("the page has no button to the shop")
 			}
 		})
 	}
 	t.Run("stays_by_setting", func(t *testing.T) {
 		shop.ask(p.url, p.key, http.MethodPut, api.PathLook, `{"auto_return":false}`, nil)
-		until(t, patience, "the look is in force", func() bool {
+		until(t, waitTimeout, "the theme is applied", func() bool {
 			b := pay(t, screens[0])
 			return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto") && !!document.getElementById("return")`))
 		})
 	})
-	t.Run("is_not_asked_again_by_a_receipt", func(t *testing.T) {
+	t.Run("countdown_does_not_start_on_a_visit_to_a_paid_page", func(t *testing.T) {
 		shop.ask(p.url, p.key, http.MethodDelete, api.PathLook, "", nil)
 		b := pay(t, screens[0])
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.visit(get(b, chromedp.Location()))
 		b.awaits("#st", "Paid", nil)
 		if shown(b) {
-			t.Error("the countdown began again")
+			t.Error("the countdown started again")
 		}
 	})
 }
 
-// TestOpenInMetaMask is for phones, where no wallet is in the browser.
+// TestOpenInMetaMask checks the link for phones whose browser has no wallet.
 func TestOpenInMetaMask(t *testing.T) {
 	public := func(c *web.Config) { c.BaseURL = "https://pay.example" }
 	visible := func(b *tab) bool {
@@ -267,7 +267,7 @@ func TestOpenInMetaMask(t *testing.T) {
 		{"phone", phone, true, nil, true},
 		{"phone without a script", screen{name: "metamask_without_javascript", width: 390, height: 844, noJS: true}, true, nil, true},
 		{"phone's wallet", phone, true, []wallet{{Name: "MetaMask", Chain: "0x2105"}}, false},
-		{"phone's wallet of old", phone, true, []wallet{{Chain: "0x2105", Injected: true}}, false},
+		{"phone's wallet without EIP-6963", phone, true, []wallet{{Chain: "0x2105", Injected: true}}, false},
 		{"desk", desk, false, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,22 +280,22 @@ func TestOpenInMetaMask(t *testing.T) {
 			}
 			b.visit(s.url("EURC-BASE"))
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			until(t, patience, "the link is shown or hidden", func() bool { return visible(b) == tt.want })
+			until(t, waitTimeout, "the link is shown or hidden", func() bool { return visible(b) == tt.want })
 			if !tt.want {
 				return
 			}
 			want := "https://link.metamask.io/dapp/" + strings.TrimPrefix(published(s), "https://") + "?m=EURC-BASE"
 			if got := b.attribute("#m2-app", "href"); got != want {
-				t.Errorf("it leads to %s, want %s", got, want)
+				t.Errorf("the link is %s, want %s", got, want)
 			}
 			b.shoot(tt.screen, "token", `document.querySelector("#m2-app").scrollIntoView({block: "center", behavior: "instant"})`)
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// A frame is of another page, which a wallet's browser would not show.
+// In a frame the link is hidden, because a wallet's browser would show the framed page alone.
 func TestOpenInMetaMask_is_not_for_frames(t *testing.T) {
 	s := newStage(t, func(c *web.Config) {
 		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
@@ -303,12 +303,12 @@ func TestOpenInMetaMask_is_not_for_frames(t *testing.T) {
 	b := open(t, screens[0])
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	address := s.url("EURC-BASE")
-	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of ours that may show frames
+	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the program's page that may show frames
 	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`, address)))
-	until(t, patience, "the frame's link is hidden", func() bool {
+	until(t, waitTimeout, "the frame's link is hidden", func() bool {
 		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.hidden)((frames[0].document.querySelector(".app:has(#m2-app)")))`))
 	})
 }
 
-// published is the address of a stage's invoice as the world knows it.
+// published returns the public address of a stage's invoice.
 func published(s *stage) string { return "https://pay.example/invoice/" + s.shown.ForeignID }

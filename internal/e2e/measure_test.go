@@ -14,24 +14,23 @@ import (
 	"chequer/internal/programtest"
 )
 
-// frames are the windows that every page is measured in, in two schemes each.
+// frames are the windows in which every page is checked, each in two colour schemes.
 var frames = []screen{
 	{name: "narrow", width: 320, height: 640},
 	{name: "phone", width: 390, height: 844},
 	{name: "desk", width: 1280, height: 900},
 }
 
-// zoomed is a desk at 400 %: see WCAG 2.2, 1.4.10, "Reflow".
+// zoomed is a desktop window at 400 %. See WCAG 2.2, 1.4.10, "Reflow".
 var zoomed = screen{name: "zoomed", width: 320, height: 256}
 
-// TestSights measures every page: what it weighs, what it says to the console and
-// breaks of its policy, what moves while it loads, what axe finds, whether it needs
-// scrolling sideways, and whether what has the focus can be seen.
+// TestSights checks every page: its weight, console messages, policy violations, layout shifts,
+// axe's findings, horizontal scrolling, and the visibility of the focus.
 func TestSights(t *testing.T) {
 	rules := axe(t)
 	programtest.Need(t, "chromium")
 	town := newTown(t)
-	t.Run("at", func(t *testing.T) { // returns when all have
+	t.Run("at", func(t *testing.T) { // returns after all parallel subtests
 		for _, s := range sights {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
@@ -43,7 +42,7 @@ func TestSights(t *testing.T) {
 				if s.budget != weighed {
 					s.budget.holds(b)
 				}
-				b.still()
+				b.checkLayoutShift()
 				for _, frame := range frames {
 					for _, frame.dark = range []bool{false, true} {
 						b.reframe(frame, 1)
@@ -63,15 +62,15 @@ func TestSights(t *testing.T) {
 				if s.status != 0 {
 					b.forget(fmt.Sprintf("status of %d (%s)", s.status, http.StatusText(s.status)))
 				}
-				b.keepsPolicy()
-				b.quiet()
+				b.checkPolicy()
+				b.checkConsole()
 			})
 		}
 	})
 }
 
-// observing notes what moves on a page, and what its policy forbade.
-const observing = `
+// observeScript records layout shifts and policy violations of a page.
+const observeScript = `
 	window.moved = [];
 	window.forbidden = [];
 	new PerformanceObserver(list => list.getEntries().forEach(e => {
@@ -79,33 +78,32 @@ const observing = `
 	})).observe({type: "layout-shift", buffered: true});
 	addEventListener("securitypolicyviolation", e => forbidden.push(e.effectiveDirective + ": " + (e.blockedURI || e.sample)));`
 
-// observe has every page that the tab opens from now on observed, and its traffic
-// counted.
+// observe records layout shifts, policy violations and traffic of every page that the tab opens
+// from now on.
 func (b *tab) observe() {
 	b.t.Helper()
-	b.before(observing)
+	b.before(observeScript)
 	b.count()
 }
 
-// still fails when something moved that the shopper did not move: see Cumulative
-// Layout Shift.
-func (b *tab) still() {
+// checkLayoutShift fails if elements moved without input. See Cumulative Layout Shift.
+func (b *tab) checkLayoutShift() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, chromedp.EvalAwaitPromise))
 	for _, moved := range get(b, chromedp.Evaluate[[]string](`moved`)) {
-		b.t.Errorf("the page moved: %s", moved)
+		b.t.Errorf("layout shift: %s", moved)
 	}
 }
 
-// keepsPolicy fails when the page did what its policy forbids.
-func (b *tab) keepsPolicy() {
+// checkPolicy fails if the page violated its policy.
+func (b *tab) checkPolicy() {
 	b.t.Helper()
 	for _, forbidden := range get(b, chromedp.Evaluate[[]string](`forbidden`)) {
-		b.t.Errorf("the policy forbids %s", forbidden)
+		b.t.Errorf("policy violation: %s", forbidden)
 	}
 }
 
-// prefer has the browser prefer a scheme, and media features beside it.
+// prefer sets the browser's preferred colour scheme and further media features.
 func (b *tab) prefer(dark bool, more ...*emulation.MediaFeature) {
 	b.t.Helper()
 	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: "light"}
@@ -116,17 +114,17 @@ func (b *tab) prefer(dark bool, more ...*emulation.MediaFeature) {
 	b.check(err)
 }
 
-// reframe puts the page into another window.
+// reframe changes the size of the page's window.
 func (b *tab) reframe(s screen, scale float64) {
 	b.t.Helper()
 	b.prefer(s.dark)
 	b.do(chromedp.EmulateViewport(s.width, s.height, chromedp.EmulateScale(scale)))
 }
 
-// axeVersion is the one that fetch.sh installs.
+// axeVersion is the version that fetch.sh installs.
 const axeVersion = "4.14.1"
 
-// axe is the script that knows the rules of WCAG.
+// axe returns the script that checks the rules of WCAG.
 func axe(t *testing.T) (script string) {
 	t.Helper()
 	text, err := os.ReadFile(programtest.Fetched("axe." + axeVersion + ".js"))
@@ -136,7 +134,7 @@ func axe(t *testing.T) (script string) {
 	return string(text)
 }
 
-// violation is a rule that elements of a page break.
+// violation is a rule that elements of a page violate.
 type violation struct {
 	ID    string `json:"id"`
 	Help  string `json:"help"`
@@ -146,12 +144,12 @@ type violation struct {
 	} `json:"nodes"`
 }
 
-// asking runs the rules. It needs nothing that the page's policy forbids.
-const asking = `axe.run(document, {
+// runAxe runs the rules. It needs nothing that the page's policy forbids.
+const runAxe = `axe.run(document, {
 	runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"], preload: false,
 }).then(result => JSON.stringify({rules: result.passes.length + result.violations.length, violations: result.violations}))`
 
-// examine fails when axe finds something.
+// examine fails if axe finds a violation.
 func (b *tab) examine(rules string, where screen) {
 	b.t.Helper()
 	if !get(b, chromedp.Evaluate[bool](`"axe" in window`)) {
@@ -161,9 +159,9 @@ func (b *tab) examine(rules string, where screen) {
 		Rules      int         `json:"rules"`
 		Violations []violation `json:"violations"`
 	}
-	b.check(json.Unmarshal([]byte(get(b, chromedp.Evaluate[string](asking, chromedp.EvalAwaitPromise))), &found))
+	b.check(json.Unmarshal([]byte(get(b, chromedp.Evaluate[string](runAxe, chromedp.EvalAwaitPromise))), &found))
 	if found.Rules < 10 {
-		b.t.Errorf("%s: only %d rules were asked", scheme(where), found.Rules)
+		b.t.Errorf("%s: only %d rules were checked, want at least 10", scheme(where), found.Rules)
 	}
 	for _, v := range found.Violations {
 		for _, n := range v.Nodes {
@@ -172,7 +170,7 @@ func (b *tab) examine(rules string, where screen) {
 	}
 }
 
-// scheme names a window with its scheme.
+// scheme returns the name of a window with its colour scheme.
 func scheme(s screen) string {
 	if s.dark {
 		return s.name + "_dark"
@@ -180,10 +178,10 @@ func scheme(s screen) string {
 	return s.name + "_light"
 }
 
-// hiding is the elements that could have the focus and cannot be seen while they
-// have it, and what is fixed over most of the window. A radio button is seen by its
-// label. See WCAG 2.2, 2.4.11, "Focus Not Obscured".
-const hiding = `(() => {
+// coveredFocus lists the focusable elements that are covered while they have the focus, and fixed
+// elements that cover most of the window. A radio button counts as visible if its label is. See
+// WCAG 2.2, 2.4.11, "Focus Not Obscured".
+const coveredFocus = `(() => {
 	const bad = [], within = (x, y, e) => { const top = document.elementFromPoint(x, y); return top && (e.contains(top) || top.contains(e) && top.closest("a,button,label,summary,pre")); };
 	document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']").forEach(e => {
 		e.focus();
@@ -205,10 +203,10 @@ const hiding = `(() => {
 	return bad;
 })()`
 
-// focusIsSeen fails when something is covered while it has the focus.
+// focusIsSeen fails if an element is covered while it has the focus.
 func (b *tab) focusIsSeen() {
 	b.t.Helper()
-	for _, bad := range get(b, chromedp.Evaluate[[]string](hiding)) {
+	for _, bad := range get(b, chromedp.Evaluate[[]string](coveredFocus)) {
 		b.t.Errorf("%dx%d: %s", b.width(), b.height(), bad)
 	}
 }
@@ -216,7 +214,7 @@ func (b *tab) focusIsSeen() {
 func (b *tab) width() int  { return get(b, chromedp.Evaluate[int](`innerWidth`)) }
 func (b *tab) height() int { return get(b, chromedp.Evaluate[int](`innerHeight`)) }
 
-// pictures keeps screenshots of a sight, phone and desk, light and dark.
+// pictures saves screenshots of a page: phone and desktop, light and dark.
 func (b *tab) pictures(name string) {
 	b.t.Helper()
 	for _, frame := range frames[1:] {

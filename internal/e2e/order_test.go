@@ -15,9 +15,9 @@ import (
 	"chequer/internal/config"
 )
 
-// TestImpatienceMakesOneInvoice clicks twice and goes back to send the form
-// again: there is one invoice for one wish.
-func TestImpatienceMakesOneInvoice(t *testing.T) {
+// TestDoubleClickAndGoingBackMakeOneInvoice double-clicks the button, and goes back to send the
+// form again. Both must lead to one invoice.
+func TestDoubleClickAndGoingBackMakeOneInvoice(t *testing.T) {
 	for _, s := range []screen{screens[0], screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
@@ -29,7 +29,7 @@ func TestImpatienceMakesOneInvoice(t *testing.T) {
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			page := get(b, chromedp.Location())
 			if got := invoices(t, c); got != 1 {
-				t.Errorf("%d invoices were made by a double click", got)
+				t.Errorf("a double click created %d invoices, want 1", got)
 			}
 
 			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
@@ -37,10 +37,10 @@ func TestImpatienceMakesOneInvoice(t *testing.T) {
 			b.click("form button.btn")
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			if got := get(b, chromedp.Location()); got != page {
-				t.Errorf("back and again led to %s, not to %s", got, page)
+				t.Errorf("sending again after going back led to %s, want %s", got, page)
 			}
 			if got := invoices(t, c); got != 1 {
-				t.Errorf("%d invoices were made by going back", got)
+				t.Errorf("after going back there are %d invoices, want 1", got)
 			}
 
 			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
@@ -50,13 +50,12 @@ func TestImpatienceMakesOneInvoice(t *testing.T) {
 			if got := get(b, chromedp.Location()); got == page {
 				t.Error("another amount led to the same invoice")
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestSameFormTokenLeadsToOneInvoice sends a form many times at once and once
-// more.
+// TestSameFormTokenLeadsToOneInvoice sends a form several times at once, and once more afterwards.
 func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
@@ -81,21 +80,20 @@ func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
 		}
 	}
 	if got := invoices(t, c); got != 1 {
-		t.Errorf("%d invoices were made", got)
+		t.Errorf("%d invoices were created, want 1", got)
 	}
 }
 
-// TestServeHasNoFormUntilItIsAskedFor looks at the root of a server that takes
-// real money.
-func TestServeHasNoFormUntilItIsAskedFor(t *testing.T) {
+// TestServeHasNoFormWithoutStorefront requests the root of a server for live payments.
+func TestServeHasNoFormWithoutStorefront(t *testing.T) {
 	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
 	p := start(t, settings(t, live...), app.Options{})
 	page := read(t, p.url+"/", http.StatusOK)
 	if got := page.Find("h1").Text(); got != "This is where payments are made" || page.Find("form").Length() > 0 {
-		t.Errorf("the root says %q, with %d forms", got, page.Find("form").Length())
+		t.Errorf("the root shows %q, with %d forms", got, page.Find("form").Length())
 	}
 	if status, to := post(t, p.url+"/", url.Values{"amount": {"12,50"}}); status != http.StatusMethodNotAllowed || to != "" {
-		t.Errorf("sending a form answers %d and leads to %q", status, to)
+		t.Errorf("sending a form: status %d, location %q", status, to)
 	}
 	with := start(t, settings(t, append(live, "CHEQUER_STOREFRONT=on")...), app.Options{})
 	if read(t, with.url+"/", http.StatusOK).Find("form").Length() != 1 {
@@ -105,10 +103,10 @@ func TestServeHasNoFormUntilItIsAskedFor(t *testing.T) {
 	b.visit(p.url)
 	b.picture(screens[0], "no_storefront")
 	b.noSidewaysScroll()
-	b.quiet()
+	b.checkConsole()
 }
 
-// post sends a form, and returns the status and where it leads.
+// post sends a form, and returns the status and the location.
 func post(t testing.TB, address string, form url.Values) (status int, to string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
@@ -127,7 +125,7 @@ func post(t testing.TB, address string, form url.Values) (status int, to string)
 	return response.StatusCode, response.Header.Get("Location")
 }
 
-// invoices counts those in the database of a program on SQLite.
+// invoices returns the number of invoices in the SQLite database of a program.
 func invoices(t testing.TB, c config.Config) (count int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(c.DatabaseURL, "sqlite:")+"?mode=ro")

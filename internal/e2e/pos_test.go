@@ -14,8 +14,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// terminal makes a terminal of a demo shop as the command does, beside the program
-// that runs, and returns its address and how to end it.
+// terminal creates a terminal of a demo shop beside the running program, as the command does. It
+// returns the terminal's address and a function that removes it.
 func (p *program) terminal(t *testing.T, c config.Config) (url string, end func()) {
 	t.Helper()
 	core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)})
@@ -38,8 +38,8 @@ func (p *program) terminal(t *testing.T, c config.Config) (url string, end func(
 	}
 }
 
-// TestTerminal sells at a counter: an amount, a code that the shopper's phone reads,
-// an end that is seen from afar, and the next sale.
+// TestTerminal sells at a terminal: an amount, a QR code that the shopper's phone can read, a
+// result that is readable from a distance, and the next sale.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	for _, s := range looks() {
@@ -55,7 +55,7 @@ func TestTerminal(t *testing.T) {
 			if s.noJS {
 				b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
 			} else {
-				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second dot is none
+				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second point is ignored
 				if got := b.value("#amount"); got != "12.50" {
 					t.Errorf("the keypad typed %q", got)
 				}
@@ -72,18 +72,18 @@ func TestTerminal(t *testing.T) {
 			}
 			b.awaits(".due .v", "€12.50", nil)
 			if !s.noJS {
-				until(t, patience, "the screen is kept on", func() bool { return get(b, chromedp.Evaluate[string](`document.body.dataset.awake || ""`)) == "1" })
+				until(t, waitTimeout, "the screen is kept on", func() bool { return get(b, chromedp.Evaluate[string](`document.body.dataset.awake || ""`)) == "1" })
 			}
 			b.picture(s, "counter")
 			b.noSidewaysScroll()
 			code := b.decode("section:has(#m1-address) .qr svg")
 			if address := b.attribute("#m1-address", "data-copy"); !strings.Contains(strings.ToLower(code), strings.ToLower(address)) {
-				t.Errorf("the code says %q, which is not for %s", code, address)
+				t.Errorf("the code contains %q, want the address %s", code, address)
 			}
 			b.do(chromedp.NavigateBack())
 			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
 			if got := b.value("#amount"); got != "" || invoices(t, c) != 1 {
-				t.Errorf("going back the amount is %q, and there are %d invoices", got, invoices(t, c))
+				t.Errorf("after going back the amount is %q, and there are %d invoices", got, invoices(t, c))
 			}
 			b.visit(page)
 			b.do(chromedp.Reload())
@@ -102,19 +102,19 @@ func TestTerminal(t *testing.T) {
 			b.picture(s, "counter-paid")
 			b.noSidewaysScroll()
 			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); high < 80 {
-				t.Errorf("Paid is %g px high: too small to be read from afar", high)
+				t.Errorf("Paid is %g px high: too small to be read from a distance", high)
 			}
 			if rang := get(b, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == s.noJS {
-				t.Errorf("it rang: %q", rang)
+				t.Errorf("data-rang is %q", rang)
 			}
 			b.send(".next a")
 			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
 			if got := b.value("#amount"); got != "" {
-				t.Errorf("the next sale begins with %q", got)
+				t.Errorf("the next sale's amount is %q, want none", got)
 			}
-			b.quiet()
+			b.checkConsole()
 
-			end() // the console tells of what is refused from here on
+			end() // from here on the console reports refused requests
 			b.visit(till)
 			b.awaits("h1", "This terminal is not in use", nil)
 		})

@@ -10,28 +10,27 @@ import (
 	"chequer/internal/api"
 )
 
-// moving is how many animations run on a page.
-const moving = `document.getAnimations().filter(a => a.playState === "running").length`
+// runningAnimations returns the number of running animations on a page.
+const runningAnimations = `document.getAnimations().filter(a => a.playState === "running").length`
 
-// TestNothingMovesForWhoPrefersThat looks at the two states that move.
-func TestNothingMovesForWhoPrefersThat(t *testing.T) {
+// TestReducedMotion checks reduced motion in the two states that have animations.
+func TestReducedMotion(t *testing.T) {
 	w, b := newTown(t), open(t, screens[0])
 	for name, reach := range map[string]func(*tab, *town){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
 		b.prefer(false)
 		reach(b, w)
-		if got := get(b, chromedp.Evaluate[int](moving)); got == 0 {
-			t.Errorf("%s: nothing moves for anybody", name)
+		if got := get(b, chromedp.Evaluate[int](runningAnimations)); got == 0 {
+			t.Errorf("%s: no animation runs without the preference", name)
 		}
 		b.prefer(false, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
-		if got := get(b, chromedp.Evaluate[int](moving)); got != 0 {
-			t.Errorf("%s: %d things move", name, got)
+		if got := get(b, chromedp.Evaluate[int](runningAnimations)); got != 0 {
+			t.Errorf("%s: %d animations run, want none", name, got)
 		}
 	}
 }
 
-// faint is what cannot be told from its surroundings among what can be pressed,
-// and a chosen method that looks like the others.
-const faint = `(() => {
+// weakEdges lists controls without a visible edge, and a chosen method that looks like the others.
+const weakEdges = `(() => {
 	const bad = [], style = e => getComputedStyle(e);
 	document.querySelectorAll(".btn, .money, .refund input[type=text], select").forEach(e => {
 		const s = style(e);
@@ -43,8 +42,8 @@ const faint = `(() => {
 	return bad;
 })()`
 
-// TestForcedColours looks at pages in colours that the shopper's system sets: codes
-// can be read, and what can be pressed has an edge.
+// TestForcedColours checks pages in colours that the system forces: QR codes must be readable, and
+// controls must have an edge.
 func TestForcedColours(t *testing.T) {
 	w, b := newTown(t), open(t, screens[0])
 	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
@@ -56,21 +55,21 @@ func TestForcedColours(t *testing.T) {
 		} {
 			reach(b, w)
 			if !get(b, chromedp.Evaluate[bool](`matchMedia("(forced-colors: active)").matches`)) {
-				t.Fatal("no colours are forced")
+				t.Fatal("forced colours are not active")
 			}
-			for _, bad := range get(b, chromedp.Evaluate[[]string](faint)) {
+			for _, bad := range get(b, chromedp.Evaluate[[]string](weakEdges)) {
 				t.Errorf("%s: %s", name, bad)
 			}
 			if name == "waiting" {
 				m := w.shop().invoice(idOf(w.page)).PaymentMethods[0]
 				if got := b.decode("section:has(#m1-address) .qr svg"); got != m.PaymentCode {
-					t.Errorf("the code says %q, not %q", got, m.PaymentCode)
+					t.Errorf("the code contains %q, want %q", got, m.PaymentCode)
 				}
 			}
 			b.picture(s, "forced_"+name+"_"+scheme(s))
 		}
 	}
-	b.quiet()
+	b.checkConsole()
 }
 
 // TestReceiptFitsOnePage prints a paid page on A4.
@@ -79,12 +78,13 @@ func TestReceiptFitsOnePage(t *testing.T) {
 	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(b, w)
 	file := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if got := bytes.Count(file, []byte("/Type /Page\n")); got != 1 {
-		t.Errorf("the receipt is printed on %d pages", got)
+		t.Errorf("the receipt has %d pages, want 1", got)
 	}
 }
 
-// TestPageWhoseScriptDoesNotCome is as that of a browser without scripts.
-func TestPageWhoseScriptDoesNotCome(t *testing.T) {
+// TestPageWithABlockedScript blocks the page's script. The page must work as in a browser
+// without scripts.
+func TestPageWithABlockedScript(t *testing.T) {
 	w, b := newTown(t), open(t, screens[0])
 	b.block("*://*:*/static/*.js")
 	paying(nil)(b, w)
@@ -95,12 +95,12 @@ func TestPageWhoseScriptDoesNotCome(t *testing.T) {
 	b.click("section:has(#m1-address) a.only-nojs")
 	b.awaits("#st", "Payment seen", nil)
 	if get(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(".copy")].some(e => e.checkVisibility())`)) {
-		t.Error("there are buttons that do nothing")
+		t.Error("the copy buttons are visible without their script")
 	}
 }
 
-// TestPolicyIsEnforced tries what the pages' policy forbids: text cannot become
-// markup but by our one policy of Trusted Types, which nobody can make again.
+// TestPolicyIsEnforced tries what the policy forbids. Text may become markup only through the
+// page's own Trusted Types policy, which cannot be created a second time.
 func TestPolicyIsEnforced(t *testing.T) {
 	w, b := newTown(t), open(t, screens[0])
 	for _, reach := range []func(*tab, *town){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs")} {
@@ -119,7 +119,7 @@ func TestPolicyIsEnforced(t *testing.T) {
 		again := `(() => { try { trustedTypes.createPolicy("live", {createHTML: text => text}); return "allowed" } catch (e) { return e.name } })()`
 		if scripted := get(b, chromedp.Evaluate[bool](`!!document.getElementById("live")`)); scripted {
 			if got := get(b, chromedp.Evaluate[string](again)); got != "TypeError" {
-				t.Errorf("the policy made once can be made again: %s", got)
+				t.Errorf("the policy can be created a second time: %s", got)
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"chequer/internal/programtest"
 )
 
-// TestPrintedHeadingsStayWithTheirMethod prints an open invoice on papers of several heights:
-// no page ends with a method's heading.
+// TestPrintedHeadingsStayWithTheirMethod prints an open invoice on paper of several heights. No
+// printed page may end with a method's heading.
 func TestPrintedHeadingsStayWithTheirMethod(t *testing.T) {
 	programtest.Need(t, "pdftotext")
 	w, b := newTown(t), open(t, screens[1])
@@ -41,6 +41,6 @@ func TestPrintedHeadingsStayWithTheirMethod(t *testing.T) {
 		}
 	}
 	if breaks < 12 {
-		t.Errorf("only %d pages were broken", breaks)
+		t.Errorf("only %d page breaks, want at least 12", breaks)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// built is the program as a user runs it, built once.
+// built is the program's executable, built once.
 var built struct {
 	once sync.Once
 	path string
@@ -25,7 +25,7 @@ func binary(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
 		var folder string
-		if folder, built.err = os.MkdirTemp("", "chequer"); built.err != nil { //nolint:usetesting // it outlives this test
+		if folder, built.err = os.MkdirTemp("", "chequer"); built.err != nil { //nolint:usetesting // shared by all tests
 			return
 		}
 		built.path = filepath.Join(folder, "chequer")
@@ -40,16 +40,16 @@ func binary(t *testing.T) string {
 	return built.path
 }
 
-// process is the program running on its own, which can be killed.
+// process is the program in a process of its own, which tests can kill.
 type process struct {
 	t       *testing.T
 	url     string
-	key     merchant.Key // of the demo shop
+	key     merchant.Key // the demo shop's key
 	environ []string
 	command *exec.Cmd
 }
 
-// run runs a command of the program to its end and returns its output.
+// run runs a command of the program and returns its output.
 func (p *process) run(args ...string) []byte {
 	p.t.Helper()
 	c := exec.CommandContext(p.t.Context(), binary(p.t), args...)
@@ -63,10 +63,10 @@ func (p *process) run(args ...string) []byte {
 	return out
 }
 
-// serve starts the server and returns once it answers.
+// serve starts the server, and returns when it is listening.
 func (p *process) serve() { p.t.Helper(); p.begin("serve", "listens on") }
 
-// demo starts the demo shop, reads its key, and returns once it answers.
+// demo starts the demo shop, reads its key, and returns when it is listening.
 func (p *process) demo() {
 	p.t.Helper()
 	for _, line := range p.begin("demo", "Secret") {
@@ -79,8 +79,8 @@ func (p *process) demo() {
 	}
 }
 
-// begin starts a command that goes on, and returns the lines that it says up to
-// the one with certain words.
+// begin starts a command that keeps running, and returns its output up to the line with the given
+// words.
 func (p *process) begin(name, words string) []string {
 	p.t.Helper()
 	p.command = exec.Command(binary(p.t), name)
@@ -100,11 +100,11 @@ func (p *process) begin(name, words string) []string {
 			return said
 		}
 	}
-	p.t.Fatalf("%s said %q and no %q", name, said, words)
+	p.t.Fatalf("%s printed %q, want a line with %q", name, said, words)
 	return nil
 }
 
-// interrupt ends the program as Ctrl-C does.
+// interrupt stops the program as Ctrl-C does.
 func (p *process) interrupt() {
 	if p.command == nil {
 		return
@@ -118,7 +118,7 @@ func (p *process) interrupt() {
 	p.command = nil
 }
 
-// kill ends the program as a power cut does.
+// kill stops the program as a power failure does.
 func (p *process) kill() {
 	if p.command == nil {
 		return

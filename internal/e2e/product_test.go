@@ -12,14 +12,14 @@ import (
 	"chequer/internal/locale"
 )
 
-// looks are the screens and a dark and a narrow phone.
+// looks returns the screens, a dark phone and a narrow phone.
 func looks() []screen {
 	return append(screens[:len(screens):len(screens)],
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
 }
 
-// TestShopperOrdersAProduct goes from the list to the payment page: what the button
-// says is what is charged, and one form is one invoice whatever is pressed.
+// TestShopperOrdersAProduct goes from the list to the payment page. The shopper is charged what the
+// button says, and one form leads to one invoice, however often it is sent.
 func TestShopperOrdersAProduct(t *testing.T) {
 	t.Parallel()
 	for _, s := range looks() {
@@ -44,12 +44,12 @@ func TestShopperOrdersAProduct(t *testing.T) {
 			b.send("[name=update]")
 			b.awaits(pay, "Order and pay €34.50", nil)
 			if got := b.value("#note"); got != "Ground, please" {
-				t.Errorf("the note became %q", got)
+				t.Errorf("the note field contains %q", got)
 			}
 			b.picture(s, "product-total")
-			b.types("#quantity", "4") // and not updated
-			b.quiet()
-			b.send(pay) // the console tells of what is refused from here on
+			b.types("#quantity", "4") // without updating the total
+			b.checkConsole()
+			b.send(pay) // from here on the console reports refused requests
 			b.awaits(".err h2", "Check the new total", nil)
 			b.awaits(pay, "Order and pay €46.00", nil)
 			b.picture(s, "product-check")
@@ -59,7 +59,7 @@ func TestShopperOrdersAProduct(t *testing.T) {
 			b.picture(s, "product-error")
 			b.noSidewaysScroll()
 			if got := invoices(t, c); got != 0 {
-				t.Errorf("looking made %d invoices", got)
+				t.Errorf("%d invoices were created before an order, want none", got)
 			}
 
 			b.visit(p.url + "/shop/coffee?quantity=2&note=Beans")
@@ -88,9 +88,8 @@ func TestShopperOrdersAProduct(t *testing.T) {
 	}
 }
 
-// Two tabs are two orders, each with a form of its own. Who goes back in one finds the
-// form that the browser kept, which may be the other's: it leads to an invoice that is
-// there.
+// Two tabs create two orders, each with a form of its own. After going back in one, the browser may
+// show the cached form of the other. Sending it must lead to one of the two invoices.
 func TestTwoTabsOrderTwoProducts(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
@@ -112,11 +111,11 @@ func TestTwoTabsOrderTwoProducts(t *testing.T) {
 	}
 }
 
-// wordy are the languages with the longest words and lines. One address may send
-// twenty forms at once.
+// wordy are the languages with the longest words and lines. Not all languages are tested for
+// errors, because one address may send only twenty forms in a burst.
 var wordy = strings.Fields("ar bg de el fi fr ga hu lt mt pt ro")
 
-// The longest words fit on the smallest screen, whichever way lines run.
+// The longest words fit on the smallest screen in both directions of writing.
 func TestProductsInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	c := settings(t)

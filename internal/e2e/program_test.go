@@ -12,13 +12,13 @@ import (
 	"chequer/internal/programtest"
 )
 
-// freePort is an address on this machine that nobody listens on.
+// freePort returns an unused address on this machine.
 func freePort(t testing.TB) string {
 	t.Helper()
 	return programtest.FreeAddress(t, "127.0.0.1")
 }
 
-// settings are those of a program in a folder of its own.
+// settings returns the settings of a program in a folder of its own.
 func settings(t testing.TB, more ...string) config.Config {
 	t.Helper()
 	c, err := config.Load(append([]string{
@@ -30,15 +30,15 @@ func settings(t testing.TB, more ...string) config.Config {
 	return c
 }
 
-// program is the whole program in this process.
+// program is the whole program in the test's process.
 type program struct {
 	url  string
-	key  merchant.Key // of the demo shop
+	key  merchant.Key // the demo shop's key
 	stop func()
 }
 
-// start runs the whole program until the test ends or it is stopped. Its log is
-// thrown away unless the options say otherwise.
+// start runs the whole program until the test ends or stop is called. The log is discarded unless
+// the options have a logger.
 func start(t testing.TB, c config.Config, o app.Options) *program {
 	t.Helper()
 	if o.Log == nil {
@@ -51,7 +51,7 @@ func start(t testing.TB, c config.Config, o app.Options) *program {
 	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), stop: running(t, a)}
 }
 
-// running runs a program and returns how to stop it.
+// running runs a program and returns a function that stops it.
 func running(t testing.TB, a *app.App) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,7 +75,7 @@ func running(t testing.TB, a *app.App) (stop func()) {
 	return stop
 }
 
-// until waits for something to come about, and fails when it does not in time.
+// until waits for a condition, and fails after the limit.
 func until(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -85,7 +85,7 @@ func until(t testing.TB, limit time.Duration, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("not within %s: %s", limit, what)
+			t.Fatalf("not true within %s: %s", limit, what)
 		}
 	}
 }

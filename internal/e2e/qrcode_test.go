@@ -13,11 +13,11 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// decode reads the QR code of an element from its picture.
+// decode reads the QR code of an element from a screenshot.
 func (b *tab) decode(selector string) string {
 	b.t.Helper()
 	center := fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block:"center"})`, selector)
-	get(b, chromedp.Evaluate[any](center)) // clear of what is fixed to the edges
+	get(b, chromedp.Evaluate[any](center)) // so that elements fixed to the edges do not cover it
 	b.settle(selector)
 	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
 	b.check(err)
@@ -28,19 +28,19 @@ func (b *tab) decode(selector string) string {
 	return text
 }
 
-// inside is a picture of a code without the border and the round corners of its
-// tile, which are dark on a dark page; some of the quiet zone stays.
+// inside returns a picture of a code without the border and the round corners of its tile, which
+// are dark on a dark page. A part of the quiet zone remains.
 func inside(picture image.Image) image.Image {
-	const tile = 20 // pixels, of a quiet zone of 30 and more
+	const tile = 20 // pixels; the quiet zone has at least 30
 	return picture.(interface {
 		SubImage(image.Rectangle) image.Image
 	}).SubImage(picture.Bounds().Inset(tile))
 }
 
-// readCode reads a picture in several ways, and in three sizes as a camera does that
-// comes nearer. Among the modules of a good code the decoder now and then finds a corner
-// that is none; a phone looks again from elsewhere, and we say that there is nothing but
-// the code.
+// readCode reads a picture in several ways and in three sizes, as a camera does that comes nearer.
+// The decoder sometimes finds a false corner pattern among the modules of a correct code. A phone
+// tries again from another position; the test also tries the hint that the picture contains nothing
+// but the code.
 func readCode(picture image.Image) (string, error) {
 	var faults []error
 	for times := 1; times <= 3; times++ {
@@ -78,8 +78,8 @@ func readAs(picture image.Image) (string, error) {
 	return "", errors.Join(faults...)
 }
 
-// settle waits until an element stands still from one frame to the next. With
-// scripts off a frame calls nobody, but then the page has none that move it.
+// settle waits until an element does not move between two frames. Without scripts
+// requestAnimationFrame does not run, but then no script moves the element either.
 func (b *tab) settle(selector string) {
 	b.t.Helper()
 	if b.screen.noJS {

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/app"
 )
 
-// around is the program that the README's check stands in.
+// around is the program around the README's check.
 const around = `package main
 
 import (
@@ -40,8 +40,8 @@ func main() {
 
 `
 
-// TestReadmeChecksCallbacks builds the check that the README shows and has it judge
-// callbacks, true and forged, before and during a rotation.
+// TestReadmeChecksCallbacks builds the README's check, and runs it on genuine and forged callbacks,
+// before and during a rotation of the secret.
 func TestReadmeChecksCallbacks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")
@@ -76,26 +76,26 @@ func TestReadmeChecksCallbacks(t *testing.T) {
 		return string(out) == "true"
 	}
 
-	p := start(t, settings(t, openHere), app.Options{Demo: true})
+	p := start(t, settings(t, allowLoopback), app.Options{Demo: true})
 	s, r := newShop(t, p.url, p.key), newReceiver(t)
 	var first, rotating api.Endpoint
 	s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
 	s.order()
-	until(t, patience, "the first event came", func() bool { return len(r.all()) == 1 })
+	until(t, waitTimeout, "the first event is received", func() bool { return len(r.all()) == 1 })
 	s.ask(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
 	s.ask(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)
-	until(t, patience, "the test event came", func() bool { return len(r.all()) == 2 })
+	until(t, waitTimeout, "the test event is received", func() bool { return len(r.all()) == 2 })
 	for i, secrets := range [][]string{{first.Secret}, {first.Secret, rotating.NextSecret}} {
 		got := r.all()[i]
 		for _, secret := range secrets {
 			if !genuine(secret, got.header, got.body) {
-				t.Errorf("%s is not genuine: %v", got.body, got.header)
+				t.Errorf("the check refuses the genuine callback %s: %v", got.body, got.header)
 			}
 		}
 		forged := got.header.Clone()
 		forged.Set(api.HeaderTimestamp, "1")
 		if genuine("another", got.header, got.body) || genuine(first.Secret, forged, got.body) || genuine(first.Secret, got.header, append(got.body, ' ')) {
-			t.Error("a forgery is genuine")
+			t.Error("the check accepts a forged callback")
 		}
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"chequer/internal/app"
 )
 
-// strays are targets that a careless redirect turns into another host.
-var strays = []string{
+// foreignTargets are request targets that a careless redirect would turn into another host.
+var foreignTargets = []string{
 	"/%5Cevil.example", "//evil.example", "///evil.example", "//evil.example/%2f..", "/%5C%5Cevil.example", "/%2f%2fevil.example",
 	"/static//evil.example%2f..", "/static/..//evil.example", "/invoice//evil.example", "/invoice/%2f%2fevil.example/simulate",
 	"/invoice/..%2f..%2f/evil.example", "/api//evil.example", "/api/%5Cevil.example", "//api//v2//evil.example", "/v2//evil.example",
 	"/login?next=//evil.example", "/?next=//evil.example", "http://evil.example/", "/.//evil.example", "/%09/evil.example",
 }
 
-// TestNoRedirectLeavesTheHost sends raw targets over a socket: nothing that comes
-// back leads to another host.
+// TestNoRedirectLeavesTheHost sends raw targets over a socket. No response may redirect to another
+// host.
 func TestNoRedirectLeavesTheHost(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/pay"} {
@@ -31,7 +31,7 @@ func TestNoRedirectLeavesTheHost(t *testing.T) {
 			c := settings(t)
 			c.BaseURL = "http://" + c.Listen + base
 			p := start(t, c, app.Options{Demo: true})
-			for _, stray := range strays {
+			for _, stray := range foreignTargets {
 				targets := []string{stray, strings.TrimSuffix(stray, "/") + "/"}
 				if base != "" && strings.HasPrefix(stray, "/") {
 					targets = append(targets, base+stray, base+stray+"/")
@@ -46,22 +46,22 @@ func TestNoRedirectLeavesTheHost(t *testing.T) {
 	}
 }
 
-// staysHere fails when a raw request is answered with the way to another host.
+// staysHere fails if the response to a raw request redirects to another host.
 func staysHere(t *testing.T, p *program, method, target string) {
 	t.Helper()
 	host := strings.TrimPrefix(p.url, "http://")
 	response := raw(t, host, method, target, "amount=12.50&action=exact")
 	location := response.Header.Get("Location")
 	if response.StatusCode >= 500 {
-		t.Errorf("%s %s answers %d", method, target, response.StatusCode)
+		t.Errorf("%s %s: status %d", method, target, response.StatusCode)
 	}
 	if location == "" {
 		if response.StatusCode/100 == 3 {
-			t.Errorf("%s %s answers %d without a place to go", method, target, response.StatusCode)
+			t.Errorf("%s %s: status %d without a location", method, target, response.StatusCode)
 		}
 		return
 	}
-	// Browsers take a backslash for a slash, and drop tabs and ends of lines.
+	// Browsers treat a backslash as a slash, and remove tabs and line ends.
 	read := strings.NewReplacer(`\`, "/", "\t", "", "\n", "", "\r", "").Replace(location)
 	to, err := url.Parse(read)
 	if err != nil || to.Host != "" && to.Host != host || strings.HasPrefix(read, "//") {
@@ -69,16 +69,15 @@ func staysHere(t *testing.T, p *program, method, target string) {
 	}
 }
 
-// raw sends a request whose target nothing has cleaned, and returns the answer's
-// head.
+// raw sends a request with the target unchanged, and returns the response without its body.
 func raw(t *testing.T, host, method, target, body string) *http.Response {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", host, patience)
+	conn, err := net.DialTimeout("tcp", host, waitTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	if method != http.MethodPost {

@@ -15,8 +15,8 @@ import (
 	"chequer/internal/app"
 )
 
-// TestHoldThePriceAgain asks for a new price while the old one is held, after a
-// part has come, and on a double click.
+// TestHoldThePriceAgain asks for a new quote while the old one is held, by a double click, and
+// after a partial payment.
 func TestHoldThePriceAgain(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
@@ -40,7 +40,7 @@ func TestHoldThePriceAgain(t *testing.T) {
 			// The same form again, as a second click sends it.
 			status := sendForm(t, page+"/quote", "quote=1")
 			if got := len(merchant.invoice(id).Quotes); got != 2 || status != 303 {
-				t.Errorf("sent twice: %d quotes, answer %d", got, status)
+				t.Errorf("sent twice: %d quotes, status %d", got, status)
 			}
 
 			again := b.lookAgain(s, page)
@@ -63,13 +63,13 @@ func TestHoldThePriceAgain(t *testing.T) {
 			}
 			b.picture(s, "hold_partial")
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestHoldAnExpiredPriceAgain is the page of an expired invoice, where the
-// merchant allows late money.
+// TestHoldAnExpiredPriceAgain asks for a new quote on the page of an expired invoice whose merchant
+// allows late payments.
 func TestHoldAnExpiredPriceAgain(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
@@ -86,15 +86,15 @@ func TestHoldAnExpiredPriceAgain(t *testing.T) {
 			b.awaitsQuotes(merchant, id, 2)
 			b.awaits("#st", "Waiting for your payment", nil)
 			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
-				t.Errorf("the shopper is at %s", got)
+				t.Errorf("the page is %s", got)
 			}
 			b.picture(s, "hold_expired_held")
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestRefundAddress is asked for when there is too much, and when it comes late.
+// TestRefundAddress enters a refund address after an overpayment and after a late payment.
 func TestRefundAddress(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
@@ -114,7 +114,7 @@ func TestRefundAddress(t *testing.T) {
 			b.click("#refund-save")
 			b.awaits("#refund-error", "for another network", nil)
 			if got := b.value("#refund-address"); got != "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" {
-				t.Errorf("kept %q", got)
+				t.Errorf("the field contains %q", got)
 			}
 			b.pictureOf("#refund", s, "refund_error")
 			b.noSidewaysScroll()
@@ -127,8 +127,8 @@ func TestRefundAddress(t *testing.T) {
 			}
 			b.pictureOf("#refund", s, "refund_saved")
 			b.noSidewaysScroll()
-			b.forget("422") // the browser notes that a form was refused
-			b.quiet()
+			b.forget("422") // the browser logs the refused form
+			b.checkConsole()
 		})
 	}
 	t.Run("typed_while_the_page_changes", func(t *testing.T) {
@@ -143,17 +143,17 @@ func TestRefundAddress(t *testing.T) {
 		b.types("#refund-address", "tb1qhalf")
 		version := b.attribute("#live", "data-v")
 		merchant.simulate(id, api.SimulateConfirm)
-		for deadline := time.Now().Add(patience); b.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(waitTimeout); b.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
 			b.do(chromedp.Sleep(100 * time.Millisecond))
 		}
 		if got := b.value("#refund-address"); got != "tb1qhalf" {
-			t.Errorf("after the page changed the field holds %q", got)
+			t.Errorf("after the page changed the field contains %q", got)
 		}
-		b.unmoved()
+		b.checkNotReloaded()
 	})
 }
 
-// expired makes an invoice whose price is held no more and that nothing came for.
+// expired creates an invoice whose quote has expired and that has no payment.
 func (s shop) expired(r api.InvoiceRequest) (id string) {
 	s.t.Helper()
 	id, err := s.client.CreateInvoice(s.t.Context(), r, "")
@@ -161,16 +161,16 @@ func (s shop) expired(r api.InvoiceRequest) (id string) {
 		s.t.Fatal(err)
 	}
 	s.simulate(id, api.SimulateLate, api.SimulateReplace)
-	s.status(id, api.StatusExpired, patience)
+	s.status(id, api.StatusExpired, waitTimeout)
 	return id
 }
 
-// awaitsQuotes waits until an invoice has some number of prices, and no more.
+// awaitsQuotes waits until an invoice has the wanted number of quotes.
 func (b *tab) awaitsQuotes(s shop, id string, want int) {
 	b.t.Helper()
-	until(b.t, patience, fmt.Sprintf("there are %d prices", want), func() bool { return len(s.invoice(id).Quotes) >= want })
+	until(b.t, waitTimeout, fmt.Sprintf("the invoice has %d quotes", want), func() bool { return len(s.invoice(id).Quotes) >= want })
 	if got := len(s.invoice(id).Quotes); got != want {
-		b.t.Errorf("%d prices, want %d", got, want)
+		b.t.Errorf("%d quotes, want %d", got, want)
 	}
 }
 
@@ -190,35 +190,34 @@ func sendForm(t *testing.T, url, form string) (status int) {
 	return response.StatusCode
 }
 
-// types puts a text in place of what a field holds.
+// types replaces the value of a field.
 func (b *tab) types(selector, text string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.querySelector(%q).value = ""`, selector)))
 	b.do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// value is what a field holds.
+// value returns the value of a field.
 func (b *tab) value(selector string) string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).value`, selector)))
 }
 
-// forget drops what the console said that holds some words.
+// forget removes the console messages that contain words.
 func (b *tab) forget(words string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.console = slices.DeleteFunc(b.console, func(line string) bool { return strings.Contains(line, words) })
 }
 
-// pictureOf is picture of a part of the page, with what stands above it.
+// pictureOf saves a screenshot with a part of the page in its centre.
 func (b *tab) pictureOf(selector string, s screen, state string) {
 	b.t.Helper()
 	b.shoot(s, state, fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center", behavior: "instant"})`, selector))
 }
 
-// TestReceipt prints a paid page: what, when, amounts, transaction and reference
-// are on it, and nothing that only a screen has a use for; light on paper whatever
-// the screen is.
+// TestReceipt prints a paid page. It must have the order, the times, the amounts, the transaction
+// and the reference, and no controls, on a light background in both colour schemes.
 func TestReceipt(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
@@ -249,6 +248,6 @@ func TestReceipt(t *testing.T) {
 		}
 	}
 	if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`)); got != "rgb(255, 255, 255)" {
-		t.Errorf("the paper is %s", got)
+		t.Errorf("the background is %s, want white", got)
 	}
 }

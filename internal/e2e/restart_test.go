@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// shutdown is how long the program may take to end.
-	shutdown = 5 * time.Second
-	// takeover is how long the lead of a network that ended may still run, and
-	// the next scan take.
-	takeover = 15 * time.Second
+	// shutdownTimeout is the longest time in which the program must stop.
+	shutdownTimeout = 5 * time.Second
+	// takeoverTimeout is the longest time in which the lease of a stopped process must expire and
+	// the next scan finish.
+	takeoverTimeout = 15 * time.Second
 )
 
-// TestStoppedDemoStartsAgain ends the demo by its context, as Ctrl-C does, while
-// a page listens, and starts it again on the same data.
+// TestStoppedDemoStartsAgain stops the demo by its context, as Ctrl-C does, while a stream is open,
+// and starts it again on the same data.
 func TestStoppedDemoStartsAgain(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
@@ -32,8 +32,8 @@ func TestStoppedDemoStartsAgain(t *testing.T) {
 	ended := kept.listen(p.url)
 	asked := time.Now()
 	p.stop()
-	if took := time.Since(asked); took > shutdown {
-		t.Errorf("an open stream held the shutdown up for %s", took)
+	if took := time.Since(asked); took > shutdownTimeout {
+		t.Errorf("with an open stream the shutdown took %s", took)
 	}
 	<-ended
 
@@ -41,11 +41,11 @@ func TestStoppedDemoStartsAgain(t *testing.T) {
 	if again.url != p.url || again.key.Key != p.key.Key || again.key.Secret != p.key.Secret {
 		t.Errorf("the demo has another address or key: %s %s, was %s %s", again.url, again.key.Key, p.url, p.key.Key)
 	}
-	kept.standAt(again.url, newShop(t, again.url, again.key))
+	kept.checkAt(again.url, newShop(t, again.url, again.key))
 }
 
-// TestStopDoesNotWaitForSpareConnections stops the program while a browser holds
-// a connection that it opened ahead of need, as Chromium does beside every page.
+// TestStopDoesNotWaitForSpareConnections stops the program while a client has a connection without
+// a request, as Chromium opens beside every page.
 func TestStopDoesNotWaitForSpareConnections(t *testing.T) {
 	t.Parallel()
 	p := start(t, settings(t), app.Options{Demo: true})
@@ -54,15 +54,15 @@ func TestStopDoesNotWaitForSpareConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer spare.Close()
-	read(t, p.url+"/", http.StatusOK) // by then the server has taken the spare one
+	read(t, p.url+"/", http.StatusOK) // afterwards the server has accepted the spare connection
 	asked := time.Now()
 	p.stop()
-	if took := time.Since(asked); took > shutdown {
-		t.Errorf("a connection without a request held the shutdown up for %s", took)
+	if took := time.Since(asked); took > shutdownTimeout {
+		t.Errorf("with a connection without a request the shutdown took %s", took)
 	}
 }
 
-// TestEndedProcessStartsAgain ends the real program in both ways.
+// TestEndedProcessStartsAgain stops the program's process by a signal and by a kill.
 func TestEndedProcessStartsAgain(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {
@@ -82,8 +82,8 @@ func TestEndedProcessStartsAgain(t *testing.T) {
 			ended := kept.listen(p.url)
 			asked := time.Now()
 			way.end(p)
-			if took := time.Since(asked); took > shutdown {
-				t.Errorf("an open stream held the end up for %s", took)
+			if took := time.Since(asked); took > shutdownTimeout {
+				t.Errorf("with an open stream the stop took %s", took)
 			}
 			<-ended
 
@@ -92,29 +92,29 @@ func TestEndedProcessStartsAgain(t *testing.T) {
 			if p.key.Key != key.Key || p.key.Secret != key.Secret {
 				t.Errorf("the demo has another key: %s, was %s", p.key.Key, key.Key)
 			}
-			kept.standAt(p.url, newShop(t, p.url, p.key))
+			kept.checkAt(p.url, newShop(t, p.url, p.key))
 		})
 	}
 }
 
-// pair is a paid invoice and an open one.
+// pair is a paid invoice and an open invoice.
 type pair struct {
 	t          testing.TB
 	paid, open string
-	address    string // to pay the open one to
+	address    string // the open invoice's address
 }
 
 func makePair(s shop) pair {
 	s.t.Helper()
 	v := pair{t: s.t, paid: s.order(), open: s.order()}
 	s.simulate(v.paid, api.SimulateExact, api.SimulateConfirm)
-	s.status(v.paid, api.StatusPaid, patience)
+	s.status(v.paid, api.StatusPaid, waitTimeout)
 	v.address = s.invoice(v.open).PaymentMethods[0].Address
 	return v
 }
 
-// listen opens the event stream of the open invoice, and returns a channel that
-// is closed when the stream ends.
+// listen opens the event stream of the open invoice, and returns a channel that is closed when the
+// stream ends.
 func (v pair) listen(url string) (ended <-chan struct{}) {
 	v.t.Helper()
 	response, err := http.Get(url + "/invoice/" + v.open + "/live")
@@ -134,18 +134,18 @@ func (v pair) listen(url string) (ended <-chan struct{}) {
 	return end
 }
 
-// standAt fails when the restarted program lost something: the paid invoice's
-// page says so, and the open one can still be paid at its address.
-func (v pair) standAt(url string, s shop) {
+// checkAt fails if the restarted program lost data: the paid invoice must be paid, and the open one
+// payable at its address.
+func (v pair) checkAt(url string, s shop) {
 	v.t.Helper()
 	if got := read(v.t, url+"/invoice/"+v.paid, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
-		v.t.Errorf("the page of the paid invoice says %q", got)
+		v.t.Errorf("the page of the paid invoice shows %q", got)
 	}
 	if got := s.invoice(v.open).PaymentMethods[0].Address; got != v.address {
-		v.t.Errorf("the open invoice is paid to %s, was %s", got, v.address)
+		v.t.Errorf("the open invoice's address is %s, was %s", got, v.address)
 	}
 	s.simulate(v.open, api.SimulateExact)
-	s.status(v.open, api.StatusPending, takeover)
+	s.status(v.open, api.StatusPending, takeoverTimeout)
 	s.simulate(v.open, api.SimulateConfirm)
-	s.status(v.open, api.StatusPaid, patience)
+	s.status(v.open, api.StatusPaid, waitTimeout)
 }

@@ -17,8 +17,8 @@ import (
 	"chequer/internal/app"
 )
 
-// withoutInitialTarget returns the address of a proxy that serves style sheets as
-// browsers other than Chromium read them: without scroll-initial-target.
+// withoutInitialTarget starts a proxy that removes scroll-initial-target from style sheets, because
+// browsers other than Chromium ignore that property. It returns the proxy's address.
 func withoutInitialTarget(t *testing.T, target string) string {
 	t.Helper()
 	to, err := url.Parse(target)
@@ -47,8 +47,8 @@ func withoutInitialTarget(t *testing.T, target string) string {
 	return server.URL
 }
 
-// TestChosenMethodIsInSight scrolls the row of methods to the chosen one in every
-// browser, and nothing else.
+// TestChosenMethodIsInSight checks that the row of methods scrolls to the chosen one in every
+// browser, and that the page does not scroll.
 func TestChosenMethodIsInSight(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	b := open(t, screens[0])
@@ -73,7 +73,7 @@ func TestChosenMethodIsInSight(t *testing.T) {
 						t.Errorf("after a reload the chosen method is %q, want %q", got, want)
 					}
 				}
-				b.quiet()
+				b.checkConsole()
 			})
 		}
 	}

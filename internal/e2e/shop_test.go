@@ -14,7 +14,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// shop is a merchant who calls the API over the network with a key of his own.
+// shop is a merchant's client of the API, with a key.
 type shop struct {
 	t      testing.TB
 	client *client.Client
@@ -25,7 +25,7 @@ func newShop(t testing.TB, url string, key merchant.Key) shop {
 	return shopVia(t, url, key, nil)
 }
 
-// shopVia calls by a transport of its own, as behind a proxy.
+// shopVia returns a client with the given transport, such as one to a proxy.
 func shopVia(t testing.TB, url string, key merchant.Key, transport http.RoundTripper) shop {
 	t.Helper()
 	c, err := client.New(client.Config{BaseURL: url, Key: key.Key, Secret: key.Secret, Transport: transport})
@@ -35,7 +35,7 @@ func shopVia(t testing.TB, url string, key merchant.Key, transport http.RoundTri
 	return shop{t: t, client: c}
 }
 
-// order makes an invoice of 12.50 euros and returns its identifier.
+// order creates an invoice of 12.50 euros and returns its id.
 func (s shop) order() (id string) {
 	s.t.Helper()
 	id, err := s.client.CreateInvoice(s.t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
@@ -45,7 +45,7 @@ func (s shop) order() (id string) {
 	return id
 }
 
-// simulate does things to an invoice on the made-up network.
+// simulate runs simulations for an invoice on simnet.
 func (s shop) simulate(id string, actions ...string) {
 	s.t.Helper()
 	for _, action := range actions {
@@ -65,8 +65,7 @@ func (s shop) invoice(id string) api.Resource {
 	return snapshot.Resource
 }
 
-// news waits at the service for the next version of an invoice, and sends its
-// status.
+// news returns a channel that receives the invoice's status after its next change.
 func (s shop) news(id string) <-chan string {
 	s.t.Helper()
 	snapshot, err := s.client.Invoice(s.t.Context(), id)
@@ -75,7 +74,7 @@ func (s shop) news(id string) <-chan string {
 	}
 	status := make(chan string, 1)
 	go func() {
-		newer, err := s.client.WaitInvoice(s.t.Context(), id, snapshot.ETag, patience)
+		newer, err := s.client.WaitInvoice(s.t.Context(), id, snapshot.ETag, waitTimeout)
 		if err != nil {
 			s.t.Error(err)
 		}
@@ -90,10 +89,10 @@ func (s shop) status(id, want string, limit time.Duration) {
 	until(s.t, limit, "invoice is "+want, func() bool { return s.invoice(id).Status == want })
 }
 
-// read reads a page, which must have a status.
+// read reads a page, and fails if it has another status.
 func read(t testing.TB, url string, status int) *goquery.Document {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -105,7 +104,7 @@ func read(t testing.TB, url string, status int) *goquery.Document {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != status {
-		t.Errorf("%s answers %d, not %d", url, response.StatusCode, status)
+		t.Errorf("%s has status %d, want %d", url, response.StatusCode, status)
 	}
 	page, err := goquery.NewDocumentFromReader(response.Body)
 	if err != nil {
@@ -114,5 +113,5 @@ func read(t testing.TB, url string, status int) *goquery.Document {
 	return page
 }
 
-// idOf is the identifier in the address of an invoice's page.
+// idOf returns the invoice's id in the address of its page.
 func idOf(page string) string { return page[strings.LastIndex(page, "/")+1:] }

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/app"
 )
 
-// TestShopper walks the shopper's way: an amount, a page with every coin, a
-// payment seen and confirmed, with and without JavaScript, on a phone and a desk.
+// TestShopper does what a shopper does: enters an amount, sees a page with every method, and the
+// payment seen and confirmed; with and without JavaScript, on a phone and a desktop.
 func TestShopper(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	for _, s := range screens {
@@ -38,19 +38,18 @@ func TestShopper(t *testing.T) {
 			b.awaits("#st", "Paid", again)
 			b.picture(s, "paid")
 			if got := b.text(".due .k"); got != "Paid" {
-				t.Errorf("the head of a paid invoice says %q", got)
+				t.Errorf("the head of a paid invoice shows %q", got)
 			}
-			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // behind it is the chosen method
-				t.Errorf("the page moved to %s", got)
+			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // the query is the chosen method
+				t.Errorf("the page is %s, want the invoice's", got)
 			}
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// order sends the storefront's form and returns the address of the page that it
-// leads to.
+// order sends the storefront's form and returns the address of the invoice's page.
 func (b *tab) order(url, amount string) (page string) {
 	b.t.Helper()
 	b.visit(url)
@@ -60,9 +59,9 @@ func (b *tab) order(url, amount string) (page string) {
 	return get(b, chromedp.Location())
 }
 
-// lookAgain is how the shopper sees news without scripts: by the page's link, or
-// where nothing more is expected by a visit. With scripts the page brings news
-// itself, so there is nothing to do.
+// lookAgain returns a function that reloads the page as a shopper without scripts would: by the
+// page's link if there is one, otherwise by a visit. With scripts the page updates itself, and the
+// function is nil.
 func (b *tab) lookAgain(s screen, page string) func() {
 	if !s.noJS {
 		return nil
@@ -77,8 +76,8 @@ func (b *tab) lookAgain(s screen, page string) func() {
 	}
 }
 
-// codes reads every method's QR code from the screen: it is the method's link,
-// for a token first the bare address.
+// codes reads every method's QR code from the screen. It must contain the payment link; the first
+// code of a token must contain the address alone.
 func (b *tab) codes(t *testing.T) {
 	t.Helper()
 	ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
@@ -95,24 +94,24 @@ func (b *tab) codes(t *testing.T) {
 		link := b.link(id)
 		if token := strings.Contains(link, "/transfer?"); token {
 			if code != address {
-				t.Errorf("%s: the first code of a token says %q, not the address %q", id, code, address)
+				t.Errorf("%s: the first code of a token contains %q, want the address %q", id, code, address)
 			}
 			b.do(chromedp.Click(chromedp.CSS(fmt.Sprintf("#%s-more summary", id))))
 			if second := b.decode(fmt.Sprintf("#%s-more .qr svg", id)); second != link {
-				t.Errorf("%s: the second code says %q, not the link %q", id, second, link)
+				t.Errorf("%s: the second code contains %q, want the link %q", id, second, link)
 			}
 			continue
 		}
 		if lowerAddress(code) != link {
-			t.Errorf("%s: the code says %q, not the link %q", id, code, link)
+			t.Errorf("%s: the code contains %q, want the link %q", id, code, link)
 		}
 		if !strings.Contains(link, address) {
-			t.Errorf("%s: the link %q is not for the address %q", id, link, address)
+			t.Errorf("%s: the link %q lacks the address %q", id, link, address)
 		}
 	}
 }
 
-// link is the method's payment link: that of its button, or of the second code.
+// link returns the method's payment link: of the second code, or of the button.
 func (b *tab) link(id string) string {
 	b.t.Helper()
 	for _, part := range []string{"second", "open"} {
@@ -125,8 +124,8 @@ func (b *tab) link(id string) string {
 	return ""
 }
 
-// lowerAddress puts scheme and address into lower case where a code wrote them
-// in upper case, which a bech32 address allows.
+// lowerAddress returns a link with scheme and address in lower case if the code has them in upper
+// case, which a bech32 address allows.
 func lowerAddress(code string) string {
 	before, after, _ := strings.Cut(code, "?")
 	if before == strings.ToUpper(before) {
@@ -135,7 +134,7 @@ func lowerAddress(code string) string {
 	return before + "?" + after
 }
 
-// noSidewaysScroll fails when the page is wider than the window, and names what is.
+// noSidewaysScroll fails if the page is wider than the window, and names the elements that are.
 func (b *tab) noSidewaysScroll() {
 	b.t.Helper()
 	const wide = `(() => {
@@ -149,14 +148,13 @@ func (b *tab) noSidewaysScroll() {
 	}
 }
 
-// picture keeps a screenshot of the page's top when E2E_SHOTS names a folder for
-// them.
+// picture saves a screenshot of the page's top if E2E_SHOTS names a folder.
 func (b *tab) picture(s screen, state string) {
 	b.t.Helper()
 	b.shoot(s, state, `scrollTo({top: 0, behavior: "instant"})`)
 }
 
-// shoot keeps a screenshot of where a script scrolls to.
+// shoot saves a screenshot after a script has scrolled the page.
 func (b *tab) shoot(s screen, state, scroll string) {
 	b.t.Helper()
 	folder := os.Getenv("E2E_SHOTS")

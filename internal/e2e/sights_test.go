@@ -12,15 +12,15 @@ import (
 	"chequer/internal/app"
 )
 
-// sight is a page in one state. What every page must hold is measured on each.
+// sight is a page in one state. TestSights checks each.
 type sight struct {
 	name   string
 	budget budget
 	reach  func(*tab, *town)
-	status int // of the page's answer, 200 when 0: the console notes others
+	status int // status of the page; 0 means 200. The console logs other statuses.
 }
 
-// sights is every page in every state. A new page is one row.
+// sights lists every page in every state. A new page needs a row here.
 var sights = []sight{
 	{"storefront", ofForm, at("/"), 0},
 	{"storefront_refused", ofForm, inTurn(at("/"), enter("#amount", "many"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
@@ -57,6 +57,7 @@ var sights = []sight{
 	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
 	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
 	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
+	{"waiting_token_with_bridged_versions", ofPayment, onStage("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
 	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
 	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#hold")), 0},
 	{"waiting_second_code", ofPayment, inTurn(openedAt("EURC-BASE", paying(only("EURC-BASE"))), press(".more summary", ".more svg")), 0},
@@ -65,6 +66,7 @@ var sights = []sight{
 	{"ended", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
 	{"delayed", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
 	{"wrong_asset", ofPayment, onStage("", wrongAsset), 0},
+	{"older_money", ofPayment, onStage("", olderMoney), 0},
 	{"dropped", ofPayment, paying(nil, api.SimulateExact, api.SimulateReplace), 0},
 	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
 	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
@@ -89,12 +91,12 @@ var sights = []sight{
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 
-// budget is what a page may weigh on a first visit: what Chromium received, headers
-// and all.
+// budget is the limit for a page's first visit: the bytes that Chromium receives, including
+// headers, and the number of requests.
 type budget struct {
 	kilobytes float64
-	each      float64 // more, for each payment method after the second
-	requests  int     // the icon and the stream count
+	each      float64 // additional kilobytes for each payment method after the second
+	requests  int     // including the icon and the stream
 }
 
 var (
@@ -102,20 +104,19 @@ var (
 	ofList     = budget{kilobytes: 12, requests: 3}
 	ofCounter  = budget{kilobytes: 15, each: 1.5, requests: 7}
 	ofTerminal = budget{kilobytes: 12, requests: 5}
-	ofLink     = budget{kilobytes: 10, requests: 4} // the fourth is for pages that frame it
+	ofLink     = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
 	ofPayment  = budget{kilobytes: 15, each: 1.5, requests: 6}
 	ofBuilder  = budget{kilobytes: 10, requests: 5}
 	ofDocs     = budget{kilobytes: 40, requests: 3}
-	weighed    = budget{} // on the way already, before the stream brought more
+	weighed    = budget{} // checked by reach, before the stream sends more
 )
 
-// town is what all sights are in: a demo shop with links, whose payments may be
-// shown in frames.
+// town is the demo shop that all sights use, with links, whose payment pages may be framed.
 type town struct {
 	*program
 	t    *testing.T
-	till string // address of its terminal
-	page string // the one that was reached, without its query
+	till string // address of the shop's terminal
+	page string // address of the invoice's page, without a query
 }
 
 func newTown(t *testing.T) *town {
@@ -127,12 +128,12 @@ func newTown(t *testing.T) *town {
 	return &town{program: p, t: t, till: till}
 }
 
-// in is the town for one test.
+// in returns the town for a subtest.
 func (w *town) in(t *testing.T) *town { return &town{program: w.program, t: t, till: w.till} }
 
 func (w *town) shop() shop { return newShop(w.t, w.url, w.key) }
 
-// inTurn goes a way of several steps.
+// inTurn returns a function that runs several steps.
 func inTurn(all ...func(*tab, *town)) func(*tab, *town) {
 	return func(b *tab, w *town) {
 		b.t.Helper()
@@ -142,20 +143,20 @@ func inTurn(all ...func(*tab, *town)) func(*tab, *town) {
 	}
 }
 
-// at visits a page of the shop.
+// at returns a step that visits a page of the shop.
 func at(path string) func(*tab, *town) {
 	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.url + path) }
 }
 
 func atTill(b *tab, w *town) { b.t.Helper(); b.visit(w.till) }
 
-// withQuery visits the page with a query.
+// withQuery returns a step that visits the invoice's page with a query.
 func withQuery(query string) func(*tab, *town) {
 	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.page + query) }
 }
 
-// onStage visits a page of no program, so that it can be in any state: the
-// invoice's when the path is "".
+// onStage returns a step that visits a page of a stage, whose invoice can have any state. An empty
+// path means the invoice's page.
 func onStage(path string, change func(*api.Resource)) func(*tab, *town) {
 	return func(b *tab, w *town) {
 		b.t.Helper()
@@ -172,7 +173,7 @@ func onStage(path string, change func(*api.Resource)) func(*tab, *town) {
 	}
 }
 
-// paying makes an invoice of 56.50 euros, has things happen to it, and visits its page.
+// paying returns a step that creates an invoice of 56.50 euros, runs simulations, and visits its page.
 func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *town) {
 	return func(b *tab, w *town) {
 		b.t.Helper()
@@ -199,18 +200,18 @@ func forOrder(r *api.InvoiceRequest) {
 
 func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = true }
 
-// atLength is what leaves the least room.
+// atLength makes all texts as long as possible.
 func atLength(r *api.InvoiceRequest) {
 	r.Amount, r.OrderID = "999999.99", "2026-11-27-"+strings.Repeat("0123456789", 4)
 	r.Description = strings.Repeat("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft ", 2)
 }
 
-// openedAt opens the page at a payment method.
+// openedAt returns a step that opens the page with a payment method chosen.
 func openedAt(code string, reach func(*tab, *town)) func(*tab, *town) {
 	return inTurn(reach, withQuery("?m="+code))
 }
 
-// withWallet reaches a page in a browser that has a wallet.
+// withWallet returns a step that reaches a page in a browser with a wallet.
 func withWallet(reach func(*tab, *town)) func(*tab, *town) {
 	return func(b *tab, w *town) {
 		b.t.Helper()
@@ -220,7 +221,7 @@ func withWallet(reach func(*tab, *town)) func(*tab, *town) {
 	}
 }
 
-// press presses something and waits for what it leads to.
+// press returns a step that clicks an element and waits for another to be visible.
 func press(selector, to string) func(*tab, *town) {
 	return func(b *tab, _ *town) {
 		b.t.Helper()
@@ -230,15 +231,15 @@ func press(selector, to string) func(*tab, *town) {
 	}
 }
 
-// leave presses what leads to another page.
+// leave returns a step that clicks an element and waits for the next page.
 func leave(selector string) func(*tab, *town) {
 	return func(b *tab, _ *town) {
 		b.t.Helper()
 		page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
 		before := get(b, page)
 		b.click(selector)
-		until(b.t, patience, "another page is loaded", func() bool {
-			now, err := chromedp.Run(b.ctx, page) // there may be no page at the moment
+		until(b.t, waitTimeout, "another page is loaded", func() bool {
+			now, err := chromedp.Run(b.ctx, page) // it fails while there is no page
 			return err == nil && now != 0 && now != before
 		})
 		b.loaded()
@@ -253,12 +254,12 @@ func refundTo(address, to string) func(*tab, *town) {
 	return inTurn(enter("#refund-address", address), press("#refund-save", to))
 }
 
-// signed visits the page of a signed link.
+// signed returns a step that visits the page of a signed link.
 func signed(orderID, description string) func(*tab, *town) {
 	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.signedLink(orderID, description)) }
 }
 
-// paidTooLittle is the page of a link whose order had a payment that was too little.
+// paidTooLittle visits the page of a link whose order has a payment of less than the price.
 func paidTooLittle(b *tab, w *town) {
 	b.t.Helper()
 	to := w.signedLink("1043", "Two prints")
@@ -266,12 +267,12 @@ func paidTooLittle(b *tab, w *town) {
 	s := w.shop()
 	s.simulate(id, api.SimulateUnder, api.SimulateConfirm)
 	b.check(s.client.Simulate(w.t.Context(), id, api.SimulateRequest{Action: api.SimulateClock, Seconds: 2 * 24 * 3600}))
-	s.status(id, api.StatusExpired, patience)
+	s.status(id, api.StatusExpired, waitTimeout)
 	b.visit(to)
 	b.do(chromedp.WaitVisible(chromedp.CSS(".err")))
 }
 
-// pushed is a page that its stream brings to a state while it is open.
+// pushed returns a step that brings an open page to a state through its stream.
 func pushed(heading string, actions ...string) func(*tab, *town) {
 	return inTurn(paying(forOrder), func(b *tab, w *town) {
 		b.t.Helper()
@@ -283,7 +284,7 @@ func pushed(heading string, actions ...string) func(*tab, *town) {
 	})
 }
 
-// goingBack is a paid page on its way back to the shop, with its seconds held.
+// goingBack is a step that stops at the countdown of a paid page.
 func goingBack(b *tab, w *town) {
 	b.t.Helper()
 	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, w)
@@ -294,13 +295,13 @@ func goingBack(b *tab, w *town) {
 	b.do(chromedp.WaitVisible(chromedp.CSS("#auto")))
 }
 
-// declinedAfter is an invoice that the merchant ended.
+// declinedAfter returns a step that visits an invoice that the merchant cancelled.
 func declinedAfter(actions ...string) func(*tab, *town) {
 	return inTurn(paying(forOrder, actions...), func(b *tab, w *town) {
 		b.t.Helper()
 		id := idOf(w.page)
 		w.shop().ask(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
-		w.shop().status(id, api.StatusDeclined, patience)
+		w.shop().status(id, api.StatusDeclined, waitTimeout)
 	}, withQuery(""))
 }
 
@@ -311,7 +312,19 @@ func wrongAsset(r *api.Resource) {
 	}}
 }
 
-// byHand is an invoice on networks that nobody watches.
+func olderMoney(r *api.Resource) {
+	r.Exceptions = []string{api.ExceptionOld}
+	r.Payments = []api.Payment{{
+		ID: "o", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.0005", FiatAmount: "0", State: "old", Tx: "1f",
+	}}
+}
+
+// withBridged gives a token of the invoice bridged versions.
+func withBridged(r *api.Resource) {
+	r.PaymentMethods[1].Bridged = []string{"EURC.e", "EURbC"}
+}
+
+// byHand marks all networks of an invoice as not watched.
 func byHand(r *api.Resource) {
 	for i := range r.PaymentMethods {
 		r.PaymentMethods[i].Watched = false

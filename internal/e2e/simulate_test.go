@@ -11,7 +11,7 @@ import (
 	"chequer/internal/app"
 )
 
-// step is a button of the test tools, and what the page shows then.
+// step is a button of the test tools, and the page afterwards.
 type step struct {
 	action  string
 	heading string
@@ -26,7 +26,7 @@ var (
 	paid = step{"confirm", "Paid. Thank you.", "Paid €12.50", []string{"Received 0.00014465 BTC", "Transaction", "Confirmed"}}
 )
 
-// simulations are what each button shows from a fresh invoice of 12.50 euros.
+// simulations lists the pages after each button, starting with a new invoice of 12.50 euros.
 var simulations = []struct {
 	name  string
 	steps []step
@@ -71,8 +71,8 @@ var simulations = []struct {
 	}},
 }
 
-// TestTestToolsShowEveryTurn presses every button of the test tools on a phone.
-func TestTestToolsShowEveryTurn(t *testing.T) {
+// TestTestToolsShowEveryState presses every button of the test tools on a phone.
+func TestTestToolsShowEveryState(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[0]
@@ -90,15 +90,14 @@ func TestTestToolsShowEveryTurn(t *testing.T) {
 				b.picture(s, fmt.Sprintf("simulate_%s_%d_%s", test.name, i+1, step.action))
 				b.noSidewaysScroll()
 			}
-			b.unmoved()
-			b.quiet()
+			b.checkNotReloaded()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestRefusedSimulationSaysSo sends what fits nothing yet, as a page does that is
-// older than the invoice: the way leads back, and the refusal stands in words.
-// A fresh page offers no such buttons.
+// TestRefusedSimulationSaysSo sends simulations that are not possible yet, as an outdated page
+// does. The answer must be the invoice's page with the reason. A current page has no such buttons.
 func TestRefusedSimulationSaysSo(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	s := screens[0]
@@ -106,9 +105,9 @@ func TestRefusedSimulationSaysSo(t *testing.T) {
 	page := b.order(p.url, "12,50")
 	for _, action := range []string{"confirm", "replace", "reorganise"} {
 		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
-			t.Errorf("%s is offered with nothing to do it to", action)
+			t.Errorf("%s is offered without a payment", action)
 		}
-		// At once, since the page may be drawn anew in between.
+		// In one script, because the page may be replaced in between.
 		get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
 			const old = Object.assign(document.createElement("button"), {name: "action", value: %q});
 			document.querySelector("#simulate").append(old);
@@ -117,35 +116,34 @@ func TestRefusedSimulationSaysSo(t *testing.T) {
 		b.awaits(".refused", "no payment", nil)
 		b.picture(s, "simulate_refused_"+action)
 		if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
-			t.Errorf("after %s the shopper is at %s", action, got)
+			t.Errorf("after %s the page is %s", action, got)
 		}
 	}
 }
 
-// shows fails when the page does not come to show what a step leads to.
+// shows waits for a step's heading, and fails if the page lacks its texts.
 func (b *tab) shows(s step) {
 	b.t.Helper()
 	b.awaits("#st", s.heading, nil)
 	if got := b.visible(".due"); !strings.HasPrefix(got, s.head) {
-		b.t.Errorf("after %s the head says %q, not %q", s.action, got, s.head)
+		b.t.Errorf("after %s the head shows %q, want %q", s.action, got, s.head)
 	}
 	page := b.visible("#live")
 	for _, words := range s.words {
 		if !strings.Contains(page, words) {
-			b.t.Errorf("after %s the page does not say %q but:\n%s", s.action, words, page)
+			b.t.Errorf("after %s the page lacks %q:\n%s", s.action, words, page)
 		}
 	}
 }
 
-// visible is the text of an element that a shopper sees, its lines joined.
+// visible returns the visible text of an element in one line.
 func (b *tab) visible(selector string) string {
 	b.t.Helper()
 	text := get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).innerText`, selector)))
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// asksForTheRest fails when code, link, amount and address are not those of what
-// is still due.
+// asksForTheRest fails unless code, link, amount and address are for the amount that is still due.
 func (b *tab) asksForTheRest(r api.Resource) {
 	b.t.Helper()
 	m := r.PaymentMethods[0]
@@ -153,16 +151,16 @@ func (b *tab) asksForTheRest(r api.Resource) {
 		b.t.Errorf("%s of %s %s are due, %s euros", m.DueAmount, m.ExpectedAmount, m.CryptoCurrency, r.DueAmount)
 	}
 	if got := b.attribute("#m1-amount", "data-copy"); got != m.DueAmount {
-		b.t.Errorf("the page asks for %s, not for the rest of %s", got, m.DueAmount)
+		b.t.Errorf("the page asks for %s, want the rest %s", got, m.DueAmount)
 	}
 	if got := b.attribute("#m1-address", "data-copy"); got != m.Address {
-		b.t.Errorf("the page names %s, not %s", got, m.Address)
+		b.t.Errorf("the page shows the address %s, want %s", got, m.Address)
 	}
 	want := "bitcoin:" + m.Address + "?amount=" + m.DueAmount
 	if got := b.link("m1"); !strings.HasPrefix(got, want) {
-		b.t.Errorf("the link is %s, not %s", got, want)
+		b.t.Errorf("the link is %s, want %s", got, want)
 	}
 	if got := lowerAddress(b.decode("section:has(#m1-address) .qr svg")); !strings.HasPrefix(got, want) {
-		b.t.Errorf("the code says %s, not %s", got, want)
+		b.t.Errorf("the code contains %s, want %s", got, want)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"chequer/web"
 )
 
-// stage is the pages before one invoice that a test changes as it likes.
+// stage serves the pages of one invoice that the test can change freely.
 type stage struct {
 	address   string
 	reference string
@@ -63,21 +63,21 @@ func newStage(t *testing.T, change ...func(*web.Config)) *stage {
 	return s
 }
 
-// url opens the page at a method.
+// url returns the address of the page with a method chosen.
 func (s *stage) url(method string) string { return s.address + "?m=" + method }
 
-// change shows another state of the invoice from now on.
+// change changes the invoice, and wakes the open pages.
 func (s *stage) change(how func(*api.Resource)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown.PaymentMethods = slices.Clone(s.shown.PaymentMethods) // a page may be drawn of the old ones
+	s.shown.PaymentMethods = slices.Clone(s.shown.PaymentMethods) // a page may be rendering the old ones
 	how(&s.shown)
 	s.shown.Version++
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// partly is 43.21 of 56.50 euros.
+// partly marks 43.21 of 56.50 euros as paid.
 func partly(r *api.Resource) {
 	r.Status, r.DueAmount, r.PaidAmount, r.Exceptions = api.StatusPending, "13.29", "43.21", []string{api.ExceptionUnderpaid}
 	r.PaymentMethods[0].DueAmount, r.PaymentMethods[1].DueAmount = "0.005014905097920834", "13.289882"
@@ -89,7 +89,7 @@ func (s *stage) look() (client.Snapshot, chan struct{}) {
 	return client.Snapshot{Resource: s.shown, ETag: strconv.FormatInt(s.shown.Version, 10)}, s.changed
 }
 
-// Invoice, WaitInvoice and those below implement web.Client.
+// Invoice, WaitInvoice and the methods below implement web.Client.
 func (s *stage) Invoice(context.Context, string) (client.Snapshot, error) {
 	snapshot, _ := s.look()
 	return snapshot, nil
@@ -147,26 +147,26 @@ func (s *stage) SetRefundAddress(context.Context, string, api.RefundRequest) err
 	return client.ErrNotFound
 }
 
-// answer lets the wallets answer what they hold.
+// answer makes the wallets answer the requests that they hold.
 func (b *tab) answer() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](`answer()`))
 }
 
-// gone waits until an element says some words no more.
+// gone waits until an element's text lacks words.
 func (b *tab) gone(selector, words string) {
 	b.t.Helper()
-	until(b.t, patience, words+" is gone", func() bool {
+	until(b.t, waitTimeout, words+" is gone", func() bool {
 		return !get(b, chromedp.Evaluate[bool](`document.querySelector(`+strconv.Quote(selector)+`).textContent.includes(`+strconv.Quote(words)+`)`))
 	})
 }
 
-// hexOf is a decimal number as EIP-1474 writes quantities, without the prefix.
+// hexOf returns a decimal number in the form of EIP-1474's quantities, without the prefix.
 func hexOf(t *testing.T, decimal string) string {
 	t.Helper()
 	n, ok := new(big.Int).SetString(decimal, 10)
 	if !ok {
-		t.Fatalf("%q is no number", decimal)
+		t.Fatalf("%q is not a number", decimal)
 	}
 	return n.Text(16)
 }

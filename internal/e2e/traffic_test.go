@@ -12,24 +12,23 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// traffic is what a tab asked for since it began to load its page, and received.
+// traffic records the requests of a tab since it began to load its page.
 type traffic struct {
 	mu     sync.Mutex
-	loader cdp.LoaderID // of the page
+	loader cdp.LoaderID // the page's loader
 	sent   map[network.RequestID]*exchange
 }
 
-// exchange is one request and its answer.
+// exchange is one request and its response.
 type exchange struct {
 	url      string
-	bytes    float64 // received, headers and all
-	head     int     // of these, headers
+	bytes    float64 // received, including headers
+	head     int     // the headers' share of bytes
 	answered bool
 	failed   string
 }
 
-// count counts the tab's traffic from now on, as on a first visit: nothing is
-// cached.
+// count starts recording, without the cache, as on a first visit.
 func (b *tab) count() {
 	b.t.Helper()
 	b.traffic = &traffic{sent: map[network.RequestID]*exchange{}}
@@ -40,7 +39,7 @@ func (b *tab) count() {
 	b.check(chromedp.Listen(b.ctx, b.traffic.note))
 }
 
-// note takes an event of the browser's network.
+// note records an event of the browser's network domain.
 func (f *traffic) note(event any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,13 +49,13 @@ func (f *traffic) note(event any) {
 			f.loader = e.LoaderID
 			clear(f.sent) // another page
 		}
-		if e.LoaderID == f.loader { // the page before may still ask
+		if e.LoaderID == f.loader { // the previous page may still send requests
 			f.sent[e.RequestID] = &exchange{url: e.Request.URL}
 		}
 	case *network.EventResponseReceived:
 		if x := f.sent[e.RequestID]; x != nil {
 			x.bytes = e.Response.EncodedDataLength
-			x.answered = e.Type == network.ResourceTypeEventSource // which has no end
+			x.answered = e.Type == network.ResourceTypeEventSource // an event stream does not end
 		}
 	case *network.EventResponseReceivedExtraInfo:
 		if x := f.sent[e.RequestID]; x != nil {
@@ -77,20 +76,20 @@ func (f *traffic) note(event any) {
 	}
 }
 
-// all is the exchanges until now, and whether every request is answered.
+// all returns the exchanges so far, and reports whether every request is answered.
 func (f *traffic) all() (list []exchange, done bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	done = len(f.sent) > 0
 	for _, x := range f.sent {
-		x.bytes = max(x.bytes, float64(x.head)) // of a stream, Chromium may tell none until it ends
+		x.bytes = max(x.bytes, float64(x.head)) // Chromium may report no bytes of a stream until it ends
 		list = append(list, *x)
 		done = done && x.answered
 	}
 	return list, done
 }
 
-// String lists what was asked for, what came, and what is waited for.
+// String lists the requests with the received bytes, and marks pending ones.
 func (f *traffic) String() string {
 	list, _ := f.all()
 	var all []string
@@ -105,30 +104,28 @@ func (f *traffic) String() string {
 	return strings.Join(all, "\n")
 }
 
-// loaded waits until the page and all it asks for is there: the icon too, which a
-// browser without a window does not ask for by itself.
+// loaded waits until the page and everything it requests is loaded.
 func (b *tab) loaded() {
 	b.t.Helper()
 	defer func() {
 		if b.t.Failed() {
-			b.t.Logf("of the page came:\n%s", b.traffic)
+			b.t.Logf("the page's requests:\n%s", b.traffic)
 		}
 	}()
-	until(b.t, patience, "the page is loaded", func() bool {
+	until(b.t, waitTimeout, "the page is loaded", func() bool {
 		_, done := b.traffic.all()
 		return done && get(b, chromedp.Evaluate[bool](`document.readyState === "complete"`))
 	})
 }
 
-// icon fetches the page's icon, which the browser may do or not.
+// icon fetches the page's icon, which a headless browser does not request by itself.
 func (b *tab) icon() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[int](`fetch(document.querySelector("link[rel=icon]").href, {cache: "reload"}).then(r => r.blob()).then(b => b.size)`, chromedp.EvalAwaitPromise))
 	b.loaded()
 }
 
-// holds fails when the page weighs more than its budget, or when anything comes
-// from elsewhere.
+// holds fails if the page exceeds its budget, or requests anything from another host.
 func (w budget) holds(b *tab) {
 	b.t.Helper()
 	b.icon()
@@ -143,10 +140,10 @@ func (w budget) holds(b *tab) {
 	for _, x := range list {
 		bytes += x.bytes
 		if u, err := url.Parse(x.url); err != nil || u.Host != here.Host {
-			b.t.Errorf("the page asks for %s", x.url)
+			b.t.Errorf("the page requests %s from another host", x.url)
 		}
 		if x.bytes == 0 {
-			b.t.Errorf("%s: %v bytes came, %s", x.url, x.bytes, x.failed)
+			b.t.Errorf("%s: %v bytes received, %s", x.url, x.bytes, x.failed)
 		}
 	}
 	methods := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".give").length`))

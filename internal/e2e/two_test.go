@@ -18,10 +18,10 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// masterKey is that of programs that share a database.
+// masterKey is the master key of programs that share a database.
 var masterKey = strings.Repeat("5e", 32)
 
-// member is one of several programs on one database.
+// member is one of several programs that share a database.
 type member struct {
 	*program
 	shop shop
@@ -36,11 +36,11 @@ func join(t *testing.T, database string) member {
 	return member{program: p, shop: newShop(t, p.url, p.key), log: log}
 }
 
-// leads tells whether a program looks at the test network.
+// leads reports whether a program watches the test network.
 func (m member) leads() bool { return m.log.Says(`msg="watching network" network=simnet`) }
 
-// TestTwoProgramsShareADatabase makes an invoice in one and pays it through the
-// other, before and after the one that looks at the network ends.
+// TestTwoProgramsShareADatabase creates an invoice in one program and pays it through the other,
+// before and after the watching program stops.
 func TestTwoProgramsShareADatabase(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
@@ -55,14 +55,14 @@ func TestTwoProgramsShareADatabase(t *testing.T) {
 	news := two.shop.news(id)
 	one.shop.simulate(id, api.SimulateExact)
 	if got := <-news; got != api.StatusPending {
-		t.Errorf("who waits at the other program hears %q", got)
+		t.Errorf("the caller that waits at the other program got %q", got)
 	}
 	for _, m := range []member{one, two} {
-		m.shop.status(id, api.StatusPending, patience)
+		m.shop.status(id, api.StatusPending, waitTimeout)
 	}
 	two.shop.simulate(id, api.SimulateConfirm)
 	for _, m := range []member{one, two} {
-		m.shop.status(id, api.StatusPaid, patience)
+		m.shop.status(id, api.StatusPaid, waitTimeout)
 	}
 	if one.leads() == two.leads() {
 		t.Fatalf("leads: %t and %t", one.leads(), two.leads())
@@ -75,19 +75,19 @@ func TestTwoProgramsShareADatabase(t *testing.T) {
 	orphan := leader.shop.order()
 	leader.stop()
 	other.shop.simulate(orphan, api.SimulateExact)
-	other.shop.status(orphan, api.StatusPending, takeover)
+	other.shop.status(orphan, api.StatusPending, takeoverTimeout)
 	if !other.leads() {
-		t.Error("nobody says that it took over")
+		t.Error("the other program has not logged that it watches the network")
 	}
 	other.shop.simulate(orphan, api.SimulateConfirm)
-	other.shop.status(orphan, api.StatusPaid, patience)
+	other.shop.status(orphan, api.StatusPaid, waitTimeout)
 	if got := read(t, other.url+"/invoice/"+orphan, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
-		t.Errorf("the page says %q", got)
+		t.Errorf("the page shows %q", got)
 	}
 }
 
-// TestTwoProgramsInOneFolder kills the one that looks, which comes back at once: what
-// only one may have is not left to the one that does not lead.
+// TestTwoProgramsInOneFolder kills the watching program and restarts it at once. Only one process may
+// open the light client's database. A process that does not hold the lease must not keep it open.
 func TestTwoProgramsInOneFolder(t *testing.T) {
 	t.Parallel()
 	c, folder := coins[0], t.TempDir()
@@ -101,11 +101,11 @@ func TestTwoProgramsInOneFolder(t *testing.T) {
 	id := s.order()
 	r := s.invoice(id)
 	n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
-	s.status(id, api.StatusPaid, patience)
+	s.status(id, api.StatusPaid, waitTimeout)
 }
 
-// TestLeaderWithoutNode lets the node die of the program that looks, while another
-// one has a node that lives.
+// TestLeaderWithoutNode stops the node of the watching program. The other program, which has a
+// working node, must take over.
 func TestLeaderWithoutNode(t *testing.T) {
 	t.Parallel()
 	c := coins[1]
@@ -123,14 +123,14 @@ func TestLeaderWithoutNode(t *testing.T) {
 	r := s.invoice(id)
 	one.Kill(t)
 	two.Mine(t, c.pay(t, two, r, r.PaymentMethods[0].DueAmount))
-	s.status(id, api.StatusPaid, patience)
+	s.status(id, api.StatusPaid, waitTimeout)
 }
 
-// inForce is within what time a command changes a running server.
-const inForce = 2 * time.Second
+// commandTimeout is the longest time in which a command must take effect in a running server.
+const commandTimeout = 2 * time.Second
 
-// TestKeysChangeOnARunningServer adds and revokes keys by the command while
-// servers run on the same database.
+// TestKeysChangeOnARunningServer adds and revokes keys by commands while servers run on the same
+// database.
 func TestKeysChangeOnARunningServer(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines {
@@ -152,11 +152,11 @@ func TestKeysChangeOnARunningServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, s := range servers {
-				until(t, inForce, "a new key is accepted", func() bool { return accepts(t, s.url, key) })
+				until(t, commandTimeout, "a new key is accepted", func() bool { return accepts(t, s.url, key) })
 			}
 			p.run("key", "revoke", key.Key)
 			for _, s := range servers {
-				until(t, inForce, "a revoked key is refused", func() bool { return !accepts(t, s.url, key) })
+				until(t, commandTimeout, "a revoked key is refused", func() bool { return !accepts(t, s.url, key) })
 			}
 		})
 	}
@@ -168,8 +168,7 @@ func onAnotherPort(t *testing.T, c config.Config) config.Config {
 	return c
 }
 
-// accepts tells whether a server makes an invoice for a key. What it answers
-// otherwise must be that the key is bad.
+// accepts reports whether a server creates an invoice with a key. It fails on any error but a bad key.
 func accepts(t *testing.T, url string, key merchant.Key) bool {
 	t.Helper()
 	_, err := create(t.Context(), url, key.Key, key.Secret)

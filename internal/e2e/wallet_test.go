@@ -15,16 +15,16 @@ import (
 	"chequer/internal/app"
 )
 
-// wallet is a wallet in the browser, as EIP-6963 and EIP-1193 have it. What it
-// was asked is kept in window.asked.
+// wallet is a fake browser wallet as specified by EIP-6963 and EIP-1193. It records requests in
+// window.asked.
 type wallet struct {
 	Name     string           `json:"name"`
-	Chain    string           `json:"chain"`    // where it is
-	Knows    []string         `json:"knows"`    // where it can be switched to
-	Stays    bool             `json:"stays"`    // says that it switches and does not
-	Fails    map[string]fault `json:"fails"`    // by method
-	Holds    string           `json:"holds"`    // the method that waits for window.answer()
-	Injected bool             `json:"injected"` // is window.ethereum and announces nothing
+	Chain    string           `json:"chain"`    // the current chain
+	Knows    []string         `json:"knows"`    // chains that it can switch to
+	Stays    bool             `json:"stays"`    // reports success for a switch, but does not switch
+	Fails    map[string]fault `json:"fails"`    // errors by method
+	Holds    string           `json:"holds"`    // the method whose answer waits for window.answer()
+	Injected bool             `json:"injected"` // sets window.ethereum and announces nothing
 }
 
 type fault struct {
@@ -64,7 +64,7 @@ const fakeWallets = `(() => {
 	announce();
 })()`
 
-// wallets puts wallets into every page that the tab opens from now on.
+// wallets adds wallets to every page that the tab opens from now on.
 func (b *tab) wallets(list ...wallet) {
 	b.t.Helper()
 	text, err := json.Marshal(list)
@@ -73,13 +73,13 @@ func (b *tab) wallets(list ...wallet) {
 	b.check(err)
 }
 
-// asked is what the wallets were asked for, without what it was asked with.
+// asked returns the methods that the wallets were asked for.
 func (b *tab) asked() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`asked.map(a => a.method).join(" ")`))
 }
 
-// transactions is what the wallets were asked to send.
+// transactions returns the transactions that the wallets were asked to send.
 func (b *tab) transactions() []map[string]string {
 	b.t.Helper()
 	var list []map[string]string
@@ -88,7 +88,7 @@ func (b *tab) transactions() []map[string]string {
 	return list
 }
 
-// The token's method of the stage, and its golden encodings: 4 bytes of
+// The elements of the stage's token, and golden encodings of the call: 4 bytes of
 // keccak256("transfer(address,uint256)"), then two words of 32 bytes.
 const (
 	tokenPay  = "#m2-wallets0"
@@ -101,8 +101,8 @@ const (
 		"0000000000000000000000000000000000000000000000000000000000cac99a" // 13,289,882
 )
 
-// TestWallet pays by wallets in the browser that behave in every way, under the
-// pages' own content policy.
+// TestWallet pays with browser wallets that succeed and fail in many ways, under the pages' own
+// policy.
 func TestWallet(t *testing.T) {
 	const base, mainnet = "0x2105", "0x1"
 	const (
@@ -129,11 +129,11 @@ func TestWallet(t *testing.T) {
 			switches, "Add the network Base (chain ID 8453) in the settings of Fox, then try again. Nothing was sent."},
 		{"cannot switch", map[string]fault{"wallet_switchEthereumChain": {4200, "Unsupported", nil}}, mainnet, false,
 			switches, "Switch Fox to the network Base, then try again. Nothing was sent."},
-		{"is not opened to the page", map[string]fault{"eth_requestAccounts": {4001, "User rejected", nil}}, base, false,
+		{"refuses the connection", map[string]fault{"eth_requestAccounts": {4001, "User rejected", nil}}, base, false,
 			opened, "You cancelled in Fox. Nothing was sent."},
-		{"is refused the payment", map[string]fault{"eth_sendTransaction": {4001, "User rejected", nil}}, base, false,
+		{"refuses the payment", map[string]fault{"eth_sendTransaction": {4001, "User rejected", nil}}, base, false,
 			sent, "You cancelled in Fox. Nothing was sent."},
-		{"asks already", map[string]fault{"eth_requestAccounts": {-32002, "Already processing", nil}}, base, false,
+		{"has an open request", map[string]fault{"eth_requestAccounts": {-32002, "Already processing", nil}}, base, false,
 			opened, "A request is still open in Fox. Answer it there, then try again."},
 		{"is disconnected", map[string]fault{"eth_sendTransaction": {4900, "Disconnected", nil}}, base, false,
 			sent, "Base is out of reach from Fox. Look there whether anything was sent before you try again."},
@@ -157,11 +157,11 @@ func TestWallet(t *testing.T) {
 			b.awaits("#say", tt.says, nil)
 			b.awaits(tokenSays, strings.TrimPrefix(tt.says, "Sent. "), nil)
 			if got := b.asked(); got != tt.asked {
-				t.Errorf("the wallet was asked for %s, not %s", got, tt.asked)
+				t.Errorf("the wallet was asked for %s, want %s", got, tt.asked)
 			}
 			over := strings.HasPrefix(tt.says, "Sent.")
 			if got := b.text(tokenPay); over != (got == "Sent") || over == (got == "Pay with Fox") {
-				t.Errorf("the button says %q", got)
+				t.Errorf("the button shows %q", got)
 			}
 			b.click(tokenPay) // once more
 			if got := len(b.transactions()); over && got != 1 {
@@ -169,17 +169,16 @@ func TestWallet(t *testing.T) {
 			}
 			b.picture(b.screen, "wallet_"+strings.ReplaceAll(tt.name, " ", "_"))
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestWalletIsAskedExactly holds what a wallet is asked to send against encodings
-// made by hand.
-func TestWalletIsAskedExactly(t *testing.T) {
+// TestWalletRequestIsExact compares the wallet's requests with encodings made by hand.
+func TestWalletRequestIsExact(t *testing.T) {
 	for method, want := range map[string]map[string]string{
 		"EURC-BASE": {"to": "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", "value": "0x0", "data": payWhole, "chainId": "0x2105"},
-		// 21,319,950,190,558,639 wei, which a float does not hold
+		// 21,319,950,190,558,639 wei, which a float64 cannot represent
 		"ETH": {"to": "0x1111111254EEB25477B68fb85Ed929f73A960582", "value": "0x4bbe61b9bcbdaf", "chainId": "0x1"},
 	} {
 		t.Run(method, func(t *testing.T) {
@@ -195,13 +194,12 @@ func TestWalletIsAskedExactly(t *testing.T) {
 			if diff := cmp.Diff(b.transactions(), []map[string]string{want}); diff != "" {
 				t.Errorf("the wallet was asked (-got +want):\n%s", diff)
 			}
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestWalletsAreChosenByName has two wallets, one of them with a name that is no
-// markup, however it looks.
+// TestWalletsAreChosenByName has two announced wallets, one with a name that looks like markup.
 func TestWalletsAreChosenByName(t *testing.T) {
 	for _, s := range []screen{
 		screens[0], {name: "phone_dark", width: 390, height: 844, dark: true},
@@ -216,7 +214,7 @@ func TestWalletsAreChosenByName(t *testing.T) {
 			b.picture(s, "wallets")
 			b.noSidewaysScroll()
 			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".wallets img, .wallets b, .wallets svg").length`)); n > 0 {
-				t.Errorf("%d elements of the wallets' making", n)
+				t.Errorf("%d elements come from the wallets' names or icons", n)
 			}
 			b.click("#m2-wallets1")
 			b.awaits(tokenPay, "Sent", nil)
@@ -224,15 +222,15 @@ func TestWalletsAreChosenByName(t *testing.T) {
 				t.Errorf("%s was asked", got)
 			}
 			if got := get(b, chromedp.Evaluate[string](`document.activeElement.id`)); got != "m2-wallets0" {
-				t.Errorf("the keyboard is at %q", got)
+				t.Errorf("the focus is at %q", got)
 			}
 			b.picture(s, "wallets_sent")
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestWalletThatOnlyInjects is one from before EIP-6963.
+// TestWalletThatOnlyInjects uses a wallet without EIP-6963.
 func TestWalletThatOnlyInjects(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
@@ -240,11 +238,11 @@ func TestWalletThatOnlyInjects(t *testing.T) {
 	b.awaits(tokenPay, "Pay with your browser wallet", nil)
 	b.click(tokenPay)
 	b.awaits(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
-	b.quiet()
+	b.checkConsole()
 }
 
-// TestWalletWhileThePageChanges swaps the page under an open request, and asks
-// for the rest when a part has come.
+// TestWalletWhileThePageChanges replaces the page during an open request, and asks for the rest
+// after a partial payment.
 func TestWalletWhileThePageChanges(t *testing.T) {
 	t.Run("another_network_delays", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
@@ -267,7 +265,7 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		if got := len(b.transactions()); got != 1 {
 			t.Errorf("%d transactions were sent", got)
 		}
-		b.quiet()
+		b.checkConsole()
 	})
 	t.Run("reload_remembers", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
@@ -279,7 +277,7 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		b.do(chromedp.Reload())
 		b.awaits(tokenPay, "Sent", nil)
 		b.awaits(tokenSays, "This page changes", nil)
-		b.quiet()
+		b.checkConsole()
 	})
 	t.Run("the_rest", func(t *testing.T) {
 		b, s := open(t, screens[1]), newStage(t)
@@ -295,9 +293,9 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		b.click(tokenPay)
 		b.awaits(tokenPay, "Sent", nil)
 		if got := b.transactions(); len(got) != 2 || got[1]["data"] != payRest {
-			t.Errorf("sent %v, not the rest", got)
+			t.Errorf("sent %v, want the rest second", got)
 		}
-		b.quiet()
+		b.checkConsole()
 	})
 	t.Run("paid_otherwise_before_it_is_asked", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
@@ -309,11 +307,11 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
 		b.awaits("#st", "Payment seen", nil)
 		b.answer()
-		b.do(chromedp.Sleep(patience / 300))
+		b.do(chromedp.Sleep(waitTimeout / 300))
 		if got := b.transactions(); len(got) != 0 {
-			t.Errorf("sent %v though nothing is due", got)
+			t.Errorf("sent %v, but nothing is due", got)
 		}
-		b.quiet()
+		b.checkConsole()
 	})
 	t.Run("dropped", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
@@ -325,20 +323,20 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
 		b.awaits("#st", "Payment seen", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusCreated, "56.5" })
-		b.awaits("#st", "Waiting", nil) // of itself no reason to send again
+		b.awaits("#st", "Waiting", nil) // not a reason to send again by itself
 		b.awaits(tokenPay, "Sent", nil)
 		s.change(func(r *api.Resource) {
 			r.Exceptions = []string{api.ExceptionReplaced}
 			r.Payments = []api.Payment{{ID: "t", CryptoCurrency: "EURC-BASE", Amount: "56.5", FiatAmount: "0", State: "replaced", Tx: "0x1"}}
 		})
 		b.awaits(tokenPay, "Pay with Fox", nil)
-		b.quiet()
+		b.checkConsole()
 	})
 }
 
-// TestWalletIsAskedForEveryMethod pays on the whole program by each method that a
-// wallet can pay: what it is asked for is what the payment link says.
-func TestWalletIsAskedForEveryMethod(t *testing.T) {
+// TestWalletRequestForEveryMethod pays on the whole program by each method that a wallet supports.
+// The request must equal the payment link's transaction.
+func TestWalletRequestForEveryMethod(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[1])
@@ -349,7 +347,7 @@ func TestWalletIsAskedForEveryMethod(t *testing.T) {
 		if m.ChainID == "" {
 			continue
 		}
-		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a tab that has sent nothing
+		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a page that has sent nothing
 		pay := ".wallets[data-method=" + m.CryptoCurrency + "] button"
 		b.awaits(pay, "Pay with Fox", nil)
 		b.click(pay)
@@ -360,12 +358,12 @@ func TestWalletIsAskedForEveryMethod(t *testing.T) {
 		paid++
 	}
 	if paid < 4 {
-		t.Errorf("%d methods can be paid by a browser wallet", paid)
+		t.Errorf("%d methods can be paid by a browser wallet, want at least 4", paid)
 	}
-	b.quiet()
+	b.checkConsole()
 }
 
-// linked is the transaction that an ERC-681 link asks for.
+// linked returns the transaction that an ERC-681 link describes.
 func linked(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	path, query, _ := strings.Cut(strings.TrimPrefix(uri, "ethereum:"), "?")
@@ -385,27 +383,27 @@ func linked(t *testing.T, uri string) map[string]string {
 	return request
 }
 
-// TestPageWithoutAWallet has no trace of one, with scripts and without.
+// TestPageWithoutAWallet checks that a page without wallets mentions none, with and without scripts.
 func TestPageWithoutAWallet(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
 			b.visit(newStage(t).url("EURC-BASE"))
 			if !s.noJS {
-				b.do(chromedp.Sleep(patience / 60)) // longer than the page looks for one
+				b.do(chromedp.Sleep(waitTimeout / 60)) // longer than the page waits for wallets
 			}
 			if got := b.visible("#live"); strings.Contains(got, "Pay with") || strings.Contains(got, "Confirm in") {
-				t.Errorf("the page speaks of a wallet:\n%s", got)
+				t.Errorf("the page mentions a wallet:\n%s", got)
 			}
 			b.picture(s, "wallet_none")
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestWrongAssetIsTold shows what arrived in a currency that was not asked for.
-func TestWrongAssetIsTold(t *testing.T) {
+// TestWrongAssetIsShown shows a payment in a currency that was not asked for.
+func TestWrongAssetIsShown(t *testing.T) {
 	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			b, stage := open(t, s), newStage(t)
@@ -418,17 +416,17 @@ func TestWrongAssetIsTold(t *testing.T) {
 			})
 			b.awaits("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.lookAgain(s, stage.url("EURC-BASE")))
 			if got := b.visible("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stage.reference) {
-				t.Errorf("the page does not say what to do:\n%s", got)
+				t.Errorf("the page lacks instructions:\n%s", got)
 			}
 			b.picture(s, "wrong_asset")
 			b.noSidewaysScroll()
-			b.quiet()
+			b.checkConsole()
 		})
 	}
 }
 
-// TestWeightWithAWallet holds a page of two methods that a browser wallet can pay
-// to its budget: what Chromium received for it, headers and all.
+// TestWeightWithAWallet checks the bytes, including headers, that Chromium receives for a page with
+// two methods that a browser wallet can pay.
 func TestWeightWithAWallet(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
@@ -436,8 +434,8 @@ func TestWeightWithAWallet(t *testing.T) {
 	b.awaits(tokenPay, "Pay with Fox", nil)
 	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`
 	got := get(b, chromedp.Evaluate[[]int](received))
-	t.Logf("%d bytes in %d answers", got[0], got[1])
-	if got[0] > 15<<10 || got[1] > 5 { // the sixth is the stream
-		t.Errorf("the page weighs %d bytes in %d answers, want at most 15 KiB in 5", got[0], got[1])
+	t.Logf("%d bytes in %d responses", got[0], got[1])
+	if got[0] > 15<<10 || got[1] > 5 { // the stream is the sixth
+		t.Errorf("the page weighs %d bytes in %d responses, want at most 15 KiB in 5", got[0], got[1])
 	}
 }

@@ -21,16 +21,16 @@ import (
 	"chequer/internal/programtest"
 )
 
-// session is a window of a browser other than Chromium, driven by the commands of
-// WebDriver (W3C, "WebDriver", section 7 and following).
+// session is a window of a browser other than Chromium, controlled by WebDriver commands (W3C,
+// "WebDriver", section 7 and following).
 type session struct {
 	t *testing.T
-	// send carries out a command: WebDriver's over HTTP are known by method and path,
-	// Marionette's by name. It returns the command's value.
+	// send runs a command and returns its value. WebDriver identifies commands by method and path,
+	// Marionette by name.
 	send func(c command, arguments map[string]any) (json.RawMessage, error)
 }
 
-// command is a command of WebDriver. In its path {id} is an element.
+// command is a WebDriver command. {id} in its path is an element's id.
 type command struct{ name, method, path string }
 
 var (
@@ -46,15 +46,15 @@ var (
 	elementIDPrefix = "element-6066-11e4-a52e-4f735466cecf" // section 12, "Elements"
 )
 
-// openFirefox starts Firefox without a screen and opens a window of a phone's width.
+// openFirefox starts headless Firefox and opens a window of a phone's width.
 func openFirefox(t *testing.T) *session {
 	t.Helper()
 	programtest.Need(t, "firefox-esr")
-	profile, err := os.MkdirTemp("", "firefox")
+	profile, err := os.MkdirTemp("", "firefox") //nolint:usetesting // Firefox may still write to it when the test ends
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // its processes may still write there
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	port, err := programtest.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func openFirefox(t *testing.T) *session {
 	launch(t, browser)
 	conn := dial(t, port)
 	m := &marionette{conn: conn, reader: bufio.NewReader(conn)}
-	if _, err := m.read(); err != nil { // its greeting
+	if _, err := m.read(); err != nil { // the server's greeting
 		t.Fatal(err)
 	}
 	s := &session{t: t, send: m.send}
@@ -85,14 +85,14 @@ func openFirefox(t *testing.T) *session {
 	return s
 }
 
-// openWebKit starts WebKit's own small browser on a screen in memory.
+// openWebKit starts WebKit's test browser on a virtual screen.
 func openWebKit(t *testing.T) *session {
 	t.Helper()
 	programtest.Need(t, "WebKitWebDriver")
 	programtest.Need(t, "Xvfb")
 	display := ":" + strconv.Itoa(100+os.Getpid()%10_000)
 	launch(t, exec.Command("Xvfb", display, "-screen", "0", "1280x1024x24", "-nolisten", "tcp"))
-	until(t, patience, "the screen is there", func() bool {
+	until(t, waitTimeout, "the virtual screen is ready", func() bool {
 		_, err := os.Stat("/tmp/.X11-unix/X" + display[1:])
 		return err == nil
 	})
@@ -109,11 +109,11 @@ func openWebKit(t *testing.T) *session {
 	w := &webDriver{base: fmt.Sprintf("http://127.0.0.1:%d/session", port)}
 	s := &session{t: t, send: w.send}
 	s.begin(nil)
-	t.Cleanup(func() { _, _ = w.request("DELETE", w.base, nil) }) // else its window stays
+	t.Cleanup(func() { _, _ = w.request("DELETE", w.base, nil) }) // closes the window
 	return s
 }
 
-// launch starts a program until the test ends.
+// launch starts a program that is killed when the test ends.
 func launch(t *testing.T, c *exec.Cmd) {
 	t.Helper()
 	p, err := programtest.Start(c)
@@ -123,11 +123,11 @@ func launch(t *testing.T, c *exec.Cmd) {
 	t.Cleanup(p.Kill)
 }
 
-// dial connects to a port of this machine, once something listens on it.
+// dial connects to a port of this machine as soon as a program listens on it.
 func dial(t *testing.T, port int) net.Conn {
 	t.Helper()
 	var conn net.Conn
-	until(t, patience, "the browser listens", func() (ok bool) {
+	until(t, waitTimeout, "the browser is listening", func() (ok bool) {
 		var err error
 		conn, err = net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		return err == nil
@@ -136,8 +136,8 @@ func dial(t *testing.T, port int) net.Conn {
 	return conn
 }
 
-// marionette is Firefox's own protocol: messages of JSON, each after its length and a
-// colon (Firefox Source Docs, "Marionette", "Protocol").
+// marionette is a client of Firefox's own protocol: JSON messages, each preceded by its length and
+// a colon (Firefox Source Docs, "Marionette", "Protocol").
 type marionette struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -164,7 +164,7 @@ func (m *marionette) send(c command, arguments map[string]any) (json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	if err := m.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := m.conn.SetDeadline(time.Now().Add(waitTimeout)); err != nil {
 		return nil, err
 	}
 	if _, err := fmt.Fprintf(m.conn, "%d:%s", len(message), message); err != nil {
@@ -188,7 +188,7 @@ func (m *marionette) send(c command, arguments map[string]any) (json.RawMessage,
 	return parts[3], nil
 }
 
-// webDriver is the protocol of the standard.
+// webDriver is a client of the standard protocol.
 type webDriver struct{ base string }
 
 func (w *webDriver) send(c command, arguments map[string]any) (json.RawMessage, error) {
@@ -221,7 +221,7 @@ func (w *webDriver) request(method, url string, arguments map[string]any) (json.
 	if err != nil {
 		return nil, err
 	}
-	resp, err := (&http.Client{Timeout: patience}).Do(req)
+	resp, err := (&http.Client{Timeout: waitTimeout}).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (w *webDriver) request(method, url string, arguments map[string]any) (json.
 	return answer.Value, nil
 }
 
-// must carries out a command and reads its value into "into", unless that is nil.
+// must runs a command and decodes its value into into, unless that is nil.
 func (s *session) must(c command, arguments map[string]any, into any) {
 	s.t.Helper()
 	if err := s.try(c, arguments, into); err != nil {
@@ -255,7 +255,7 @@ func (s *session) try(c command, arguments map[string]any, into any) error {
 	return json.Unmarshal(value, into)
 }
 
-// begin opens a window that is 440 CSS pixels wide: both browsers refuse less.
+// begin opens a window with a width of 440 CSS pixels. Both browsers refuse smaller windows.
 func (s *session) begin(capabilities map[string]any) {
 	s.t.Helper()
 	s.must(newSession, capabilities, nil)
@@ -288,11 +288,11 @@ func (s *session) element(selector string) (id string, err error) {
 	return found[elementIDPrefix], nil
 }
 
-// click clicks an element, again when the live part of the page was replaced meanwhile.
+// click clicks an element, and tries again if the live part of the page is replaced meanwhile.
 func (s *session) click(selector string) {
 	s.t.Helper()
 	var err error
-	until(s.t, patience, "a click on "+selector, func() bool {
+	until(s.t, waitTimeout, "a click on "+selector, func() bool {
 		var id string
 		if id, err = s.element(selector); err == nil {
 			err = s.try(elementClick, map[string]any{"id": id}, nil)
@@ -304,15 +304,15 @@ func (s *session) click(selector string) {
 func (s *session) awaits(selector, want string) {
 	s.t.Helper()
 	got := ""
-	for deadline := time.Now().Add(patience); !strings.Contains(got, want); got = s.text(selector) {
+	for deadline := time.Now().Add(waitTimeout); !strings.Contains(got, want); got = s.text(selector) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("%s says %q, not %q", selector, got, want)
+			s.t.Fatalf("%s has the text %q, want %q", selector, got, want)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// shot returns the picture of an element.
+// shot returns a screenshot of an element.
 func (s *session) shot(selector string) image.Image {
 	s.t.Helper()
 	id, err := s.element(selector)

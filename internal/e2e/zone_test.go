@@ -12,8 +12,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// TestTimesAreInTheShoppersZone reads every time of every state: in the browser's
-// zone where scripts run, else in UTC, which the page says.
+// TestTimesAreInTheShoppersZone checks every time of every state. With scripts it must be in the
+// browser's time zone, without scripts in UTC, marked as such.
 func TestTimesAreInTheShoppersZone(t *testing.T) {
 	s := speaking(t, locale.All())
 	for name, state := range map[string]func(*api.Resource){
@@ -39,14 +39,14 @@ func TestTimesAreInTheShoppersZone(t *testing.T) {
 				text := b.text("body")
 				if noJS {
 					if !strings.Contains(text, "UTC") {
-						t.Errorf("without scripts no time says UTC: %s", text)
+						t.Errorf("without scripts no time is marked UTC: %s", text)
 					}
 					continue
 				}
 				if strings.Contains(text, "UTC") || !strings.Contains(text, "GMT+9") {
 					t.Errorf("with scripts a time is not in the browser's zone: %s", text)
 				}
-				b.quiet()
+				b.checkConsole()
 			}
 		})
 	}

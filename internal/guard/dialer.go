@@ -9,25 +9,24 @@ import (
 	"strconv"
 )
 
-// Resolver finds the addresses of a name; net.DefaultResolver does.
+// Resolver resolves host names; net.DefaultResolver implements it.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Dialer connects to what a Policy allows. It is safe for concurrent use.
+// Dialer connects to addresses that a Policy allows. It is safe for concurrent use.
 type Dialer struct {
 	Policy   Policy
 	Resolver Resolver
-	// Own lists the addresses of this host; net.InterfaceAddrs when nil.
+	// Own lists the addresses of this host; net.InterfaceAddrs if nil.
 	Own func() ([]net.Addr, error)
-	// Connect dials an address of digits; net.Dialer when nil.
+	// Connect dials a numeric address; net.Dialer if nil.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dial connects to a host and port as DialContext does, for one kind of call. The
-// name is looked up once, every address that it has is judged, and one of these is
-// connected to: a name that leads elsewhere the next moment changes nothing. The
-// errors include *Refused.
+// Dial connects to a host and port like DialContext, for one kind of call. It resolves the name
+// once, checks every address, and connects to one of these addresses, so that a change of the
+// name's addresses has no effect. The errors include *Refused.
 func (d *Dialer) Dial(ctx context.Context, target Target, hostport string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -49,7 +48,7 @@ func (d *Dialer) Dial(ctx context.Context, target Target, hostport string) (net.
 	return d.connect(ctx, addresses, portText)
 }
 
-// resolve lists the addresses of a host, at least one.
+// resolve returns the addresses of a host, at least one.
 func (d *Dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{address}, nil
@@ -67,8 +66,7 @@ func (d *Dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return found, nil
 }
 
-// judge is a *Refused for an address that the policy refuses, or that is this
-// host's own.
+// judge returns a *Refused for an address that the policy refuses, or that belongs to this host.
 func (d *Dialer) judge(address netip.Addr, port uint16, target Target) error {
 	if err := d.Policy.judge(address, port, target); err != nil {
 		return err
@@ -92,7 +90,7 @@ func (d *Dialer) judge(address netip.Addr, port uint16, target Target) error {
 	return nil
 }
 
-// connect connects to the first of the addresses that answers.
+// connect connects to the first address that accepts the connection.
 func (d *Dialer) connect(ctx context.Context, addresses []netip.Addr, port string) (net.Conn, error) {
 	dial := d.Connect
 	if dial == nil {

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/guard"
 )
 
-// inside are addresses of networks that a server may stand in, in every clothing.
+// inside are addresses of networks that a server may be part of, in all spellings.
 var inside = []string{
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254", "169.254.169.254",
 	"172.16.0.1", "172.31.255.255", "192.0.0.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "224.0.0.1", "239.255.255.255",
@@ -20,7 +20,7 @@ var inside = []string{
 	"2001:20::1", "2001:db8::1", "100::1", "::ffff:0:127.0.0.1", "3fff::1", "5f00::1", "fd12:3456:789a:1::1", "2606:4700::1%eth0",
 }
 
-// outside are the addresses next to these, and others of the public internet.
+// outside are public addresses next to the ranges of inside, and other public addresses.
 var outside = []string{
 	"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "169.253.255.255",
 	"169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0",
@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// names are a resolver whose answers change: each look-up of a name takes the next.
+// names is a resolver whose answers change: each lookup of a name returns the next answer.
 type names map[string][][]string
 
 func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -125,7 +125,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 	return found, nil
 }
 
-// lab is a dialer that notes where it would have connected to.
+// lab returns a dialer that records the addresses instead of connecting to them.
 func lab(policy guard.Policy, resolver guard.Resolver) (d *guard.Dialer, dialed *[]string) {
 	dialed = new([]string)
 	return &guard.Dialer{
@@ -147,19 +147,19 @@ var secure = guard.Target{Live: true}
 func TestDial_refuses_every_address_inside(t *testing.T) {
 	t.Parallel()
 	for _, text := range append([]string{"93.184.216.34", "::ffff:93.184.216.34"}, inside...) {
-		for how, hostport := range map[string]string{
+		for form, hostport := range map[string]string{
 			"written": net.JoinHostPort(text, "443"), "named": "shop.example:443", "among others": "many.example:443",
 		} {
 			d, dialed := lab(guard.Policy{}, names{"shop.example": {{text}}, "many.example": {{"8.8.8.8", text}}})
 			_, err := d.Dial(t.Context(), secure, hostport)
 			if _, refused := errors.AsType[*guard.Refused](err); !refused || len(*dialed) > 0 {
-				t.Errorf("%s %s: got error %v after dialing %q, want it refused", text, how, err, *dialed)
+				t.Errorf("%s %s: got error %v after dialing %q, want it refused", text, form, err, *dialed)
 			}
 		}
 	}
 }
 
-func TestDial_connects_to_what_it_judged(t *testing.T) {
+func TestDial_connects_to_the_checked_address(t *testing.T) {
 	t.Parallel()
 	resolver := names{"shop.example": {{"8.8.8.8"}, {"127.0.0.1"}, {"::ffff:9.9.9.9"}}}
 	d, dialed := lab(guard.Policy{}, resolver)
@@ -170,14 +170,14 @@ func TestDial_connects_to_what_it_judged(t *testing.T) {
 		}
 	}
 	if got := *dialed; len(got) != 2 || got[0] != "8.8.8.8:443" || got[1] != "9.9.9.9:443" || refusals != 1 {
-		t.Errorf("a name that changes: got dialed %q and %d refused, want the second look-up refused", got, refusals)
+		t.Errorf("a name whose address changes: got dialed %q and %d refused, want the second lookup refused", got, refusals)
 	}
 	if _, err := d.Dial(t.Context(), secure, "nobody.example:443"); err == nil {
 		t.Error("a name without addresses: got no error")
 	}
 }
 
-func TestDial_keeps_to_ports_and_https_outside_what_is_open(t *testing.T) {
+func TestDial_requires_ports_and_https_outside_allowed_ranges(t *testing.T) {
 	t.Parallel()
 	open := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	for _, test := range []struct {

@@ -10,25 +10,24 @@ import (
 	"unicode/utf8"
 )
 
-// Policy says where calls may go. The zero Policy allows the public internet.
+// Policy says which addresses may be called. The zero Policy allows the public internet.
 type Policy struct {
-	// Allow are the ranges that the operator opens: there any port is called, and
-	// http as well.
+	// Allow are the ranges that the operator allows, with any port and with http.
 	Allow []netip.Prefix
 }
 
 // Target is a kind of call.
 type Target struct {
-	// Plain calls are http, others https.
+	// Plain calls use http, others https.
 	Plain bool
-	// Live calls are https everywhere but in the ranges that the operator opens.
+	// Live calls must use https, except in the ranges that the operator allows.
 	Live bool
 }
 
 const maxURL = 2048
 
-// Check is a *Refused for a URL that may never be called. What depends on where a
-// name leads is seen only when it is called.
+// Check returns a *Refused for a URL that must never be called. The addresses of a host name are
+// checked only when it is called.
 func (p Policy) Check(text string, live bool) error {
 	u, err := url.Parse(text)
 	if err != nil || utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, odd) {
@@ -55,10 +54,10 @@ func (p Policy) Check(text string, live bool) error {
 	return p.checkName(host, port, target)
 }
 
-// inside is said of what leads to where no stranger is to be led.
+// inside is the reason for addresses that must not be called for others.
 const inside = "leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"
 
-// check judges how a target is called where the operator opens nothing.
+// check checks a call outside the ranges that the operator allows.
 func (t Target) check(port uint16) error {
 	switch {
 	case t.Plain && t.Live:
@@ -69,8 +68,8 @@ func (t Target) check(port uint16) error {
 	return nil
 }
 
-// checkName judges what a name shows. Where the operator opens ranges it may lead
-// into one of them.
+// checkName checks a host name. If the operator allows any ranges, every name passes, since it may
+// lead to one of them.
 func (p Policy) checkName(host string, port uint16, target Target) error {
 	switch {
 	case len(p.Allow) > 0:
@@ -81,7 +80,7 @@ func (p Policy) checkName(host string, port uint16, target Target) error {
 	return target.check(port)
 }
 
-// judge is a *Refused for an address that must not be called.
+// judge returns a *Refused for an address that must not be called.
 func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
 	address = address.Unmap()
 	switch {
@@ -93,7 +92,7 @@ func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
 	return target.check(port)
 }
 
-// PortOf is the port that a URL is called at; *Refused.
+// PortOf returns the port of a URL; *Refused.
 func PortOf(u *url.URL) (uint16, error) {
 	switch text := u.Port(); {
 	case text == "" && strings.HasSuffix(u.Host, ":"):
@@ -111,9 +110,9 @@ func PortOf(u *url.URL) (uint16, error) {
 	}
 }
 
-// numeric are hosts that some resolvers read as IPv4 addresses, such as 127.1,
-// 0x7f000001 or 2130706433. See the URL Standard, "ends in a number".
+// numeric matches hosts that some resolvers parse as IPv4 addresses, such as 127.1, 0x7f000001 or
+// 2130706433. See the URL Standard, "ends in a number".
 var numeric = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 
-// odd are characters that programs read a URL differently for.
+// odd reports whether programs differ in how they parse a URL with the character.
 func odd(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || unicode.IsControl(r) }

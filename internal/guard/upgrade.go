@@ -2,9 +2,9 @@ package guard
 
 import "net/http"
 
-// NoUpgrade is a transport whose answers all end. One that switches protocols
-// (RFC 9110, section 15.2.2) hands its connection over as the body, and no context
-// bounds what is read from that: here it is closed, and the body is empty.
+// NoUpgrade returns a transport whose response bodies all end. A response that switches protocols
+// (RFC 9110, section 15.2.2) returns the connection as its body, and no context limits reads from
+// it; NoUpgrade closes the connection and makes the body empty.
 func NoUpgrade(next http.RoundTripper) http.RoundTripper { return noUpgrade{next} }
 
 type noUpgrade struct{ next http.RoundTripper }
@@ -19,7 +19,7 @@ func (n noUpgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// CloseIdleConnections is for http.Client's method of that name.
+// CloseIdleConnections implements the optional interface of http.Client's method with that name.
 func (n noUpgrade) CloseIdleConnections() {
 	if c, ok := n.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -10,9 +10,9 @@ import (
 	"chequer/internal/guard"
 )
 
-// An answer that switches protocols keeps its connection: net/http bounds what
-// comes then by no context and no time.
-func TestNoUpgrade_ends_an_answer_that_switches_protocols(t *testing.T) {
+// A response that switches protocols keeps its connection: net/http limits later reads by no
+// context and no timeout.
+func TestNoUpgrade_ends_a_response_that_switches_protocols(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -41,9 +41,9 @@ func TestNoUpgrade_ends_an_answer_that_switches_protocols(t *testing.T) {
 	select {
 	case text := <-read:
 		if text != "" || answer.StatusCode != http.StatusSwitchingProtocols {
-			t.Errorf("answer %d: %q", answer.StatusCode, text)
+			t.Errorf("response %d with body %q, want 101 and no body", answer.StatusCode, text)
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("its body does not end")
+		t.Error("the body of the response does not end")
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"chequer/internal/chain"
 )
 
-// farAhead is how many guesses may be open at once.
+// farAhead is the largest number of outstanding guesses for a counter.
 const farAhead = 64
 
-// guesses are the indexes that creations will probably be given, by counter. The
-// zero value is ready.
+// guesses predicts, for each counter, the index that the next creation will get. The zero value is
+// ready to use.
 type guesses struct {
 	mu   sync.Mutex
 	next map[string]uint32
 }
 
-// take guesses the index that the next creation gets.
+// take returns the predicted index of the next creation.
 func (g *guesses) take(counter string) uint32 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -28,7 +28,7 @@ func (g *guesses) take(counter string) uint32 {
 	return index
 }
 
-// learn corrects the guesses by an index that was given.
+// learn corrects the prediction with an index that was really allocated.
 func (g *guesses) learn(counter string, index uint32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,9 +37,9 @@ func (g *guesses) learn(counter string, index uint32) {
 	}
 }
 
-// deriveAhead makes the destinations that a creation will probably ask for.
-// Networks remember them, so that the transaction, which others wait for, finds
-// them made. A wrong guess costs no more than the time.
+// deriveAhead derives the destinations that this creation will probably need. Networks cache them,
+// so the transaction, which blocks other writers, finds them ready. A wrong guess costs only the
+// time of the derivation.
 func (s *Service) deriveAhead(offers []offer) {
 	guessed := map[string]uint32{}
 	done := map[string]bool{}

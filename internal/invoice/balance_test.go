@@ -15,7 +15,7 @@ import (
 	"chequer/internal/money"
 )
 
-// ether is the own coin of the network of the tokens: 100.00 EUR are 0.04.
+// ether is the native coin of the network of the tokens: 100.00 EUR are 0.04 ETH.
 var ether = chain.Asset{
 	Code: "ETH", Network: "base", Currency: money.ETH, Dust: money.Zero(money.ETH),
 	Policy: chain.Policy{
@@ -23,10 +23,10 @@ var ether = chain.Asset{
 	},
 }
 
-// freshEther is fresh, and can be paid with ether, too.
-func freshEther(t testing.TB, scanned time.Time) *invoice.Invoice {
+// newInvoiceWithEther returns the invoice of newInvoice, which can also be paid with ether.
+func newInvoiceWithEther(t testing.TB, scanned time.Time) *invoice.Invoice {
 	t.Helper()
-	inv := fresh(t, scanned)
+	inv := newInvoice(t, scanned)
 	inv.Methods = append(inv.Methods, invoice.Method{
 		Asset: ether, Destination: chain.Destination{Address: "0x1", Script: "0x1"}, Birth: chain.Cursor{Height: 100, Hash: "b100"},
 	})
@@ -35,7 +35,7 @@ func freshEther(t testing.TB, scanned time.Time) *invoice.Invoice {
 	return inv
 }
 
-// rise is a rise of the balance from one height in ether to another.
+// rise returns a rise of the balance in ether from one value to another.
 func rise(from, to string, height int64, after time.Duration) chain.Transfer {
 	low, high := money.MustParse(from, money.ETH), money.MustParse(to, money.ETH)
 	return in(chain.Transfer{
@@ -44,12 +44,12 @@ func rise(from, to string, height int64, after time.Duration) chain.Transfer {
 	}, height, after)
 }
 
-// euros is a payment with the token.
+// euros returns a payment with the token.
 func euros(id, amount string, height int64, after time.Duration) chain.Transfer {
 	return in(chain.Transfer{ID: id + ":1", Tx: id, Asset: "EURC", Script: "0x1", Amount: money.MustParse(amount, eurc)}, height, after)
 }
 
-// onBase shows the invoice its transfers on the network of the tokens.
+// onBase lets the invoice observe transfers on the network of the tokens.
 func onBase(inv *invoice.Invoice, tip int64, transfers ...chain.Transfer) {
 	s := chain.Snapshot{From: chain.Cursor{Height: 90, Hash: "b90"}, Tip: chain.Block{Height: tip}, Unconfirmed: chain.None, Transfers: transfers}
 	required := map[string]int{}
@@ -78,7 +78,7 @@ func TestBalances(t *testing.T) {
 			[]chain.Transfer{rise("0", "0.01", 101, time.Minute), rise("0.01", "0.04", 102, 2*time.Minute)},
 			outcome{invoice.Paid, "", "100", "0", "0"},
 		},
-		"an honest shopper paid while nobody looked and old state is gone": {
+		"an honest shopper paid during downtime and the old state is no longer served": {
 			[]chain.Transfer{since(rise("0", "0.04", 900, 5*time.Hour), 10*time.Minute)},
 			outcome{invoice.Paid, "", "100", "0", "0"},
 		},
@@ -86,35 +86,35 @@ func TestBalances(t *testing.T) {
 			[]chain.Transfer{since(rise("0", "0.04", 900, 5*time.Hour), -time.Hour)},
 			outcome{invoice.Paid, "", "100", "0", "0"},
 		},
-		"a cheat pays late and is seen in the very block": {
+		"a late payment is first seen in its block": {
 			[]chain.Transfer{rise("0", "0.04", 900, 19*time.Minute)},
 			outcome{invoice.Expired, "[late]", "0", "100", "0"},
 		},
-		"a cheat names money that was there before": {
+		"money that was there before the invoice does not count": {
 			[]chain.Transfer{rise("0", "0.04", 100, -time.Minute)},
 			outcome{invoice.Expired, "[old]", "0", "100", "0"},
 		},
-		"an honest shopper pays on top of it": {
+		"a payment on top of older money counts": {
 			[]chain.Transfer{rise("0", "0.04", 100, -time.Minute), rise("0.04", "0.08", 101, time.Minute)},
 			outcome{invoice.Paid, "[old]", "100", "0", "0"},
 		},
-		"a cheat names money that may have been there before": {
+		"money that may be older than the invoice does not count": {
 			[]chain.Transfer{unsure(rise("0", "0.04", 101, time.Minute))},
 			outcome{invoice.Expired, "[late]", "0", "100", "0"},
 		},
-		"a merchant brings gas to gather tokens": {
+		"gas that the merchant sends for a sweep is ignored": {
 			[]chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.002", 500, 3*time.Hour)},
 			outcome{invoice.Paid, "", "100", "0", "0"},
 		},
-		"a merchant brings gas before the invoice ends": {
+		"gas that the merchant sends before the invoice expires is ignored": {
 			[]chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.001", 102, 2*time.Minute), rise("0.001", "0.003", 103, 3*time.Minute)},
 			outcome{invoice.Paid, "", "100", "0", "0"},
 		},
-		"what a shopper sends twice is no gas": {
+		"a second full payment is not gas": {
 			[]chain.Transfer{rise("0", "0.04", 101, time.Minute), rise("0.04", "0.08", 102, 2*time.Minute)},
 			outcome{invoice.Paid, "[overpaid]", "100", "0", "100"},
 		},
-		"a small payment before the rest counts": {
+		"a small payment before the remainder counts": {
 			[]chain.Transfer{rise("0", "0.002", 101, time.Minute), euros("a", "95", 102, 2*time.Minute)},
 			outcome{invoice.Paid, "", "100", "0", "0"},
 		},
@@ -125,25 +125,25 @@ func TestBalances(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inv := freshEther(t, until.Add(time.Second))
+			inv := newInvoiceWithEther(t, until.Add(time.Second))
 			onBase(inv, 1000, test.transfers...)
-			if diff := cmp.Diff(test.want, stands(inv)); diff != "" {
+			if diff := cmp.Diff(test.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			again := freshEther(t, until.Add(time.Second)) // in another order, and twice
+			again := newInvoiceWithEther(t, until.Add(time.Second)) // in another order, and twice
 			for _, i := range rand.Perm(len(test.transfers)) {
 				onBase(again, 1000, append(slices.Clone(test.transfers[i:]), test.transfers[:i]...)...)
 			}
-			if diff := cmp.Diff(stands(inv), stands(again)); diff != "" {
+			if diff := cmp.Diff(outcomeOf(inv), outcomeOf(again)); diff != "" {
 				t.Errorf("in another order (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// Ether that comes to an invoice of euros is a mistake, unless a merchant brings it to
-// gather them.
-func TestBalances_that_are_not_asked_for(t *testing.T) {
+// Ether sent to an invoice that offers only tokens is a wrong asset, unless it is gas that the
+// merchant sends for a sweep.
+func TestBalances_of_an_asset_that_is_not_offered(t *testing.T) {
 	t.Parallel()
 	gas := map[chain.ID]money.Amount{"base": money.MustParse("0.002", money.ETH)}
 	for name, test := range map[string]struct {
@@ -152,21 +152,21 @@ func TestBalances_that_are_not_asked_for(t *testing.T) {
 		want      outcome
 		state     invoice.PaymentState // of the ether
 	}{
-		"a shopper sends ether":                        {gas, []chain.Transfer{rise("0", "0.04", 101, time.Minute)}, outcome{invoice.Expired, "[wrong_asset]", "0", "100", "0"}, invoice.PaymentWrongAsset},
-		"a shopper sends little of it":                 {gas, []chain.Transfer{rise("0", "0.001", 101, time.Minute)}, outcome{invoice.Expired, "[wrong_asset]", "0", "100", "0"}, invoice.PaymentWrongAsset},
-		"and then what is asked for":                   {gas, []chain.Transfer{rise("0", "0.001", 101, time.Minute), euros("a", "100", 102, 2*time.Minute)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
-		"a merchant brings gas":                        {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.002", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
-		"more than that is none":                       {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.0021", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
-		"on a network without an allowance none is":    {map[chain.ID]money.Amount{}, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.001", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
-		"an invoice of before that knows no allowance": {nil, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.03", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
-		"what was there before is none":                {gas, []chain.Transfer{rise("0", "0.04", 100, -time.Minute)}, outcome{invoice.Expired, "[old]", "0", "100", "0"}, invoice.PaymentWrongAsset},
+		"ether is a wrong asset":                  {gas, []chain.Transfer{rise("0", "0.04", 101, time.Minute)}, outcome{invoice.Expired, "[wrong_asset]", "0", "100", "0"}, invoice.PaymentWrongAsset},
+		"a little ether is a wrong asset":         {gas, []chain.Transfer{rise("0", "0.001", 101, time.Minute)}, outcome{invoice.Expired, "[wrong_asset]", "0", "100", "0"}, invoice.PaymentWrongAsset},
+		"a token payment after ether counts":      {gas, []chain.Transfer{rise("0", "0.001", 101, time.Minute), euros("a", "100", 102, 2*time.Minute)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
+		"gas after the payment is dust":           {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.002", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
+		"more than the allowance is not gas":      {gas, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.0021", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
+		"without an allowance nothing is gas":     {map[chain.ID]money.Amount{}, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.001", 500, 3*time.Hour)}, outcome{invoice.Paid, "[wrong_asset]", "100", "0", "0"}, invoice.PaymentWrongAsset},
+		"an older invoice has no limit on gas":    {nil, []chain.Transfer{euros("a", "100", 101, time.Minute), rise("0", "0.03", 500, 3*time.Hour)}, outcome{invoice.Paid, "", "100", "0", "0"}, invoice.PaymentDust},
+		"ether older than the invoice is not gas": {gas, []chain.Transfer{rise("0", "0.04", 100, -time.Minute)}, outcome{invoice.Expired, "[old]", "0", "100", "0"}, invoice.PaymentWrongAsset},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, until.Add(time.Second))
+			inv := newInvoice(t, until.Add(time.Second))
 			inv.Terms.Rules.Gas = test.gas
 			onBase(inv, 1000, test.transfers...)
-			if diff := cmp.Diff(test.want, stands(inv)); diff != "" {
+			if diff := cmp.Diff(test.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for _, p := range inv.Payments() {
@@ -178,31 +178,30 @@ func TestBalances_that_are_not_asked_for(t *testing.T) {
 	}
 }
 
-// A chain that takes blocks back may bring the same money in other steps: what is
-// recorded of the same height then says how much it is now.
+// After a reorganisation the same money may arrive in other steps. A rise that is recorded at the
+// same height is then replaced by the new one.
 func TestBalances_that_rise_again_in_other_steps(t *testing.T) {
 	t.Parallel()
-	inv := freshEther(t, noon)
+	inv := newInvoiceWithEther(t, noon)
 	onBase(inv, 102, rise("0", "0.01", 101, time.Minute), rise("0.01", "0.03", 102, 2*time.Minute))
 	onBase(inv, 104, rise("0", "0.02", 103, 3*time.Minute), rise("0.02", "0.03", 104, 4*time.Minute))
 	want := outcome{invoice.Pending, "[underpaid reorged]", "75", "25", "0"}
-	if diff := cmp.Diff(want, stands(inv)); diff != "" {
+	if diff := cmp.Diff(want, outcomeOf(inv)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// What a person lets stand for the price pays, and gas that comes after it raises
-// nothing.
-func TestBalances_that_a_person_accepts(t *testing.T) {
+// An accepted transfer pays the invoice, and gas that arrives after it raises no exception.
+func TestBalances_that_the_merchant_accepts(t *testing.T) {
 	t.Parallel()
-	inv := freshEther(t, until.Add(time.Hour))
+	inv := newInvoiceWithEther(t, until.Add(time.Hour))
 	paid := rise("0", "0.04", 101, time.Minute)
 	paid.Unsure = true
 	onBase(inv, 1000, paid)
 	inv.Accepted = []string{paid.ID}
 	onBase(inv, 1000, paid, rise("0.04", "0.042", 500, time.Hour))
 	want := outcome{invoice.Paid, "", "100", "0", "0"}
-	if diff := cmp.Diff(want, stands(inv)); diff != "" {
+	if diff := cmp.Diff(want, outcomeOf(inv)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := fmt.Sprint(inv.Payments()[0].State, " ", inv.Payments()[1].State); got != "confirmed dust" {

@@ -15,11 +15,11 @@ import (
 	"chequer/internal/money"
 )
 
-// The tests below are faults that users of other programs met, by their number in
+// Each of the tests below reproduces a known fault of other payment programs. Cnn is its number in
 // the list of cases.
 
-// sends puts a transaction with outputs in BTC to an invoice's destination into the
-// mempool; "" pays somebody else.
+// sends puts a transaction with the given outputs in BTC to an invoice's destination into the
+// mempool; an amount "" is an output to an unrelated address.
 func (s *shop) sends(spends []string, to *invoice.Invoice, amounts ...string) (tx string) {
 	s.t.Helper()
 	m, _ := to.Method(simnet.ID, "BTC")
@@ -41,7 +41,7 @@ func (s *shop) mine(txs ...string) {
 	s.must(s.net.Confirm(s.t.Context(), txs))
 }
 
-// wantEvents fails unless the shop was told this of an invoice, in this order.
+// wantEvents fails unless the invoice has exactly these events, in this order.
 func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
 	s.t.Helper()
 	list, err := s.store.Events(s.t.Context(), "m", invoice.Test, 0, 1000)
@@ -57,8 +57,8 @@ func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
 	}
 }
 
-// C29: money is found however many invoices before it were not paid, and their
-// addresses are not handed out again.
+// C29: a payment is found after any number of unpaid invoices, and the addresses of those are not
+// reused.
 func TestTheTwentySixthOfUnpaidInvoicesIsFound(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -77,8 +77,8 @@ func TestTheTwentySixthOfUnpaidInvoicesIsFound(t *testing.T) {
 	}
 }
 
-// C31: money that was there before the invoice never pays it, whether a block
-// holds it or not; what comes later does.
+// C31: money that was there before the invoice never pays it, whether it is confirmed or not. Later
+// money does.
 func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -97,7 +97,7 @@ func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, table) // a fresh install: nothing is known of the key
+			s := openShop(t, table) // a new installation, which has no history of the key
 			asset := s.net.Assets()[0]
 			used, err := s.net.NewDestination(chain.Request{Asset: asset, Key: s.wallets[0].Key, Index: 0})
 			s.must(err)
@@ -108,7 +108,7 @@ func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 			s.step()
 			inv := s.create("40", "BTC")
 			if inv.Methods[0].Destination != used {
-				t.Fatalf("the invoice is paid to %v, not to the used %v", inv.Methods[0].Destination, used)
+				t.Fatalf("the invoice's destination is %v, want the used one, %v", inv.Methods[0].Destination, used)
 			}
 			var raised []invoice.Exception
 			events := []string{"1 invoice.created created"}
@@ -146,7 +146,7 @@ func TestTwoOutputsOfOneTransactionAddUp(t *testing.T) {
 	}
 }
 
-// C34: what is paid adds up, and only the rest is asked for.
+// C34: partial payments add up, and only the remainder is requested.
 func TestPartsAndTheirRest(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -169,7 +169,7 @@ func TestPartsAndTheirRest(t *testing.T) {
 	}
 }
 
-// C35: expiry stops the offer, not the look-out.
+// C35: expiry ends the offer, but the network is still scanned.
 func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 	t.Parallel()
 	seen := func(after time.Duration) func(t *testing.T) (*shop, *invoice.Invoice, string) {
@@ -180,7 +180,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 			return s, inv, s.pays(inv, "BTC", "0.0005")
 		}
 	}
-	t.Run("a_an_honest_shopper_pays_just_in_time", func(t *testing.T) {
+	t.Run("a_payment_just_before_expiry_counts", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
 		s.wantStatus(inv, invoice.Pending)
@@ -190,15 +190,15 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 		s.wantStatus(inv, invoice.Paid)
 		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "3 payment.confirmed paid", "3 invoice.paid paid")
 	})
-	t.Run("b_the_last_second_is_in_time", func(t *testing.T) {
+	t.Run("b_payment_in_the_last_second_counts", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15 * time.Minute)(t)
-		s.clock.Pass(10 * time.Minute) // nobody looked at that very second
+		s.clock.Pass(10 * time.Minute) // no scan happened in that second
 		s.wantStatus(inv, invoice.Pending)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Paid)
 	})
-	t.Run("c_the_second_after_is_late", func(t *testing.T) {
+	t.Run("c_payment_a_second_later_is_late", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute + time.Second)(t)
 		s.clock.Pass(time.Second)
@@ -206,7 +206,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 	})
-	t.Run("d_dropped_and_never_mined_ends", func(t *testing.T) {
+	t.Run("d_dropped_transaction_expires", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
 		s.wantStatus(inv, invoice.Pending)
@@ -214,7 +214,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 		s.clock.Pass(time.Minute)
 		s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 	})
-	t.Run("d_waiting_and_never_mined_ends_after_a_day", func(t *testing.T) {
+	t.Run("d_unconfirmed_transaction_expires_after_a_day", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
 		s.wantStatus(inv, invoice.Pending)
@@ -228,8 +228,8 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 	})
 }
 
-// C37: a double spend to somebody else takes the money back, also when a block
-// holds it at once, and the shop is told.
+// C37: a double spend to another recipient takes the payment back, even if it is confirmed at once,
+// and the merchant is notified.
 func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -237,10 +237,10 @@ func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.sends([]string{"coin:0"}, inv, "0.0005")
 	s.wantStatus(inv, invoice.Pending)
-	s.mine(s.sends([]string{"coin:0"}, inv, "")) // nobody looked while it waited
+	s.mine(s.sends([]string{"coin:0"}, inv, "")) // no scan happened while it was unconfirmed
 	got := s.wantStatus(inv, invoice.Created, invoice.WasReplaced)
 	if !got.Standing.Paid.IsZero() || got.Payments()[0].State != invoice.PaymentReplaced {
-		t.Errorf("%s counts, the payment is %s", got.Standing.Paid, got.Payments()[0].State)
+		t.Errorf("%s is paid and the payment is %s, want 0 and replaced", got.Standing.Paid, got.Payments()[0].State)
 	}
 	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
 		"3 payment.replaced created", "3 invoice.reverted created", "3 exception.raised created")
@@ -248,7 +248,7 @@ func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 	s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 }
 
-// C38: a fee bump that pays the same at another output is one payment.
+// C38: a fee bump that pays the same amount in another output is one payment.
 func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -256,12 +256,12 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.sends([]string{"coin:0"}, inv, "0.0015")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	s.mine() // without it
+	s.mine() // a block without the payment
 	bump := s.sends([]string{"coin:0"}, inv, "", "0.0015")
 	s.mine(bump)
 	got := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	if got.Standing.Paid.String() != "120" || got.Standing.Due.String() != "40" {
-		t.Errorf("%s counts and %s is due", got.Standing.Paid, got.Standing.Due)
+		t.Errorf("%s is paid and %s is due, want 120 and 40", got.Standing.Paid, got.Standing.Due)
 	}
 	states := map[string]invoice.PaymentState{}
 	for _, p := range got.Payments() {
@@ -272,7 +272,7 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	}
 }
 
-// C38, as a listener may hear it: the first transaction again, after the bump.
+// C38 with a listener, which may report the first transaction again after the fee bump.
 func TestAFeeBumpIsCountedOnceInWhateverOrder(t *testing.T) {
 	t.Parallel()
 	first, bump := spending(pay("a", 93_750, time.Minute), "x"), spending(pay("b", 93_750, 2*time.Minute), "x")
@@ -280,20 +280,20 @@ func TestAFeeBumpIsCountedOnceInWhateverOrder(t *testing.T) {
 	want := outcome{"pending", "[underpaid]", "75", "25", "0"}
 	for name, snapshots := range map[string][][]chain.Transfer{
 		"in order":        {{first}, {first, bump}, {in(bump, 101, 4*time.Minute)}},
-		"the other way":   {{bump}, {bump, first}, {in(bump, 101, 4*time.Minute)}},
+		"reversed order":  {{bump}, {bump, first}, {in(bump, 101, 4*time.Minute)}},
 		"after the block": {{in(bump, 101, 4*time.Minute)}, {in(bump, 101, 4*time.Minute), first}},
 	} {
-		inv := fresh(t, noon)
+		inv := newInvoice(t, noon)
 		for _, transfers := range snapshots {
 			see(inv, listener, transfers...)
 		}
-		if diff := cmp.Diff(want, stands(inv)); diff != "" {
+		if diff := cmp.Diff(want, outcomeOf(inv)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// C40: spending the received coin later is no news.
+// C40: spending the received coin later changes nothing.
 func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -302,20 +302,20 @@ func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
 	tx := s.pays(inv, "BTC", "0.0005")
 	s.mine(tx)
 	paid := s.wantStatus(inv, invoice.Paid)
-	told := len(s.events())
+	eventsBefore := len(s.events())
 	s.clock.Pass(7 * 24 * time.Hour)
 	s.step()
 	spent := s.sends([]string{tx + ":0"}, inv, "")
 	s.step()
 	s.mine(spent)
 	s.step()
-	if got := s.reload(inv); got.Version != paid.Version || got.Standing.Paid.Cmp(paid.Standing.Paid) != 0 || len(s.events()) != told {
-		t.Errorf("version %d, %s paid, told %v; it was %d, %s", got.Version, got.Standing.Paid, s.events()[told:], paid.Version, paid.Standing.Paid)
+	if got := s.reload(inv); got.Version != paid.Version || got.Standing.Paid.Cmp(paid.Standing.Paid) != 0 || len(s.events()) != eventsBefore {
+		t.Errorf("version %d, %s paid, new events %v; want version %d and %s paid", got.Version, got.Standing.Paid, s.events()[eventsBefore:], paid.Version, paid.Standing.Paid)
 	}
 }
 
-// C41: what came while nobody looked is found, once, in order, and judged by when
-// it came; a crash before the cursor was saved only scans again.
+// C41: payments that arrive during downtime are found once, in order, and are judged by their own
+// times. A crash before the cursor is saved only causes another scan.
 func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -330,7 +330,7 @@ func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
 	s.mine(s.pays(late, "BTC", "0.0005"))
 	s.mine()
 	crashed := errors.New("killed")
-	for _, behind := range []bool{true, false} { // on the way there, and at the tip
+	for _, behind := range []bool{true, false} { // below the tip, and at the tip
 		s.behind, s.unsaved = behind, crashed
 		if _, err := s.watcher.Step(t.Context()); !errors.Is(err, crashed) {
 			t.Fatalf("got error %v, want %v", err, crashed)
@@ -338,7 +338,7 @@ func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
 	}
 	s.wantStatus(one, invoice.Paid)
 	s.wantStatus(two, invoice.Paid)
-	s.clock.Pass(time.Minute) // the longest that an overdue invoice waits
+	s.clock.Pass(time.Minute) // the longest interval between two checks of an overdue invoice
 	s.wantStatus(late, invoice.Expired, invoice.Late)
 	for range 2 {
 		s.step()
@@ -351,12 +351,12 @@ func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
 	}
 	list := strings.Join(s.events(), "\n")
 	if got := strings.Count(list, "invoice.expired"); got != 1 {
-		t.Errorf("told %d times of one that expired:\n%s", got, list)
+		t.Errorf("%d events of one expired invoice:\n%s", got, list)
 	}
 }
 
-// C43: dust and empty outputs are told to nobody, whatever the invoice's state,
-// and what the network carries is told once per change.
+// C43: dust and empty outputs cause no events in any status of the invoice, and larger payments
+// cause one event per change.
 func TestDustTellsNothing(t *testing.T) {
 	t.Parallel()
 	for _, state := range []invoice.Status{invoice.Created, invoice.Paid, invoice.Expired} {
@@ -372,7 +372,7 @@ func TestDustTellsNothing(t *testing.T) {
 				s.clock.Pass(time.Hour)
 			}
 			before := s.wantStatus(inv, state)
-			told := len(s.events())
+			eventsBefore := len(s.events())
 			for range 25 {
 				dust := s.sends(nil, inv, "0", "0.00000001", "0.00000545")
 				s.step()
@@ -381,10 +381,10 @@ func TestDustTellsNothing(t *testing.T) {
 			}
 			after := s.reload(inv)
 			if after.Version != before.Version || after.Standing.Status != state || after.Standing.Due.Cmp(before.Standing.Due) != 0 {
-				t.Errorf("dust: version %d and %s due, was %d and %s", after.Version, after.Standing.Due, before.Version, before.Standing.Due)
+				t.Errorf("after dust: version %d and %s due, want %d and %s", after.Version, after.Standing.Due, before.Version, before.Standing.Due)
 			}
 			if got := len(after.Transfers) - len(before.Transfers); got != 50 {
-				t.Errorf("%d outputs are recorded, want 50 that are not empty", got)
+				t.Errorf("%d outputs are recorded, want the 50 that are not empty", got)
 			}
 			const many = 25
 			for range many {
@@ -393,9 +393,10 @@ func TestDustTellsNothing(t *testing.T) {
 				s.mine(small)
 				s.step()
 			}
-			// Seen and confirmed, and once that it is pending, late or overpaid.
-			if got := len(s.events()) - told; got < many || got > 2*many+2 {
-				t.Errorf("told %d times of %d small payments", got, many)
+			// At most two events per payment, seen and confirmed, and two for pending, late or
+			// overpaid.
+			if got := len(s.events()) - eventsBefore; got < many || got > 2*many+2 {
+				t.Errorf("%d events of %d small payments", got, many)
 			}
 		})
 	}

@@ -10,174 +10,174 @@ import (
 	"chequer/internal/money"
 )
 
-// Conversion is the sale for euro of what paid an invoice in one coin, on the
-// merchant's own exchange account. Those of an invoice are made when it becomes
-// paid for the first time, and never again: what is sold is frozen then.
+// Conversion is the sale for euro of the coins that paid an invoice, one conversion per coin, on
+// the merchant's own exchange account. The conversions are created when the invoice becomes paid
+// for the first time, and never again: the amount to sell is frozen then.
 type Conversion struct {
-	Coin   string       // as rates and exchanges name it: "BTC"
-	Amount money.Amount // all that may ever be sold: what the price needed of the coin
-	Rate   money.Rate   // euro for a coin, as the invoice counted it
-	Lowest money.Amount // euro for a coin below which nothing is sold
-	// Smallest is the euro value under which nothing is sold.
+	Coin   string       // code used by rates and exchanges, such as "BTC"
+	Amount money.Amount // the most that may be sold: the part of the payment that the price needed
+	Rate   money.Rate   // euro per coin, from the invoice's quotes
+	Lowest money.Amount // lowest price, in euro per coin, at which the coin is sold
+	// Smallest is the least euro value of an order.
 	Smallest money.Amount
 
 	State  ConversionState
 	Reason ConversionReason
-	// CreatedAt is when the invoice became paid, Since when it began to wait or was
-	// sold of last.
+	// CreatedAt is when the invoice became paid. Since is when the conversion began to wait, or
+	// when the last part of it was sold.
 	CreatedAt, Since time.Time
-	// NextAt is when something is to be done; zero when that is up to a person, or
-	// nothing is.
+	// NextAt is when the next step is due; zero when no step is due, or when the merchant must
+	// decide.
 	NextAt time.Time
-	Tries  int   // waits in a row
-	Claim  int64 // names who may change it now, see convert.Storage
+	Tries  int   // consecutive waits without a sale
+	Claim  int64 // identifies the process that may change the conversion now; see convert.Storage
 	Orders []SaleOrder
 }
 
-// ConversionState says how far a conversion is.
+// ConversionState is the state of a conversion.
 type ConversionState string
 
 // The states of a conversion.
 const (
-	// ConversionWaiting is sold when NextAt comes.
+	// ConversionWaiting means that the next order is due at NextAt.
 	ConversionWaiting ConversionState = "waiting"
-	// ConversionSending has an order whose outcome is not known yet: nothing else
-	// is sold meanwhile.
+	// ConversionSending means that the outcome of an order is not known yet. No other order is sent
+	// meanwhile.
 	ConversionSending ConversionState = "sending"
-	// ConversionFilled is sold, but for what is too small to sell.
+	// ConversionFilled means that everything was sold, except a remainder too small to sell.
 	ConversionFilled ConversionState = "filled"
-	// ConversionFailed waits for a person.
+	// ConversionFailed means that the merchant must decide.
 	ConversionFailed ConversionState = "failed"
-	// ConversionSettled was ended by a person.
+	// ConversionSettled means that the merchant ended the conversion.
 	ConversionSettled ConversionState = "settled"
-	// ConversionSkipped was too small to be sold at all.
+	// ConversionSkipped means that the amount was too small to sell.
 	ConversionSkipped ConversionState = "skipped"
 )
 
-// ConversionStates are all of them.
+// ConversionStates lists all conversion states.
 var ConversionStates = []ConversionState{
 	ConversionWaiting, ConversionSending, ConversionFilled, ConversionFailed, ConversionSettled, ConversionSkipped,
 }
 
-// ConversionReason says why a conversion waits, failed or was skipped; "" when
-// there is nothing to say.
+// ConversionReason is the reason why a conversion waits, failed or was skipped; "" when there is
+// none.
 type ConversionReason string
 
-// The reasons.
+// The reasons of conversions.
 const (
 	// ReasonLowBalance: the coins are not on the exchange yet.
 	ReasonLowBalance ConversionReason = "low_balance"
-	// ReasonPrice: nobody pays the lowest price.
+	// ReasonPrice: the market price is below the lowest price.
 	ReasonPrice ConversionReason = "price"
-	// ReasonPartial: a part was sold, and the rest is tried again.
+	// ReasonPartial: a part was sold, and the remainder is tried again.
 	ReasonPartial ConversionReason = "partial"
-	// ReasonTooSmall: less than the exchange or the merchant sells.
+	// ReasonTooSmall: the amount is below the minimum of the exchange or of the merchant.
 	ReasonTooSmall ConversionReason = "too_small"
 	// ReasonMaintenance: the exchange, or its market, is closed.
 	ReasonMaintenance ConversionReason = "maintenance"
-	// ReasonRateLimit: the exchange is asked too often.
+	// ReasonRateLimit: the exchange's rate limit was reached.
 	ReasonRateLimit ConversionReason = "rate_limit"
-	// ReasonUnreachable: the exchange does not answer as it should.
+	// ReasonUnreachable: the exchange did not answer, or its answer is invalid.
 	ReasonUnreachable ConversionReason = "unreachable"
-	// ReasonNonce: the exchange saw a higher number before; somebody else uses the key.
+	// ReasonNonce: the exchange has seen a higher nonce before, so another program uses the key.
 	ReasonNonce ConversionReason = "nonce"
-	// ReasonKey: the key is not valid, or may not trade.
+	// ReasonKey: the API key is not valid, or may not trade.
 	ReasonKey ConversionReason = "key"
-	// ReasonRefused: the exchange refused the order for a reason of its own.
+	// ReasonRefused: the exchange refused the order for another reason.
 	ReasonRefused ConversionReason = "refused"
-	// ReasonUncertain: whether an order was carried out cannot be told.
+	// ReasonUncertain: it cannot be determined whether an order was executed.
 	ReasonUncertain ConversionReason = "uncertain"
-	// ReasonContradiction: what the exchange says cannot be.
+	// ReasonContradiction: the answers of the exchange contradict each other or the order.
 	ReasonContradiction ConversionReason = "contradiction"
-	// ReasonNoAccount: the exchange account of an order is not in force any more.
+	// ReasonNoAccount: the exchange account of an order is no longer active.
 	ReasonNoAccount ConversionReason = "no_account"
-	// ReasonReverted: the invoice is paid by other money by now.
+	// ReasonReverted: the coins of the conversion no longer pay the invoice.
 	ReasonReverted ConversionReason = "reverted"
-	// ReasonExhausted: so many orders came to nothing that a person should look.
+	// ReasonExhausted: the limit of unsuccessful orders was reached, and the merchant must check.
 	ReasonExhausted ConversionReason = "exhausted"
 )
 
-// ConversionReasons are all of them.
+// ConversionReasons lists all conversion reasons.
 var ConversionReasons = []ConversionReason{
 	ReasonLowBalance, ReasonPrice, ReasonPartial, ReasonTooSmall, ReasonMaintenance, ReasonRateLimit, ReasonUnreachable, ReasonNonce,
 	ReasonKey, ReasonRefused, ReasonUncertain, ReasonContradiction, ReasonNoAccount, ReasonReverted, ReasonExhausted,
 }
 
-// SaleOrder is one order to an exchange. It is written before the exchange hears
-// of it.
+// SaleOrder is one order to an exchange. It is stored before it is sent.
 type SaleOrder struct {
 	Number    int    // from 1
-	ID        string // ours, made of the invoice, the coin and how many were taken before
+	ID        string // our order ID, derived from the invoice, the coin and the number of orders taken before
 	AccountID string
 	Exchange  string
 	Amount    money.Amount // of the coin
-	Limit     money.Amount // euro for a coin
-	Before    money.Amount // what the account held of the coin, reserved or not
+	Limit     money.Amount // euro per coin
+	Before    money.Amount // the account's balance of the coin before the order, reserved or not
 	SentAt    time.Time
-	// Deadline is when we stop waiting for an answer, and Over when the exchange
-	// cannot carry the order out any more, whatever its clock shows.
+	// Deadline is when we stop waiting for an answer. Over is when the exchange can no longer
+	// execute the order, however wrong its clock is.
 	Deadline, Over time.Time
 
 	State OrderState
-	Ref   string // the exchange's own name for it; "" until it is known
-	Fault string // what went wrong, for people
-	Looks int    // how often it was looked for and not there
+	Ref   string // the exchange's own order ID; "" until it is known
+	Fault string // what went wrong, as text for the merchant
+	Looks int    // number of lookups that did not find the order
 	Sold  money.Amount
-	Euro  money.Amount // for it, before the fee
+	Euro  money.Amount // proceeds in euro before the fee
 	Fee   money.Amount // euro
 }
 
-// OrderState says what became of an order.
+// OrderState is the state of an order.
 type OrderState string
 
 // The states of an order.
 const (
-	// OrderSending may be with the exchange or not.
+	// OrderSending means that the exchange may or may not have the order.
 	OrderSending OrderState = "sending"
-	// OrderPlaced is with the exchange, by its own word.
+	// OrderPlaced means that the exchange confirmed that it has the order.
 	OrderPlaced OrderState = "placed"
-	// OrderDone is over, and what it sold is known.
+	// OrderDone means that the order has ended, and the amount that it sold is known.
 	OrderDone OrderState = "done"
-	// OrderRefused was never taken, by the exchange's word.
+	// OrderRefused means that the exchange reported that it refused the order.
 	OrderRefused OrderState = "refused"
-	// OrderAbsent was never taken: it is nowhere, and can come no more.
+	// OrderAbsent means that the exchange never took the order: it is not found, and can no longer
+	// arrive.
 	OrderAbsent OrderState = "absent"
 )
 
-// Open tells whether more may come of the order.
+// Open reports whether the order may still sell something.
 func (o SaleOrder) Open() bool { return o.State == OrderSending || o.State == OrderPlaced }
 
-// Sale is what an order, or a person, brought.
+// Sale is the result of an order, or of a sale that the merchant made.
 type Sale struct {
 	Sold money.Amount // of the coin
-	Euro money.Amount // for it, before the fee
+	Euro money.Amount // proceeds in euro before the fee
 	Fee  money.Amount // euro
 }
 
-// ErrOversold means that more would be sold than came in: nothing is changed then.
-var ErrOversold = errors.New("more than the invoice brought would be sold")
+// ErrOversold means that more would be sold than was received. The conversion is left unchanged.
+var ErrOversold = errors.New("more would be sold than the invoice received")
 
-// SaleEuro is euro as exchanges count it, finer than a cent.
+// SaleEuro is euro in the precision of exchanges, finer than a cent.
 var SaleEuro = money.Currency{Code: "EUR", Decimals: 18}
 
-// SaleCoin is a coin as exchanges count it, whatever its network does.
+// SaleCoin returns a coin in the precision of exchanges, which does not depend on its network.
 func SaleCoin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
 
-// ConvertTerms are the merchant's settings for selling what comes in, frozen.
-// Without coins nothing is sold.
+// ConvertTerms are the merchant's frozen settings for selling received coins. Without coins nothing
+// is sold.
 type ConvertTerms struct {
-	Coins    []string     // that are sold; never EURC
+	Coins    []string     // coins to sell; never EURC
 	Smallest money.Amount // euro value of a sale
 	Slippage int64        // hundredths of a percent below the invoice's rate
 }
 
-// neverSold is a coin that is euro already.
+// neverSold is a token that is worth a euro already.
 const neverSold = "EURC"
 
-// Sellable tells whether a coin, by its rate's code, can be sold for euro at all.
+// Sellable reports whether a coin, given by the code of its rate, can be sold for euro.
 func Sellable(coin string) bool { return coin != neverSold && coin != money.EUR.Code }
 
-// Conversion finds the conversion of a coin.
+// Conversion returns the conversion of a coin.
 func (inv *Invoice) Conversion(coin string) (*Conversion, bool) {
 	i := slices.IndexFunc(inv.Conversions, func(c Conversion) bool { return c.Coin == coin })
 	if i < 0 {
@@ -186,8 +186,8 @@ func (inv *Invoice) Conversion(coin string) (*Conversion, bool) {
 	return &inv.Conversions[i], true
 }
 
-// convert makes the conversions of an invoice that has just become paid, unless
-// there were any before, or none is wanted.
+// convert creates the conversions of an invoice that has just become paid, unless it has
+// conversions already or the merchant wants none.
 func (inv *Invoice) convert(now time.Time) {
 	terms := inv.Terms.Convert
 	if inv.Mode != Live || inv.Terms.DisableConvert || len(terms.Coins) == 0 || len(inv.Conversions) > 0 {
@@ -203,7 +203,7 @@ func (inv *Invoice) convert(now time.Time) {
 		}
 		rate, err := money.ParseRate(new(big.Rat).Quo(p.euro, p.amount).FloatString(18), SaleCoin(p.coin), money.EUR)
 		if err != nil {
-			continue // worth nothing in euro
+			continue // its value in euro is zero
 		}
 		one := money.MustParse("1", SaleCoin(p.coin))
 		lowest := new(big.Rat).Mul(rate.Value(one), big.NewRat(10_000-terms.Slippage, 10_000))
@@ -214,16 +214,16 @@ func (inv *Invoice) convert(now time.Time) {
 	}
 }
 
-// proceed is how much of a coin paid the price, and what that was counted for.
+// proceed is the amount of a coin that paid the price, and the euro value that was credited for it.
 type proceed struct {
-	coin   string   // "" when no exchange has it
+	coin   string   // "" when no exchange trades it
 	amount *big.Rat // whole coins
 	euro   *big.Rat
 }
 
-// proceeds are what confirmed money the price needed, by coin: never more, so that
-// what was overpaid, came too late or in something else stays the merchant's coins.
-// Money is taken in the order in which it was confirmed.
+// proceeds returns the confirmed money that the price needed, by coin, in the order of
+// confirmation. It is never more than the price: an overpayment, a late payment and a wrong asset
+// are not sold.
 func (inv *Invoice) proceeds() []proceed {
 	var found []proceed
 	left := minor(inv.Terms.Price)
@@ -248,18 +248,18 @@ func (inv *Invoice) proceeds() []proceed {
 	return slices.DeleteFunc(found, func(p proceed) bool { return p.amount.Sign() <= 0 || p.euro.Sign() <= 0 })
 }
 
-// coins are what counts of a transfer, in whole coins of what exchanges have, "" for
-// what none has.
+// coins returns the amount that a transfer counts, in whole coins that exchanges trade; coin is ""
+// if no exchange trades it.
 func (inv *Invoice) coins(e entry) (coin string, amount *big.Rat) {
 	m, _ := inv.Method(e.transfer.Network, e.transfer.Asset)
-	if coin = m.Asset.Rate; m.Asset.Symbol != coin { // priced like the coin, as a token may be, but not the coin
+	if coin = m.Asset.Rate; m.Asset.Symbol != coin { // a token that only has the price of the coin
 		coin = ""
 	}
 	return coin, major(new(big.Rat).SetInt(e.coin), m.Asset.Currency)
 }
 
-// Holds tells whether an invoice is paid and all that its conversion is about is still
-// there, confirmed: not when that left the network, whatever came in its place.
+// Holds reports whether the invoice is paid and all the coins of its conversion are still
+// confirmed. It is false if they left the network, even if other money replaced them.
 func (inv *Invoice) Holds(c *Conversion) bool {
 	if inv.Standing.Status != Paid {
 		return false
@@ -273,9 +273,8 @@ func (inv *Invoice) Holds(c *Conversion) bool {
 	return there.Cmp(c.Amount.Rat()) >= 0
 }
 
-// credited are the confirmed transfers that count, in the order in which they were
-// confirmed. Those that a person let stand come first, each with what it is worth
-// by the newest price that was held for it.
+// credited returns the confirmed transfers that count, in the order of confirmation. Transfers that
+// the merchant accepted come first, each valued at the newest price that was held for it.
 func (inv *Invoice) credited() []entry {
 	l := inv.ledger()
 	var stand, rest []entry
@@ -298,7 +297,7 @@ func (inv *Invoice) credited() []entry {
 	return append(stand, rest...)
 }
 
-// worth values the whole of a transfer by the newest price that was held for it.
+// worth values the whole of a transfer at the newest price that was held for it.
 func (inv *Invoice) worth(e entry) (entry, bool) {
 	for _, q := range slices.Backward(inv.Quotes) {
 		if price, offered := q.Price(e.transfer.Asset); offered {
@@ -311,7 +310,7 @@ func (inv *Invoice) worth(e entry) (entry, bool) {
 	return e, false
 }
 
-// Sold is what is known to be sold.
+// Sold returns the total that is known to be sold.
 func (c *Conversion) Sold() Sale {
 	all := Sale{Sold: money.Zero(c.Amount.Currency()), Euro: money.Zero(SaleEuro), Fee: money.Zero(SaleEuro)}
 	for _, o := range c.Orders {
@@ -320,8 +319,8 @@ func (c *Conversion) Sold() Sale {
 	return all
 }
 
-// Rest is what may still be sold: all but what is sold, and what an order whose
-// outcome is not known may sell.
+// Rest returns the amount that may still be sold: the total minus what is sold and what an order
+// with an unknown outcome may sell.
 func (c *Conversion) Rest() money.Amount {
 	rest := c.Amount.Sub(c.Sold().Sold)
 	if o := c.OpenOrder(); o != nil {
@@ -330,7 +329,7 @@ func (c *Conversion) Rest() money.Amount {
 	return rest
 }
 
-// OpenOrder is the order of which more may come; nil when there is none.
+// OpenOrder returns the order that may still sell something; nil if there is none.
 func (c *Conversion) OpenOrder() *SaleOrder {
 	if n := len(c.Orders); n > 0 && c.Orders[n-1].Open() {
 		return &c.Orders[n-1]
@@ -338,18 +337,18 @@ func (c *Conversion) OpenOrder() *SaleOrder {
 	return nil
 }
 
-// Taken is how many orders an exchange took and is done with.
+// Taken returns the number of finished orders that an exchange took.
 func (c *Conversion) Taken() int {
 	n := 0
 	for _, o := range c.Orders {
-		if o.State == OrderDone && o.AccountID != "" { // else a person sold it
+		if o.State == OrderDone && o.AccountID != "" { // otherwise the merchant sold it
 			n++
 		}
 	}
 	return n
 }
 
-// Average is what a coin brought in euro, before fees; "" when nothing is sold.
+// Average returns the average price of a coin in euro, before fees; "" if nothing is sold.
 func (c *Conversion) Average() string {
 	s := c.Sold()
 	if s.Sold.IsZero() {
@@ -362,8 +361,8 @@ func (c *Conversion) Average() string {
 	return rate.Price()
 }
 
-// Begin writes an order down that is about to be sent. ErrState when the conversion
-// does not wait, ErrOversold when the order is not within what may still be sold.
+// Begin stores an order that is about to be sent. It returns ErrState if the conversion does not
+// wait, and ErrOversold if the order is larger than the amount that may still be sold.
 func (c *Conversion) Begin(o SaleOrder) error {
 	if c.State != ConversionWaiting || c.OpenOrder() != nil || o.Number != len(c.Orders)+1 {
 		return ErrState
@@ -373,12 +372,13 @@ func (c *Conversion) Begin(o SaleOrder) error {
 	}
 	o.State, o.Sold, o.Euro, o.Fee = OrderSending, money.Zero(c.Amount.Currency()), money.Zero(SaleEuro), money.Zero(SaleEuro)
 	c.Orders = append(c.Orders, o)
-	// Who begins it has its outcome; if not, others wait until it must be over.
+	// The caller that began the order gets its outcome. If it does not, other processes wait until
+	// the order cannot be executed any more.
 	c.State, c.Reason, c.NextAt = ConversionSending, "", o.Over
 	return nil
 }
 
-// Placed notes the exchange's own name for the open order.
+// Placed stores the exchange's own ID of the open order.
 func (c *Conversion) Placed(ref string, next time.Time) error {
 	o := c.OpenOrder()
 	if o == nil {
@@ -389,8 +389,7 @@ func (c *Conversion) Placed(ref string, next time.Time) error {
 	return nil
 }
 
-// Look notes that the outcome of the open order is not known yet, and when to look
-// again.
+// Look records that the outcome of the open order is not known yet, and when to look it up again.
 func (c *Conversion) Look(fault string, missed bool, next time.Time) error {
 	o := c.OpenOrder()
 	if o == nil {
@@ -404,8 +403,8 @@ func (c *Conversion) Look(fault string, missed bool, next time.Time) error {
 	return nil
 }
 
-// Done ends the open order with what it sold. ErrOversold when that is more than it
-// was for.
+// Done ends the open order with the amount that it sold. It returns ErrOversold if that is more
+// than the amount of the order.
 func (c *Conversion) Done(ref string, s Sale, now time.Time) error {
 	o := c.OpenOrder()
 	if o == nil {
@@ -422,7 +421,7 @@ func (c *Conversion) Done(ref string, s Sale, now time.Time) error {
 	return nil
 }
 
-// Refused ends the open order, which was never taken: state says who says so.
+// Refused ends the open order, which the exchange never took; state is OrderRefused or OrderAbsent.
 func (c *Conversion) Refused(state OrderState, fault string) error {
 	o := c.OpenOrder()
 	if o == nil || state != OrderRefused && state != OrderAbsent {
@@ -432,7 +431,7 @@ func (c *Conversion) Refused(state OrderState, fault string) error {
 	return nil
 }
 
-// Wait has the rest sold later. ErrState while an order is open.
+// Wait schedules the sale of the remainder. It returns ErrState while an order is open.
 func (c *Conversion) Wait(reason ConversionReason, next time.Time) error {
 	if c.OpenOrder() != nil {
 		return ErrState
@@ -442,8 +441,8 @@ func (c *Conversion) Wait(reason ConversionReason, next time.Time) error {
 	return nil
 }
 
-// Filled ends a conversion of which nothing is left that could be sold. ErrState
-// while an order is open.
+// Filled ends a conversion whose remainder is too small to sell. It returns ErrState while an order
+// is open.
 func (c *Conversion) Filled() error {
 	if c.OpenOrder() != nil {
 		return ErrState
@@ -455,14 +454,14 @@ func (c *Conversion) Filled() error {
 	return nil
 }
 
-// Fail hands the conversion to a person.
+// Fail ends the automatic sale: the merchant must decide.
 func (c *Conversion) Fail(reason ConversionReason) {
 	c.State, c.Reason, c.NextAt = ConversionFailed, reason, time.Time{}
 }
 
-// Retry has what failed, was skipped or waits tried again at once. When the outcome of an
-// order is not known, absent says that a person looked and the exchange never had
-// it; else ErrUnknownOrder.
+// Retry schedules a conversion that failed, was skipped or waits at once. If the outcome of an
+// order is not known, absent must be true, which says that the merchant checked that the exchange
+// never had it; otherwise Retry returns ErrUnknownOrder.
 func (c *Conversion) Retry(absent bool, now time.Time) error {
 	if c.State != ConversionFailed && c.State != ConversionSkipped && c.State != ConversionWaiting {
 		return ErrState
@@ -471,7 +470,7 @@ func (c *Conversion) Retry(absent bool, now time.Time) error {
 		if !absent {
 			return ErrUnknownOrder
 		}
-		if err := c.Refused(OrderAbsent, "a person found that the exchange never had it"); err != nil {
+		if err := c.Refused(OrderAbsent, "the merchant reported that the exchange never had it"); err != nil {
 			return err
 		}
 	}
@@ -479,8 +478,9 @@ func (c *Conversion) Retry(absent bool, now time.Time) error {
 	return nil
 }
 
-// Settle ends what failed, waits or was skipped by a person's word: what the open order sold, or
-// what he sold himself. ErrState otherwise, ErrOversold.
+// Settle ends a conversion that failed, waits or was skipped with a sale that the merchant reports:
+// the result of the open order, or the merchant's own sale. It returns ErrState for other states,
+// and ErrOversold if more would be sold than was received.
 func (c *Conversion) Settle(s Sale, now time.Time) error {
 	if c.State != ConversionFailed && c.State != ConversionSkipped && c.State != ConversionWaiting {
 		return ErrState
@@ -489,14 +489,14 @@ func (c *Conversion) Settle(s Sale, now time.Time) error {
 		if err := c.Done(c.OpenOrder().Ref, s, now); err != nil {
 			return err
 		}
-		c.Orders[len(c.Orders)-1].Fault = "told by a person"
+		c.Orders[len(c.Orders)-1].Fault = "reported by the merchant"
 	} else if !s.Sold.IsZero() {
 		if s.Sold.Cmp(c.Rest()) > 0 {
 			return ErrOversold
 		}
 		c.Orders = append(c.Orders, SaleOrder{
 			Number: len(c.Orders) + 1, Amount: s.Sold, Limit: c.Lowest, Before: money.Zero(c.Amount.Currency()), SentAt: now, Deadline: now, Over: now,
-			State: OrderDone, Fault: "told by a person", Sold: s.Sold, Euro: s.Euro, Fee: s.Fee,
+			State: OrderDone, Fault: "reported by the merchant", Sold: s.Sold, Euro: s.Euro, Fee: s.Fee,
 		})
 	}
 	c.State, c.Reason, c.NextAt = ConversionSettled, "", time.Time{}

@@ -8,26 +8,26 @@ import (
 	"chequer/internal/money"
 )
 
-// Count is what the transfers of an invoice amount to, computed once for everything
-// that is shown of it. The invoice must not change while it is used. It is safe for
+// Count holds the results of the rules for an invoice's transfers, computed once for everything
+// that is shown of the invoice. The invoice must not change while it is used. It is safe for
 // concurrent use.
 type Count struct {
-	inv    *Invoice
-	ledger ledger
-	stands Standing
-	told   func() toldPayments
+	inv      *Invoice
+	ledger   ledger
+	standing Standing
+	told     func() toldPayments
 }
 
-// toldPayments are the payments that are told, and how many more there are.
+// toldPayments are the payments that are reported, and the number of further ones.
 type toldPayments struct {
 	list []Payment
 	more int
 }
 
-// Count counts the transfers of the invoice.
+// Count evaluates the transfers of the invoice.
 func (inv *Invoice) Count() *Count {
 	l := inv.ledger()
-	c := &Count{inv: inv, ledger: l, stands: inv.judge(l)}
+	c := &Count{inv: inv, ledger: l, standing: inv.judge(l)}
 	c.told = sync.OnceValue(func() toldPayments {
 		list, more := chooseTold(inv.payments(l))
 		return toldPayments{list, more}
@@ -35,29 +35,28 @@ func (inv *Invoice) Count() *Count {
 	return c
 }
 
-// Told are the payments that are told; see Invoice.Told.
+// Told returns the payments that are reported; see Invoice.Told.
 func (c *Count) Told() (list []Payment, more int) {
 	t := c.told()
 	return t.list, t.more
 }
 
-// Rest is what is still to be sent by a method; see Invoice.Rest.
+// Rest returns the amount still to be sent by a method; see Invoice.Rest.
 func (c *Count) Rest(m Method) money.Amount { return c.inv.rest(m, c.ledger) }
 
-// MayRequote reports whether a person may ask for a new price; see
-// Invoice.MayRequote.
+// MayRequote reports whether an actor may ask for a new quote; see Invoice.MayRequote.
 func (c *Count) MayRequote(by Person, now time.Time) bool {
-	return c.inv.mayRequote(c.stands, c.ledger.late, by, now)
+	return c.inv.mayRequote(c.standing, c.ledger.late, by, now)
 }
 
-// manyTransfers is how many transfers make an invoice worth keeping its count.
+// manyTransfers is the number of transfers from which the count of an invoice is cached.
 const manyTransfers = 100
 
-// keptCounts is how many counts are kept.
+// keptCounts is the largest number of cached counts.
 const keptCounts = 64
 
-// counts are the newest counts of invoices with many transfers: anybody can send
-// those, and everybody with the address of the page can ask for it.
+// counts caches the counts of the invoices with many transfers that were used last: anybody can
+// send many transfers, and anybody with the address of the invoice page can request it.
 type counts struct {
 	mu   sync.Mutex
 	kept map[string]keptCount
@@ -68,11 +67,11 @@ type counts struct {
 type keptCount struct {
 	revision int64
 	count    *Count
-	used     int64 // the higher the later
+	used     int64 // sequence number of the last use
 }
 
-// Count counts the transfers of an invoice as storage returned it. What an invoice
-// with many transfers amounts to is kept until it is written again.
+// Count evaluates the transfers of an invoice that storage returned. The result for an invoice with
+// many transfers is cached until the invoice is written again.
 func (s *Service) Count(inv *Invoice) *Count {
 	if len(inv.Transfers) < manyTransfers {
 		return inv.Count()
@@ -98,7 +97,7 @@ func (c *counts) find(inv *Invoice) *Count {
 	return k.count
 }
 
-// keep keeps a count, in the place of the one that was used least lately.
+// keep caches a count. If the cache is full, it evicts the least recently used one.
 func (c *counts) keep(inv *Invoice, count *Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +119,7 @@ func (c *counts) keep(inv *Invoice, count *Count) {
 	delete(c.kept, oldest)
 }
 
-// rest is Rest by a ledger.
+// rest is Invoice.Rest with a ledger that is computed already.
 func (inv *Invoice) rest(m Method, l ledger) money.Amount {
 	price, offered := inv.Quote().Price(m.Asset.Code)
 	if !offered || inv.Standing.Due.IsZero() {

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// overdue is an invoice that nobody looked at for three hours since its end.
+// overdue returns an invoice whose network was not scanned for three hours after its expiry.
 func overdue(t *testing.T) (*shop, *invoice.Invoice) {
 	t.Helper()
 	s := openShop(t, table)
@@ -34,19 +34,19 @@ func TestDelayedEnds(t *testing.T) {
 		s.must(err)
 		s.wantStatus(inv, invoice.Declined)
 	})
-	t.Run("when_an_honest_shoppers_payment_is_found", func(t *testing.T) {
+	t.Run("when_a_payment_in_time_is_found", func(t *testing.T) {
 		t.Parallel()
 		s := openShop(t, table)
 		inv := s.create("40", "BTC")
 		s.clock.Pass(time.Minute)
-		s.mine(s.pays(inv, "BTC", "0.0005")) // nobody looks
+		s.mine(s.pays(inv, "BTC", "0.0005")) // no scan
 		s.clock.Pass(3 * time.Hour)
 		_, err := s.service.Expire(t.Context(), 10)
 		s.must(err)
 		s.wantStatus(inv, invoice.Paid)
 		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created", "3 payment.seen paid", "3 payment.confirmed paid", "3 invoice.paid paid")
 	})
-	t.Run("when_it_is_looked_at_past_its_end", func(t *testing.T) {
+	t.Run("when_its_network_is_scanned_past_its_expiry", func(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
 		s.step()
@@ -87,8 +87,8 @@ func TestDelayedIsRaisedAfterTwoHoursOnly(t *testing.T) {
 	}
 }
 
-// A scan that stops below the tip has not looked past an invoice's end, whatever
-// the clock says: an honest shopper's block may be above it.
+// A scan that stops below the tip does not cover the invoice's expiry, whatever the clock says: the
+// block with the shopper's payment may be above it.
 func TestExpiryWaitsForTheTip(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -102,13 +102,13 @@ func TestExpiryWaitsForTheTip(t *testing.T) {
 		s.clock.Pass(time.Minute)
 	}
 	s.mine(tx)
-	s.wantStatus(inv, invoice.Paid) // what is in blocks counts, though
+	s.wantStatus(inv, invoice.Paid) // a payment in a scanned block counts
 	s.behind = false
 	s.wantStatus(inv, invoice.Paid)
 }
 
-// A scan that stops below the tip shows nothing that waits for a block, and takes
-// nothing back.
+// A scan that stops below the tip reports no unconfirmed transfers, which is no reason to take them
+// back.
 func TestBelowTheTipNothingIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -119,13 +119,13 @@ func TestBelowTheTipNothingIsTakenBack(t *testing.T) {
 	s.behind = true
 	s.clock.Pass(time.Minute)
 	if got := s.wantStatus(inv, invoice.Pending); got.Version != before.Version {
-		t.Errorf("version moved from %d to %d", before.Version, got.Version)
+		t.Errorf("version changed from %d to %d", before.Version, got.Version)
 	}
 }
 
-// What nobody watched is no view without a gap: a scanner that comes later finds
-// an honest shopper's payment in its block.
-func TestWhatNobodyWatchedIsAGap(t *testing.T) {
+// A network without a watcher is not a continuous view: a scanner that starts later finds a payment
+// that arrived in time in its block.
+func TestUnwatchedTimeIsAGap(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	fixed, err := rates.ParseFixed(table, "fixed")
@@ -140,7 +140,7 @@ func TestWhatNobodyWatchedIsAGap(t *testing.T) {
 	_, err = unwatched.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).Standing.Status; got != invoice.Expired {
-		t.Fatalf("by the clock it is %s", got)
+		t.Fatalf("without a watcher the invoice is %s, want expired", got)
 	}
 	m := inv.Methods[0]
 	block := chain.Block{Height: 5, Hash: "b5", Time: s.clock.Now()}
@@ -155,6 +155,6 @@ func TestWhatNobodyWatchedIsAGap(t *testing.T) {
 	s.must(err)
 	s.must(s.service.Observe(t.Context(), invoice.Lease{Network: simnet.ID, Epoch: epoch, Sequence: 9}, snapshot, none.After(snapshot, 9), owners))
 	if got := s.reload(inv).Standing.Status; got != invoice.Paid {
-		t.Errorf("seen by a scanner that came later it is %s", got)
+		t.Errorf("after a later scan the invoice is %s, want paid", got)
 	}
 }

@@ -14,37 +14,37 @@ import (
 	"chequer/internal/money"
 )
 
-// CreateRequest asks for a new invoice.
+// CreateRequest is a request for a new invoice.
 type CreateRequest struct {
 	MerchantID     string
 	Mode           Mode
 	Wallets        []Wallet
 	Terms          Terms
 	ExpiresIn      time.Duration
-	PaymentMethods []string // asset codes, in the order of offer; empty = Choice
-	Choice         []string // of the merchant; codes that are unknown by now are ignored; empty = all, in the default order
+	PaymentMethods []string // asset codes, in the order in which they are offered; empty = Choice
+	Choice         []string // the merchant's choice; codes that are no longer known are ignored; empty = all, in the default order
 	Key            IdempotencyKey
 	BodyHash       string
 	Nonce          Nonce
 	Order          Order
 	Link           LinkUse
-	// UnpaidLimits apply to callers that hold no key of the merchant.
+	// UnpaidLimits apply to callers that do not sign with the merchant's key.
 	UnpaidLimits []UnpaidLimit
 
-	rates, evidence string // where the prices came from, and what they rest on
+	rates, evidence string // the source of the prices, and the name of their evidence
 }
 
-// Wallet is a public key of the merchant that destinations come from.
+// Wallet is a public key of the merchant from which destinations are derived.
 type Wallet struct {
 	Asset   string // kind: BTC, LTC, ETH
-	Key     string // as keys reads it
+	Key     string // in a format that package keys parses
 	Counter string // names the index counter: key fingerprint and branch
 }
 
-// volatileHold is the longest that a volatile asset's price is held.
+// volatileHold is the longest time for which the price of a volatile asset is held.
 const volatileHold = time.Hour
 
-// offer is one method that can be priced and carries the amount.
+// offer is one payment method that has a price, and whose network can carry the amount.
 type offer struct {
 	network chain.Network
 	asset   chain.Asset
@@ -53,13 +53,12 @@ type offer struct {
 	watched bool
 }
 
-// Create makes an invoice with everything that can be offered now. It asks no
-// network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError,
-// ErrNoMethod, ErrUnreached, ErrTooLong, *NoRateError, *TooSmallError,
-// *TooManyUnpaidError and ErrConflict. A known idempotency key returns
-// the invoice that was made with it; ask Replay first, since nothing may be on
-// offer now. Of an order that has another newest invoice than it says, that one
-// is returned.
+// Create makes an invoice with every payment method that can be offered now. It sends no request to
+// a network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError, ErrNoMethod,
+// ErrUnreached, ErrTooLong, *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict. For
+// a known idempotency key it returns the invoice that was made with it; call Replay first, since no
+// method may be on offer now. If the newest invoice of the order is not the one that the request
+// names, Create returns that newest invoice.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
 	if err := s.methodsExist(r); err != nil {
 		return nil, err
@@ -96,8 +95,8 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	return inv, nil
 }
 
-// Replay finds the invoice that was made with an idempotency key: ErrNotFound,
-// or ErrConflict when it was used with another body.
+// Replay returns the invoice that was made with an idempotency key. It returns ErrNotFound if there
+// is none, and ErrConflict if the key was used with another body.
 func (s *Service) Replay(ctx context.Context, merchantID string, key IdempotencyKey, bodyHash string) (*Invoice, error) {
 	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, Key: key, BodyHash: bodyHash, At: s.now()})
 	if err != nil {
@@ -106,13 +105,13 @@ func (s *Service) Replay(ctx context.Context, merchantID string, key Idempotency
 	return inv, nil
 }
 
-// Ordered returns the invoice that an order leads to: one that is paid at the order's
-// price, else one that is paid, else the newest; ErrNotFound.
+// Ordered returns the invoice that an order leads to: one that is paid at the order's price,
+// otherwise one that is paid, otherwise the newest. It returns ErrNotFound if there is none.
 func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 	return s.storage.OrderedInvoice(ctx, o)
 }
 
-// build makes the invoice inside the transaction that numbers its destinations.
+// build makes the invoice inside the transaction that allocates its destination indexes.
 func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offer, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
 	inv := &Invoice{
 		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Terms: r.Terms,
@@ -154,8 +153,8 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 	return inv, nil
 }
 
-// elsewhere are the destinations at the invoice's indexes on watched networks that
-// it does not offer.
+// elsewhere returns the destinations at the invoice's indexes on watched networks that the invoice
+// does not offer.
 func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]uint32) []Elsewhere {
 	var found []Elsewhere
 	for _, network := range s.networks[r.Mode] {
@@ -178,7 +177,7 @@ func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]
 	return found
 }
 
-// gas are the networks' allowances for what is brought to gather tokens.
+// gas returns, by network, the allowance for gas that a merchant sends for a sweep.
 func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 	allowed := map[chain.ID]money.Amount{}
 	for _, network := range s.networks[mode] {
@@ -191,9 +190,9 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 	return allowed
 }
 
-// offers returns the methods whose networks are reached, that can be priced now and carry
-// the amount: in the order of the request or the merchant's choice, else in the default
-// order, chain.ComparePreference.
+// offers returns the methods whose networks are reached, that have a price now and carry the
+// amount, in the order of the request or the merchant's choice, otherwise in the default order of
+// chain.ComparePreference.
 func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]offer, error) {
 	wanted := r.PaymentMethods
 	if len(wanted) == 0 {
@@ -271,13 +270,12 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
 }
 
-// carries tells whether an amount is something that an asset's network carries.
+// carries reports whether an amount is large enough to be sent on the asset's network.
 func carries(asset chain.Asset, amount money.Amount) bool {
 	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0
 }
 
-// HasMethod reports whether a payment method can be offered here, to a merchant with a
-// wallet for it.
+// HasMethod reports whether a payment method can be offered to a merchant who has a wallet for it.
 func (s *Service) HasMethod(mode Mode, code string) bool {
 	return slices.ContainsFunc(s.networks[mode], func(n chain.Network) bool {
 		return slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Code == code })
@@ -298,8 +296,8 @@ func (s *Service) MethodCodes(mode Mode) []string {
 	return list
 }
 
-// methodsExist is an *UnknownMethodError when a request asks for a method that is
-// never offered here: one that is mistyped would else be left out unnoticed.
+// methodsExist returns an *UnknownMethodError if a request names a method that is never offered.
+// Without the error a mistyped method would be left out unnoticed.
 func (s *Service) methodsExist(r CreateRequest) error {
 	for _, code := range r.PaymentMethods {
 		if !s.HasMethod(r.Mode, code) {
@@ -309,8 +307,8 @@ func (s *Service) methodsExist(r CreateRequest) error {
 	return nil
 }
 
-// evidenceName names a text of evidence, the same for all quotes that share it; ""
-// for none.
+// evidenceName returns the name of an evidence text, the same for all quotes that share the text;
+// "" for none.
 func evidenceName(text string) string {
 	if text == "" {
 		return ""
@@ -319,12 +317,12 @@ func evidenceName(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Evidence reads what a quote's prices rest on; ErrNotFound.
+// Evidence returns the evidence of a quote's prices, or ErrNotFound.
 func (s *Service) Evidence(ctx context.Context, name string) (string, error) {
 	return s.storage.Evidence(ctx, name)
 }
 
-// codes names what the prices of offers rest on, each once.
+// codes returns the rate codes of the offers, each once.
 func codes(offers []offer) []string {
 	var list []string
 	for _, o := range offers {
@@ -335,7 +333,7 @@ func codes(offers []offer) []string {
 	return list
 }
 
-// priceOf is what an amount of fiat costs in an asset.
+// priceOf returns the price of an amount of fiat in an asset.
 func priceOf(asset chain.Asset, due money.Amount, rates Rates) (Price, error) {
 	eur, err := rates.Rate(asset.Rate, asset.Currency, money.EUR)
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 	"chequer/internal/invoice"
 )
 
-// TestDepthIsAskedOverTheWholeSnapshot shows merchants' invoices of any size, paid
-// in any transactions and blocks, in any number of scans, and compares the depth
-// that is asked of each with a plain count of what its transaction and its block
-// leave unfinal.
+// TestDepthIsAskedOverTheWholeSnapshot observes invoices of random amounts and merchants, paid in
+// random transactions and blocks, in several scans. It compares the required depth of each with a
+// plain sum of the value in its transaction and in its block that is not final.
 func TestDepthIsAskedOverTheWholeSnapshot(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(100)
@@ -53,7 +52,7 @@ func TestDepthIsAskedOverTheWholeSnapshot(t *testing.T) {
 			Started: noon.Add(2 * time.Minute), Unconfirmed: chain.Complete, From: chain.Cursor{Height: 90, Hash: "b90"},
 			Tip: chain.Block{Height: 106, Hash: "b1"}, Transfers: transfers,
 		}
-		for sequence := range int64(3) { // the same again asks for the same
+		for sequence := range int64(3) { // repeated scans require the same depth
 			lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: sequence + 1}
 			maker.must(service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, store.Owner))
 			for id, keys := range want {
@@ -61,14 +60,14 @@ func TestDepthIsAskedOverTheWholeSnapshot(t *testing.T) {
 				maker.must(err)
 				most := max(own[id], euros[keys[0]], euros[keys[1]])
 				if got, want := inv.Transfers[0].Required, plainDepth(most); got != want {
-					t.Fatalf("seed %d: %d confirmations are asked of %d EUR unfinal, want %d", seed, got, most, want)
+					t.Fatalf("seed %d: %d confirmations are required for %d EUR that are not final, want %d", seed, got, most, want)
 				}
 			}
 		}
 	}
 }
 
-// plainDepth is Bitcoin's table.
+// plainDepth is the confirmation table of Bitcoin.
 func plainDepth(euros int64) int {
 	switch {
 	case euros < 500:
@@ -81,7 +80,7 @@ func plainDepth(euros int64) int {
 	return 12
 }
 
-// What was paid is not asked for more when another transfer shows in its block.
+// The depth of a paid invoice is not raised when another transfer appears in its block.
 func TestDepthIsNotRaisedOncePaid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -93,7 +92,7 @@ func TestDepthIsNotRaisedOncePaid(t *testing.T) {
 	s.must(err)
 	second := s.create("400", "BTC")
 	s.must(s.store.UpdateSimnet(t.Context(), tip-1, func(c *simnet.Chain) error {
-		m := second.Methods[0] // in the same block, as if that had become another
+		m := second.Methods[0] // in the same block, as after a reorganisation
 		c.Txs = append(c.Txs, simnet.Tx{
 			ID: "beside", Height: tip, Seen: s.clock.Now(), Spends: []string{"other:0"},
 			Outputs: []simnet.Output{simnet.Pays(m.Asset, m.Destination.Script, second.Quote().Prices[0].Expected)},
@@ -102,9 +101,9 @@ func TestDepthIsNotRaisedOncePaid(t *testing.T) {
 	}))
 	s.step()
 	if diff := cmp.Diff(paid.Transfers, s.reload(first).Transfers); diff != "" {
-		t.Errorf("the paid one's transfers (-before +after):\n%s", diff)
+		t.Errorf("transfers of the paid invoice (-before +after):\n%s", diff)
 	}
 	if got := s.reload(first).Standing.Status; got != invoice.Paid {
-		t.Errorf("the paid one is %s", got)
+		t.Errorf("the paid invoice is %s", got)
 	}
 }

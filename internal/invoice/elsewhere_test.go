@@ -19,12 +19,13 @@ import (
 	"chequer/internal/watcher"
 )
 
-// evm is an EVM network that shows what a test says.
+// evm is an EVM network that reports the transfers of a test.
 type evm struct {
 	*ethereum.Network
 	now       func() time.Time
 	transfers []chain.Transfer
-	doubted   string // code of a token that is not what it should be
+	doubted   string // code of a token whose contract is not the expected one
+	above     int64  // blocks above the first tip
 }
 
 func (e *evm) Assets() []chain.Asset {
@@ -36,7 +37,7 @@ func (e *evm) Assets() []chain.Asset {
 }
 
 func (e *evm) Scan(_ context.Context, _ chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	tip := chain.Block{Height: 100, Hash: "0x100", Time: e.now()}
+	tip := chain.Block{Height: 100 + e.above, Hash: fmt.Sprintf("0x%d", 100+e.above), Time: e.now()}
 	s := chain.Snapshot{Started: e.now(), From: chain.Cursor{Height: 1, Hash: "0x1"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "0x1"}, Unconfirmed: chain.None}
 	for _, t := range e.transfers {
 		if watched.Destination(t.Script) {
@@ -95,7 +96,7 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
 	if !errors.Is(err, invoice.ErrNoMethod) {
-		t.Errorf("a token in doubt is offered: %v", err)
+		t.Errorf("a doubted token: got %v, want ErrNoMethod", err)
 	}
 	now = now.Add(time.Minute)
 	euros := ethereum.Mainnet.Assets[2]
@@ -113,7 +114,7 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 	if len(got.Transfers) != 1 || got.Transfers[0].Network != "ethereum" || got.Transfers[0].Asset != "EURC" || got.Transfers[0].Old {
 		t.Errorf("transfers %+v", got.Transfers)
 	}
-	// The invoice waits for Base alone, though nobody looks at Ethereum any more.
+	// The expiry depends on Base alone, although Ethereum is not scanned any more.
 	now = now.Add(time.Hour)
 	look(base)
 	_, err = service.Expire(t.Context(), 10)

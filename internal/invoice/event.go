@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// EventType says what happened: noun, dot, participle.
+// EventType is the type of an event: noun, dot, participle.
 type EventType string
 
 // The events of an invoice.
@@ -25,27 +25,26 @@ const (
 	EventConvertFailed   EventType = "conversion.failed"
 )
 
-// EventTypes are all of them.
+// EventTypes lists all event types of invoices.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,
 	EventConvertFilled, EventConvertFailed,
 }
 
-// Event is something that happened to an invoice. It is written in the
-// transaction of the change, with the body that will be sent, so that every try
-// sends the same bytes.
+// Event is something that happened to an invoice. It is written in the transaction of the change,
+// with the body that will be sent, so that every attempt sends the same bytes.
 type Event struct {
 	ID        string
 	Type      EventType
 	Version   int64
 	CreatedAt time.Time
 	Body      []byte
-	// Position is where it stands in its merchant's feed, once it was written.
+	// Position is the event's position in the merchant's feed, set when the event is written.
 	Position int64
 }
 
-// changes lists what happened between two states of an invoice.
+// changes lists the events between two states of an invoice.
 func changes(before, after *Invoice, nothing map[string]bool) []EventType {
 	var list []EventType
 	if len(after.Quotes) > len(before.Quotes) {
@@ -62,15 +61,15 @@ func changes(before, after *Invoice, nothing map[string]bool) []EventType {
 	return list
 }
 
-// transferChanges lists what happened to transfers, each kind once: the body
-// tells of all of them.
+// transferChanges lists the events of transfers, each type once, since the body describes all
+// transfers.
 func transferChanges(before, after *Invoice, nothing map[string]bool) []EventType {
 	known := before.byID()
 	lostBefore, lostAfter := newBook(before.Transfers), newBook(after.Transfers)
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
 		old, seen := known[t.ID]
-		if nothing[t.ID] || t.isSettled() && !seen { // the sum of what was known
+		if nothing[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
 			continue
 		}
 		gone := t.Presence == Replaced || lostAfter.lost(t)
@@ -90,7 +89,7 @@ func transferChanges(before, after *Invoice, nothing map[string]bool) []EventTyp
 	return list
 }
 
-// byID are the transfers of the invoice by their IDs.
+// byID returns the transfers of the invoice by their IDs.
 func (inv *Invoice) byID() map[string]Transfer {
 	known := make(map[string]Transfer, len(inv.Transfers))
 	for _, t := range inv.Transfers {
@@ -99,8 +98,8 @@ func (inv *Invoice) byID() map[string]Transfer {
 	return known
 }
 
-// nothing are the transfers that change nothing and are told to nobody: dust, and
-// what is older than the invoice.
+// nothing returns the transfers that change nothing and cause no events: dust, and transfers older
+// than the invoice.
 func (inv *Invoice) nothing(l ledger) map[string]bool {
 	ids := map[string]bool{}
 	for _, e := range l.entries {
@@ -110,7 +109,7 @@ func (inv *Invoice) nothing(l ledger) map[string]bool {
 	return ids
 }
 
-// statusChange is the event of going from one status to another.
+// statusChange returns the events of a change from one status to another.
 func statusChange(from, to Status) []EventType {
 	switch {
 	case from == to:

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Expirer looks at invoices whose time has come.
+// Expirer expires overdue invoices.
 type Expirer struct {
 	service *Service
 	every   time.Duration
 	log     *slog.Logger
 }
 
-// NewExpirer makes an Expirer that looks every so often.
+// NewExpirer returns a new Expirer that checks at the given interval.
 func NewExpirer(s *Service, every time.Duration, log *slog.Logger) *Expirer {
 	return &Expirer{service: s, every: every, log: log}
 }
 
-// Run looks until the context ends, and returns nil then.
+// Run checks for overdue invoices until the context ends, and returns nil then.
 func (e *Expirer) Run(ctx context.Context) error {
 	tick := time.NewTicker(e.every)
 	defer tick.Stop()
@@ -34,5 +34,5 @@ func (e *Expirer) Run(ctx context.Context) error {
 	}
 }
 
-// batch is how many invoices one look takes.
+// batch is the largest number of invoices that one check takes.
 const batch = 200

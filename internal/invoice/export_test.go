@@ -1,10 +1,11 @@
 package invoice
 
-// WorthAccepting is what a person may let stand.
+// WorthAccepting returns the transfers that the merchant may accept.
 func WorthAccepting(inv *Invoice) []Transfer { return inv.worthAccepting() }
 
-// KeptTransfers is how many transfers are recorded before small ones are folded.
+// KeptTransfers is the number of transfers that are recorded before small ones are folded.
 const KeptTransfers = keptTransfers
 
-// ObserveKeeping is Observe that records so many transfers before it folds small ones.
+// ObserveKeeping is Observe with another number of transfers that are recorded before small ones
+// are folded.
 func ObserveKeeping(inv *Invoice, o Observation, kept int) { inv.observe(o, kept) }

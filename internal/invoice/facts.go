@@ -9,17 +9,17 @@ import (
 	"chequer/internal/money"
 )
 
-// Owner is whose destination a script is.
+// Owner identifies the invoice and the merchant that a destination belongs to.
 type Owner struct {
 	InvoiceID  string
 	MerchantID string
 }
 
-// Owners finds the owner of a destination.
+// Owners returns the owner of a destination, and reports whether there is one.
 type Owners func(script string) (Owner, bool)
 
-// facts sorts a snapshot by invoice, leaving out invoices for which it says
-// nothing new.
+// facts groups the transfers of a snapshot by invoice, without the invoices for which nothing
+// changed.
 func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners) (map[string]Observation, error) {
 	list, err := s.storage.RecordedTransfers(ctx, network, snapshot.From.Height)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 	shown := map[string]bool{}
 	for _, t := range snapshot.Transfers {
 		owner, ours := owners(t.Script)
-		if !ours || t.Amount.IsZero() { // which is never recorded, and would be new for ever
+		if !ours || t.Amount.IsZero() { // never recorded, so it would be new in every scan
 			continue
 		}
 		shown[t.ID] = true
@@ -55,7 +55,8 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 		}
 	}
 	for _, r := range list {
-		// What is not looked for any more is not shown: nothing follows from that.
+		// A destination that is not watched any more is not shown, so nothing follows from its
+		// absence.
 		if _, ours := owners(r.Script); ours && !shown[r.ID] && missed(r, snapshot) {
 			touched[r.InvoiceID] = true
 		}
@@ -74,7 +75,7 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 	return facts, nil
 }
 
-// shownFolds adds up the transfers of a snapshot that recorded aggregates stand for.
+// shownFolds adds up the transfers of a snapshot that belong to recorded aggregates.
 type shownFolds struct {
 	recorded map[string]Recorded
 	groups   map[string]*foldGroup // by the ID of the aggregate
@@ -99,8 +100,7 @@ func (f *shownFolds) add(network chain.ID, t chain.Transfer) bool {
 	return true
 }
 
-// recordOf is what is recorded of a transfer, or of the aggregate that it may be
-// folded into.
+// recordOf returns the record of a transfer, or of the aggregate that it may be folded into.
 func recordOf(recorded map[string]Recorded, network chain.ID, t chain.Transfer) Recorded {
 	r, known := recorded[t.ID]
 	if !known && t.Block != nil {
@@ -109,7 +109,7 @@ func recordOf(recorded map[string]Recorded, network chain.ID, t chain.Transfer) 
 	return r
 }
 
-// news tells whether a transfer is shown elsewhere or deeper than recorded.
+// news reports whether a transfer is in another block or deeper than recorded.
 func news(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	if t.Block == nil {
 		return r.BlockHash != ""
@@ -121,22 +121,21 @@ func news(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	return depth > r.Confirmations || depth < r.Confirmations && !s.Behind
 }
 
-// missed tells whether anything may follow from a transfer not being shown; see
-// Invoice.missing, which decides.
+// missed reports whether the absence of a transfer may change anything; Invoice.missing decides.
 func missed(r Recorded, s chain.Snapshot) bool {
 	if r.BlockHash != "" {
 		return s.Covers(r.BlockHeight)
 	}
-	return s.Unconfirmed == chain.Complete || s.Started.Sub(r.FirstSeen) > listenerPatience ||
+	return s.Unconfirmed == chain.Complete || s.Started.Sub(r.FirstSeen) > unconfirmedTTL ||
 		slices.ContainsFunc(s.Conflicts, func(c chain.Conflict) bool { return slices.Contains(r.Spends, c.Outpoint) })
 }
 
-// depths says how deep transfers in blocks must be, over the whole snapshot: a
-// hundred small invoices in one transaction or block reverse together, so depth
-// is asked from the value that it still leaves unfinal for one merchant.
+// depths returns the depth that transfers in blocks need, computed over the whole snapshot: a
+// hundred small invoices in one transaction or block reverse together, so the depth depends on the
+// value for one merchant that the transaction or block leaves without finality.
 func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
 	var claims []claim
-	invoices := map[string]*Invoice{} // anybody can pay one in many transactions
+	invoices := map[string]*Invoice{} // read once each, since an invoice may be paid in many transactions
 	unfinal := map[string]*big.Rat{}  // by merchant and transaction or block
 	add := func(key string, value *big.Rat) {
 		if unfinal[key] == nil {
@@ -185,7 +184,7 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 	return required, nil
 }
 
-// claim is a transfer whose depth is asked for.
+// claim is a transfer that needs a depth.
 type claim struct {
 	transfer chain.Transfer
 	merchant string
@@ -194,8 +193,8 @@ type claim struct {
 	value    *big.Rat
 }
 
-// keys name what else may leave the chain together with the claim: its transaction,
-// where that is known, and its block.
+// keys returns the keys of what may leave the chain together with the claim: its transaction, if
+// known, and its block.
 func (c claim) keys() []string {
 	keys := []string{c.merchant + " " + c.transfer.Block.Hash}
 	if c.transfer.Tx != "" {
@@ -204,13 +203,13 @@ func (c claim) keys() []string {
 	return keys
 }
 
-// euroCents is the value of an amount at a price, in euro cents.
+// euroCents returns the value of an amount at a price, in euro cents.
 func euroCents(p Price, amount money.Amount) *big.Rat {
 	value := p.EUR.Value(amount)
 	return value.Mul(value, big.NewRat(100, 1))
 }
 
-// Confirmations is how deep money for the whole invoice must be by a method.
+// Confirmations returns the depth that a payment of the whole invoice needs by a method.
 func (inv *Invoice) Confirmations(m Method) int {
 	price, ok := inv.firstPrice(m.Asset.Code)
 	if !ok {
@@ -224,8 +223,8 @@ func (inv *Invoice) Confirmations(m Method) int {
 	return m.Asset.Policy.Confirmations(whole.Int64())
 }
 
-// firstPrice is what an asset cost when it was first quoted: the value of the
-// whole invoice, or of as much of it as was due then.
+// firstPrice returns the price of an asset in the first quote that has it: the value of the whole
+// invoice, or of the amount that was due then.
 func (inv *Invoice) firstPrice(asset string) (Price, bool) {
 	for _, q := range inv.Quotes {
 		if p, ok := q.Price(asset); ok {
@@ -235,7 +234,7 @@ func (inv *Invoice) firstPrice(asset string) (Price, bool) {
 	return Price{}, false
 }
 
-// market values amounts of an invoice's methods at the rates of now.
+// market returns a function that values amounts of an invoice's methods at current rates.
 func (s *Service) market(inv *Invoice) func(asset string, amount money.Amount) *money.Amount {
 	fiat, rates := inv.Terms.Price.Currency(), s.rates()
 	return func(asset string, amount money.Amount) *money.Amount {

@@ -17,7 +17,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// counter is a storage in memory that notes which invoices are updated.
+// counter is a storage in memory that records which invoices are read and updated.
 type counter struct {
 	*invoicetest.Storage
 
@@ -40,7 +40,7 @@ func (c *counter) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 	return c.Storage.UpdateInvoice(ctx, id, lease, decide)
 }
 
-// take lists the invoices that were updated since the last call.
+// take returns the invoices that were updated since the last call.
 func (c *counter) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,11 +50,11 @@ func (c *counter) take() []string {
 	return list
 }
 
-func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
+func TestObserve_writes_only_changes(t *testing.T) {
 	t.Parallel()
 	service, store := inMemory(t)
 	maker := &shop{t: t, wallets: testWallets(t)}
-	mined, waits := maker.made(service, "6000"), maker.made(service, "40") // six confirmations are asked of the first
+	mined, waits := maker.made(service, "6000"), maker.made(service, "40") // the first needs six confirmations
 	paying := func(inv *invoice.Invoice, tx string, block *chain.Block) chain.Transfer {
 		m, _ := inv.Method(simnet.ID, "BTC")
 		return chain.Transfer{
@@ -78,7 +78,7 @@ func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
 	}{
 		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{mined.ID, waits.ID}},
 		{"both are shown again", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, nil},
-		{"an output of nothing is beside them", chain.Snapshot{
+		{"with an output of zero", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, nothing},
 		}, nil},
 		{"a listener that does not remember one", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
@@ -115,7 +115,7 @@ func TestObserve_writes_nothing_that_follows_from_nothing(t *testing.T) {
 	}
 }
 
-// Anybody can pay an invoice in many transactions: it is read once, not for each.
+// An invoice that is paid in many transactions is read once, not once for each.
 func TestObserve_reads_an_invoice_once(t *testing.T) {
 	t.Parallel()
 	service, store := inMemory(t)
@@ -139,7 +139,7 @@ func TestObserve_reads_an_invoice_once(t *testing.T) {
 	}
 }
 
-// inMemory is a service whose storage counts.
+// inMemory returns a service with a counting storage.
 func inMemory(t *testing.T) (*invoice.Service, *counter) {
 	t.Helper()
 	store, ids := &counter{Storage: invoicetest.New()}, 0
@@ -163,8 +163,7 @@ func (s *shop) made(service *invoice.Service, amount string) *invoice.Invoice {
 	return inv
 }
 
-// What aggregates stand for is no news when it is shown again, although its transfers
-// are not recorded themselves.
+// An aggregate that is shown again is no change, although its transfers are not recorded themselves.
 func TestObserve_folds_small_transfers(t *testing.T) {
 	t.Parallel()
 	service, store := inMemory(t)

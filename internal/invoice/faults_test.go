@@ -15,7 +15,7 @@ import (
 	"chequer/internal/money"
 )
 
-// The tests below each began as a fault that somebody found.
+// The tests below reproduce faults that were found in reviews.
 
 func TestADroppedDestinationTakesNothingBack(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestADroppedDestinationTakesNothingBack(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 	s.wantStatus(inv, invoice.Paid)
 	s.clock.Pass(31 * 24 * time.Hour)
-	for range 3 { // the index drops the destination, and does not show the transfer any more
+	for range 3 { // the watcher drops the destination, so the transfer is not shown any more
 		s.wantStatus(inv, invoice.Paid)
 		s.clock.Pass(2 * time.Hour)
 	}
@@ -33,12 +33,12 @@ func TestADroppedDestinationTakesNothingBack(t *testing.T) {
 
 func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, until.Add(time.Hour))
+	inv := newInvoice(t, until.Add(time.Hour))
 	late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
 	observe(inv, 101, late)
 	inv.Accepted = []string{"a:0"}
 	observe(inv, 101, late, in(pay("z", full, 40*time.Minute), 101, 50*time.Minute))
-	if diff := cmp.Diff(outcome{"paid", "[late]", "100", "0", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"paid", "[late]", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("a second late payment (-want +got):\n%s", diff)
 	}
 
@@ -52,20 +52,20 @@ func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
 	accepted, err := s.service.Accept(t.Context(), open.ID, "key_a")
 	s.must(err)
 	if accepted.Standing.Status != invoice.Paid || len(accepted.Accepted) != 1 {
-		t.Errorf("accepted with dust beside: %s, %v", accepted.Standing.Status, accepted.Accepted)
+		t.Errorf("accepted with additional dust: %s, %v", accepted.Standing.Status, accepted.Accepted)
 	}
 }
 
 func TestABumpAfterAReorganisationInherits(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	first := in(spending(pay("a", full, time.Minute), "x"), 101, 2*time.Minute)
 	bump := in(spending(pay("b", full, 20*time.Minute), "x"), 102, 21*time.Minute)
 	observe(inv, 101, first)
 	observe(inv, 102)
 	observe(inv, 102, bump)
 	scan(inv, until.Add(time.Hour))
-	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
@@ -73,7 +73,7 @@ func TestABumpAfterAReorganisationInherits(t *testing.T) {
 func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"01", "zz"} {
-		inv := fresh(t, noon)
+		inv := newInvoice(t, noon)
 		inv.Quotes[0] = quote(t, 1, noon, "100", "86420")
 		token := chain.Transfer{
 			ID: "mm:1", Tx: "mm", Asset: "EURC", Script: "0x1", Amount: money.MustParse("60", eurc),
@@ -86,7 +86,7 @@ func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
 		inv.Standing = inv.Judge()
 		rest := pay(id, inv.Rest(inv.Methods[0]).Minor().Int64(), time.Minute)
 		observe(inv, 101, in(rest, 101, 2*time.Minute))
-		if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
+		if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 			t.Errorf("rest in transaction %s (-want +got):\n%s", id, diff)
 		}
 	}
@@ -95,14 +95,14 @@ func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
 func TestOldMoneyNeverPays(t *testing.T) {
 	t.Parallel()
 	sighted := in(pay("a", full, time.Second), 100, -time.Minute) // mined before, announced after
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	observe(inv, 101, sighted)
-	if got := stands(inv).Status; got != invoice.Created {
-		t.Errorf("money of the birth block, sighted later: %s", got)
+	if got := outcomeOf(inv).Status; got != invoice.Created {
+		t.Errorf("money in the birth block, sighted later: %s", got)
 	}
-	// The birth block leaves the chain: the fork point takes its place, and what
-	// is hours older than the invoice still never counts.
-	inv = fresh(t, noon)
+	// The birth block leaves the chain, so the fork point replaces it. Money that is hours older
+	// than the invoice still never counts.
+	inv = newInvoice(t, noon)
 	old := in(pay("a", full, -200*time.Minute), 95, -200*time.Minute)
 	old.FirstSeen = time.Time{}
 	forked := chain.Snapshot{
@@ -110,39 +110,39 @@ func TestOldMoneyNeverPays(t *testing.T) {
 		Blocks: map[int64]string{100: "n100", 101: "n101"},
 	}
 	see(inv, forked, old)
-	if got := stands(inv).Status; got != invoice.Created {
+	if got := outcomeOf(inv).Status; got != invoice.Created {
 		t.Errorf("old money after a fork: %s", got)
 	}
 	young := in(pay("b", full, time.Minute), 100, 2*time.Minute)
 	young.FirstSeen = time.Time{}
 	see(inv, forked, old, young)
-	if got := stands(inv).Status; got != invoice.Paid {
+	if got := outcomeOf(inv).Status; got != invoice.Paid {
 		t.Errorf("new money in a block that took the birth block's height: %s", got)
 	}
 }
 
 func TestRefusedMoneyIsNotCounted(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	inv.DeclinedAt = noon.Add(time.Minute)
 	observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
-	if diff := cmp.Diff(outcome{"declined", "[late]", "0", "100", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"declined", "[late]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 
 func TestAllowedLateMoneyMayConfirmSlowly(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	inv.Terms.AllowPaidExpired = true
 	observe(inv, 101, in(pay("a", full, time.Minute), 101, 26*time.Hour))
 	scan(inv, noon.Add(48*time.Hour))
-	if got := stands(inv).Status; got != invoice.Paid {
-		t.Errorf("seen in time, confirmed after a day, late money allowed: %s", got)
+	if got := outcomeOf(inv).Status; got != invoice.Paid {
+		t.Errorf("seen in time, confirmed after a day, late money allowed: %s, want paid", got)
 	}
 }
 
-func TestPaidNoMoreIsTold(t *testing.T) {
+func TestRevertedInvoiceIsReported(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -154,9 +154,9 @@ func TestPaidNoMoreIsTold(t *testing.T) {
 	s.must(s.net.Reorganise(t.Context(), []string{tx}))
 	s.must(s.net.Replace(t.Context(), tx))
 	s.wantStatus(inv, invoice.Expired, invoice.WasReorged)
-	told := strings.Join(s.events(), "\n")
-	if !strings.Contains(told, "invoice.reverted expired") || !strings.Contains(told, "invoice.expired expired") {
-		t.Errorf("the shop was told\n%s", told)
+	events := strings.Join(s.events(), "\n")
+	if !strings.Contains(events, "invoice.reverted expired") || !strings.Contains(events, "invoice.expired expired") {
+		t.Errorf("events:\n%s", events)
 	}
 }
 
@@ -189,25 +189,25 @@ func TestDepthLooksAtTheFirstQuoteThatHasTheAsset(t *testing.T) {
 	inv := s.create("600")
 	m, _ := inv.Method(simnet.ID, "BTC")
 	if got := inv.Confirmations(m); got != 2 {
-		t.Errorf("600.00 EUR ask for %d confirmations", got)
+		t.Errorf("600.00 EUR need %d confirmations, want 2", got)
 	}
 	inv.Quotes = append(inv.Quotes, invoice.Quote{Number: 2, From: inv.ExpiresAt(), Until: inv.ExpiresAt().Add(time.Hour), Due: fiat("1")})
 	if got := inv.Confirmations(m); got != 2 {
-		t.Errorf("after a quote without BTC: %d confirmations", got)
+		t.Errorf("after a quote without BTC: %d confirmations, want 2", got)
 	}
 }
 
 func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	observe(inv, 100, spending(pay("a", full, -3*time.Hour), "x"))
 	bump := spending(pay("b", full, time.Minute), "x")
 	observe(inv, 100, bump)
-	if got := stands(inv).Status; got != invoice.Created {
+	if got := outcomeOf(inv).Status; got != invoice.Created {
 		t.Errorf("bumped: %s", got)
 	}
 	observe(inv, 101, in(bump, 101, 2*time.Minute))
-	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("mined (-want +got):\n%s", diff)
 	}
 	for _, p := range inv.Payments() {
@@ -215,20 +215,20 @@ func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
 			t.Errorf("the bump is %s", p.State)
 		}
 	}
-	// Only what was there before is old: the bump pays more.
-	inv = fresh(t, noon)
+	// Only the part that was there before is old: the bump pays more.
+	inv = newInvoice(t, noon)
 	observe(inv, 100, spending(pay("a", full/2, -3*time.Hour), "x"))
 	observe(inv, 101, in(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
-	if diff := cmp.Diff(outcome{"pending", "[underpaid old]", "50", "50", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"pending", "[underpaid old]", "50", "50", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("a bump that pays more (-want +got):\n%s", diff)
 	}
 }
 
 func TestAnInheritanceIsUsedUp(t *testing.T) {
 	t.Parallel()
-	// A tenth of the price is sent in time, from ten inputs. After the end, when the
-	// market is known, ten transactions take one of them each and pay a tenth each.
-	inv := fresh(t, noon)
+	// A tenth of the price is sent in time, from ten inputs. After expiry, when the market is
+	// known, each of ten transactions spends one of the inputs and pays a tenth.
+	inv := newInvoice(t, noon)
 	var inputs []string
 	for i := range 10 {
 		inputs = append(inputs, fmt.Sprint("o", i))
@@ -245,21 +245,21 @@ func TestAnInheritanceIsUsedUp(t *testing.T) {
 		split[i] = in(split[i], 102, 11*time.Hour)
 	}
 	observe(inv, 104, split...)
-	if diff := cmp.Diff(outcome{"expired", "[underpaid late]", "10", "90", "0"}, stands(inv)); diff != "" {
-		t.Errorf("one of ten inherits (-want +got):\n%s", diff)
+	if diff := cmp.Diff(outcome{"expired", "[underpaid late]", "10", "90", "0"}, outcomeOf(inv)); diff != "" {
+		t.Errorf("want only one of ten to inherit the first sighting (-want +got):\n%s", diff)
 	}
 }
 
 func TestOlderMoneyStaysOlderWithoutTheBirthBlock(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	old := pay("a", full, time.Minute)
 	mined := in(old, 100, -time.Hour)
 	mined.FirstSeen = time.Time{}
 	observe(inv, 100, mined)
-	observe(inv, 100, old) // the birth block left the chain
+	observe(inv, 100, old) // after the birth block left the chain
 	observe(inv, 101, in(old, 101, time.Minute))
-	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -267,25 +267,25 @@ func TestOlderMoneyStaysOlderWithoutTheBirthBlock(t *testing.T) {
 func TestAcceptEndsWithADoubleSpend(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	see(inv, listener, spending(pay("a", full/2, time.Minute), "x"))
 	inv.Accepted = []string{"a:0"}
 	see(inv, listener, spending(pay("a", full/2, time.Minute), "x"), spending(pay("b", full/20, 2*time.Minute), "x"))
-	if got := stands(inv); got.Paid == "100" {
-		t.Errorf("the accepted money was taken back, and still: %+v", got)
+	if got := outcomeOf(inv); got.Paid == "100" {
+		t.Errorf("after the accepted money was double spent: %+v", got)
 	}
 }
 
-func TestABlockAboveTheBirthBlockCountsWhateverItsClockSays(t *testing.T) {
+func TestABlockAboveTheBirthBlockCountsAtAnyBlockTime(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	observe(inv, 101, in(pay("a", full, time.Minute), 101, -2*time.Hour-time.Minute))
-	if got := stands(inv).Status; got != invoice.Paid {
+	if got := outcomeOf(inv).Status; got != invoice.Paid {
 		t.Errorf("mined with a clock two hours behind: %s", got)
 	}
 }
 
-func TestDustAndOlderMoneyAreToldToNobody(t *testing.T) {
+func TestDustAndOlderMoneyCauseNoEvents(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -300,16 +300,16 @@ func TestDustAndOlderMoneyAreToldToNobody(t *testing.T) {
 		t.Errorf("version %d after dust, %d before; %d transfers recorded", got.Version, version, len(got.Transfers))
 	}
 	if got := s.events(); len(got) != 1 {
-		t.Errorf("the shop was told %v", got)
+		t.Errorf("events: %v, want only invoice.created", got)
 	}
 }
 
-// BenchmarkJudge shows that judging grows with the number of transfers, not with
-// its square: anybody can send many.
+// BenchmarkJudge measures that the cost of Judge grows linearly with the number of transfers, since
+// anybody can send many.
 func BenchmarkJudge(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			inv := fresh(b, noon)
+			inv := newInvoice(b, noon)
 			var list []chain.Transfer
 			for i := range n {
 				list = append(list, pay(fmt.Sprint("t", i), 600, time.Minute))

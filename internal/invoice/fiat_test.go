@@ -19,7 +19,7 @@ var (
 // manyTable prices a bitcoin at 76,000 francs and 12,800,000 yen.
 const manyTable = table + ",EUR-CHF=0.95,EUR-JPY=160"
 
-// requestIn asks for an amount of a currency in bitcoin.
+// requestIn returns a request for an amount of a currency, payable in bitcoin.
 func (s *shop) requestIn(amount string, c money.Currency) invoice.CreateRequest {
 	r := s.request("1", "BTC")
 	r.Terms.Price, r.Terms.Rules = money.MustParse(amount, c), invoice.DefaultRules(c)
@@ -39,7 +39,7 @@ func TestPriceInAnotherCurrencyIsFrozen(t *testing.T) {
 	for _, tt := range []struct {
 		amount   string
 		currency money.Currency
-		want     []string // expected amount, rates in euro, dollars and its own
+		want     []string // expected amount, rates in euro, dollars and the invoice's currency
 	}{
 		{"38", franc, []string{"0.0005", "80000", "86400", "76000"}},
 		{"6400", yen, []string{"0.0005", "80000", "86400", "12800000"}},
@@ -59,7 +59,7 @@ func TestPriceInAnotherCurrencyIsFrozen(t *testing.T) {
 	}
 }
 
-// Whatever rates do afterwards, an invoice is judged by its own.
+// An invoice is judged by its frozen rate, however rates change afterwards.
 func TestInvoiceInAnotherCurrencyIsJudgedByItsFrozenRate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -81,8 +81,8 @@ func TestInvoiceInAnotherCurrencyIsJudgedByItsFrozenRate(t *testing.T) {
 			s.reprice("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
 			s.clock.Pass(time.Minute)
 			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", tt.sent)}))
-			stands := s.wantStatus(inv, tt.want, tt.exceptions...).Standing
-			got := []string{stands.Paid.String(), stands.Due.String(), stands.Overpaid.String()}
+			standing := s.wantStatus(inv, tt.want, tt.exceptions...).Standing
+			got := []string{standing.Paid.String(), standing.Due.String(), standing.Overpaid.String()}
 			if diff := cmp.Diff(tt.standing, got); diff != "" {
 				t.Errorf("paid, due, overpaid (-want +got):\n%s", diff)
 			}
@@ -118,7 +118,7 @@ func TestSmallestAmountIsInTheCurrencyOfTheInvoice(t *testing.T) {
 	}
 }
 
-// Depth goes by the value in euro at the frozen rate.
+// Depth depends on the value in euro at the frozen rate.
 func TestDepthIsTheSameInEveryCurrency(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, manyTable)
@@ -137,13 +137,13 @@ func TestDepthIsTheSameInEveryCurrency(t *testing.T) {
 		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", price.String())}))
 		s.step()
 		got := s.reload(inv)
-		if asked, told := got.Transfers[0].Required, got.Confirmations(got.Methods[0]); asked != tt.want || told != tt.want {
-			t.Errorf("%s %s: %d confirmations asked and %d told, want %d", tt.amount, tt.currency.Code, asked, told, tt.want)
+		if required, shown := got.Transfers[0].Required, got.Confirmations(got.Methods[0]); required != tt.want || shown != tt.want {
+			t.Errorf("%s %s: %d confirmations required and %d shown, want %d", tt.amount, tt.currency.Code, required, shown, tt.want)
 		}
 	}
 }
 
-// Late money is worth what it fetches in the invoice's currency.
+// Late money is valued in the invoice's currency.
 func TestLateMoneyIsValuedInTheCurrencyOfTheInvoice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -152,8 +152,8 @@ func TestLateMoneyIsValuedInTheCurrencyOfTheInvoice(t *testing.T) {
 		want       invoice.Status
 		exceptions []invoice.Exception
 	}{
-		{"still worth it", "BTC-EUR=80000,EUR-USD=1.08,EUR-CHF=0.91", invoice.Paid, nil},
-		{"worth it by the franc alone", "BTC-EUR=70000,EUR-USD=1.08,EUR-CHF=1.05", invoice.Paid, nil},
+		{"value unchanged", "BTC-EUR=80000,EUR-USD=1.08,EUR-CHF=0.91", invoice.Paid, nil},
+		{"value unchanged only in francs", "BTC-EUR=70000,EUR-USD=1.08,EUR-CHF=1.05", invoice.Paid, nil},
 		{"the franc rose", "BTC-EUR=80000,EUR-USD=1.08,EUR-CHF=0.9", invoice.Expired, []invoice.Exception{invoice.Late}},
 		{"the franc has no price", "BTC-EUR=80000,EUR-USD=1.08", invoice.Expired, []invoice.Exception{invoice.Late}},
 	} {

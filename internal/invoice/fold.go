@@ -13,31 +13,30 @@ import (
 	"chequer/internal/money"
 )
 
-// Anybody can send thousands of tiny transfers to one invoice. What an invoice
-// costs to read and to judge stays bounded because small transfers beyond
-// keptTransfers are folded into aggregates, which are rows of Transfers with
-// Folded above 0:
+// Anybody can send thousands of tiny transfers to one invoice. To bound the cost of reading and
+// judging an invoice, small transfers beyond keptTransfers are folded into aggregates, which are
+// rows of Transfers with Folded above 0:
 //
-//   - A transfer that is recorded one by one stays so. A large one always is, and so
+//   - A transfer that is recorded one by one stays so. A large transfer always is, and so
 //     are the rise of a balance, money that may be a merchant's gas, and a transfer
-//     whose transaction competes with a recorded one: what they mean depends on more
+//     whose transaction competes with a recorded one: their effect depends on more
 //     than their sum.
 //   - While blocks can be reorganised, there is one aggregate for each block, asset
 //     and destination. A snapshot shows every transfer above the cursor, so the
 //     aggregate is computed anew from each snapshot that covers its block: a rescan
-//     changes nothing, and an aggregate whose block left the chain goes with it.
-//     While its block is on the chain the aggregate only grows: that a source does
-//     not show a transfer of that block concludes nothing.
+//     changes nothing, and an aggregate leaves the chain together with its block.
+//     While its block is on the chain the aggregate only grows: if a source does
+//     not show a transfer of that block, nothing is concluded.
 //     All transfers of a block have its time, so the aggregate is judged as each of
 //     them would be: its value is linear in the amount.
 //   - A confirmed aggregate at or below a snapshot's cursor is not shown again. It is
 //     added to the settled aggregate of its asset and destination, whose transfers
-//     stand in the same relation to every time that the rules compare. The
-//     settled aggregate keeps its highest block: what a rescan shows up to there is
-//     in the sum already. A reorganisation that is deeper than the cursor and reaches
-//     that block takes the whole sum out, and a person decides.
-//   - A small unconfirmed transfer beyond the bound is not recorded before a block has
-//     it, and its first sighting is the time of that block. Dust beyond the bound is
+//     compare in the same way with every time that the rules use. The
+//     settled aggregate keeps its highest block: transfers that a rescan shows up to
+//     that block are in the sum already. A reorganisation that is deeper than the
+//     cursor and reaches that block removes the whole sum, and the merchant decides.
+//   - A small unconfirmed transfer beyond the bound is not recorded before it is in a
+//     block, and its first sighting is the time of that block. Dust beyond the bound is
 //     not recorded, since it changes nothing.
 //   - The market value of a late aggregate is that of the sum. It is rounded down once,
 //     and not for each transfer.
@@ -46,20 +45,20 @@ import (
 // sender a thousandth of the price), one for each block above the cursor, and one for
 // each asset, destination and relation to the quotes.
 
-// keptTransfers is how many transfers of an invoice are recorded before small ones are
+// keptTransfers is the number of transfers of an invoice that are recorded before small ones are
 // folded.
 const keptTransfers = 1000
 
-// smallPart is which part of the price a transfer is small below.
+// smallPart sets the limit for small transfers: an amount below price/smallPart.
 const smallPart = 1000
 
-// The IDs of aggregates begin with one of these.
+// The prefixes of the IDs of aggregates.
 const (
 	foldedPrefix  = "folded:"  // of one block
 	settledPrefix = "settled:" // of all blocks that are final
 )
 
-// foldID is the ID of the aggregate that a transfer in a block would be folded into.
+// foldID returns the ID of the aggregate that a transfer in a block would be folded into.
 func foldID(network chain.ID, t chain.Transfer) string {
 	flags := []byte{'0', '0'}
 	if t.Coinbase {
@@ -76,7 +75,7 @@ func foldID(network chain.ID, t chain.Transfer) string {
 // isSettled reports whether t is an aggregate of blocks that are final.
 func (t Transfer) isSettled() bool { return t.Folded > 0 && strings.HasPrefix(t.ID, settledPrefix) }
 
-// fold is the small transfers of an observation that are not recorded one by one.
+// fold collects the small transfers of an observation that are not recorded one by one.
 type fold struct {
 	inv     *Invoice
 	o       Observation
@@ -88,7 +87,7 @@ type fold struct {
 	groups  map[string]*foldGroup
 }
 
-// foldGroup is the transfers of one aggregate, as a snapshot shows them.
+// foldGroup holds the transfers of one aggregate that a snapshot shows.
 type foldGroup struct {
 	like     chain.Transfer // any of them
 	sum      money.Amount
@@ -117,7 +116,7 @@ func (inv *Invoice) newFold(o Observation, kept int) *fold {
 	return f
 }
 
-// unsettle takes a settled aggregate out when its highest block left the chain.
+// unsettle marks a settled aggregate as reorged if its highest block left the chain.
 func (inv *Invoice) unsettle(t *Transfer, s chain.Snapshot) {
 	hash, known := s.Blocks[t.Block.Height]
 	gone := known && hash != t.Block.Hash || t.Block.Height > s.Tip.Height && !s.Behind
@@ -126,7 +125,7 @@ func (inv *Invoice) unsettle(t *Transfer, s chain.Snapshot) {
 	}
 }
 
-// record notes a transfer that is recorded one by one, and what it spends.
+// record counts a transfer that is recorded one by one, and adds the outpoints that it spends.
 func (f *fold) record(spends []string) {
 	f.singles++
 	for _, o := range spends {
@@ -134,13 +133,13 @@ func (f *fold) record(spends []string) {
 	}
 }
 
-// takes reports whether a transfer that is not known is folded, and adds it to its
-// aggregate. Otherwise it must be recorded.
+// takes reports whether a transfer that is not recorded yet is folded, and adds it to its
+// aggregate. Otherwise the caller must record it.
 func (f *fold) takes(t chain.Transfer) bool {
 	if f.singles < f.kept || !f.inv.foldable(f.o.Network, t) {
 		return false
 	}
-	// Once a block has an aggregate, its transfers stay in it.
+	// Once a block has an aggregate, the transfers in the aggregate stay in it.
 	competes := slices.ContainsFunc(t.Spends, func(o string) bool { return f.taken[o] })
 	if competes && (t.Block == nil || !f.rows[foldID(f.o.Network, t)]) {
 		return false
@@ -161,14 +160,13 @@ func (f *fold) takes(t chain.Transfer) bool {
 	return true
 }
 
-// foldable reports whether a transfer is small, and means nothing more than its
-// amount.
+// foldable reports whether a transfer is small, and only its amount matters.
 func (inv *Invoice) foldable(network chain.ID, t chain.Transfer) bool {
 	if t.IsRise() {
 		return false
 	}
 	m, known := inv.Method(network, t.Asset)
-	if !known { // has no price here
+	if !known { // no price is known
 		whole := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
 		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(whole) < 0
 	}
@@ -188,7 +186,7 @@ func (inv *Invoice) isDust(network chain.ID, t chain.Transfer) bool {
 	return known && t.Amount.Cmp(m.Asset.Dust) < 0
 }
 
-// apply brings the aggregates to what the snapshot shows.
+// apply updates the aggregates from the snapshot.
 func (f *fold) apply() {
 	required := map[string]int{}
 	for id, g := range f.groups {
@@ -232,7 +230,7 @@ func (f *fold) apply() {
 	f.inv.settleFolds(o)
 }
 
-// recordedGroup is what an aggregate stands for, as it is recorded.
+// recordedGroup returns the group that an aggregate was recorded from.
 func (inv *Invoice) recordedGroup(t Transfer, required map[string]int) *foldGroup {
 	block := *t.Block
 	block.Time = block.Time.Add(-inv.Clock)
@@ -240,7 +238,7 @@ func (inv *Invoice) recordedGroup(t Transfer, required map[string]int) *foldGrou
 	return &foldGroup{like: like, sum: t.Amount, count: t.Folded, required: required[t.ID]}
 }
 
-// refold brings the aggregate of a block to the sum that is shown.
+// refold sets the aggregate of a block to the sum that the snapshot shows.
 func (inv *Invoice) refold(t *Transfer, o Observation, g *foldGroup) {
 	if t.Market != nil && t.Amount.Cmp(g.sum) != 0 {
 		fiat := t.Market.Currency()
@@ -253,8 +251,8 @@ func (inv *Invoice) refold(t *Transfer, o Observation, g *foldGroup) {
 	inv.place(t, o, g.like)
 }
 
-// forgetMoved removes aggregates that lost their block when other blocks brought at
-// least as much: the transfers were mined again.
+// forgetMoved removes aggregates that lost their block if other blocks contain at least the same
+// amount: the transfers were mined again.
 func (inv *Invoice) forgetMoved(network chain.ID, lost, gained map[funds]money.Amount) {
 	inv.Transfers = slices.DeleteFunc(inv.Transfers, func(t Transfer) bool {
 		if t.Folded == 0 || t.isSettled() || t.Network != network || t.Presence == Present || slices.Contains(inv.Accepted, t.ID) {
@@ -267,7 +265,7 @@ func (inv *Invoice) forgetMoved(network chain.ID, lost, gained map[funds]money.A
 
 // settleFolds adds the aggregates of final blocks to the settled ones.
 func (inv *Invoice) settleFolds(o Observation) {
-	settled := map[string]int{} // place of each settled aggregate by its class
+	settled := map[string]int{} // index of each settled aggregate by its class
 	key := func(t Transfer) string {
 		return strings.Join([]string{string(t.Network), t.Asset, t.Script, string(inv.foldClass(t))}, "\x00")
 	}
@@ -323,9 +321,9 @@ func (t *Transfer) absorb(u Transfer) {
 	}
 }
 
-// foldClass is how a confirmed aggregate stands to every time that the rules compare
-// it with. Two aggregates of one class are judged like their sum. A quote that is
-// made later begins after both, and so does a refusal.
+// foldClass returns the results of comparing a confirmed aggregate with every time that the rules
+// use. Two aggregates with the same class are judged like their sum. A quote that is made later
+// begins after both, and a later refusal comes after both.
 func (inv *Invoice) foldClass(t Transfer) []byte {
 	var class bytes.Buffer
 	flag := func(is bool) {

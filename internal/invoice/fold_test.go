@@ -16,8 +16,8 @@ import (
 	"chequer/internal/money"
 )
 
-// crumb is a token transfer of some smallest units in a block. The blocks of two
-// chains that fork have the letter of their chain in their hash.
+// crumb returns a token transfer of some smallest units in a block. The letter of the chain begins
+// the block's hash, so that two forks have different hashes.
 func crumb(id string, units int64, height int64, fork string) chain.Transfer {
 	return chain.Transfer{
 		ID: id, Tx: "tx" + id, Asset: "EURC", Script: "0x1", Amount: money.FromMinor(big.NewInt(units), eurc),
@@ -25,8 +25,7 @@ func crumb(id string, units int64, height int64, fork string) chain.Transfer {
 	}
 }
 
-// baseScan is a snapshot of base from one height to another, with those of the
-// transfers that it covers.
+// baseScan returns a snapshot of base between two heights, with the transfers that it covers.
 func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Observation {
 	s := chain.Snapshot{
 		Unconfirmed: chain.None, Started: noon.Add(time.Duration(tip-100)*time.Minute + time.Second), Blocks: map[int64]string{},
@@ -45,7 +44,7 @@ func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Obser
 	return invoice.Observation{Network: "base", Snapshot: s, Transfers: s.Transfers, Required: required}
 }
 
-// fill records as many small transfers as are kept one by one, in block 101.
+// fill returns small transfers in block 101, as many as are recorded one by one.
 func fill() []chain.Transfer {
 	var list []chain.Transfer
 	for i := range invoice.KeptTransfers {
@@ -54,7 +53,7 @@ func fill() []chain.Transfer {
 	return list
 }
 
-// counted is how many transfers the rows of an invoice stand for, and their sum.
+// counted returns the number and the sum of the transfers that the rows of an invoice represent.
 func counted(inv *invoice.Invoice) (count int, sum *big.Int) {
 	sum = new(big.Int)
 	for _, t := range inv.Transfers {
@@ -68,7 +67,7 @@ func counted(inv *invoice.Invoice) (count int, sum *big.Int) {
 
 func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	all := fill()
 	want := big.NewInt(int64(len(all)))
 	for height := int64(102); height < 132; height++ {
@@ -84,12 +83,12 @@ func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 	}
 	inv.Observe(baseScan(110, 131, "a", all...)) // from an older cursor
 	if count, sum := counted(inv); count != len(all) || sum.Cmp(want) != 0 {
-		t.Errorf("rows stand for %d transfers of %s, want %d of %s", count, sum, len(all), want)
+		t.Errorf("rows represent %d transfers of %s, want %d of %s", count, sum, len(all), want)
 	}
 	large := crumb("large", 100_000_000, 131, "a")
 	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
 	if !slices.ContainsFunc(inv.Transfers, func(t invoice.Transfer) bool { return t.ID == "large" && t.Folded == 0 }) {
-		t.Error("a large transfer is not kept by itself")
+		t.Error("a large transfer is folded")
 	}
 	observed := slices.Clone(inv.Transfers)
 	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
@@ -100,13 +99,13 @@ func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 
 func TestFold_follows_a_reorganisation(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	all := fill()
 	for i := range 50 {
 		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
 	}
 	inv.Observe(baseScan(100, 103, "a", all...))
-	// The same transfers in other blocks, and ten of them are gone.
+	// The same transfers in other blocks, and ten of them missing.
 	moved := slices.Clone(all)
 	for i := range moved {
 		block := *moved[i].Block
@@ -115,21 +114,21 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 	}
 	inv.Observe(baseScan(100, 104, "n", moved[:len(moved)-10]...))
 	if _, sum := counted(inv); sum.Int64() != invoice.KeptTransfers+80 {
-		t.Errorf("%s smallest units are there, want %d", sum, invoice.KeptTransfers+80)
+		t.Errorf("%s smallest units are present, want %d", sum, invoice.KeptTransfers+80)
 	}
 	if !inv.Judge().Has(invoice.WasReorged) {
-		t.Error("money that lost its block raises nothing")
+		t.Error("money that lost its block raises no exception")
 	}
 	inv.Observe(baseScan(100, 105, "n", moved...))
 	if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.KeptTransfers+100 {
-		t.Errorf("%d transfers of %s are there, want all %d", count, sum, len(all))
+		t.Errorf("%d transfers of %s are present, want all %d", count, sum, len(all))
 	}
 }
 
-// A source that does not show what its own block holds concludes nothing.
+// Nothing is concluded if a source does not show a transfer of a block that is on the chain.
 func TestFold_keeps_what_a_block_on_the_chain_held(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	all := fill()
 	for i := range 50 {
 		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
@@ -138,16 +137,16 @@ func TestFold_keeps_what_a_block_on_the_chain_held(t *testing.T) {
 	for _, shown := range []int{40, 0} {
 		inv.Observe(baseScan(100, 104, "a", all[:len(all)-50+shown]...))
 		if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.KeptTransfers+100 {
-			t.Errorf("%d of 50 shown: %d transfers of %s are there, want all %d", shown, count, sum, len(all))
+			t.Errorf("%d of 50 shown: %d transfers of %s are present, want all %d", shown, count, sum, len(all))
 		}
 	}
 }
 
-// A reorganisation below the cursor is deeper than any that is plausible: the settled
-// sum cannot be divided, and a person decides.
-func TestFold_takes_the_settled_sum_out_when_its_block_leaves(t *testing.T) {
+// A reorganisation below the cursor is deeper than plausible: the settled sum cannot be divided, so
+// the whole sum is removed and the merchant decides.
+func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	all := fill()
 	for i := range 50 {
 		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"), crumb(fmt.Sprint("c", i), 2, 103, "a"))
@@ -169,8 +168,8 @@ func TestFold_takes_the_settled_sum_out_when_its_block_leaves(t *testing.T) {
 	}
 }
 
-// Folding decides nothing: the standing is that of the same transfers one by one.
-func TestFold_is_judged_like_the_transfers(t *testing.T) {
+// Folding does not change the standing: it is that of the same transfers recorded one by one.
+func TestFold_keeps_the_standing(t *testing.T) {
 	t.Parallel()
 	rounds := uint64(25)
 	if testing.Short() {
@@ -178,7 +177,7 @@ func TestFold_is_judged_like_the_transfers(t *testing.T) {
 	}
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(seed, 11))
-		folded, single := fresh(t, noon), fresh(t, noon)
+		folded, single := newInvoice(t, noon), newInvoice(t, noon)
 		allowed := r.IntN(2) == 0
 		for _, inv := range []*invoice.Invoice{folded, single} {
 			inv.Terms.AllowPaidExpired, inv.Terms.Rules.LatePercent = allowed, 0
@@ -212,7 +211,7 @@ func TestFold_is_judged_like_the_transfers(t *testing.T) {
 				scan(inv, shown.Snapshot.Started)
 				inv.Standing = inv.Judge()
 			}
-			got, want := stands(folded), stands(single)
+			got, want := outcomeOf(folded), outcomeOf(single)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, height %d: folded (-one by one +folded):\n%s", seed, height, diff)
 			}
@@ -225,9 +224,9 @@ func TestFold_is_judged_like_the_transfers(t *testing.T) {
 	}
 }
 
-// crumbs is an invoice with so many small transfers in ten blocks.
+// crumbs returns an invoice with n small transfers in ten blocks.
 func crumbs(tb testing.TB, n int) *invoice.Invoice {
-	inv := fresh(tb, noon)
+	inv := newInvoice(tb, noon)
 	var list []chain.Transfer
 	for i := range n {
 		list = append(list, crumb(fmt.Sprint(i), 1, 101+int64(i)%10, "a"))
@@ -236,8 +235,8 @@ func crumbs(tb testing.TB, n int) *invoice.Invoice {
 	return inv
 }
 
-// BenchmarkLook measures what one look at an invoice costs: everything that is shown
-// of its transfers. It does not grow with their number.
+// BenchmarkLook measures the cost of showing an invoice, with everything that is shown of its
+// transfers. The cost does not grow with their number.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -253,8 +252,8 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-// BenchmarkJudgeCrumbs measures what a change of an invoice costs. It does not grow
-// beyond the transfers that are kept one by one.
+// BenchmarkJudgeCrumbs measures the cost of changing an invoice. It does not grow beyond that of
+// the transfers that are kept one by one.
 func BenchmarkJudgeCrumbs(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -266,19 +265,19 @@ func BenchmarkJudgeCrumbs(b *testing.B) {
 	}
 }
 
-// What is kept of an invoice is forgotten when it is written again.
+// The cached count of an invoice is discarded when the invoice is written again.
 func TestCount_follows_the_revision(t *testing.T) {
 	t.Parallel()
 	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(t, 500)
 	inv.Revision = 1
 	if _, more := service.Count(inv).Told(); more != 400 {
-		t.Errorf("%d more payments than are told, want 400", more)
+		t.Errorf("%d more payments than are reported, want 400", more)
 	}
 	if first, again := service.Count(inv), service.Count(inv); first != again {
 		t.Error("the count of an unchanged invoice is computed again")
 	}
 	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
 	if _, more := service.Count(inv).Told(); more != 200 {
-		t.Errorf("%d more payments than are told after a change, want 200", more)
+		t.Errorf("%d more payments than are reported after a change, want 200", more)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"chequer/internal/chain"
 )
 
-// Fork says where a chain went another way: a block that was on it is no more, and At
-// is the highest block below that is.
+// Fork is a fork point of a chain: the block Left is no longer on the chain, and At is the highest
+// block below it that still is.
 type Fork struct{ Left, At chain.Cursor }
 
-// keptBlocks is how many of the newest blocks are known by their hashes, more than any
-// plausible reorganisation takes off; keptForks bounds the blocks that left.
+// keptBlocks is the number of the newest blocks whose hashes are remembered, more than the depth of
+// any plausible reorganisation. keptForks bounds the number of blocks that left the chain.
 const keptBlocks, keptForks = 32, 64
 
-// follow takes note of the blocks that a snapshot shows, and of those that left the
-// chain since the last one.
+// follow records the blocks that a snapshot shows, and those that left the chain since the previous
+// snapshot.
 func (p *Progress) follow(s chain.Snapshot) {
 	var kept, left []chain.Cursor
 	var at chain.Cursor // the highest known block that is on the chain
@@ -24,7 +24,7 @@ func (p *Progress) follow(s chain.Snapshot) {
 		hash, shown := s.Blocks[b.Height]
 		switch {
 		case shown && hash != b.Hash, !shown && b.Height > s.Tip.Height && !s.Behind, len(left) > 0:
-			left = append(left, b) // with all above it, shown or not
+			left = append(left, b) // together with all blocks above it, shown or not
 		case shown:
 			at = b
 		default:
@@ -40,8 +40,8 @@ func (p *Progress) follow(s chain.Snapshot) {
 	slices.SortFunc(kept, func(a, b chain.Cursor) int { return cmp.Compare(a.Height, b.Height) })
 	p.Recent = slices.Clone(kept[max(len(kept)-keptBlocks, 0):])
 
-	// What left below the covered range concerns nobody any more, and a block that is
-	// shown has come back.
+	// Blocks that left below the covered range do not matter any more, and a block that is shown is
+	// on the chain again.
 	forks := slices.DeleteFunc(slices.Clone(p.Forks), func(f Fork) bool {
 		return f.Left.Height <= s.From.Height || s.Blocks[f.Left.Height] == f.Left.Hash
 	})
@@ -53,8 +53,8 @@ func (p *Progress) follow(s chain.Snapshot) {
 	p.Forks = forks[max(len(forks)-keptForks, 0):]
 }
 
-// forkBelow is where the chain went another way below a block that left it; false when
-// the block did not, or nobody knows.
+// forkBelow returns the fork point below a block that left the chain. known is false if the block
+// is still on the chain, or the fork point is not known.
 func forkBelow(block chain.Cursor, forks []Fork) (at chain.Cursor, known bool) {
 	at = block
 	for {
@@ -62,6 +62,6 @@ func forkBelow(block chain.Cursor, forks []Fork) (at chain.Cursor, known bool) {
 		if i < 0 {
 			return at, known
 		}
-		at, known = forks[i].At, true // which is lower, and may have left later
+		at, known = forks[i].At, true // lower, and possibly left the chain later
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// blocks is a made-up chain by height, shown from some height on.
+// blocks are the hashes of a test chain by height.
 type blocks []string
 
 func (b blocks) shown(from int64) chain.Snapshot {
@@ -33,8 +33,7 @@ func (b *blocks) mine(name string, count int) {
 	}
 }
 
-// The rule over both families: what came at or below the fork is older than the
-// invoice, and what came above it is not.
+// A transfer at or below the fork point is older than the invoice, and a transfer above it is not.
 func TestTheForkPointTakesThePlaceOfTheBirthBlock(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -42,10 +41,10 @@ func TestTheForkPointTakesThePlaceOfTheBirthBlock(t *testing.T) {
 		var b blocks
 		b.mine("a", 100)
 		progress := invoice.Progress{}.After(b.shown(60), 1)
-		inv := fresh(t, noon)
+		inv := newInvoice(t, noon)
 		inv.Methods[0].Birth = progress.Tip
 		fork := progress.Tip
-		for n := range 1 + random.IntN(4) { // nobody tells the invoice
+		for n := range 1 + random.IntN(4) { // the invoice does not observe these snapshots
 			keep := len(b) - random.IntN(5)
 			if fork.Height >= int64(keep) {
 				fork = chain.Cursor{Height: int64(keep - 1), Hash: b[keep-1]}
@@ -76,7 +75,7 @@ func TestTheForkPointTakesThePlaceOfTheBirthBlock(t *testing.T) {
 	}
 }
 
-// What is remembered of blocks is bounded, however often the chain goes another way.
+// The number of remembered blocks and forks is bounded, however often the chain is reorganised.
 func TestForksThatAreRememberedAreBounded(t *testing.T) {
 	t.Parallel()
 	var b blocks
@@ -88,7 +87,7 @@ func TestForksThatAreRememberedAreBounded(t *testing.T) {
 		progress = progress.After(b.shown(60), int64(n)+2)
 	}
 	if len(progress.Forks) != 64 || len(progress.Recent) != 32 {
-		t.Errorf("%d forks and %d blocks are remembered", len(progress.Forks), len(progress.Recent))
+		t.Errorf("%d forks and %d blocks are remembered, want 64 and 32", len(progress.Forks), len(progress.Recent))
 	}
 	for i := range 200 {
 		b.mine("g", 1)
@@ -102,7 +101,7 @@ func TestForksThatAreRememberedAreBounded(t *testing.T) {
 	}
 }
 
-// A chain that went another way below all that is remembered tells no fork point.
+// The fork point of a reorganisation below all remembered blocks is not known.
 func TestAForkDeeperThanIsRememberedIsNotKnown(t *testing.T) {
 	t.Parallel()
 	var b blocks
@@ -111,11 +110,12 @@ func TestAForkDeeperThanIsRememberedIsNotKnown(t *testing.T) {
 	b = b[:60:60]
 	b.mine("f", 50)
 	if progress = progress.After(b.shown(40), 2); len(progress.Forks) != 0 {
-		t.Errorf("forks %+v", progress.Forks)
+		t.Errorf("forks %+v, want none", progress.Forks)
 	}
 }
 
-// A block that nobody showed again left with those below it: its fork point is theirs.
+// A block above the scanned range left the chain together with the blocks below it, and has the
+// same fork point.
 func TestBlocksAboveOneThatLeftHaveItsForkPoint(t *testing.T) {
 	t.Parallel()
 	var b blocks
@@ -125,11 +125,11 @@ func TestBlocksAboveOneThatLeftHaveItsForkPoint(t *testing.T) {
 	b = b[:100:100]
 	b.mine("f", 2)
 	s := b.shown(60)
-	s.Behind = true // what is above is not told yet
+	s.Behind = true // the blocks above are not shown yet
 	progress = progress.After(s, 2)
 	b.mine("f", 4)
 	progress = progress.After(b.shown(101), 3)
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	inv.Methods[0].Birth = birth
 	paid := in(pay("paid", full, 0), 100, time.Minute)
 	paid.FirstSeen = time.Time{}
@@ -137,13 +137,13 @@ func TestBlocksAboveOneThatLeftHaveItsForkPoint(t *testing.T) {
 	s.Transfers = []chain.Transfer{paid}
 	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{paid.ID: 1}})
 	if got := inv.Methods[0].Birth; got.Height != 99 || inv.Transfers[0].Old {
-		t.Errorf("born in %+v, old: %t", got, inv.Transfers[0].Old)
+		t.Errorf("birth block %+v, old: %t", got, inv.Transfers[0].Old)
 	}
 }
 
-// A chain may come back to where it was: what is on it again has not left it, so that
-// invoices which are made there stay born there.
-func TestABlockThatCameBackHasNotLeft(t *testing.T) {
+// A chain may return to an earlier branch: the blocks on it have not left the chain, so the birth
+// block of an invoice made there does not move.
+func TestABlockThatReturnedHasNotLeft(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 101)
@@ -151,7 +151,7 @@ func TestABlockThatCameBackHasNotLeft(t *testing.T) {
 	other := b[:100:100]
 	other.mine("f", 1)
 	progress = progress.After(other.shown(60), 2).After(b.shown(60), 3)
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	inv.Methods[0].Birth = progress.Tip
 	before := in(pay("before", full, 0), 100, -time.Minute)
 	before.FirstSeen = time.Time{}
@@ -159,11 +159,11 @@ func TestABlockThatCameBackHasNotLeft(t *testing.T) {
 	s.Transfers = []chain.Transfer{before}
 	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{before.ID: 1}})
 	if got := inv.Methods[0].Birth; got != progress.Tip || !inv.Transfers[0].Old {
-		t.Errorf("born in %+v, want %+v; old: %t", got, progress.Tip, inv.Transfers[0].Old)
+		t.Errorf("birth block %+v, want %+v; old: %t", got, progress.Tip, inv.Transfers[0].Old)
 	}
 }
 
-// Endpoints may show a chain that cannot be: nothing turns in a circle by it.
+// Endpoints may report contradictory chains. They must not cause an endless loop.
 func TestBlocksThatContradictEachOtherEnd(t *testing.T) {
 	t.Parallel()
 	show := func(hashes ...string) chain.Snapshot {
@@ -171,14 +171,14 @@ func TestBlocksThatContradictEachOtherEnd(t *testing.T) {
 		return s
 	}
 	progress := invoice.Progress{}
-	for n := range 20 { // either block is there only while the other one is another
+	for n := range 20 { // each of the two blocks is shown only while the other one is replaced
 		hashes := []string{"g", "a", "m", "b"}
 		hashes[1+n%2*2] = "x"
 		progress = progress.After(show(hashes...), int64(n)+1)
 	}
 	for _, f := range progress.Forks {
 		if f.At.Height >= f.Left.Height {
-			t.Errorf("%+v left at %+v, which is not below", f.Left, f.At)
+			t.Errorf("fork point of %+v is %+v, which is not lower", f.Left, f.At)
 		}
 	}
 }

@@ -1,6 +1,5 @@
-// Package invoice holds what is owed and how it stands: invoices with their
-// frozen terms, the rules that decide when one is paid, and the service that
-// makes a decision lasting together with the events that tell of it.
+// Package invoice implements invoices with their frozen terms, the rules that decide when an
+// invoice is paid, and the service that stores each decision together with its events.
 package invoice
 
 import (
@@ -12,23 +11,23 @@ import (
 	"chequer/internal/money"
 )
 
-// Mode keeps money and trials apart.
+// Mode separates real payments from test payments.
 type Mode string
 
 const (
-	// Live invoices are about real money.
+	// Live invoices are paid with real money.
 	Live Mode = "live"
 	// Test invoices are paid on simnet.
 	Test Mode = "test"
 )
 
-// Invoice is what is owed, everything its networks have shown, and how it
-// stands. Terms, methods and quotes are frozen when they are made.
+// Invoice is an invoice with everything that its networks have shown, and its standing. Terms,
+// methods and quotes are frozen when they are made.
 type Invoice struct {
-	ID         string // 32 random letters and digits: who knows it may see it
+	ID         string // 32 random letters and digits, which authorise the caller to see the invoice
 	MerchantID string
 	Mode       Mode
-	// Version counts the changes that events tell of.
+	// Version counts the changes that caused events.
 	Version int64
 	// Revision counts the writes of the invoice to storage, which sets it.
 	Revision  int64
@@ -36,51 +35,51 @@ type Invoice struct {
 	Terms     Terms
 	Methods   []Method
 	Quotes    []Quote // by number, from 1
-	// Elsewhere is where else its destinations are looked at. It is written with a
+	// Elsewhere lists other networks that watch the invoice's destinations. It is written with a
 	// new invoice, and not read back.
 	Elsewhere []Elsewhere
 
-	// What happened since. Times are on the invoice's own clock, see Clock.
+	// The facts recorded since creation. Times are on the invoice's own clock, see Clock.
 	Transfers  []Transfer
 	Coverage   map[chain.ID]Coverage
 	DeclinedAt time.Time // zero unless the merchant cancelled
-	Accepted   []string  // transfer IDs that a person let stand for the full price
-	AcceptedAt time.Time // zero unless a person accepted
-	AcceptedBy string    // names the key or the command that accepted
-	DelayedAt  time.Time // zero unless expiry waits for coverage for too long
-	Refund     Refund    // where the shopper wants money back
+	Accepted   []string  // IDs of the transfers that the merchant accepted as the full price
+	AcceptedAt time.Time // zero unless the merchant accepted transfers
+	AcceptedBy string    // the key or the command that accepted
+	DelayedAt  time.Time // zero unless expiry has waited too long for coverage
+	Refund     Refund    // the shopper's refund address
 
-	// Clock is how far the invoice's own clock is ahead of everybody's. Only test
-	// invoices have one.
+	// Clock is the time by which the invoice's own clock is ahead of the real clock. It is zero
+	// except for test invoices.
 	Clock time.Duration
 
-	// Conversions are the sales of what paid it, made when it became paid.
+	// Conversions are the sales of the money that paid the invoice, created when it became paid.
 	Conversions []Conversion
 
-	// PaidCount is how many times the invoice became paid: more than once after
+	// PaidCount is the number of times that the invoice became paid: more than one after
 	// EventReverted. FirstPaidAt is the first time, on the invoice's own clock.
 	PaidCount   int64
 	FirstPaidAt time.Time
 
-	// Standing is what the facts above amount to.
+	// Standing is the result of the rules for the facts above.
 	Standing Standing
-	// Events are those of the change being made; storage writes them with it.
+	// Events are the events of the current change; storage writes them with it.
 	Events []Event
-	// Evidence is what the quote being made rests on; storage keeps it under the
-	// quote's name for it.
+	// Evidence is the evidence of the newest quote's prices; storage writes it under the name that
+	// the quote has for it.
 	Evidence string
 }
 
-// Refund is where the shopper wants money back. The zero value is nowhere yet.
+// Refund is the address for a refund. The zero value means that the shopper has not given one.
 type Refund struct {
 	Asset   string // code
 	Address string
 }
 
-// IsZero tells whether nothing was said yet.
+// IsZero reports whether there is no refund address.
 func (r Refund) IsZero() bool { return r == Refund{} }
 
-// Terms are what merchant and shopper agreed to.
+// Terms are the terms that the merchant and the shopper agreed to.
 type Terms struct {
 	Price            money.Amount
 	Merchant         string // the name shown to the shopper
@@ -96,20 +95,20 @@ type Terms struct {
 	Rules            Rules
 }
 
-// Rules are the merchant's settings that decide about money, frozen.
+// Rules are the merchant's settings that affect payments, frozen.
 type Rules struct {
-	Tolerance     money.Amount  // how much may be missing
-	BlindWindow   time.Duration // after expiry, when our view was not continuous
+	Tolerance     money.Amount  // largest missing amount with which an invoice is covered
+	BlindWindow   time.Duration // after expiry, if our view of unconfirmed transfers was not continuous
 	ConfirmWindow time.Duration // after expiry, for the first confirmation
 	RequoteWindow time.Duration // after the first expiry, for the shopper
-	LatePercent   int64         // least market value of late money; 0 = any
-	// Gas is how much of a network's own coin may come unexpected once the price is
-	// covered, and change nothing; see chain.Policy. Nil in invoices of before it was
-	// looked for: there any amount may.
+	LatePercent   int64         // minimum market value of late money in percent; 0 = any
+	// Gas is, by network, the largest amount of the native coin that may arrive after the price is
+	// covered without an effect; see chain.Policy. It is nil in invoices made before this rule,
+	// which accept any amount.
 	Gas map[chain.ID]money.Amount
 }
 
-// DefaultRules are those of a merchant who set nothing.
+// DefaultRules returns the rules of a merchant who changed no setting.
 func DefaultRules(fiat money.Currency) Rules {
 	return Rules{
 		Tolerance:     money.Zero(fiat),
@@ -120,21 +119,20 @@ func DefaultRules(fiat money.Currency) Rules {
 	}
 }
 
-// Watch is how long after the end of the newest quote transfers are looked for.
+// Watch is the time after the end of the newest quote for which transfers are watched.
 const Watch = 30 * 24 * time.Hour
 
-// Coverage is how far an invoice's network has been looked at, on the invoice's
-// own clock.
+// Coverage is the progress of scanning an invoice's network, on the invoice's own clock.
 type Coverage struct {
 	// Scanned is the start of the last scan that reached the tip.
 	Scanned time.Time
-	// BlindFrom is the first moment since creation at which unconfirmed money was
-	// not watched; zero when there was none.
+	// BlindFrom is the first moment since creation at which unconfirmed transfers were not watched;
+	// zero if there was none.
 	BlindFrom time.Time
 }
 
-// blindBefore tells whether unconfirmed money was not watched at some moment
-// between creation and t.
+// blindBefore reports whether unconfirmed transfers were not watched at some moment between
+// creation and t.
 func (c Coverage) blindBefore(t time.Time) bool {
 	return !c.BlindFrom.IsZero() && c.BlindFrom.Before(t)
 }
@@ -151,10 +149,10 @@ func (inv *Invoice) Shortfall() money.Amount {
 	return inv.Terms.Price.Sub(inv.Standing.Paid)
 }
 
-// ExpiresAt is the end of the newest quote, on the invoice's own clock.
+// ExpiresAt returns the end of the newest quote, on the invoice's own clock.
 func (inv *Invoice) ExpiresAt() time.Time { return inv.Quote().Until }
 
-// Method finds the payment method of an asset on a network.
+// Method returns the payment method of an asset on a network.
 func (inv *Invoice) Method(network chain.ID, asset string) (Method, bool) {
 	for _, m := range inv.Methods {
 		if m.Asset.Network == network && m.Asset.Code == asset {
@@ -164,7 +162,7 @@ func (inv *Invoice) Method(network chain.ID, asset string) (Method, bool) {
 	return Method{}, false
 }
 
-// clone is a copy that shares nothing that Observe or a decision changes.
+// clone returns a copy that shares no data that Observe or a decision changes.
 func (inv *Invoice) clone() *Invoice {
 	c := *inv
 	c.Methods = slices.Clone(inv.Methods)

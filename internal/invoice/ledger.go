@@ -9,38 +9,37 @@ import (
 	"chequer/internal/money"
 )
 
-// entry is one transfer as it is counted. Values are fiat in smallest units, as
-// exact fractions.
+// entry is one transfer with its result. Values are fiat in smallest units, as exact fractions.
 type entry struct {
 	transfer Transfer
-	value    *big.Rat // what counts; zero when nothing does
-	received *big.Rat // what was received; nil = value. Only accepted transfers differ
-	coin     *big.Int // smallest units of the asset that count; nil when none do
-	euro     *big.Rat // what these were worth in whole euro, by the prices that they count by
-	late     bool     // some of it came after its quote's end, or nobody knows when, and does not count
-	replaced bool     // another transaction took its inputs
+	value    *big.Rat // the value that counts, or zero
+	received *big.Rat // the value received; nil = value. They differ only for accepted transfers
+	coin     *big.Int // smallest units of the asset that count; nil if none do
+	euro     *big.Rat // value of coin in whole euro, at the prices of its quotes
+	late     bool     // a part arrived after its quote's end or at an unknown time, and does not count
+	replaced bool     // another transaction spent its inputs
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
-	old      bool     // older than the invoice, by itself or by what it replaced
-	partOld  bool     // at least some of it is older
-	named    bool     // a person named it in an accept
-	gas      bool     // what a merchant brought to gather the rest
+	old      bool     // it, or all that it replaced, is older than the invoice
+	partOld  bool     // at least a part of it is older
+	named    bool     // the merchant accepted it
+	gas      bool     // gas that the merchant sent for a sweep
 }
 
-// ledger is every transfer of an invoice, counted.
+// ledger holds the results of all transfers of an invoice.
 type ledger struct {
 	entries    []entry
-	accepted   bool // a person's accept holds
-	late       bool // late money waits for a person, or came after a refusal
+	accepted   bool // the merchant's accept is in force
+	late       bool // late money waits for the merchant, or money arrived after a refusal
 	replaced   bool // money was taken back
 	reorged    bool // money lost its block
 	wrongAsset bool
-	old        bool // money that is there does not count because it is older
-	// slack is how much of an overpayment is only the rounding of a rest.
+	old        bool // present money does not count because it is older
+	// slack is the part of an overpayment that results only from rounding a remainder.
 	slack *big.Rat
 }
 
-// ledger counts the transfers. The order of the facts does not matter.
+// ledger evaluates the transfers. The order of the facts does not matter.
 func (inv *Invoice) ledger() ledger {
 	b := newBook(inv.Transfers)
 	l := ledger{accepted: inv.acceptHolds(b), slack: new(big.Rat)}
@@ -91,9 +90,9 @@ func (inv *Invoice) ledger() ledger {
 	return l
 }
 
-// ignoredAsOld reports whether a person should know about money that is there and
-// does not count because it is older than the invoice. Dust is not worth it, and
-// what a person accepted is known.
+// ignoredAsOld reports whether the merchant must be told of money that is present and does not
+// count because it is older than the invoice. Dust is not reported, and neither are transfers that
+// the merchant accepted.
 func (inv *Invoice) ignoredAsOld(e entry) bool {
 	if !e.partOld || e.gas || e.replaced || e.transfer.Presence != Present || e.named {
 		return false
@@ -102,8 +101,8 @@ func (inv *Invoice) ignoredAsOld(e entry) bool {
 	return !known || !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
 }
 
-// passOverGas ignores what comes of a network's own coin, up to its allowance, once
-// earlier money covers the price: so much a merchant brings to gather tokens.
+// passOverGas ignores transfers of a network's native coin, up to its allowance, once earlier money
+// covers the price: the merchant sends gas for a sweep of tokens.
 func (inv *Invoice) passOverGas(l *ledger) {
 	order := make([]*entry, len(l.entries))
 	for i := range l.entries {
@@ -123,8 +122,8 @@ func (inv *Invoice) passOverGas(l *ledger) {
 	}
 }
 
-// maybeGas tells whether a transfer is no more of a network's own coin than a merchant
-// may bring to it.
+// maybeGas reports whether a transfer is in the network's native coin and within the allowance for
+// gas.
 func (inv *Invoice) maybeGas(t Transfer) bool {
 	if m, known := inv.Method(t.Network, t.Asset); known {
 		gas := m.Asset.Policy.Gas
@@ -134,11 +133,11 @@ func (inv *Invoice) maybeGas(t Transfer) bool {
 	return t.IsRise() && (inv.Terms.Rules.Gas == nil || allowed && t.Amount.Cmp(gas) <= 0)
 }
 
-// count values a present transfer of a known method, portion by portion.
+// count computes the value of a present transfer of a known method, portion by portion.
 func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
 	t := e.transfer
 	if accepted && e.named {
-		return // it stands within the full price
+		return // its value is part of the full price, see letStand
 	}
 	if t.Unsure {
 		e.late = true
@@ -163,7 +162,7 @@ func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
 	}
 }
 
-// credit takes note of a portion that counts, and by which price.
+// credit adds a portion that counts, at the price of its quote.
 func (e *entry) credit(p portion, m Method, price Price) {
 	if e.coin == nil {
 		e.coin, e.euro = new(big.Int), new(big.Rat)
@@ -172,9 +171,9 @@ func (e *entry) credit(p portion, m Method, price Price) {
 	e.euro.Add(e.euro, price.EUR.Value(money.FromMinor(p.amount, m.Asset.Currency)))
 }
 
-// valueOf is what a portion is worth under its quote, by which price, and whether it is late.
-// It belongs to the newest quote begun by its first sighting; while an older
-// quote had not ended, to whichever gives it more.
+// valueOf returns the value of a portion under its quote, the price used, and whether the portion
+// is late. A portion belongs to the newest quote that began by its first sighting; while an older
+// quote had not ended, it belongs to the quote that gives it the higher value.
 func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, by Price, late bool) {
 	value, late = new(big.Rat), true
 	newest := true
@@ -196,7 +195,7 @@ func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, by
 	return value, by, late
 }
 
-// inTime tells whether a portion holds the price of a quote.
+// inTime reports whether a portion arrived in time for the price of a quote.
 func (inv *Invoice) inTime(t Transfer, m Method, p portion, q Quote) bool {
 	if !m.Asset.Policy.Mempool {
 		return !p.firstSeen.After(q.Until.Add(m.Asset.Policy.BlockGrace))
@@ -215,8 +214,8 @@ func (inv *Invoice) inTime(t Transfer, m Method, p portion, q Quote) bool {
 	return seen && !t.ConfirmedAt.After(deadline)
 }
 
-// lateCounts tells whether late money counts by itself: only where the merchant
-// allows it, and only if it was still worth what its share of the price is.
+// lateCounts reports whether late money counts without a decision of the merchant: only if the
+// terms allow it, and only if its market value was high enough at first sight.
 func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() {
 		return false
@@ -225,7 +224,7 @@ func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 		_, priced := q.Price(t.Asset)
 		return priced && !p.firstSeen.Before(q.From) && !p.firstSeen.After(q.Until)
 	})
-	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // late only by its confirmation: its price was the market's
+	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // only the confirmation was late, so the quoted price was the market price
 		return true
 	}
 	if t.Market == nil {
@@ -236,7 +235,7 @@ func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
 	return market.Cmp(floor) >= 0
 }
 
-// acceptHolds tells whether everything a person accepted is still there.
+// acceptHolds reports whether every transfer that the merchant accepted is still present.
 func (inv *Invoice) acceptHolds(b *book) bool {
 	for _, id := range inv.Accepted {
 		i, known := slices.BinarySearchFunc(b.all, id, func(t Transfer, id string) int { return cmp.Compare(t.ID, id) })
@@ -247,8 +246,8 @@ func (inv *Invoice) acceptHolds(b *book) bool {
 	return len(inv.Accepted) > 0
 }
 
-// letStand gives the accepted transfers together the full price: on the last
-// of them to be confirmed, so that each still needs its confirmations.
+// letStand gives the full price to the accepted transfers together. The value is on the one that is
+// confirmed last, so that each still needs its confirmations.
 func (inv *Invoice) letStand(l *ledger, b *book) {
 	last := -1
 	for i, e := range l.entries {
@@ -262,8 +261,8 @@ func (inv *Invoice) letStand(l *ledger, b *book) {
 	l.entries[last].value = minor(inv.Terms.Price)
 }
 
-// underQuotes returns what a transfer is worth by the quotes of its portions, whatever
-// their time.
+// underQuotes returns the value of a transfer under the quotes of its portions, whether it is late
+// or not.
 func (inv *Invoice) underQuotes(t Transfer, b *book) *big.Rat {
 	total := new(big.Rat)
 	if m, known := inv.Method(t.Network, t.Asset); known {
@@ -275,8 +274,8 @@ func (inv *Invoice) underQuotes(t Transfer, b *book) *big.Rat {
 	return total
 }
 
-// worthAccepting are the transfers that a person may let stand, whatever their
-// time: present, of an offered asset, and no dust.
+// worthAccepting returns the transfers that the merchant may accept, whether they are late or not:
+// present, of an offered asset, and not dust.
 func (inv *Invoice) worthAccepting() []Transfer {
 	var list []Transfer
 	for _, e := range inv.ledger().entries {
@@ -289,7 +288,7 @@ func (inv *Invoice) worthAccepting() []Transfer {
 	return list
 }
 
-// sum adds up what counts, of all transfers or only of the confirmed ones.
+// sum adds up the values that count, of all transfers or only of the confirmed ones.
 func (l ledger) sum(confirmedOnly bool) *big.Rat {
 	total := new(big.Rat)
 	for _, e := range l.entries {
@@ -300,7 +299,7 @@ func (l ledger) sum(confirmedOnly bool) *big.Rat {
 	return total
 }
 
-// received adds up what was received, of all transfers or only of the confirmed ones.
+// received adds up the values received, of all transfers or only of the confirmed ones.
 func (l ledger) received(confirmedOnly bool) *big.Rat {
 	total := new(big.Rat)
 	for _, e := range l.entries {
@@ -311,7 +310,7 @@ func (l ledger) received(confirmedOnly bool) *big.Rat {
 	return total
 }
 
-// worth returns what was received by a transfer.
+// worth returns the value received by a transfer.
 func (e entry) worth() *big.Rat {
 	if e.received != nil {
 		return e.received
@@ -319,7 +318,7 @@ func (e entry) worth() *big.Rat {
 	return e.value
 }
 
-// completing names the confirmed transfer that completed an amount.
+// completing returns the confirmed transfer that completed an amount.
 func (l ledger) completing(least *big.Rat) (tx, asset string) {
 	entries := slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool {
 		return !e.transfer.Confirmed() || e.value.Sign() == 0
@@ -336,7 +335,7 @@ func (l ledger) completing(least *big.Rat) (tx, asset string) {
 	return "", ""
 }
 
-// shownUnitOf is shownUnit of a transfer's method, computed once for each in units.
+// shownUnitOf returns shownUnit of a transfer's method, computed once for each method in units.
 func (inv *Invoice) shownUnitOf(t Transfer, units map[funds]*big.Rat) *big.Rat {
 	key := funds{network: t.Network, asset: t.Asset}
 	if units[key] == nil {
@@ -346,7 +345,7 @@ func (inv *Invoice) shownUnitOf(t Transfer, units map[funds]*big.Rat) *big.Rat {
 	return units[key]
 }
 
-// shownUnit is what the last shown decimal of a method is worth.
+// shownUnit returns the fiat value of the last shown decimal of a method.
 func (inv *Invoice) shownUnit(m Method) *big.Rat {
 	price, ok := inv.Quote().Price(m.Asset.Code)
 	if !ok {
@@ -360,8 +359,8 @@ func (inv *Invoice) shownUnit(m Method) *big.Rat {
 	return share.Mul(share, minor(inv.Quote().Due))
 }
 
-// confirmations is the depth that a network's policy asks for a value in euro
-// cents, mined outputs deeper.
+// confirmations returns the depth that a network's policy requires for a value in euro cents.
+// Coinbase outputs may need more.
 func confirmations(p chain.Policy, cents int64, coinbase bool) int {
 	depth := p.Confirmations(cents)
 	if coinbase {

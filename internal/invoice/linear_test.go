@@ -11,12 +11,11 @@ import (
 	"chequer/internal/invoice"
 )
 
-// randomSpends makes an invoice with one to three quotes, and transfers of
-// transactions that compete for three outpoints. It returns the highest price of a
-// bitcoin that a quote has; false when two confirmed transactions compete, which no
-// chain allows.
+// randomSpends returns an invoice with one to three quotes, and transfers of transactions that
+// compete for three outpoints, together with the highest price of a bitcoin in a quote. possible is
+// false if two confirmed transactions compete, which no chain allows.
 func randomSpends(t *testing.T, r *rand.Rand) (inv *invoice.Invoice, best *big.Rat, possible bool) {
-	inv = fresh(t, noon)
+	inv = newInvoice(t, noon)
 	inv.Terms.Price = fiat("100000")
 	inv.Quotes = nil
 	best = new(big.Rat)
@@ -65,7 +64,7 @@ func randomSpends(t *testing.T, r *rand.Rand) (inv *invoice.Invoice, best *big.R
 	return inv, best, true
 }
 
-func TestJudge_credits_no_more_than_what_is_there(t *testing.T) {
+func TestJudge_credits_no_more_than_is_present(t *testing.T) {
 	t.Parallel()
 	rounds := uint64(20_000)
 	if testing.Short() {
@@ -85,7 +84,7 @@ func TestJudge_credits_no_more_than_what_is_there(t *testing.T) {
 		worth := there.Mul(there, best)
 		worth.Add(worth, big.NewRat(1, 100))
 		if paid := inv.Judge().Paid.Rat(); paid.Cmp(worth) > 0 {
-			t.Fatalf("seed %d: %s EUR count, and what is there is worth %s", seed, paid.FloatString(2), worth.FloatString(2))
+			t.Fatalf("seed %d: %s EUR count, and the present transfers are worth %s", seed, paid.FloatString(2), worth.FloatString(2))
 		}
 	}
 }

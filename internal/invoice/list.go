@@ -9,34 +9,33 @@ import (
 	"chequer/internal/chain"
 )
 
-// Filter says which invoices are listed. Empty fields let everything through.
+// Filter selects the invoices of a list. Empty fields select everything.
 type Filter struct {
 	MerchantID string
 	Mode       Mode
 	Status     Status
 	OrderID    string
-	From, To   time.Time // of creation; To itself is not in it
+	From, To   time.Time // time of creation, from From until before To
 }
 
-// Place is a place in the list of invoices, whose newest stands first. Of
-// invoices made in the same moment the identifier decides, so that none stands at
-// the place of another.
+// Place is a position in the list of invoices, which is sorted from the newest to the oldest.
+// Invoices created at the same time are sorted by their identifiers, so that positions are unique.
 type Place struct {
 	CreatedAt time.Time
 	ID        string
 }
 
-// Place is where the invoice stands in the list.
+// Place returns the position of the invoice in the list.
 func (inv *Invoice) Place() Place { return Place{CreatedAt: inv.CreatedAt, ID: inv.ID} }
 
-// Invoices lists the invoices behind a place, at most limit of them. The zero
-// place is before all.
+// Invoices lists the invoices after a place, at most limit of them. The zero place is the start of
+// the list.
 func (s *Service) Invoices(ctx context.Context, f Filter, after Place, limit int) ([]*Invoice, error) {
 	return s.storage.Invoices(ctx, f, after, limit)
 }
 
-// InvoicesTo lists the invoices that an address belongs to, in any spelling: on
-// different networks there may be several.
+// InvoicesTo lists the invoices that an address belongs to, in any spelling of the address. There
+// may be several, on different networks.
 func (s *Service) InvoicesTo(ctx context.Context, f Filter, address string) ([]*Invoice, error) {
 	var list []*Invoice
 	seen := map[string]bool{}
@@ -74,7 +73,7 @@ func (s *Service) invoiceTo(ctx context.Context, network chain.ID, script string
 	return s.storage.Invoice(ctx, id)
 }
 
-// Lets tells whether an invoice is one of the list.
+// Lets reports whether the filter selects an invoice.
 func (f Filter) Lets(inv *Invoice) bool {
 	return inv.MerchantID == f.MerchantID && inv.Mode == f.Mode &&
 		(f.Status == "" || inv.Standing.Status == f.Status) &&

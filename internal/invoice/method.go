@@ -7,52 +7,52 @@ import (
 	"chequer/internal/money"
 )
 
-// Method is one way of paying: an asset and where it must go.
+// Method is one way to pay: an asset and its destination.
 type Method struct {
 	Asset       chain.Asset
 	Destination chain.Destination
 	Index       uint32 // of the destination under its wallet's key
-	// Birth is the network's tip when the invoice was made: money in it or below
-	// is older than the invoice and never counts. Zero when no tip was known.
+	// Birth is the network's tip when the invoice was made: money at or below it is older than the
+	// invoice and never counts. Zero if no tip was known.
 	Birth chain.Cursor
-	// Forked tells that the birth block left the chain and Birth is a place below
-	// the fork, so that the time of blocks above it must be looked at, too.
+	// Forked is true if the birth block left the chain and Birth is a block below the fork, so that
+	// the times of the blocks above must be checked, too.
 	Forked bool
-	// Watched is false when nobody looked for money here at creation.
+	// Watched is false if the network was not watched at creation.
 	Watched bool
 }
 
-// Elsewhere is a network that is not offered, where a destination is the merchant's
-// all the same, as on all EVM networks: money that is sent there by mistake is
-// seen. The invoice waits for no such network.
+// Elsewhere is a network that the invoice does not offer, but where the merchant owns the same
+// destination, as on all EVM networks. Money that is sent there by mistake is detected. The expiry
+// of the invoice does not depend on such a network.
 type Elsewhere struct {
 	Network chain.ID
 	Script  string
 	Index   uint32
 }
 
-// Quote is one frozen offer of prices for what was due when it was made.
+// Quote is one frozen set of prices for the amount that was due when it was made.
 type Quote struct {
 	Number int
 	From   time.Time
 	Until  time.Time
 	Due    money.Amount // fiat
 	Prices []Price
-	Source string // where the rates came from
-	// Evidence names what they rest on, see Service.Evidence; "" for fixed ones.
+	Source string // source of the rates
+	// Evidence is the name of the evidence of the rates, see Service.Evidence; "" for fixed rates.
 	Evidence string
 }
 
-// Price is what one method costs under a quote.
+// Price is the price of one method under a quote.
 type Price struct {
 	Asset    string
 	Expected money.Amount
 	EUR      money.Rate
 	USD      money.Rate
-	Other    money.Rate // in the invoice's currency, where that is neither
+	Other    money.Rate // in the invoice's currency, unless that is euro or dollar
 }
 
-// Rate is the price in fiat, which is euro, dollar or the invoice's currency.
+// Rate returns the rate in fiat, which is euro, dollar or the invoice's currency.
 func (p Price) Rate(fiat money.Currency) money.Rate {
 	switch fiat {
 	case money.EUR:
@@ -63,7 +63,7 @@ func (p Price) Rate(fiat money.Currency) money.Rate {
 	return p.Other
 }
 
-// Price finds the price of an asset.
+// Price returns the price of an asset.
 func (q Quote) Price(asset string) (Price, bool) {
 	for _, p := range q.Prices {
 		if p.Asset == asset {
@@ -73,12 +73,12 @@ func (q Quote) Price(asset string) (Price, bool) {
 	return Price{}, false
 }
 
-// Rest is what is still to be sent by a method: its expected amount less the
-// share that is already counted, rounded up as the amount itself was, and never
-// below what the network carries. Zero when nothing is due.
+// Rest returns the amount still to be sent by a method: its expected amount minus the share that is
+// already counted, rounded up like the amount itself, and never below what the network carries. It
+// is zero if nothing is due.
 func (inv *Invoice) Rest(m Method) money.Amount {
 	return inv.rest(m, inv.ledger())
 }
 
-// shownDecimals is how many decimals of a coin are offered at most.
+// shownDecimals is the largest number of decimals of an offered amount.
 const shownDecimals = 8

@@ -10,34 +10,34 @@ import (
 	"chequer/internal/money"
 )
 
-// listenerPatience is how long an unconfirmed transfer stays without a block or
-// a new announcement where absence concludes nothing.
-const listenerPatience = 14 * 24 * time.Hour
+// unconfirmedTTL is the time after which an unconfirmed transfer without a block or a new
+// announcement is dropped, under coverage where absence concludes nothing.
+const unconfirmedTTL = 14 * 24 * time.Hour
 
-// Observation is what a snapshot says to one invoice.
+// Observation is the part of a snapshot that concerns one invoice.
 type Observation struct {
 	Network  chain.ID
 	Snapshot chain.Snapshot
-	// Transfers are those of the snapshot that pay this invoice.
+	// Transfers are the transfers of the snapshot that pay this invoice.
 	Transfers []chain.Transfer
-	// Required is the depth for transfers that may be confirmed for the first
-	// time, by ID, computed over the whole snapshot.
+	// Required is the depth, by transfer ID, of transfers that may be confirmed for the first time,
+	// computed over the whole snapshot.
 	Required map[string]int
-	// Market values an amount now, in the invoice's currency: nil without a rate.
-	// It may be nil itself.
+	// Market returns the current value of an amount in the invoice's currency, or nil without a
+	// rate. Market itself may be nil.
 	Market func(asset string, amount money.Amount) *money.Amount
-	// Forks are the blocks that left the network's chain lately.
+	// Forks are the blocks that recently left the network's chain.
 	Forks []Fork
 }
 
-// Observe records what a scan found. It changes the facts only; Judge says what
-// they amount to. Hearing the same again changes nothing.
+// Observe records the facts of a scan. It changes only the facts; Judge evaluates them. Observing
+// the same facts again changes nothing.
 func (inv *Invoice) Observe(o Observation) { inv.observe(o, keptTransfers) }
 
-// observe is Observe that records so many transfers before it folds small ones.
+// observe is Observe with kept transfers that are recorded before small ones are folded.
 func (inv *Invoice) observe(o Observation, kept int) {
 	inv.moveBirth(o)
-	place := map[string]int{} // of each known transfer in the list
+	place := map[string]int{} // index of each known transfer in the list
 	for i, t := range inv.Transfers {
 		if t.Network == o.Network {
 			place[t.ID] = i
@@ -71,8 +71,8 @@ func (inv *Invoice) observe(o Observation, kept int) {
 	fold.apply()
 }
 
-// byPlace orders transfers by their blocks, the unconfirmed last, and by their IDs, so
-// that the order of a snapshot does not decide which are recorded one by one.
+// byPlace sorts transfers by their blocks, the unconfirmed last, and by their IDs, so that the
+// order in a snapshot does not decide which transfers are recorded one by one.
 func byPlace(transfers []chain.Transfer) []chain.Transfer {
 	height := func(t chain.Transfer) int64 {
 		if t.Block == nil {
@@ -85,7 +85,7 @@ func byPlace(transfers []chain.Transfer) []chain.Transfer {
 	})
 }
 
-// firstSight makes the record of a transfer that was not known.
+// firstSight returns the record of a transfer that was not known.
 func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	record := Transfer{
 		ID: t.ID, Network: o.Network, Tx: t.Tx, Asset: t.Asset, Script: t.Script,
@@ -95,7 +95,7 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	case !t.FirstSeen.IsZero():
 		record.FirstSeen, record.Sighted = inv.clampSighting(o.Network, t), true
 	case t.Block == nil:
-		// We look only for invoices that exist: an earlier time is a clock put back.
+		// Only existing invoices are watched, so an earlier time means that the clock was put back.
 		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
 		if record.FirstSeen.Before(inv.CreatedAt) {
 			record.FirstSeen = inv.CreatedAt
@@ -115,14 +115,14 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 	return record
 }
 
-// clockSkew is how far two clocks may be apart: a sighting that a source reports
-// as earlier than the invoice by no more is a sighting of the time of creation.
+// clockSkew is the largest difference between two clocks: a first sighting that a source reports as
+// earlier than the invoice by at most clockSkew counts as a sighting at creation.
 const clockSkew = 2 * time.Hour
 
-// clampSighting returns the first sighting that a source reports, on everybody's
-// clock. The source's clock and the one that dated the invoice differ, and the
-// destination is new: a sighting shortly before creation is clamped to creation,
-// unless the block of the transfer shows that it is older.
+// clampSighting returns the first sighting that a source reports, on the real clock. The source's
+// clock differs from the clock that dated the invoice, and the destination is new, so a sighting
+// shortly before creation is clamped to creation, unless the block of the transfer shows that it is
+// older.
 func (inv *Invoice) clampSighting(network chain.ID, t chain.Transfer) time.Time {
 	created := inv.CreatedAt.Add(-inv.Clock)
 	early := t.FirstSeen.Before(created) && !t.FirstSeen.Before(created.Add(-clockSkew))
@@ -138,21 +138,21 @@ func (inv *Invoice) onOwnClock(b chain.Block) chain.Block {
 	return b
 }
 
-// place brings a recorded transfer to where the network shows it now.
+// place updates a recorded transfer with its current state on the network.
 func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
-	// A balance that rises again after a reorganisation may rise in other steps.
+	// After a reorganisation a balance may rise in other steps.
 	t.Presence, t.Amount, t.Unsure = Present, now.Amount, now.Unsure
 	if t.Tx == "" {
 		t.Tx = now.Tx
 	}
-	// What was found to be older stays so, also when the birth block leaves the chain.
+	// A transfer that was found to be older stays so, even if the birth block leaves the chain.
 	t.Old = (t.Sighted || t.Old) && t.FirstSeen.Before(inv.CreatedAt)
 	if now.Block == nil {
 		t.Block, t.Confirmations = nil, 0
 		return
 	}
 	block := inv.onOwnClock(*now.Block)
-	known := 0 // confirmations that a scan which stopped below the tip does not take back
+	known := 0 // confirmations to keep, since a scan that stopped below the tip does not reduce them
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
 	} else if o.Snapshot.Behind {
@@ -169,8 +169,8 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	t.Confirmations = min(max(deep, known), t.Required)
 }
 
-// missing concludes from a recorded transfer not being shown, as far as the
-// snapshot's coverage allows.
+// missing updates a recorded transfer that is not shown, as far as the coverage of the snapshot
+// allows a conclusion.
 func (inv *Invoice) missing(t *Transfer, o Observation) {
 	if t.Block != nil {
 		if o.Snapshot.Covers(t.Block.Height) {
@@ -182,8 +182,8 @@ func (inv *Invoice) missing(t *Transfer, o Observation) {
 		return c.Tx != t.Tx && slices.Contains(t.Spends, c.Outpoint) &&
 			(c.Block != nil || c.Seen.Add(inv.Clock).After(t.FirstSeen))
 	})
-	patience := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > listenerPatience
-	if o.Snapshot.Unconfirmed == chain.Complete || taken || patience {
+	timedOut := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > unconfirmedTTL
+	if o.Snapshot.Unconfirmed == chain.Complete || taken || timedOut {
 		t.Presence = Replaced
 		if !t.ConfirmedAt.IsZero() {
 			t.Presence = Reorged
@@ -191,9 +191,9 @@ func (inv *Invoice) missing(t *Transfer, o Observation) {
 	}
 }
 
-// olderThanInvoice tells whether a block is the invoice's birth block, one of
-// its ancestors or, where no such block is known for sure, clearly older by its
-// time.
+// olderThanInvoice reports whether a block is the invoice's birth block or one of its ancestors. If
+// no such block is known for sure, it also reports true for a block whose time is clearly before
+// creation.
 func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Block) bool {
 	var method Method
 	for _, m := range inv.Methods {
@@ -208,8 +208,8 @@ func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Blo
 	return !method.Birth.IsZero() && b.Height <= method.Birth.Height
 }
 
-// moveBirth lets the fork point take the place of a birth block that left the
-// chain, or the block below the covered range where nobody knows that point.
+// moveBirth replaces a birth block that left the chain by the fork point or, if that point is not
+// known, by the block below the covered range.
 func (inv *Invoice) moveBirth(o Observation) {
 	for i, m := range inv.Methods {
 		if m.Asset.Network != o.Network || m.Birth.IsZero() {

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// The clock that dated the invoice may be ahead of the clock of the node that
-// reports a first sighting: another process, or NTP in between.
+// The clock that dated the invoice may be ahead of the clock of the node that reports a first
+// sighting: another process dated it, or NTP adjusted the clock.
 func TestFirstSighting(t *testing.T) {
 	t.Parallel()
 	paid := outcome{"paid", "", "100", "0", "0"}
@@ -21,41 +21,41 @@ func TestFirstSighting(t *testing.T) {
 		block int64         // the birth block is 100
 		want  outcome
 	}{
-		"seconds_before_creation_counts":                         {-15 * time.Second, 101, paid},
-		"two_hours_before_creation_counts":                       {-2 * time.Hour, 101, paid},
-		"more_than_two_hours_before_creation_is_old":             {-2*time.Hour - time.Millisecond, 101, old},
-		"seconds_before_creation_in_the_birth_block_is_old":      {-15 * time.Second, 100, old},
-		"seconds_before_creation_below_the_birth_block_is_old":   {-15 * time.Second, 99, old},
-		"after_creation_in_the_birth_block_is_old_by_that_block": {15 * time.Second, 100, old},
+		"seconds_before_creation_counts":                       {-15 * time.Second, 101, paid},
+		"two_hours_before_creation_counts":                     {-2 * time.Hour, 101, paid},
+		"more_than_two_hours_before_creation_is_old":           {-2*time.Hour - time.Millisecond, 101, old},
+		"seconds_before_creation_in_the_birth_block_is_old":    {-15 * time.Second, 100, old},
+		"seconds_before_creation_below_the_birth_block_is_old": {-15 * time.Second, 99, old},
+		"after_creation_in_the_birth_block_is_old":             {15 * time.Second, 100, old},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			waiting := pay("a", full, tt.seen)
 			mined := in(waiting, tt.block, 3*time.Minute)
-			for how, shown := range map[string][]chain.Transfer{"at once": {mined}, "waiting first": {waiting, mined}} {
-				inv := fresh(t, until.Add(-time.Minute))
+			for order, shown := range map[string][]chain.Transfer{"at once": {mined}, "unconfirmed first": {waiting, mined}} {
+				inv := newInvoice(t, until.Add(-time.Minute))
 				for _, transfer := range shown {
 					observe(inv, 101, transfer)
 				}
-				if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", how, diff)
+				if diff := cmp.Diff(tt.want, outcomeOf(inv)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", order, diff)
 				}
 				scan(inv, until.Add(time.Hour))
-				if got := stands(inv).Exceptions; got != tt.want.Exceptions {
-					t.Errorf("%s: exceptions after the end are %q, want %q", how, got, tt.want.Exceptions)
+				if got := outcomeOf(inv).Exceptions; got != tt.want.Exceptions {
+					t.Errorf("%s: exceptions after expiry are %q, want %q", order, got, tt.want.Exceptions)
 				}
 			}
 		})
 	}
 }
 
-// Money that does not count because it is older is a matter for a person, who may
-// accept it; dust is not.
+// Money that does not count because it is older raises an exception, and the merchant may accept
+// it. Dust raises none.
 func TestOlderMoneyRaisesAnException(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, until.Add(-time.Minute))
+	inv := newInvoice(t, until.Add(-time.Minute))
 	observe(inv, 101, in(pay("dust", 1, -3*time.Hour), 99, -3*time.Hour))
-	if got := stands(inv).Exceptions; got != "" {
+	if got := outcomeOf(inv).Exceptions; got != "" {
 		t.Errorf("older dust raises %s", got)
 	}
 	observe(inv, 101, in(pay("a", full, -3*time.Hour), 99, -3*time.Hour))
@@ -63,7 +63,7 @@ func TestOlderMoneyRaisesAnException(t *testing.T) {
 		t.Errorf("older money raises %v", got.Exceptions)
 	}
 	inv.Accepted = []string{"a:0"}
-	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("accepted (-want +got):\n%s", diff)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/chain"
 )
 
-// TestOrderDoesNotMatter shows the same facts in any order, any repetition and
-// any split into snapshots: the answer is the same.
+// TestOrderDoesNotMatter checks that the same facts in any order, with any repetition and any split
+// into snapshots lead to the same result.
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
@@ -27,8 +27,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// randomFacts are transfers that may conflict, before and after the end, in
-// blocks and not.
+// randomFacts returns transfers that may conflict, before and after expiry, some of them in blocks.
 func randomFacts(random *rand.Rand) []chain.Transfer {
 	var facts []chain.Transfer
 	taken := map[string]bool{}
@@ -45,11 +44,11 @@ func randomFacts(random *rand.Rand) []chain.Transfer {
 	return facts
 }
 
-// replay shows facts in an order of its own, some of them several times, under
-// a listener's coverage, with scans in between.
+// replay shows facts in a random order, some of them several times, under a listener's coverage,
+// with scans in between.
 func replay(t *testing.T, facts []chain.Transfer, random *rand.Rand) outcome {
 	t.Helper()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 110}}
 	order := make([]int, len(facts))
 	for i := range order {
@@ -68,5 +67,5 @@ func replay(t *testing.T, facts []chain.Transfer, random *rand.Rand) outcome {
 		see(inv, listener, shown...)
 	}
 	scan(inv, noon.Add(2*time.Hour))
-	return stands(inv)
+	return outcomeOf(inv)
 }

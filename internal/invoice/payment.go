@@ -7,43 +7,44 @@ import (
 	"chequer/internal/money"
 )
 
-// PaymentState says what a transfer means for its invoice.
+// PaymentState is the state of a transfer with respect to its invoice.
 type PaymentState string
 
-// The states of a payment. Where several would fit, the first one is told.
+// The states of a payment. If several apply, the first in this order is reported.
 const (
-	// PaymentWrongAsset is money in something that the invoice does not offer.
+	// PaymentWrongAsset means that the invoice does not offer the asset.
 	PaymentWrongAsset PaymentState = "wrong_asset"
-	// PaymentOld is older than the invoice.
+	// PaymentOld means that the transfer is older than the invoice.
 	PaymentOld PaymentState = "old"
-	// PaymentDust is less than the network carries, or the gas that a merchant brought.
+	// PaymentDust means that the amount is less than the network carries, or gas sent by the
+	// merchant.
 	PaymentDust PaymentState = "dust"
-	// PaymentReplaced is gone before a block took it.
+	// PaymentReplaced means that the transfer disappeared before it was in a block.
 	PaymentReplaced PaymentState = "replaced"
-	// PaymentReorged was in a block that left the chain, and is nowhere now.
+	// PaymentReorged means that the block of the transfer left the chain, and no other block has it.
 	PaymentReorged PaymentState = "reorged"
-	// PaymentLate does not count: it came after its quote's end, or after the
-	// merchant declined.
+	// PaymentLate means that the transfer does not count because it arrived after its quote's end,
+	// or after the merchant declined.
 	PaymentLate PaymentState = "late"
-	// PaymentConfirmed is as deep as its policy asks.
+	// PaymentConfirmed means that the transfer is as deep as its policy requires.
 	PaymentConfirmed PaymentState = "confirmed"
-	// PaymentSeen is on the network and not deep enough yet.
+	// PaymentSeen means that the transfer is on the network, but not deep enough yet.
 	PaymentSeen PaymentState = "seen"
 )
 
-// Payment is a transfer as it is counted to its invoice.
+// Payment is a transfer with its state and value for the invoice.
 type Payment struct {
 	Transfer
 	State PaymentState
-	// Value is the fiat that was received by it and counts, rounded down.
+	// Value is the fiat value received by the transfer that counts, rounded down.
 	Value money.Amount
 }
 
-// Payments are the invoice's transfers as they are counted, in the order in
-// which they were first seen.
+// Payments returns the invoice's transfers with their states, in the order in which they were first
+// seen.
 func (inv *Invoice) Payments() []Payment { return inv.payments(inv.ledger()) }
 
-// payments are Payments by a ledger.
+// payments is Payments with a ledger that is computed already.
 func (inv *Invoice) payments(l ledger) []Payment {
 	fiat := inv.Terms.Price.Currency()
 	var list []Payment
@@ -60,16 +61,17 @@ func (inv *Invoice) payments(l ledger) []Payment {
 	return list
 }
 
-// MaxTold is how many payments of an invoice are told: enough for everybody who pays
-// in parts, while an event stays below 64 KiB when somebody sends thousands of crumbs.
+// MaxTold is the largest number of payments of an invoice that are reported: enough for every
+// shopper who pays in parts, while an event stays below 64 KiB if an attacker sends thousands of
+// tiny transfers.
 const MaxTold = 100
 
-// Told are the payments that are told, in the order in which they were first seen, and
-// how many more there are. Those that count come before others, and then large ones
-// before small ones.
+// Told returns the payments that are reported, in the order in which they were first seen, and the
+// number of further ones. Payments that count are preferred to others, and then large ones to small
+// ones.
 func (inv *Invoice) Told() (list []Payment, more int) { return chooseTold(inv.Payments()) }
 
-// chooseTold chooses the payments that are told.
+// chooseTold chooses the payments that are reported.
 func chooseTold(list []Payment) (chosen []Payment, more int) {
 	if len(list) <= MaxTold {
 		return list, 0
@@ -91,7 +93,7 @@ func chooseTold(list []Payment) (chosen []Payment, more int) {
 	return told, len(list) - MaxTold
 }
 
-// rank is lower for what matters more.
+// rank is lower for a state that matters more.
 func (s PaymentState) rank() int {
 	switch s {
 	case PaymentSeen, PaymentConfirmed:

@@ -9,15 +9,15 @@ import (
 	"chequer/internal/chain"
 )
 
-// portion is a part of a transfer with a first sighting of its own: a fee bump
-// inherits that of what it replaced, as far as that paid.
+// portion is a part of a transfer with its own first sighting: a fee bump inherits the first
+// sighting of the transactions that it replaced, up to the amount that they paid.
 type portion struct {
 	amount    *big.Int // smallest units of the asset
 	firstSeen time.Time
-	old       bool // it was there before the invoice was
+	old       bool // older than the invoice
 }
 
-// funds name the asset and the destination of a transfer.
+// funds identifies the asset and the destination of a transfer.
 type funds struct {
 	network       chain.ID
 	asset, script string
@@ -30,32 +30,32 @@ type spender struct {
 	tx        string
 	spends    []string
 	firstSeen time.Time // of the earliest of its transfers
-	present   bool      // at least one of its transfers is
+	present   bool      // at least one of its transfers is present
 	mined     bool
-	lost      bool       // another transaction took one of its inputs
+	lost      bool       // another transaction spent one of its inputs
 	transfers []Transfer // in the order of their IDs
 }
 
 // winner reports whether the transaction keeps all its inputs.
 func (s *spender) winner() bool { return s.present && !s.lost }
 
-// book is the transfers of an invoice as they compete for their inputs. Each
-// answer about a transaction is computed once, so that the work grows with the
-// number of transfers and outpoints and not with its square.
+// book indexes the transfers of an invoice by the inputs for which they compete. Each result for a
+// transaction is computed once, so the cost grows linearly with the number of transfers and
+// outpoints, not with its square.
 type book struct {
 	all        []Transfer // by ID
 	txs        map[string]*spender
 	spenders   map[string][]*spender // by outpoint
 	keepers    map[string]*spender   // by outpoint: the transaction that counts
-	offsets    map[string]*big.Int   // by transfer: what its transaction pays before it to the same destination
-	paid       map[claimant]*big.Int // by all transfers of the transaction
-	there      map[claimant]*big.Int // by its present transfers
+	offsets    map[string]*big.Int   // by transfer: amount of earlier outputs of its transaction to the same destination
+	paid       map[claimant]*big.Int // amount of all transfers of the transaction
+	there      map[claimant]*big.Int // amount of its present transfers
 	bumps      map[claimant]*big.Int
 	heritages  map[claimant][]inheritance
 	successors map[claimant]map[string]*big.Int
 }
 
-// claimant is a transaction as far as it moves some funds.
+// claimant is a transaction with one asset and destination that it pays.
 type claimant struct {
 	tx string
 	funds
@@ -80,8 +80,8 @@ func newBook(transfers []Transfer) *book {
 	return b
 }
 
-// add enters a transfer under its transaction. Without a transaction, as the rise
-// of a balance, it competes with nothing.
+// add adds a transfer to its transaction. A transfer without a transaction, such as the rise of a
+// balance, competes with no other.
 func (b *book) add(t Transfer) {
 	if t.Tx == "" {
 		return
@@ -117,7 +117,7 @@ func (b *book) add(t Transfer) {
 	}
 }
 
-// present is what of some funds a transaction moves with its present transfers.
+// present returns the amount of some funds in a transaction's present transfers.
 func (b *book) present(s *spender, f funds) *big.Int {
 	if sum := b.there[claimant{s.tx, f}]; sum != nil {
 		return sum
@@ -125,9 +125,8 @@ func (b *book) present(s *spender, f funds) *big.Int {
 	return new(big.Int)
 }
 
-// findLosers finds the transactions that lost an input to another: of those that
-// spend the same outpoint exactly one counts, the confirmed one, else the one
-// seen last.
+// findLosers finds the transactions that lost an input to another. Of the transactions that spend
+// the same outpoint exactly one counts: the confirmed one, otherwise the latest seen.
 func (b *book) findLosers() {
 	var order []*spender
 	for _, s := range b.txs {
@@ -160,7 +159,7 @@ func (b *book) lost(t Transfer) bool {
 	return s != nil && s.lost
 }
 
-// rivals visits each transaction that spends an outpoint of s, once.
+// rivals calls visit once for each other transaction that spends an outpoint of s.
 func (b *book) rivals(s *spender, visit func(*spender)) {
 	met := map[*spender]bool{s: true}
 	for _, o := range s.spends {
@@ -173,7 +172,7 @@ func (b *book) rivals(s *spender, visit func(*spender)) {
 	}
 }
 
-// heirs visits each transaction that counts and took an outpoint of s, once.
+// heirs calls visit once for each other transaction that counts and spends an outpoint of s.
 func (b *book) heirs(s *spender, visit func(*spender)) {
 	met := map[*spender]bool{s: true}
 	for _, o := range s.spends {
@@ -184,8 +183,8 @@ func (b *book) heirs(s *spender, visit func(*spender)) {
 	}
 }
 
-// bumped reports whether other transactions that count took over t's inputs and
-// pay the same destination at least as much.
+// bumped reports whether other transactions that count spend t's inputs and pay at least as much to
+// the same destination.
 func (b *book) bumped(t Transfer) bool {
 	s := b.txs[t.Tx]
 	if s == nil || len(s.spends) == 0 {
@@ -201,15 +200,15 @@ func (b *book) bumped(t Transfer) bool {
 	return sum.Cmp(t.Amount.Minor()) >= 0
 }
 
-// inheritance is what a replaced transaction paid, and since when.
+// inheritance is the amount that a replaced transaction paid, with its first sighting.
 type inheritance struct {
 	firstSeen time.Time
 	old       bool
 	paid      *big.Int
 }
 
-// inherited is what a transaction took over from those it replaced: their payments
-// to the same destination, earliest first.
+// inherited returns the payments to the same destination of the transactions that s replaced,
+// earliest first.
 func (b *book) inherited(s *spender, f funds) []inheritance {
 	by := claimant{s.tx, f}
 	if list, known := b.heritages[by]; known {
@@ -227,8 +226,8 @@ func (b *book) inherited(s *spender, f funds) []inheritance {
 				h.paid.Add(h.paid, t.Amount.Minor())
 			}
 		}
-		// Several transactions can take an input each of one: what it paid is
-		// inherited once.
+		// If several transactions each spend an input of a replaced one, its amount is inherited
+		// only once.
 		if before := b.inheritedBefore(r, f)[s.tx]; before != nil {
 			h.paid.Sub(h.paid, before)
 		}
@@ -243,8 +242,8 @@ func (b *book) inherited(s *spender, f funds) []inheritance {
 	return list
 }
 
-// inheritedBefore is what earlier heirs than each heir of a replaced transaction
-// took over of what that paid, by heir.
+// inheritedBefore returns, for each heir of a replaced transaction, the amount that earlier heirs
+// inherited.
 func (b *book) inheritedBefore(replaced *spender, f funds) map[string]*big.Int {
 	by := claimant{replaced.tx, f}
 	if before, known := b.successors[by]; known {
@@ -264,9 +263,9 @@ func (b *book) inheritedBefore(replaced *spender, f funds) map[string]*big.Int {
 	return before
 }
 
-// portions splits a transfer by what its transaction inherited: the earliest
-// first sighting of those it replaced, up to the amount they paid to the same
-// destination. What was there before the invoice stays older than it.
+// portions splits a transfer by what its transaction inherited: the earliest first sighting of the
+// transactions that it replaced, up to the amount that they paid to the same destination. A part
+// that is older than the invoice stays older.
 func (b *book) portions(t Transfer) []portion {
 	whole := []portion{{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}}
 	s := b.txs[t.Tx]
@@ -277,8 +276,7 @@ func (b *book) portions(t Transfer) []portion {
 	if len(inherited) == 0 {
 		return whole
 	}
-	// Outputs of one transaction to one destination share what it inherited, in
-	// the order of their IDs.
+	// Outputs of one transaction to one destination share the inheritance, in the order of their IDs.
 	start := new(big.Int)
 	if offset := b.offsets[t.ID]; offset != nil {
 		start.Set(offset)

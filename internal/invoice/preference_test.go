@@ -18,9 +18,9 @@ func TestCreate_orders_methods(t *testing.T) {
 		request invoice.CreateRequest
 		want    []string
 	}{
-		"without_a_choice_by_what_shoppers_likely_hold": {s.request("56.50"), preferred},
-		"as_the_request_does":                           {s.request("56.50", "LTC", "USDC", "BTC"), []string{"LTC", "USDC", "BTC"}},
-		"as_the_merchant_chose":                         {chosen, chosen.Choice},
+		"without_a_choice_in_the_default_order": {s.request("56.50"), preferred},
+		"in_the_order_of_the_request":           {s.request("56.50", "LTC", "USDC", "BTC"), []string{"LTC", "USDC", "BTC"}},
+		"in_the_order_of_the_merchant":          {chosen, chosen.Choice},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inv, err := s.service.Create(t.Context(), test.request)

@@ -7,35 +7,33 @@ import (
 	"chequer/internal/chain"
 )
 
-// Progress is how far a network was scanned.
+// Progress is the state of scanning a network.
 type Progress struct {
-	Cursor chain.Cursor // to go on from
+	Cursor chain.Cursor // start of the next scan
 	Tip    chain.Cursor // the newest block known
 	// Scanned is the start of the last scan that reached the tip.
 	Scanned time.Time
-	// Gaps are when unconfirmed money was not watched, oldest first. The first one
-	// is the time before anything was watched.
+	// Gaps are the times when unconfirmed transfers were not watched, oldest first. The first gap
+	// is the time before watching began.
 	Gaps     []Gap
 	Sequence int64 // of the last saved snapshot
-	// Read is the last block at which all balances were read, zero where none are, and
-	// Loaded tells up to which positions in the merchants' feeds destinations were
-	// loaded then.
+	// Read is the last block at which all balances were read, zero if no balances are read. Loaded
+	// is the position in each merchant's feed up to which destinations were loaded at that time.
 	Read   chain.Block
 	Loaded map[string]int64
-	// Recent are the newest blocks known, the lowest first, and Forks the blocks that
-	// left the chain lately.
+	// Recent are the newest known blocks, the lowest first. Forks are the blocks that recently left
+	// the chain.
 	Recent []chain.Cursor
 	Forks  []Fork
 }
 
-// Gap is a time when unconfirmed money was not watched.
+// Gap is a time when unconfirmed transfers were not watched.
 type Gap struct{ From, Until time.Time }
 
-// keptGaps is how many gaps are told apart: older ones run together, in the
-// shopper's favour.
+// keptGaps is the largest number of gaps. Older gaps are merged, in the shopper's favour.
 const keptGaps = 64
 
-// After is how far the network is scanned once a snapshot is recorded.
+// After returns the progress once a snapshot is recorded.
 func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
 	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence, Read: p.Read, Loaded: p.Loaded, Recent: p.Recent, Forks: p.Forks}
 	next.follow(s)

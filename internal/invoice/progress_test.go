@@ -10,7 +10,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-func TestProgress_tells_when_unconfirmed_money_was_not_watched(t *testing.T) {
+func TestProgress_records_gaps(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	scan := func(started, since int) chain.Snapshot {
@@ -22,12 +22,12 @@ func TestProgress_tells_when_unconfirmed_money_was_not_watched(t *testing.T) {
 		scans []chain.Snapshot
 		want  []invoice.Gap
 	}{
-		{"a listener that began before the first scan", []chain.Snapshot{scan(10, 5)}, []invoice.Gap{{Until: at(5)}}},
-		{"a listener that goes on", []chain.Snapshot{scan(10, 5), scan(11, 5), scan(40, 5)}, []invoice.Gap{{Until: at(5)}}},
-		{"a listener that began again", []chain.Snapshot{scan(10, 5), scan(30, 20)}, []invoice.Gap{{Until: at(5)}, {From: at(10), Until: at(20)}}},
-		{"another listener that began earlier", []chain.Snapshot{scan(10, 5), scan(30, 1)}, []invoice.Gap{{Until: at(5)}}},
+		{"a listener that started before the first scan", []chain.Snapshot{scan(10, 5)}, []invoice.Gap{{Until: at(5)}}},
+		{"a listener that continues", []chain.Snapshot{scan(10, 5), scan(11, 5), scan(40, 5)}, []invoice.Gap{{Until: at(5)}}},
+		{"a listener that restarted", []chain.Snapshot{scan(10, 5), scan(30, 20)}, []invoice.Gap{{Until: at(5)}, {From: at(10), Until: at(20)}}},
+		{"another listener that started earlier", []chain.Snapshot{scan(10, 5), scan(30, 1)}, []invoice.Gap{{Until: at(5)}}},
 		{"no view at all is one long gap", []chain.Snapshot{blind(10), blind(20), blind(30)}, []invoice.Gap{{Until: at(30)}}},
-		{"a view that comes and goes", []chain.Snapshot{scan(10, 5), blind(20), blind(30), scan(40, 35)}, []invoice.Gap{{Until: at(5)}, {From: at(10), Until: at(35)}}},
+		{"an interrupted view", []chain.Snapshot{scan(10, 5), blind(20), blind(30), scan(40, 35)}, []invoice.Gap{{Until: at(5)}, {From: at(10), Until: at(35)}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,9 +42,9 @@ func TestProgress_tells_when_unconfirmed_money_was_not_watched(t *testing.T) {
 	}
 }
 
-// A clock that was a day ahead is put right: what nobody watches since is a gap all
-// the same, in which an honest shopper may pay.
-func TestProgress_is_blind_after_the_clock_was_put_back(t *testing.T) {
+// After a clock that was a day ahead is corrected, unwatched time is still a gap, in which a
+// shopper may pay.
+func TestProgress_records_a_gap_after_the_clock_was_put_back(t *testing.T) {
 	t.Parallel()
 	var p invoice.Progress
 	day := 24 * time.Hour
@@ -55,7 +55,7 @@ func TestProgress_is_blind_after_the_clock_was_put_back(t *testing.T) {
 		}
 		p = p.After(s, int64(i+1))
 	}
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	inv.Cover("bitcoin", p.Scanned, p.Gaps)
 	if got := inv.Coverage["bitcoin"].BlindFrom; got.IsZero() || got.After(until) {
 		t.Errorf("blind from %s, want before %s; gaps %v", got, until, p.Gaps)
@@ -70,7 +70,7 @@ func TestProgress_keeps_a_bounded_number_of_gaps(t *testing.T) {
 		p = p.After(chain.Snapshot{Started: start, ViewSince: start.Add(-time.Minute)}, int64(i+1))
 	}
 	if len(p.Gaps) != 64 || !p.Gaps[0].From.IsZero() {
-		t.Errorf("%d gaps, the first from %s, want 64 from ever", len(p.Gaps), p.Gaps[0].From)
+		t.Errorf("%d gaps, the first from %s, want 64, the first from the zero time", len(p.Gaps), p.Gaps[0].From)
 	}
 }
 
@@ -88,14 +88,14 @@ func TestProgress_does_not_count_as_scanned_below_the_tip(t *testing.T) {
 
 func TestObserve_concludes_nothing_above_a_scan_that_stopped_below_the_tip(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	full := pay("a", full, time.Minute)
 	observe(inv, 110, in(full, 105, 2*time.Minute))
-	before := stands(inv)
+	before := outcomeOf(inv)
 	see(inv, chain.Snapshot{
 		Started: noon.Add(time.Hour), Behind: true, From: chain.Cursor{Height: 90}, Tip: chain.Block{Height: 100}, Unconfirmed: chain.None,
 	})
-	if diff := cmp.Diff(before, stands(inv)); diff != "" {
+	if diff := cmp.Diff(before, outcomeOf(inv)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }

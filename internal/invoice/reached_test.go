@@ -24,7 +24,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// reachable is a merchant's service over two networks that a test reaches or not.
+// reachable is a service with two networks, each of which a test can reach or not.
 type reachable struct {
 	t        *testing.T
 	clock    *clocktest.Clock
@@ -56,7 +56,7 @@ func (r *reachable) must(err error) {
 	}
 }
 
-// start starts the service anew.
+// start starts a new service, as a restart of the process does.
 func (r *reachable) start() {
 	r.t.Helper()
 	prices, err := rates.ParseFixed(table, "fixed")
@@ -69,7 +69,7 @@ func (r *reachable) start() {
 	})
 }
 
-// reach scans a network once.
+// reach scans each network once.
 func (r *reachable) reach(networks ...*evm) {
 	r.t.Helper()
 	for _, n := range networks {
@@ -152,7 +152,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-func TestReached_keeps_what_was_frozen(t *testing.T) {
+func TestReached_keeps_frozen_methods(t *testing.T) {
 	t.Parallel()
 	r := newReachable(t)
 	r.reach(r.ethereum, r.base)
@@ -163,13 +163,13 @@ func TestReached_keeps_what_was_frozen(t *testing.T) {
 	kept, err := r.service.Invoice(t.Context(), inv.ID)
 	r.must(err)
 	if len(kept.Methods) != len(inv.Methods) || len(kept.Quote().Prices) != len(inv.Quote().Prices) {
-		t.Errorf("%d methods with %d prices are left of %d", len(kept.Methods), len(kept.Quote().Prices), len(inv.Methods))
+		t.Errorf("%d methods with %d prices remain, want all %d", len(kept.Methods), len(kept.Quote().Prices), len(inv.Methods))
 	}
 	again, err := r.service.Requote(t.Context(), inv.ID, invoice.Seller, 0)
 	r.must(err)
 	for _, p := range again.Quote().Prices {
 		if m := again.Methods[slices.IndexFunc(again.Methods, func(m invoice.Method) bool { return m.Asset.Code == p.Asset })]; m.Asset.Network != "ethereum" {
-			t.Errorf("%s has a new price, though its network is not reached", p.Asset)
+			t.Errorf("%s has a new price, although its network is not reached", p.Asset)
 		}
 	}
 	if _, err := r.create(t.Context(), "EURC-BASE"); !errors.Is(err, invoice.ErrUnreached) {

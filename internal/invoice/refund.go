@@ -10,10 +10,10 @@ import (
 	"chequer/internal/keys"
 )
 
-// SetRefund notes where the shopper wants money back, for an asset that money
-// came in by. The shopper says it once; the merchant may change it. The errors
-// are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet, ErrOurAddress
-// and those of keys.ParseAddress; keys.ErrPrivateKey for a text that spends money.
+// SetRefund stores the address for a refund in an asset that was received. The shopper can set it
+// once; the merchant may change it. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset,
+// ErrRefundSet, ErrOurAddress and those of keys.ParseAddress, and keys.ErrPrivateKey for a text
+// that contains a private key.
 func (s *Service) SetRefund(ctx context.Context, id string, by Person, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) SetRefund(ctx context.Context, id string, by Person, asset, ad
 	})
 }
 
-// refundTo reads and checks an address that money could be sent back to.
+// refundTo parses and checks a refund address.
 func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string) (chain.Destination, error) {
 	var none chain.Destination
 	received := inv.Received()
@@ -47,7 +47,7 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 		return none, keys.ErrPrivateKey
 	}
 	reader, ok := s.reader(inv.Mode, received[i].Network)
-	a, known := s.Asset(received[i].Network, asset)
+	a, known := s.KnownAsset(received[i].Network, asset)
 	if !ok || !known {
 		return none, ErrState
 	}
@@ -69,7 +69,7 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 	return to, nil
 }
 
-// reader finds what reads the addresses of a network.
+// reader returns the parser of a network's addresses.
 func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool) {
 	for _, n := range s.networks[mode] {
 		if reader, ok := n.(chain.AddressReader); ok && n.ID() == network {
@@ -79,8 +79,8 @@ func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool
 	return nil, false
 }
 
-// Received are the transfers whose money is there, one for each asset, in the
-// order in which they were first seen.
+// Received returns the transfers whose money is present, one for each asset, in the order in which
+// they were first seen.
 func (inv *Invoice) Received() []Transfer {
 	var list []Transfer
 	for _, p := range inv.Payments() {

@@ -11,24 +11,23 @@ import (
 	"chequer/internal/money"
 )
 
-// Person is who decides something about an invoice.
+// Person is the actor that decides about an invoice.
 type Person string
 
 const (
-	// Shopper is who has the address of the invoice's page.
+	// Shopper is the actor that has the address of the invoice's page.
 	Shopper Person = "shopper"
-	// Seller is the merchant whose invoice it is.
+	// Seller is the merchant of the invoice.
 	Seller Person = "merchant"
 )
 
-// maxQuotes bounds what an invoice can grow to.
+// maxQuotes bounds the size of an invoice.
 const maxQuotes = 100
 
-// Requote holds a new price for what is still due. Seen is the number of the
-// newest quote that who asks has seen: when there is a newer one, nothing is done
-// again; 0 asks whatever there is. Methods that cannot carry the rest, have no rate
-// now, or whose network is not reached, are left out. The errors are ErrNotFound,
-// ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
+// Requote adds a quote for the amount still due. Seen is the number of the newest quote that the
+// caller has seen: if there is a newer one, nothing is changed; 0 requotes in any case. Methods
+// that cannot carry the remainder, have no rate now, or whose network is not reached, are left out.
+// The errors are ErrNotFound, ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
 func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
@@ -47,23 +46,24 @@ func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (
 	})
 }
 
-// MayRequote tells whether a person may ask for a new price, at a time on
-// everybody's clock: the shopper until the invoice is expired, and for a while
-// after where late money is allowed, the merchant for longer. Nobody may while
-// what counts covers the price, or while a late transfer waits for a person.
+// MayRequote reports whether an actor may ask for a new quote, at a time on the real clock: the
+// shopper until the invoice is expired, and where late money is allowed for some time after that;
+// the merchant for longer. It is false while the payments cover the price, or while a late transfer
+// waits for the merchant.
 func (inv *Invoice) MayRequote(by Person, now time.Time) bool {
 	l := inv.ledger()
 	return inv.mayRequote(inv.judge(l), l.late, by, now)
 }
 
-// mayRequote is MayRequote by how the invoice stands, and whether late money waits.
-func (inv *Invoice) mayRequote(stands Standing, late bool, by Person, now time.Time) bool {
-	if stands.Status == Declined || stands.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
+// mayRequote is MayRequote with a standing that is computed already; late is true if late money
+// waits.
+func (inv *Invoice) mayRequote(standing Standing, late bool, by Person, now time.Time) bool {
+	if standing.Status == Declined || standing.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
 	}
 	since := now.Add(inv.Clock).Sub(inv.firstEnd())
 	switch {
-	case stands.Status != Expired:
+	case standing.Status != Expired:
 		return true
 	case by == Seller:
 		return since <= Watch
@@ -71,8 +71,8 @@ func (inv *Invoice) mayRequote(stands Standing, late bool, by Person, now time.T
 	return inv.Terms.AllowPaidExpired && since <= inv.Terms.Rules.RequoteWindow
 }
 
-// firstEnd is when the price was held no more for the first time: a quote that
-// begins while another one holds only moves the end.
+// firstEnd returns the first time at which no quote held the price: a quote that begins before the
+// previous one ends only moves that time.
 func (inv *Invoice) firstEnd() time.Time {
 	for i, q := range inv.Quotes[:len(inv.Quotes)-1] {
 		if inv.Quotes[i+1].From.After(q.Until) {
@@ -82,7 +82,7 @@ func (inv *Invoice) firstEnd() time.Time {
 	return inv.ExpiresAt()
 }
 
-// requote adds a quote for what is due, held as long as the first one was.
+// requote adds a quote for the amount due, held as long as the first quote.
 func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progress) error {
 	due, from := inv.Judge().Due, s.now().Add(inv.Clock)
 	prices, err := s.reprice(inv, due, rates, progress)
@@ -98,8 +98,7 @@ func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progr
 	return nil
 }
 
-// reprice returns the price of what is due by every method that is still offered and
-// carries it.
+// reprice returns the price of the amount due by every method that is still offered and carries it.
 func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]Price, error) {
 	var prices []Price
 	var watched, reached, rated bool
@@ -134,7 +133,7 @@ func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates, progress 
 	return nil, ErrTooLittle
 }
 
-// rateCodes name what the rates of some prices rest on, each once.
+// rateCodes returns the codes of the rates of some prices, each once.
 func (inv *Invoice) rateCodes(prices []Price) []string {
 	var list []string
 	for _, m := range inv.Methods {
@@ -146,9 +145,8 @@ func (inv *Invoice) rateCodes(prices []Price) []string {
 	return list
 }
 
-// rounding is how much of an overpayment is only the rounding of rests: the last
-// shown decimal of the largest method, and the cent up to which a new quote
-// rounded what was due.
+// rounding returns the part of an overpayment that results only from rounding a remainder: the last
+// shown decimal of the largest method, and the cent to which a new quote rounded up the amount due.
 func (inv *Invoice) rounding(largest *big.Rat) *big.Rat {
 	if len(inv.Quotes) == 1 {
 		return largest

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/money"
 )
 
-// Who may ask for a new price, and when: SETTLEMENT, section 2.
+// The conditions for a new quote are in SETTLEMENT.md, section 2.
 func TestMayRequote(t *testing.T) {
 	t.Parallel()
 	half := full / 2
@@ -28,9 +28,9 @@ func TestMayRequote(t *testing.T) {
 		shopper, seller bool
 	}{
 		{"while the price is held", func(*invoice.Invoice) {}, noon.Add(time.Minute), true, true},
-		{"when it is held no more and nothing is decided", func(*invoice.Invoice) {}, until.Add(time.Hour), true, true},
-		{"for the rest", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", int64(half), time.Minute)) }, noon.Add(2 * time.Minute), true, true},
-		{"not for nothing", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, noon.Add(2 * time.Minute), false, false},
+		{"after the quote's end, before expiry is decided", func(*invoice.Invoice) {}, until.Add(time.Hour), true, true},
+		{"for a remainder", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", int64(half), time.Minute)) }, noon.Add(2 * time.Minute), true, true},
+		{"not when nothing is due", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, noon.Add(2 * time.Minute), false, false},
 		{"expired, only the merchant", expire, until.Add(time.Hour), false, true},
 		{"expired, for 30 days", expire, until.Add(30 * 24 * time.Hour), false, true},
 		{"expired, not for longer", expire, until.Add(30*24*time.Hour + time.Millisecond), false, false},
@@ -42,22 +42,22 @@ func TestMayRequote(t *testing.T) {
 			inv.Terms.AllowPaidExpired = true
 			expire(inv)
 		}, until.Add(24*time.Hour + time.Millisecond), false, true},
-		{"the day begins at the first expiry", func(inv *invoice.Invoice) {
+		{"the day starts at the first expiry", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
 			inv.Quotes = append(inv.Quotes, quote(t, 2, until.Add(23*time.Hour), "100", "80000"))
 			scan(inv, until.Add(26*time.Hour))
 		}, until.Add(25 * time.Hour), false, true},
-		{"a price held on is no expiry", func(inv *invoice.Invoice) {
+		{"an extended quote is no expiry", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
 			inv.Quotes = append(inv.Quotes, quote(t, 2, until.Add(-time.Minute), "100", "80000"))
 			scan(inv, until.Add(20*time.Minute))
 		}, until.Add(24*time.Hour + 10*time.Minute), true, true},
-		{"not while a late transfer waits for a person", func(inv *invoice.Invoice) {
+		{"not while a late transfer waits for the merchant", func(inv *invoice.Invoice) {
 			expire(inv)
 			observe(inv, 101, in(pay("a", full, time.Hour), 101, time.Hour))
 		}, until.Add(2 * time.Hour), false, false},
 		{"not once declined", func(inv *invoice.Invoice) { inv.DeclinedAt = noon }, noon.Add(time.Minute), false, false},
-		{"not a hundred times", func(inv *invoice.Invoice) {
+		{"not after a hundred quotes", func(inv *invoice.Invoice) {
 			for i := 2; i <= 100; i++ {
 				inv.Quotes = append(inv.Quotes, quote(t, i, noon, "100", "80000"))
 			}
@@ -65,7 +65,7 @@ func TestMayRequote(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, until.Add(-time.Minute))
+			inv := newInvoice(t, until.Add(-time.Minute))
 			tt.facts(inv)
 			got := []bool{inv.MayRequote(invoice.Shopper, tt.now), inv.MayRequote(invoice.Seller, tt.now)}
 			if diff := cmp.Diff(got, []bool{tt.shopper, tt.seller}); diff != "" {
@@ -75,7 +75,7 @@ func TestMayRequote(t *testing.T) {
 	}
 }
 
-func TestRequote_prices_the_rest(t *testing.T) {
+func TestRequote_prices_the_remainder(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -106,7 +106,7 @@ func TestRequote_prices_the_rest(t *testing.T) {
 	}
 }
 
-// What is due is rounded up to a cent for the new quote; that cent is nobody's.
+// The amount due is rounded up to a cent for the new quote. That cent is not an overpayment.
 func TestRequote_rounding_is_no_overpayment(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=86420,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
@@ -142,7 +142,8 @@ func TestRequote_brings_an_expired_invoice_back(t *testing.T) {
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
 }
 
-// A double click asks twice for the same: of any number at once one is done.
+// A double click requests the same quote twice: of any number of concurrent requests only one adds
+// a quote.
 func TestRequote_is_done_once_per_quote_seen(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -162,11 +163,11 @@ func TestRequote_is_done_once_per_quote_seen(t *testing.T) {
 	}
 }
 
-func TestRequote_leaves_out_what_cannot_carry_the_rest(t *testing.T) {
+func TestRequote_leaves_out_methods_that_cannot_carry_the_remainder(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pays(inv, "BTC", "0.00049994") // a rest of half a cent is due as one
+	s.pays(inv, "BTC", "0.00049994") // half a cent remains, which is rounded up to a cent
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
 	s.must(err)
@@ -187,7 +188,7 @@ func TestRequote_leaves_out_what_cannot_carry_the_rest(t *testing.T) {
 	s.pays(only, "BTC", "0.00049994")
 	s.wantStatus(only, invoice.Pending, invoice.Underpaid)
 	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrTooLittle) {
-		t.Errorf("nothing carries the rest: %v", err)
+		t.Errorf("no method carries the remainder: %v", err)
 	}
 	s.reprice("LTC-EUR=80,EUR-USD=1.08")
 	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrNoRate) {
@@ -213,7 +214,7 @@ func TestRequote_keeps_its_evidence(t *testing.T) {
 	}
 }
 
-// spoken are rates that rest on something.
+// spoken are rates with evidence.
 type spoken struct{ invoice.Rates }
 
 func (spoken) Evidence(fiat money.Currency, codes ...string) string {
@@ -245,13 +246,13 @@ func TestSetRefund(t *testing.T) {
 		{"another coin", "BTC", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", keys.ErrAddress},
 		{"the real network", "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", keys.ErrNetwork},
 		{"a mistyped letter", "BTC", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsy", keys.ErrAddress},
-		{"an address of ours", "BTC", strings.ToUpper(ours.Destination.Address), invoice.ErrOurAddress},
-		{"the address that was paid to", "BTC", theirs.Destination.Address, invoice.ErrOurAddress},
+		{"an address of another invoice", "BTC", strings.ToUpper(ours.Destination.Address), invoice.ErrOurAddress},
+		{"the paid address", "BTC", theirs.Destination.Address, invoice.ErrOurAddress},
 		{"a private key", "BTC", "L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
 		{"nothing", "BTC", "  ", keys.ErrAddress},
 		{"a link without an address", "BTC", "bitcoin:?amount=1", keys.ErrAddress},
 		{"a link of another network", "BTC", "litecoin:" + mine, keys.ErrAddress},
-		{"a link to an address of ours", "BTC", "bitcoin:" + ours.Destination.Address + "?amount=1", invoice.ErrOurAddress},
+		{"a link to an address of an invoice", "BTC", "bitcoin:" + ours.Destination.Address + "?amount=1", invoice.ErrOurAddress},
 		{"a link with a private key", "BTC", "bitcoin:L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
 	} {
 		if err := set(invoice.Shopper, tt.asset, tt.address); !errors.Is(err, tt.want) {
@@ -259,7 +260,7 @@ func TestSetRefund(t *testing.T) {
 		}
 	}
 	if got := s.reload(inv); !got.Refund.IsZero() {
-		t.Errorf("refused, and set to %v", got.Refund)
+		t.Errorf("every address was refused, but the refund is set to %v", got.Refund)
 	}
 	version := s.reload(inv).Version
 	s.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(mine)+"\n"))
@@ -271,11 +272,11 @@ func TestSetRefund(t *testing.T) {
 		t.Errorf("refund to %v in version %d, before %d", got.Refund, got.Version, version)
 	}
 	if err := set(invoice.Shopper, "BTC", yours); !errors.Is(err, invoice.ErrRefundSet) {
-		t.Errorf("the shopper again: %v", err)
+		t.Errorf("the shopper a second time: %v", err)
 	}
 	s.must(set(invoice.Seller, "BTC", yours))
 	if got := s.reload(inv).Refund.Address; got != yours {
-		t.Errorf("the merchant changed it to %s", got)
+		t.Errorf("after the merchant's change the address is %s", got)
 	}
 }
 

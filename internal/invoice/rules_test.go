@@ -12,7 +12,7 @@ import (
 	"chequer/internal/money"
 )
 
-// The invoice of these tests: 100.00 EUR, in BTC or in EURC, from noon on.
+// The tests use an invoice of 100.00 EUR, payable in BTC or in EURC, created at noon.
 var (
 	noon  = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	until = noon.Add(15 * time.Minute)
@@ -45,8 +45,8 @@ func rate(t testing.TB, text string, coin, fiat money.Currency) money.Rate {
 	return r
 }
 
-// fresh makes the invoice, scanned to a time by both its networks.
-func fresh(t testing.TB, scanned time.Time) *invoice.Invoice {
+// newInvoice returns the invoice, with both its networks scanned up to a time.
+func newInvoice(t testing.TB, scanned time.Time) *invoice.Invoice {
 	t.Helper()
 	inv := &invoice.Invoice{
 		ID: "inv", Mode: invoice.Live, Version: 1, CreatedAt: noon,
@@ -62,7 +62,7 @@ func fresh(t testing.TB, scanned time.Time) *invoice.Invoice {
 	return inv
 }
 
-// quote makes a quote for what is due at a price of a bitcoin.
+// quote returns a quote for an amount due at a price of a bitcoin.
 func quote(t testing.TB, number int, from time.Time, due, bitcoin string) invoice.Quote {
 	t.Helper()
 	btc, euro := rate(t, bitcoin, money.BTC, money.EUR), rate(t, "1", eurc, money.EUR)
@@ -80,7 +80,7 @@ func scan(inv *invoice.Invoice, to time.Time) {
 	inv.Cover("base", to, nil)
 }
 
-// pay is an unconfirmed transfer of satoshis, seen some time after noon.
+// pay returns an unconfirmed transfer of satoshis, first seen some time after noon.
 func pay(id string, n int64, after time.Duration) chain.Transfer {
 	return chain.Transfer{
 		ID: id + ":0", Tx: id, Asset: "BTC", Script: "s", Amount: sats(n),
@@ -88,24 +88,24 @@ func pay(id string, n int64, after time.Duration) chain.Transfer {
 	}
 }
 
-// in puts a transfer into a block some time after noon.
+// in returns the transfer in a block whose time is some time after noon.
 func in(t chain.Transfer, height int64, after time.Duration) chain.Transfer {
 	t.Block = &chain.Block{Height: height, Hash: fmt.Sprintf("b%d", height), Time: noon.Add(after)}
 	return t
 }
 
-// spending lets a transfer spend an outpoint.
+// spending returns the transfer with other outpoints that it spends.
 func spending(t chain.Transfer, outpoints ...string) chain.Transfer {
 	t.Spends = outpoints
 	return t
 }
 
-// observe shows the invoice its transfers on bitcoin, under complete coverage.
+// observe lets the invoice observe transfers on bitcoin, under complete coverage.
 func observe(inv *invoice.Invoice, tip int64, transfers ...chain.Transfer) {
 	see(inv, chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: tip}}, transfers...)
 }
 
-// see is observe with a snapshot of one's own; it covers all from block 90 on.
+// see is observe with a given snapshot, which covers all blocks from 90 on.
 func see(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
 	s.Transfers = transfers
 	if s.From.Height == 0 {
@@ -119,7 +119,7 @@ func see(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
 	inv.Standing = inv.Judge()
 }
 
-// outcome is what the tests compare.
+// outcome is the part of a standing that the tests compare.
 type outcome struct {
 	Status     invoice.Status
 	Exceptions string
@@ -128,7 +128,7 @@ type outcome struct {
 	Over       string
 }
 
-func stands(inv *invoice.Invoice) outcome {
+func outcomeOf(inv *invoice.Invoice) outcome {
 	s := inv.Judge()
 	list := ""
 	if len(s.Exceptions) > 0 {
@@ -146,9 +146,9 @@ func TestStatus(t *testing.T) {
 		want  outcome
 	}{
 		{"nothing seen is created", func(inv *invoice.Invoice) { scan(inv, soon) }, outcome{"created", "", "0", "100", "0"}},
-		{"exactly at its end it still stands", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
+		{"exactly at its end it is still created", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
 		{"scanned past its end it expires", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
-		{"one network not scanned holds expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
+		{"a network that is not scanned delays expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
 		{"all confirmed is paid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
 		{"one satoshi short is underpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full-1, time.Minute), 101, 2*time.Minute)) }, outcome{"pending", "[underpaid]", "99.99", "0.01", "0"}},
@@ -179,7 +179,7 @@ func TestStatus(t *testing.T) {
 			observe(inv, 100, pay("a", full, time.Minute))
 			observe(inv, 101)
 		}, outcome{"created", "[replaced]", "0", "100", "0"}},
-		{"and ends expired, not pending for ever", func(inv *invoice.Invoice) {
+		{"dropped from the mempool expires", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full, time.Minute))
 			observe(inv, 101)
 			scan(inv, later)
@@ -192,23 +192,23 @@ func TestStatus(t *testing.T) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 25*time.Hour))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
-		{"an honest shopper's block came a minute before a day was over", func(inv *invoice.Invoice) {
+		{"confirmed a minute before the end of a day is paid", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour-time.Minute))
 			scan(inv, hours)
 		}, outcome{"paid", "", "100", "0", "0"}},
-		{"or in its last second", func(inv *invoice.Invoice) {
+		{"confirmed in the last second of a day is paid", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour))
 			scan(inv, hours)
 		}, outcome{"paid", "", "100", "0", "0"}},
-		{"a cheat waits a minute longer, to see where the price goes", func(inv *invoice.Invoice) {
+		{"confirmed a minute after a day is late", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour+time.Minute))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
-		{"within that day it is still waited for", func(inv *invoice.Invoice) {
+		{"not confirmed within the day is still pending", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full, time.Minute))
 			scan(inv, until.Add(24*time.Hour))
 		}, outcome{"pending", "", "100", "0", "0"}},
-		{"a cheat's second confirmation of a bump counts from the first of the money", func(inv *invoice.Invoice) {
+		{"a bump must confirm within a day of the first expiry", func(inv *invoice.Invoice) {
 			observe(inv, 100, spending(pay("a", full, time.Minute), "x"))
 			observe(inv, 101, in(spending(pay("b", full, 20*time.Hour), "x"), 101, 15*time.Minute+24*time.Hour+time.Minute))
 			scan(inv, hours)
@@ -234,20 +234,20 @@ func TestStatus(t *testing.T) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102, pay("a", full, time.Minute))
 		}, outcome{"pending", "[reorged]", "100", "0", "0"}},
-		{"reorganised away and nowhere", func(inv *invoice.Invoice) {
+		{"a reorganised transfer in no block is gone", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102)
 		}, outcome{"created", "[reorged]", "0", "100", "0"}},
-		{"away and back is paid", func(inv *invoice.Invoice) {
+		{"a reorganised transfer in another block is paid", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102)
 			observe(inv, 103, in(pay("a", full, time.Minute), 103, 5*time.Minute))
 		}, outcome{"paid", "", "100", "0", "0"}},
-		{"declined, and later money is late", func(inv *invoice.Invoice) {
+		{"money after a refusal is late", func(inv *invoice.Invoice) {
 			inv.DeclinedAt = noon.Add(time.Minute)
 			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "0", "100", "0"}},
-		{"accepted late money pays, and the sums say what was received", func(inv *invoice.Invoice) {
+		{"accepted late money pays, and the sums are those received", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full/2, time.Hour), 101, time.Hour))
 			scan(inv, later)
 			inv.Accepted = []string{"a:0"}
@@ -256,12 +256,12 @@ func TestStatus(t *testing.T) {
 			inv.Accepted = []string{"a:0"}
 			observe(inv, 101, in(pay("a", full/2, time.Minute), 101, time.Minute), in(pay("b", full/4, 2*time.Minute), 101, 2*time.Minute))
 		}, outcome{"paid", "[underpaid]", "75", "0", "0"}},
-		{"accepted, but not confirmed", func(inv *invoice.Invoice) {
+		{"accepted money that is not confirmed is pending", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full/2, time.Hour))
 			scan(inv, later)
 			inv.Accepted = []string{"a:0"}
 		}, outcome{"pending", "[underpaid]", "50", "0", "0"}},
-		{"accepted and then gone", func(inv *invoice.Invoice) {
+		{"accepted money that is dropped does not count", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full/2, time.Hour))
 			inv.Accepted = []string{"a:0"}
 			observe(inv, 101)
@@ -274,9 +274,9 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, soon)
+			inv := newInvoice(t, soon)
 			tt.facts(inv)
-			if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
+			if diff := cmp.Diff(tt.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 		})
@@ -297,13 +297,13 @@ func TestFeeBump(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, noon)
+			inv := newInvoice(t, noon)
 			observe(inv, 100, first)
 			observe(inv, 100, tt.bump)
 			if tt.bump.FirstSeen.After(until) {
 				scan(inv, until.Add(6*time.Minute))
 			}
-			if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
+			if diff := cmp.Diff(tt.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 		})
@@ -313,15 +313,15 @@ func TestFeeBump(t *testing.T) {
 func TestConflictUnderAListener(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	see(inv, listener, pay("a", full, time.Minute))
 	see(inv, listener)
-	if got := stands(inv).Status; got != invoice.Pending {
-		t.Errorf("absence under a listener concluded %s", got)
+	if got := outcomeOf(inv).Status; got != invoice.Pending {
+		t.Errorf("after absence under a listener the invoice is %s, want pending", got)
 	}
 	listener.Conflicts = []chain.Conflict{{Outpoint: "in-a", Tx: "thief", Block: &chain.Block{Height: 101}}}
 	see(inv, listener)
-	if diff := cmp.Diff(outcome{"created", "[replaced]", "0", "100", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"created", "[replaced]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("after a confirmed double spend (-want +got):\n%s", diff)
 	}
 }
@@ -330,61 +330,61 @@ func TestBlindWindow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		gaps  []invoice.Gap // when we did not watch the mempool
+		gaps  []invoice.Gap // when the mempool was not watched
 		after time.Duration
 		want  invoice.Status
 	}{
-		{"an honest shopper paid while we were down", gap(10, 20), 30 * time.Minute, invoice.Paid},
-		{"an honest shopper paid before we had ever watched", gap(-1_000_000, 5), 30 * time.Minute, invoice.Paid},
-		{"an honest shopper paid in one of two gaps, the other came long after", append(gap(10, 20), gap(60, 70)...), 30 * time.Minute, invoice.Paid},
-		{"a cheat waits for two hours", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
-		{"a cheat finds us watching", gap(-20, -1), 30 * time.Minute, invoice.Expired},
-		{"a cheat waits for us to be down after the end", gap(16, 40), 30 * time.Minute, invoice.Expired},
-		{"a cheat waits for us to be down from the very end on", gap(15, 40), 30 * time.Minute, invoice.Expired},
-		{"an honest shopper paid in the last of many gaps", append(append(gap(1, 2), gap(3, 4)...), gap(14, 200)...), 2*time.Hour + 15*time.Minute, invoice.Paid},
-		{"a cheat finds many gaps, none of them within", append(append(gap(-30, -20), gap(-10, 0)...), gap(15, 200)...), 16 * time.Minute, invoice.Expired},
-		{"a cheat comes a second after two hours", gap(10, 20), 2*time.Hour + 15*time.Minute + time.Second, invoice.Expired},
+		{"paid during downtime", gap(10, 20), 30 * time.Minute, invoice.Paid},
+		{"paid before watching began", gap(-1_000_000, 5), 30 * time.Minute, invoice.Paid},
+		{"paid in the first of two gaps", append(gap(10, 20), gap(60, 70)...), 30 * time.Minute, invoice.Paid},
+		{"later than two hours after the gap", gap(10, 20), 2*time.Hour + 16*time.Minute, invoice.Expired},
+		{"late without a gap before expiry", gap(-20, -1), 30 * time.Minute, invoice.Expired},
+		{"late with a gap after expiry", gap(16, 40), 30 * time.Minute, invoice.Expired},
+		{"late with a gap that begins at expiry", gap(15, 40), 30 * time.Minute, invoice.Expired},
+		{"paid in the last of many gaps", append(append(gap(1, 2), gap(3, 4)...), gap(14, 200)...), 2*time.Hour + 15*time.Minute, invoice.Paid},
+		{"late with many gaps, none of them before expiry", append(append(gap(-30, -20), gap(-10, 0)...), gap(15, 200)...), 16 * time.Minute, invoice.Expired},
+		{"a second later than two hours after expiry", gap(10, 20), 2*time.Hour + 15*time.Minute + time.Second, invoice.Expired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, noon)
+			inv := newInvoice(t, noon)
 			scanned := noon.Add(3 * time.Hour)
 			inv.Cover("bitcoin", scanned, tt.gaps)
 			inv.Cover("base", scanned, tt.gaps)
 			paid := in(pay("a", full, tt.after), 101, tt.after)
 			paid.FirstSeen = time.Time{}
 			observe(inv, 101, paid)
-			if got := stands(inv).Status; got != tt.want {
+			if got := outcomeOf(inv).Status; got != tt.want {
 				t.Errorf("status = %s, want %s", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestCover_lets_no_gap_open_what_was_covered(t *testing.T) {
+func TestCover_ignores_later_gaps_in_covered_time(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name          string
-		before, after []invoice.Gap // that the first scan past the end knew of, and a later one
+		before, after []invoice.Gap // known at the first scan past the end, and at a later one
 		want          invoice.Status
 	}{
-		{"an honest shopper paid while we were down", gap(10, 20), gap(10, 20), invoice.Paid},
-		{"a cheat was seen late, and old gaps run together now", nil, []invoice.Gap{{Until: noon.Add(time.Hour)}}, invoice.Expired},
+		{"paid during downtime", gap(10, 20), gap(10, 20), invoice.Paid},
+		{"seen late, and old gaps are merged afterwards", nil, []invoice.Gap{{Until: noon.Add(time.Hour)}}, invoice.Expired},
 	} {
-		inv := fresh(t, noon)
+		inv := newInvoice(t, noon)
 		inv.Cover("bitcoin", noon.Add(20*time.Minute), tt.before)
 		paid := in(pay("a", full, 0), 101, 30*time.Minute)
 		paid.FirstSeen = time.Time{}
 		observe(inv, 101, paid)
 		scan(inv, noon.Add(3*time.Hour))
 		inv.Cover("bitcoin", noon.Add(3*time.Hour), tt.after)
-		if got := stands(inv).Status; got != tt.want {
+		if got := outcomeOf(inv).Status; got != tt.want {
 			t.Errorf("%s: status = %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
 
-// gap is a time without a view of the mempool, in minutes after noon.
+// gap returns a time without a view of the mempool, in minutes after noon.
 func gap(from, until int) []invoice.Gap {
 	return []invoice.Gap{{From: noon.Add(time.Duration(from) * time.Minute), Until: noon.Add(time.Duration(until) * time.Minute)}}
 }
@@ -399,7 +399,7 @@ func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {
 		{18 * time.Minute, invoice.Paid},
 		{18*time.Minute + time.Second, invoice.Expired},
 	} {
-		inv := fresh(t, noon.Add(time.Hour))
+		inv := newInvoice(t, noon.Add(time.Hour))
 		inv.Observe(invoice.Observation{
 			Network: "base", Required: map[string]int{"h:1": 1},
 			Snapshot: chain.Snapshot{Unconfirmed: chain.None, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
@@ -422,15 +422,15 @@ func TestLateMoneyThatIsAllowed(t *testing.T) {
 		percent int64
 		want    outcome
 	}{
-		{"still worth it", "96", 95, outcome{"paid", "", "100", "0", "0"}},
-		{"just worth it", "95", 95, outcome{"paid", "", "100", "0", "0"}},
-		{"worth too little", "94.99", 95, outcome{"expired", "[late]", "0", "100", "0"}},
-		{"no rate, so a person decides", "", 95, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"above the limit", "96", 95, outcome{"paid", "", "100", "0", "0"}},
+		{"at the limit", "95", 95, outcome{"paid", "", "100", "0", "0"}},
+		{"below the limit", "94.99", 95, outcome{"expired", "[late]", "0", "100", "0"}},
+		{"no rate, so the merchant decides", "", 95, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"any value is allowed", "", 0, outcome{"paid", "", "100", "0", "0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, until.Add(time.Hour))
+			inv := newInvoice(t, until.Add(time.Hour))
 			inv.Terms.AllowPaidExpired = true
 			inv.Terms.Rules.LatePercent = tt.percent
 			late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
@@ -446,7 +446,7 @@ func TestLateMoneyThatIsAllowed(t *testing.T) {
 				},
 			}
 			inv.Observe(o)
-			if diff := cmp.Diff(tt.want, stands(inv)); diff != "" {
+			if diff := cmp.Diff(tt.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 		})
@@ -456,25 +456,25 @@ func TestLateMoneyThatIsAllowed(t *testing.T) {
 func TestQuotesValueEachPortionOnce(t *testing.T) {
 	t.Parallel()
 	// 40.00 paid under quote 1; quote 2 prices the other 60.00 at half the rate.
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	observe(inv, 100, pay("a", 50_000, time.Minute))
 	inv.Quotes = append(inv.Quotes, quote(t, 2, noon.Add(20*time.Minute), "60", "40000"))
 	observe(inv, 100, pay("a", 50_000, time.Minute), pay("b", 150_000, 21*time.Minute))
-	if diff := cmp.Diff(outcome{"pending", "", "100", "0", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"pending", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("a part under each quote (-want +got):\n%s", diff)
 	}
-	// While the older quote runs, its better price holds.
-	inv = fresh(t, noon)
+	// While the older quote has not ended, its better price applies.
+	inv = newInvoice(t, noon)
 	inv.Quotes = append(inv.Quotes, quote(t, 2, noon.Add(5*time.Minute), "100", "40000"))
 	observe(inv, 100, pay("a", full, 6*time.Minute))
-	if diff := cmp.Diff(outcome{"pending", "", "100", "0", "0"}, stands(inv)); diff != "" {
+	if diff := cmp.Diff(outcome{"pending", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("under the older quote (-want +got):\n%s", diff)
 	}
 }
 
 func TestRestIsRoundedUpAndNotAnOverpayment(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	observe(inv, 100, pay("a", 41_667, time.Minute))
 	inv.Standing = inv.Judge()
 	if got := inv.Rest(inv.Methods[0]).String(); got != "0.00083333" {
@@ -493,26 +493,26 @@ func TestRestIsRoundedUpAndNotAnOverpayment(t *testing.T) {
 			Block: &chain.Block{Height: 101, Hash: "e101", Time: noon.Add(time.Minute)},
 		}},
 	})
-	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, stands(inv)); diff != "" {
-		t.Errorf("after the rest (-want +got):\n%s", diff)
+	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
+		t.Errorf("after the remainder (-want +got):\n%s", diff)
 	}
-	small := fresh(t, noon)
+	small := newInvoice(t, noon)
 	observe(small, 100, pay("a", full-1, time.Minute))
 	if got := small.Rest(small.Methods[0]).String(); got != "0.00000546" {
-		t.Errorf("a rest below dust = %s", got)
+		t.Errorf("a remainder below dust = %s, want the dust limit", got)
 	}
 }
 
 func TestDepthIsKeptOncePaid(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, noon)
+	inv := newInvoice(t, noon)
 	paid := in(pay("a", full, time.Minute), 101, time.Minute)
 	observe(inv, 101, paid)
 	inv.Observe(invoice.Observation{
 		Network: "bitcoin", Transfers: []chain.Transfer{paid}, Required: map[string]int{"a:0": 6},
 		Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
 	})
-	if got := stands(inv).Status; got != invoice.Paid {
-		t.Errorf("a deeper demand after paid: status = %s", got)
+	if got := outcomeOf(inv).Status; got != invoice.Paid {
+		t.Errorf("with a larger required depth after paid: status = %s, want paid", got)
 	}
 }

@@ -15,49 +15,48 @@ import (
 	"chequer/internal/money"
 )
 
-// Rates tells what coins cost at one moment, from memory.
+// Rates are the prices of coins at one moment, held in memory.
 type Rates interface {
-	// Rate is the price of one coin, named by an asset's rate code, in fiat. An
-	// error means that there is no usable rate now.
+	// Rate returns the price of one coin in fiat, by the rate code of an asset. An error means that
+	// there is no usable rate now.
 	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
-	// Source says in a word where rates come from.
+	// Source returns a short name of the source of the rates.
 	Source() string
-	// Evidence is what the rates of some codes in fiat rest on, to be kept with a
-	// quote; "" when there is nothing to say.
+	// Evidence returns the evidence of the rates of some codes in fiat, to be stored with a quote;
+	// "" if there is none.
 	Evidence(fiat money.Currency, codes ...string) string
 }
 
-// Config is what a Service is made of.
+// Config configures a Service.
 type Config struct {
 	Storage  Storage
 	Networks map[Mode][]chain.Network
-	// Rates takes the moment that all prices of a quote are of.
+	// Rates returns the current rates. All prices of a quote use the same Rates.
 	Rates func() Rates
-	// Unwatched lets networks without a scanner be offered; they count as
-	// scanned by the clock.
+	// Unwatched allows networks without a scanner to be offered. They count as scanned by the clock.
 	Unwatched bool
 	// Tolerance is frozen in the terms of new invoices.
 	Tolerance Tolerance
-	// MaxScanAge is how old the last scan of a live network may be while its methods
-	// are offered; 0 is any age.
+	// MaxScanAge is the largest age of the last scan of a live network whose methods are offered; 0
+	// means no limit.
 	MaxScanAge time.Duration
-	// SinceStart offers the methods of a live network only once it was scanned after
-	// NewService.
+	// SinceStart requires a scan of a live network after NewService before its methods are offered.
 	SinceStart bool
 	Now        func() time.Time
-	// NewID makes a random identifier of 32 letters and digits.
+	// NewID returns a random identifier of 32 letters and digits.
 	NewID func() string
-	// Encode makes the body of an event from the invoice as it stands then.
+	// Encode returns the body of an event for the invoice in its current state.
 	Encode func(*Invoice, Event) []byte
 	Log    *slog.Logger
 }
 
-// Service makes invoices and decides about them. It is safe for concurrent use.
+// Service creates invoices and applies the rules to them. It is safe for concurrent use.
 type Service struct {
 	storage   Storage
 	networks  map[Mode][]chain.Network
 	scanned   map[chain.ID]bool // networks with a scanner
-	live      map[chain.ID]bool // those that carry live invoices
+	live      map[chain.ID]bool // networks with a scanner that carry live invoices
+	bridged   map[chain.ID][]chain.Asset
 	began     time.Time
 	rates     func() Rates
 	unwatched bool
@@ -70,20 +69,24 @@ type Service struct {
 	id      func() string
 	encode  func(*Invoice, Event) []byte
 	log     *slog.Logger
-	bell    bell
+	waiters waiters
 	guesses guesses
 	counts  counts
 }
 
-// NewService makes a Service.
+// NewService returns a new Service.
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
 		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, began: c.Now(),
+		bridged:    map[chain.ID][]chain.Asset{},
 		maxScanAge: c.MaxScanAge, sinceStart: c.SinceStart,
 	}
 	for mode, networks := range c.Networks {
 		for _, n := range networks {
+			if b, knows := n.(chain.Bridged); knows {
+				s.bridged[n.ID()] = b.Bridged()
+			}
 			if _, ok := n.(chain.Scanner); ok {
 				s.scanned[n.ID()] = true
 				s.live[n.ID()] = mode == Live
@@ -93,10 +96,10 @@ func NewService(c Config) *Service {
 	return s
 }
 
-// Now is the service's clock, for who shows how much time is left.
+// Now returns the time of the service's clock, for callers that show the remaining time.
 func (s *Service) Now() time.Time { return s.now() }
 
-// Asset is what a network offers under a code, whether or not an invoice does.
+// Asset returns the asset of a network with the given code, whether or not an invoice offers it.
 func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
 	for _, networks := range s.networks {
 		for _, n := range networks {
@@ -113,13 +116,37 @@ func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
 	return chain.Asset{}, false
 }
 
-// Invoice reads an invoice; ErrNotFound.
+// KnownAsset returns the asset of a network with a code. It may be a bridged token, which is never
+// offered as a payment method.
+func (s *Service) KnownAsset(network chain.ID, code string) (chain.Asset, bool) {
+	if a, offered := s.Asset(network, code); offered {
+		return a, true
+	}
+	for _, a := range s.bridged[network] {
+		if a.Code == code {
+			return a, true
+		}
+	}
+	return chain.Asset{}, false
+}
+
+// BridgedSymbols returns the symbols of the bridged tokens that shoppers may confuse with an asset.
+func (s *Service) BridgedSymbols(of chain.Asset) []string {
+	symbols := []string{}
+	for _, b := range s.bridged[of.Network] {
+		if b.BridgeOf == of.Symbol {
+			symbols = append(symbols, b.Symbol)
+		}
+	}
+	return symbols
+}
+
+// Invoice returns an invoice, or ErrNotFound.
 func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 	return s.storage.Invoice(ctx, id)
 }
 
-// Cancel declines an invoice that nothing, or only a part, was seen for; else
-// ErrState.
+// Cancel declines an invoice that is unpaid or only partly paid. It returns ErrState otherwise.
 func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		open := inv.Standing.Status == Created ||
@@ -132,8 +159,8 @@ func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
-// Withdraw declines an invoice for which no payment was seen, else ErrState. An
-// invoice that was declined before stays as it is.
+// Withdraw declines an invoice without any payment. It returns ErrState otherwise. An invoice that
+// is already declined stays unchanged.
 func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		switch {
@@ -147,8 +174,8 @@ func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
-// Accept lets the transfers present stand for the full price, and records who decided
-// that; ErrState when there is none, or the invoice is paid already.
+// Accept accepts the present transfers as the full price, and records the actor that decided it. It
+// returns ErrState if there is no such transfer, or the invoice is paid already.
 func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Standing.Status == Paid {
@@ -166,8 +193,8 @@ func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error
 	})
 }
 
-// SkipHold moves a test invoice's own clock past the end of its newest quote.
-// ErrState when it is not a test invoice.
+// SkipHold moves a test invoice's own clock past the end of its newest quote. It returns ErrState
+// if it is not a test invoice.
 func (s *Service) SkipHold(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Mode != Test {
@@ -181,12 +208,12 @@ func (s *Service) SkipHold(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
-// MaxClock is how far a test invoice's own clock is moved ahead at most: past
-// everything that time alone decides.
+// MaxClock is the largest time by which a test invoice's own clock can be ahead: longer than any
+// deadline of an invoice.
 const MaxClock = 365 * 24 * time.Hour
 
-// MoveClock moves a test invoice's own clock forward. ErrState when it is not a
-// test invoice, or its clock is MaxClock ahead then.
+// MoveClock moves a test invoice's own clock forward. It returns ErrState if it is not a test
+// invoice, or its clock would be more than MaxClock ahead.
 func (s *Service) MoveClock(ctx context.Context, id string, by time.Duration) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Mode != Test || by < 0 || by > MaxClock-inv.Clock {
@@ -197,8 +224,8 @@ func (s *Service) MoveClock(ctx context.Context, id string, by time.Duration) (*
 	})
 }
 
-// update lets decide change the facts of an invoice, judges them, and makes the
-// result lasting together with the events that tell of it.
+// update lets decide change the facts of an invoice, judges them, and stores the result together
+// with its events.
 func (s *Service) update(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
@@ -207,7 +234,7 @@ func (s *Service) update(ctx context.Context, id string, lease Lease, decide fun
 	return s.updateAt(ctx, id, lease, progress, decide)
 }
 
-// updateAt is update with the networks scanned so far.
+// updateAt is update with a given progress of the networks.
 func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress map[chain.ID]Progress, decide func(*Invoice) error) (*Invoice, error) {
 	var from, to Status
 	var version int64
@@ -227,12 +254,12 @@ func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress
 		s.log.Info("invoice status changed", "invoice", inv.ID, "from", from, "to", to, "version", inv.Version)
 	}
 	if inv.Version != version {
-		s.bell.ring(inv.ID)
+		s.waiters.notify(inv.ID)
 	}
 	return inv, nil
 }
 
-// settle judges the changed facts and notes the events.
+// settle judges the changed facts and adds the events of the change.
 func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	now := s.now()
 	s.coverAll(inv, progress)
@@ -246,7 +273,7 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 		}
 	}
 	if next := standing.NextCheck; !next.IsZero() && !next.After(now) {
-		standing.NextCheck = now.Add(patience(now.Sub(next)))
+		standing.NextCheck = now.Add(recheckAfter(now.Sub(next)))
 	}
 	inv.Standing = standing
 	if standing.Status == Paid && before.Standing.Status != Paid {
@@ -267,7 +294,7 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	}
 }
 
-// visible tells whether something changed that no event tells, but a page does.
+// visible reports whether something changed that causes no event, but that a page shows.
 func visible(before, after *Invoice, nothing map[string]bool) bool {
 	if before.Clock != after.Clock || before.Refund != after.Refund || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
@@ -275,7 +302,7 @@ func visible(before, after *Invoice, nothing map[string]bool) bool {
 	known := before.byID()
 	for _, t := range after.Transfers {
 		b, seen := known[t.ID]
-		if nothing[t.ID] || t.isSettled() && !seen { // the sum of what was known
+		if nothing[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
 			continue
 		}
 		if !seen || b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) || b.Folded != t.Folded && !t.isSettled() {
@@ -285,17 +312,17 @@ func visible(before, after *Invoice, nothing map[string]bool) bool {
 	return len(before.Standing.Exceptions) != len(after.Standing.Exceptions)
 }
 
-// patience is when to look again at an invoice whose expiry waits for coverage:
-// the longer it waits, the later.
-func patience(overdue time.Duration) time.Duration {
+// recheckAfter returns the time until the next check of an invoice whose expiry waits for coverage.
+// It grows with the time for which the invoice is overdue.
+func recheckAfter(overdue time.Duration) time.Duration {
 	return min(max(overdue/10, 2*time.Second), time.Minute)
 }
 
-// delayedAfter is how long after the end coverage may be missing before a
-// person is told.
+// delayedAfter is the time after expiry without coverage until the merchant is notified.
 const delayedAfter = 2 * time.Hour
 
-// delayedAt is since when an invoice's expiry waits for coverage too long.
+// delayedAt returns the time since which an invoice's expiry has waited too long for coverage, or
+// zero.
 func delayedAt(inv *Invoice, now time.Time) time.Time {
 	switch {
 	case inv.scannedPast(inv.ExpiresAt()) || now.Sub(inv.ExpiresAt()) < delayedAfter:
@@ -306,8 +333,8 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 	return inv.DelayedAt
 }
 
-// coverAll takes note of how far each of the invoice's networks was scanned. A
-// network without a scanner counts as scanned by the clock, and as not watched.
+// coverAll updates the coverage of each of the invoice's networks. A network without a scanner
+// counts as scanned by the clock, and as not watched.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
@@ -332,27 +359,26 @@ func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool
 		return true
 	}
 	now, scanned := s.now(), progress[network].Scanned
-	// A clock that was put back closes no network.
+	// A clock that was put back does not close a network.
 	if s.sinceStart && scanned.Before(s.began.Add(-handover)) && !now.Before(s.began) {
 		return false
 	}
 	return now.Sub(scanned) <= s.maxScanAge
 }
 
-// handover is how old the last scan may be when this process starts: another process
-// that scans, or that stopped just before, has reached the network.
+// handover is the largest age of the last scan at the start of this process: another process that
+// scans, or that stopped just before, has reached the network.
 const handover = 30 * time.Second
 
-// lately is how old a scan may be before the page says that a payment may show
-// later than usual.
-const lately = 30 * time.Second
+// scanDelay is the largest age of a scan before the page says that a payment may show later than
+// usual.
+const scanDelay = 30 * time.Second
 
-// firstLook is how long a program that has just begun may take for its first look.
-const firstLook = 20 * time.Second
+// startupTime is the time that a process may take after its start for its first scan.
+const startupTime = 20 * time.Second
 
-// Behind lists the networks of an open invoice that should be looked at and were
-// not lately, in the order of its methods. A program that has just begun has time
-// for its first look.
+// Behind returns the networks of an open invoice that are watched but were not scanned recently, in
+// the order of its methods. A process that has just started has time for its first scan.
 func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
 	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
 		return nil, nil
@@ -364,7 +390,7 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	var behind []chain.ID
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		late := s.now().Sub(progress[network].Scanned) > lately && s.now().Sub(s.began) > firstLook
+		late := s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.began) > startupTime
 		if s.scanned[network] && late && !slices.Contains(behind, network) {
 			behind = append(behind, network)
 		}
@@ -372,16 +398,16 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	return behind, nil
 }
 
-// Convert lets decide change the conversions of an invoice and nothing else, and
-// makes that lasting together with the events that it tells of.
+// Convert lets decide change the conversions of an invoice and nothing else, and stores the change
+// together with the events that decide returns.
 func (s *Service) Convert(ctx context.Context, id string, decide func(*Invoice) ([]EventType, error)) (*Invoice, error) {
 	inv, err := s.storage.UpdateInvoice(ctx, id, Lease{}, func(inv *Invoice) error {
-		before := told(inv)
+		before := conversionSummary(inv)
 		list, err := decide(inv)
 		if err != nil {
 			return err
 		}
-		if len(list) > 0 || told(inv) != before {
+		if len(list) > 0 || conversionSummary(inv) != before {
 			inv.Version++
 		}
 		for _, e := range list {
@@ -392,12 +418,12 @@ func (s *Service) Convert(ctx context.Context, id string, decide func(*Invoice) 
 	if err != nil {
 		return nil, err
 	}
-	s.bell.ring(inv.ID)
+	s.waiters.notify(inv.ID)
 	return inv, nil
 }
 
-// told is what others are told of an invoice's conversions.
-func told(inv *Invoice) string {
+// conversionSummary returns the state of an invoice's conversions that events and pages show.
+func conversionSummary(inv *Invoice) string {
 	var b strings.Builder
 	for i := range inv.Conversions {
 		c := &inv.Conversions[i]
@@ -407,16 +433,16 @@ func told(inv *Invoice) string {
 	return b.String()
 }
 
-// event makes an event with its body.
+// event returns a new event with its body.
 func (s *Service) event(inv *Invoice, t EventType, now time.Time) Event {
 	e := Event{ID: "evt_" + s.id(), Type: t, Version: inv.Version, CreatedAt: now}
 	e.Body = s.encode(inv, e)
 	return e
 }
 
-// Observe records what a scan of a network found, for the invoices it touches,
-// which are scanned as far as reached says by that. An error means that the scan
-// must be done again from the old cursor; hearing the same again is harmless.
+// Observe records the facts of a scan of a network for the invoices that it concerns; reached is
+// the progress of the network after the scan. An error means that the scan must be repeated from
+// the old cursor; observing the same facts again is harmless.
 func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snapshot, reached Progress, owners Owners) error {
 	facts, err := s.facts(ctx, lease.Network, snapshot, owners)
 	if err != nil {
@@ -445,12 +471,12 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 	return group.Wait()
 }
 
-// writers is how many invoices of one scan are written at a time, so that
-// storage can write several in one commit.
+// writers is the number of invoices of one scan that are written concurrently, so that storage can
+// write several in one commit.
 const writers = 32
 
-// Expire judges invoices that time alone may have changed, at most limit of
-// them, and tells how many it looked at.
+// Expire judges invoices whose standing may have changed with time alone, at most limit of them,
+// and returns the number of invoices judged.
 func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
 	ids, err := s.storage.DueInvoices(ctx, s.now(), limit)
 	if err != nil {

@@ -28,8 +28,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// shop is the service with real storage and simnet, and a clock that the test
-// moves.
+// shop is the service with a real storage and simnet, and a clock that the test moves.
 type shop struct {
 	t       *testing.T
 	store   *storage.Storage
@@ -40,7 +39,7 @@ type shop struct {
 	wallets []invoice.Wallet
 
 	behind  bool  // scans stop below the tip
-	unsaved error // of the next cursor that is saved
+	unsaved error // error of the next save of a cursor
 
 	mu    sync.Mutex
 	ids   int
@@ -48,7 +47,7 @@ type shop struct {
 	told  map[string]string // the invoice of each event
 }
 
-// about is the invoice that an event tells of.
+// about returns the ID of the invoice of an event.
 func (s *shop) about(e invoice.Event) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +110,7 @@ func openShop(t *testing.T, table string) *shop {
 	return s
 }
 
-// testWallets are fresh wallets of every kind.
+// testWallets returns new wallets of every kind.
 func testWallets(t *testing.T) (wallets []invoice.Wallet) {
 	t.Helper()
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
@@ -124,7 +123,7 @@ func testWallets(t *testing.T) (wallets []invoice.Wallet) {
 	return wallets
 }
 
-// reprice sets what coins cost from now on.
+// reprice sets the rates.
 func (s *shop) reprice(table string) {
 	s.t.Helper()
 	fixed, err := rates.ParseFixed(table, "fixed")
@@ -147,7 +146,7 @@ func (s *shop) newID() string {
 	return fmt.Sprintf("%032d", s.ids)
 }
 
-// step lets the watcher and the expirer look once.
+// step runs the watcher and the expirer once.
 func (s *shop) step() {
 	s.t.Helper()
 	_, err := s.watcher.Step(s.t.Context())
@@ -163,7 +162,7 @@ func (s *shop) must(err error) {
 	}
 }
 
-// request asks for an amount of euro.
+// request returns a request for an amount of euro.
 func (s *shop) request(amount string, methods ...string) invoice.CreateRequest {
 	return invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Test, Wallets: s.wallets, ExpiresIn: 15 * time.Minute, PaymentMethods: methods,
@@ -185,7 +184,7 @@ func (s *shop) reload(inv *invoice.Invoice) *invoice.Invoice {
 	return again
 }
 
-// pays sends an amount by a method and returns the transaction.
+// pays sends an amount by a method and returns the ID of the transaction.
 func (s *shop) pays(inv *invoice.Invoice, code, amount string) string {
 	s.t.Helper()
 	m, ok := inv.Method(simnet.ID, code)
@@ -215,7 +214,7 @@ func TestInvoiceIsPaid(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	if got := inv.Quote().Prices[0].Expected.String(); got != "0.0005" {
-		t.Fatalf("40.00 EUR cost %s BTC", got)
+		t.Fatalf("40.00 EUR cost %s BTC, want 0.0005", got)
 	}
 	s.wantStatus(inv, invoice.Created)
 	s.clock.Pass(time.Minute)
@@ -233,15 +232,15 @@ func TestInvoiceIsPaid(t *testing.T) {
 	if diff := cmp.Diff(want, s.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	// Looking again tells nothing new.
+	// Another scan changes nothing.
 	s.clock.Pass(time.Hour)
 	s.step()
 	if got := s.reload(inv).Version; got != paid.Version {
-		t.Errorf("version moved from %d to %d", paid.Version, got)
+		t.Errorf("version changed from %d to %d", paid.Version, got)
 	}
 }
 
-// events are the bodies of the merchant's feed.
+// events returns the bodies of the events in the merchant's feed.
 func (s *shop) events() []string {
 	s.t.Helper()
 	list, err := s.store.Events(s.t.Context(), "m", invoice.Test, 0, 1000)
@@ -253,7 +252,7 @@ func (s *shop) events() []string {
 	return bodies
 }
 
-func TestQuotedAmountHoldsWhateverTheRateDoes(t *testing.T) {
+func TestQuotedAmountDoesNotDependOnLaterRates(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -316,20 +315,20 @@ func TestMethodsThatCannotCarryTheAmountAreLeftOut(t *testing.T) {
 		_, err := s.service.Create(t.Context(), s.request(amount, "BTC"))
 		var small *invoice.TooSmallError
 		if !errors.As(err, &small) || small.Smallest.String() != "0.44" {
-			t.Errorf("%s EUR in BTC alone: %v", amount, err)
+			t.Errorf("%s EUR in BTC alone: %v, want smallest 0.44", amount, err)
 		}
 		inv := s.create(amount, "BTC", "EURC")
 		if len(inv.Methods) != 1 || inv.Methods[0].Asset.Code != "EURC" {
-			t.Errorf("%s EUR is offered in %v", amount, inv.Methods)
+			t.Errorf("%s EUR is offered in %v, want EURC", amount, inv.Methods)
 		}
 	}
 	next := s.create("0.44", "BTC")
 	if got := next.Methods[0].Index; got != first.Methods[0].Index+1 {
-		t.Errorf("refused amounts used up indexes: %d after %d", got, first.Methods[0].Index)
+		t.Errorf("refused amounts used indexes: %d after %d", got, first.Methods[0].Index)
 	}
 }
 
-func TestWhatCannotBeOffered(t *testing.T) {
+func TestCreate_refuses_requests_without_a_method(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=80000,EUR-USD=1.08")
 	for _, tt := range []struct {
@@ -338,7 +337,7 @@ func TestWhatCannotBeOffered(t *testing.T) {
 		want error
 	}{
 		{"no wallet", func(r *invoice.CreateRequest) { r.Wallets = nil }, invoice.ErrNoWallet},
-		{"a method that there is not", func(r *invoice.CreateRequest) { r.PaymentMethods = []string{"DOGE"} }, invoice.ErrNoMethod},
+		{"an unknown method", func(r *invoice.CreateRequest) { r.PaymentMethods = []string{"DOGE"} }, invoice.ErrNoMethod},
 		{"no rate", func(r *invoice.CreateRequest) { r.PaymentMethods = []string{"LTC"} }, invoice.ErrNoRate},
 		{"a volatile price held too long", func(r *invoice.CreateRequest) { r.PaymentMethods, r.ExpiresIn = []string{"BTC"}, 2*time.Hour }, invoice.ErrTooLong},
 	} {
@@ -355,7 +354,7 @@ func TestExpiryWaitsForCoverage(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("10")
 	s.clock.Pass(15*time.Minute + 30*time.Second)
-	_, err := s.service.Expire(t.Context(), 10) // nobody has looked since the end
+	_, err := s.service.Expire(t.Context(), 10) // no scan since expiry
 	s.must(err)
 	if got := s.reload(inv).Standing.Status; got != invoice.Created {
 		t.Fatalf("expired without coverage: %s", got)
@@ -364,7 +363,7 @@ func TestExpiryWaitsForCoverage(t *testing.T) {
 	s.wantStatus(inv, invoice.Expired)
 }
 
-func TestDelayedTellsThatNobodyLooks(t *testing.T) {
+func TestDelayedIsRaisedWithoutCoverage(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
@@ -376,7 +375,7 @@ func TestDelayedTellsThatNobodyLooks(t *testing.T) {
 		t.Errorf("after three hours without coverage: %s %v", got.Standing.Status, got.Standing.Exceptions)
 	}
 	if list := s.events(); !strings.Contains(list[len(list)-1], "exception.raised") {
-		t.Errorf("the shop was told %v", list)
+		t.Errorf("events: %v, want exception.raised last", list)
 	}
 	s.wantStatus(inv, invoice.Created, invoice.Delayed)
 	s.clock.Pass(time.Minute)
@@ -426,7 +425,7 @@ func TestSkipHoldMovesOnlyThisInvoice(t *testing.T) {
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
 	s.must(err)
 	if accepted.Standing.Status != invoice.Pending {
-		t.Errorf("accepted and unconfirmed: %s", accepted.Standing.Status)
+		t.Errorf("accepted and unconfirmed: %s, want pending", accepted.Standing.Status)
 	}
 }
 
@@ -448,7 +447,7 @@ func TestCancelAndAcceptNeedTheRightState(t *testing.T) {
 	}
 }
 
-func TestDepthIsAskedFromWhatATransactionLeavesUnfinal(t *testing.T) {
+func TestDepthDependsOnAllInvoicesOfATransaction(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	var outputs []simnet.Output
@@ -465,19 +464,19 @@ func TestDepthIsAskedFromWhatATransactionLeavesUnfinal(t *testing.T) {
 	s.step()
 	for _, inv := range made {
 		if got := s.reload(inv); got.Standing.Status != invoice.Pending || got.Transfers[0].Required != 2 {
-			t.Fatalf("one of 20: %s, %d confirmations asked", got.Standing.Status, got.Transfers[0].Required)
+			t.Fatalf("one of 20: %s, %d confirmations required, want pending and 2", got.Standing.Status, got.Transfers[0].Required)
 		}
 	}
 	s.must(s.net.Confirm(t.Context(), nil))
 	s.step()
 	for _, inv := range made {
 		if got := s.reload(inv).Standing.Status; got != invoice.Paid {
-			t.Errorf("after two blocks: %s", got)
+			t.Errorf("after two blocks: %s, want paid", got)
 		}
 	}
 }
 
-func TestAnotherLeaderFencesTheOld(t *testing.T) {
+func TestObserve_with_a_lost_lease_is_refused(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -493,21 +492,21 @@ func TestAnotherLeaderFencesTheOld(t *testing.T) {
 	}
 	owners := func(string) (invoice.Owner, bool) { return invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}, true }
 	if err := s.service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: s.clock.Now()}, owners); !errors.Is(err, invoice.ErrFenced) {
-		t.Errorf("the old leader recorded: %v", err)
+		t.Errorf("the process without the lease: got error %v, want ErrFenced", err)
 	}
 	if got := s.reload(inv); len(got.Transfers) != 0 {
-		t.Errorf("it left %v", got.Transfers)
+		t.Errorf("it recorded %v", got.Transfers)
 	}
 }
 
-func TestWaitReturnsWhenTheInvoiceMoves(t *testing.T) {
+func TestWaitReturnsWhenTheInvoiceChanges(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
 	if _, err := s.service.Wait(t.Context(), inv.ID, inv.Version, time.Millisecond); !errors.Is(err, invoice.ErrNotModified) {
-		t.Errorf("nothing happened: %v", err)
+		t.Errorf("without a change: got error %v, want ErrNotModified", err)
 	}
-	moved := make(chan *invoice.Invoice, 1)
+	changed := make(chan *invoice.Invoice, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() {
@@ -515,16 +514,16 @@ func TestWaitReturnsWhenTheInvoiceMoves(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		moved <- got
+		changed <- got
 	}()
 	s.pays(inv, "BTC", "0.0005")
 	s.step()
-	if got := <-moved; got == nil || got.Standing.Status != invoice.Pending {
-		t.Errorf("woken with %+v", got)
+	if got := <-changed; got == nil || got.Standing.Status != invoice.Pending {
+		t.Errorf("Wait returned %+v, want a pending invoice", got)
 	}
 }
 
-// A shop that ships on invoice.paid hears by the count that it was paid before.
+// A merchant that ships on invoice.paid sees in the count that the invoice was paid before.
 func TestPaidAgainAfterAReorganisationIsCounted(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -541,15 +540,14 @@ func TestPaidAgainAfterAReorganisationIsCounted(t *testing.T) {
 	s.step()
 	again := s.reload(inv)
 	if first.PaidCount != 1 || again.PaidCount != 2 || again.Standing.Status != invoice.Paid {
-		t.Errorf("paid %d times, then %d times; the invoice is %s", first.PaidCount, again.PaidCount, again.Standing.Status)
+		t.Errorf("paid %d times, then %d times, want 1 and 2; the invoice is %s", first.PaidCount, again.PaidCount, again.Standing.Status)
 	}
 	if !again.FirstPaidAt.Equal(first.FirstPaidAt) || again.FirstPaidAt.IsZero() {
 		t.Errorf("first paid at %s, then at %s", first.FirstPaidAt, again.FirstPaidAt)
 	}
 }
 
-// What the merchant let stand is recorded with its time and actor, and the sums say what
-// was received.
+// An accept is recorded with its time and actor, and the sums are those received.
 func TestAcceptRecordsTheShortfall(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -558,18 +556,18 @@ func TestAcceptRecordsTheShortfall(t *testing.T) {
 	s.step()
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
 	s.must(err)
-	stands := accepted.Standing
-	if stands.Status != invoice.Paid || stands.Paid.String() != "32" || stands.Due.String() != "0" || !stands.Has(invoice.Underpaid) {
-		t.Errorf("got %+v", stands)
+	standing := accepted.Standing
+	if standing.Status != invoice.Paid || standing.Paid.String() != "32" || standing.Due.String() != "0" || !standing.Has(invoice.Underpaid) {
+		t.Errorf("got %+v", standing)
 	}
 	if accepted.Shortfall().String() != "8" || accepted.AcceptedBy != "key_a" || !accepted.AcceptedAt.Equal(s.clock.Now()) {
 		t.Errorf("shortfall %s, by %q at %s", accepted.Shortfall(), accepted.AcceptedBy, accepted.AcceptedAt)
 	}
 	if got := accepted.Payments()[0].Value.String(); got != "32" {
-		t.Errorf("the payment counts %s", got)
+		t.Errorf("the value of the payment is %s, want 32", got)
 	}
 	s.clock.Pass(time.Minute)
 	if again := s.reload(inv); again.Standing.Paid.String() != "32" || again.Standing.Status != invoice.Paid {
-		t.Errorf("read again: %+v", again.Standing)
+		t.Errorf("after another read: %+v", again.Standing)
 	}
 }

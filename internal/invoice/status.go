@@ -9,26 +9,26 @@ import (
 	"chequer/internal/money"
 )
 
-// Status says where an invoice stands.
+// Status is the status of an invoice.
 type Status string
 
 const (
-	// Created: nothing seen.
+	// Created: no payment was seen.
 	Created Status = "created"
-	// Pending: a part seen, or all but not confirmed enough.
+	// Pending: a part was seen, or the whole price without enough confirmations.
 	Pending Status = "pending"
-	// Paid: covered and confirmed.
+	// Paid: the price is covered and confirmed.
 	Paid Status = "paid"
-	// Expired: looked at past its end on every network, and not covered in time.
+	// Expired: every network was scanned past the end, and the price was not covered in time.
 	Expired Status = "expired"
-	// Declined: cancelled by the merchant.
+	// Declined: the merchant cancelled the invoice.
 	Declined Status = "declined"
 )
 
-// Exception says what a person should know beside the status.
+// Exception is something that the merchant should know besides the status.
 type Exception string
 
-// The exceptions, in the order in which they are told.
+// The exceptions, in the order in which they are reported.
 const (
 	Underpaid   Exception = "underpaid"
 	Overpaid    Exception = "overpaid"
@@ -36,37 +36,38 @@ const (
 	WasReplaced Exception = "replaced"
 	WasReorged  Exception = "reorged"
 	WrongAsset  Exception = "wrong_asset"
-	// Older is money that does not count because it is older than the invoice.
+	// Older means that money does not count because it is older than the invoice.
 	Older   Exception = "old"
 	Delayed Exception = "delayed"
 )
 
-// Standing is what the facts of an invoice amount to.
+// Standing is the result of the rules for the facts of an invoice.
 type Standing struct {
 	Status     Status
 	Exceptions []Exception
 	Paid       money.Amount // fiat that counts, seen or confirmed; at most the price
-	Due        money.Amount // the price less Paid
+	Due        money.Amount // the price minus Paid
 	Overpaid   money.Amount // confirmed fiat above the price
-	// PaidAt is when the invoice became paid; zero unless it is.
+	// PaidAt is when the invoice became paid; zero unless it is paid.
 	PaidAt time.Time
-	// PaidTx and PaidAsset name the transfer that completed the amount.
+	// PaidTx and PaidAsset are the transaction and the asset of the transfer that completed the
+	// amount.
 	PaidTx    string
 	PaidAsset string
-	// NextCheck is when time alone may change something, on everybody's clock;
-	// zero when it cannot.
+	// NextCheck is when the standing may change with time alone, on the real clock; zero if it
+	// cannot.
 	NextCheck time.Time
 }
 
-// Has tells whether an exception is raised.
+// Has reports whether an exception is raised.
 func (s Standing) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
 
-// Judge decides how the invoice stands. It is one pure function of the terms,
-// the transfers, how far the networks are scanned and the merchant's decisions:
-// any order of the same facts gives the same answer. PaidAt is not judged here.
+// Judge returns the standing of the invoice. It is a pure function of the terms, the transfers, the
+// progress of scanning the networks and the merchant's decisions: any order of the same facts gives
+// the same result. PaidAt is not set here.
 func (inv *Invoice) Judge() Standing { return inv.judge(inv.ledger()) }
 
-// judge is Judge by a ledger.
+// judge is Judge with a ledger that is computed already.
 func (inv *Invoice) judge(ledger ledger) Standing {
 	price := minor(inv.Terms.Price)
 	least := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
@@ -88,7 +89,7 @@ func (inv *Invoice) judge(ledger ledger) Standing {
 		s.Status = Created
 	}
 
-	// The sums say what was received, also where a person accepted less.
+	// The sums are those received, even if the merchant accepted less than the price.
 	seen, confirmed = ledger.received(false), ledger.received(true)
 	s.Paid = fiatDown(seen, inv.Terms.Price)
 	s.Due = inv.Terms.Price.Sub(s.Paid)
@@ -104,7 +105,7 @@ func (inv *Invoice) judge(ledger ledger) Standing {
 	return s
 }
 
-// exceptions lists what a person should know, from the ledger.
+// exceptions returns the exceptions that the ledger shows.
 func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, over *big.Rat) []Exception {
 	found := map[Exception]bool{
 		Underpaid:   part,
@@ -125,7 +126,7 @@ func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, over *bi
 	return list
 }
 
-// scannedPast tells whether every network of the invoice was looked at after t.
+// scannedPast reports whether every network of the invoice was scanned after t.
 func (inv *Invoice) scannedPast(t time.Time) bool {
 	for _, m := range inv.Methods {
 		if !inv.Coverage[m.Asset.Network].Scanned.After(t) {
@@ -135,14 +136,14 @@ func (inv *Invoice) scannedPast(t time.Time) bool {
 	return true
 }
 
-// nextCheck is when time alone may change the standing.
+// nextCheck returns when the standing may change with time alone.
 func (inv *Invoice) nextCheck(status Status) time.Time {
 	var next time.Time
 	end := inv.ExpiresAt()
 	switch status {
 	case Created, Pending:
 		next = end
-		if inv.scannedPast(end) { // held by what was seen: until it must be confirmed
+		if inv.scannedPast(end) { // a seen payment delays expiry until its deadline for a confirmation
 			next = end.Add(inv.Terms.Rules.ConfirmWindow)
 		}
 	default:
@@ -151,9 +152,9 @@ func (inv *Invoice) nextCheck(status Status) time.Time {
 	return next.Add(-inv.Clock)
 }
 
-// Cover takes note of how far a network was scanned, on everybody's clock, and
-// when unconfirmed money was not watched on it. What was covered before is settled:
-// gaps that ran together later, or whose beginning nobody knows, do not open it.
+// Cover updates the coverage of a network with the time of its last scan and the times when
+// unconfirmed transfers were not watched, both on the real clock. Gaps in time that was covered
+// before are ignored: they come from merging gaps, or have no known beginning.
 func (inv *Invoice) Cover(network chain.ID, scanned time.Time, gaps []Gap) {
 	c := inv.Coverage[network]
 	settled := inv.CreatedAt
@@ -178,17 +179,16 @@ func (inv *Invoice) Cover(network chain.ID, scanned time.Time, gaps []Gap) {
 	inv.Coverage[network] = c
 }
 
-// minor is an amount in its smallest units, as a fraction that can be divided.
+// minor returns an amount in its smallest units, as a fraction.
 func minor(a money.Amount) *big.Rat { return new(big.Rat).SetInt(a.Minor()) }
 
-// major turns smallest units into whole ones.
+// major converts smallest units to whole ones.
 func major(units *big.Rat, c money.Currency) *big.Rat {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(c.Decimals)), nil)
 	return new(big.Rat).Quo(units, new(big.Rat).SetInt(scale))
 }
 
-// fiatDown is a number of smallest units as an amount, rounded down, at most
-// limit.
+// fiatDown returns a number of smallest units as an amount, rounded down, at most limit.
 func fiatDown(units *big.Rat, limit money.Amount) money.Amount {
 	a := money.RoundDown(major(units, limit.Currency()), limit.Currency())
 	if a.Cmp(limit) > 0 {

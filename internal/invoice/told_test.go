@@ -13,9 +13,9 @@ import (
 	"chequer/internal/money"
 )
 
-// Somebody sends crumbs by the thousand, or what is not asked for: what counts is told
-// all the same.
-func TestTold_is_what_matters(t *testing.T) {
+// Payments that count are reported even if an attacker sends thousands of tiny transfers or of
+// transfers in other assets.
+func TestTold_prefers_payments_that_count(t *testing.T) {
 	t.Parallel()
 	crumbs := make([]chain.Transfer, 2_000)
 	for i := range crumbs {
@@ -36,18 +36,18 @@ func TestTold_is_what_matters(t *testing.T) {
 		more      int
 		among     []string
 	}{
-		"nothing":                  {nil, 0, 0, nil},
-		"parts":                    {pays, 2, 0, []string{"a:1", "b:1"}},
-		"just as many as are told": {append(slices.Clone(crumbs[:98]), pays...), 100, 0, []string{"a:1", "b:1"}},
-		"one more than that":       {append(slices.Clone(crumbs[:99]), pays...), 100, 1, []string{"a:1", "b:1"}},
-		"crumbs by the thousand":   {append(slices.Clone(crumbs), pays...), 100, 904, []string{"a:1", "b:1"}},
-		"a mistake among crumbs that count for nothing": {append(slices.DeleteFunc(slices.Clone(crumbs), func(c chain.Transfer) bool {
+		"nothing":             {nil, 0, 0, nil},
+		"parts":               {pays, 2, 0, []string{"a:1", "b:1"}},
+		"exactly the limit":   {append(slices.Clone(crumbs[:98]), pays...), 100, 0, []string{"a:1", "b:1"}},
+		"one above the limit": {append(slices.Clone(crumbs[:99]), pays...), 100, 1, []string{"a:1", "b:1"}},
+		"thousands of crumbs": {append(slices.Clone(crumbs), pays...), 100, 904, []string{"a:1", "b:1"}},
+		"a wrong asset among crumbs that do not count": {append(slices.DeleteFunc(slices.Clone(crumbs), func(c chain.Transfer) bool {
 			return c.Asset != "USDC" && c.Block.Height > 100
 		}), wrong), 100, 901, []string{"wrong:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inv := fresh(t, noon)
+			inv := newInvoice(t, noon)
 			shuffled := slices.Clone(test.transfers)
 			rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			onBase(inv, 1000, shuffled...)
@@ -60,15 +60,15 @@ func TestTold_is_what_matters(t *testing.T) {
 			for i, p := range list {
 				ids, seen[p.ID] = append(ids, p.ID), true
 				if i > 0 && p.FirstSeen.Before(list[i-1].FirstSeen) {
-					t.Errorf("%s is told after %s, which was seen later", p.ID, list[i-1].ID)
+					t.Errorf("%s is reported after %s, which was seen later", p.ID, list[i-1].ID)
 				}
 			}
 			for _, id := range test.among {
 				if !seen[id] {
-					t.Errorf("%s is not told", id)
+					t.Errorf("%s is not reported", id)
 				}
 			}
-			again := fresh(t, noon)
+			again := newInvoice(t, noon)
 			onBase(again, 1000, test.transfers...)
 			var inOrder []string
 			told, _ := again.Told()
@@ -76,10 +76,10 @@ func TestTold_is_what_matters(t *testing.T) {
 				inOrder = append(inOrder, p.ID)
 			}
 			if diff := cmp.Diff(inOrder, ids); diff != "" {
-				t.Errorf("facts in another order tell something else:\n%s", diff)
+				t.Errorf("facts in another order give another result:\n%s", diff)
 			}
 			if full := inv.Payments(); len(full) != test.told+test.more || inv.Standing.Paid.Cmp(money.Zero(money.EUR)) < 0 {
-				t.Errorf("%d payments are kept", len(full))
+				t.Errorf("%d payments are kept, want all", len(full))
 			}
 		})
 	}

@@ -6,19 +6,18 @@ import (
 	"chequer/internal/money"
 )
 
-// MaxTolerance is the largest share of a price that may be missing, in hundredths of a
-// percent.
+// MaxTolerance is the largest share of a price that may be missing, in hundredths of a percent.
 const MaxTolerance = 2000
 
-// Tolerance is the merchant's setting of how much of a price may be missing. With both
-// bounds the smaller one counts. The zero value allows nothing to be missing.
+// Tolerance is the merchant's setting for the part of a price that may be missing. If both bounds
+// are set, the smaller one applies. The zero value allows no missing amount.
 type Tolerance struct {
 	Percent int64        // of the price, in hundredths of a percent; 0 = no such bound
 	Euro    money.Amount // 0 = no such bound
 }
 
-// of returns the tolerance of a price, in its currency and rounded down. An amount of
-// euro is converted by the rates at which the invoice prices one of its coins.
+// of returns the tolerance for a price, in its currency and rounded down. An amount of euro is
+// converted with the rates at which the invoice prices one of its coins.
 func (t Tolerance) of(due money.Amount, by Price) money.Amount {
 	share := t.Percent
 	if share == 0 && !t.Euro.IsZero() {

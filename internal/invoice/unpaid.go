@@ -2,12 +2,12 @@ package invoice
 
 import "time"
 
-// UnpaidWindow is how long an unpaid invoice counts towards an UnpaidLimit.
+// UnpaidWindow is the age up to which an unpaid invoice counts towards an UnpaidLimit.
 const UnpaidWindow = 15 * time.Minute
 
-// UnpaidLimit limits the invoices that callers without a key of the merchant create.
-// An invoice counts while its status is Created and it is younger than UnpaidWindow.
+// UnpaidLimit limits the invoices created by callers that do not sign with the merchant's key. An
+// invoice counts while its status is Created and it is younger than UnpaidWindow.
 type UnpaidLimit struct {
-	Group string // of callers that are counted together; "" = all of them
+	Group string // group of callers that are counted together; "" = all callers
 	Most  int
 }

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// slowTick is how often a waiting reader looks at the table by itself: the bell
-// is only a hint, and rings only in the process that made the change.
+// slowTick is the interval at which a waiting reader reads the table without a notification: a
+// notification is only a hint, and reaches only the process that made the change.
 const slowTick = 3 * time.Second
 
-// Wait reads an invoice once its version differs from the given one; after the
-// given time it is ErrNotModified.
+// Wait returns an invoice once its version differs from the given one, or ErrNotModified after the
+// given time.
 func (s *Service) Wait(ctx context.Context, id string, version int64, wait time.Duration) (*Invoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	ring, leave := s.bell.listen(id)
+	changed, leave := s.waiters.subscribe(id)
 	defer leave()
 	tick := time.NewTicker(slowTick)
 	defer tick.Stop()
@@ -30,45 +30,45 @@ func (s *Service) Wait(ctx context.Context, id string, version int64, wait time.
 		select {
 		case <-ctx.Done():
 			return nil, ErrNotModified
-		case <-ring:
+		case <-changed:
 		case <-tick.C:
 		}
 	}
 }
 
-// bell wakes readers that wait for an invoice.
-type bell struct {
+// waiters notifies readers that wait for a change of an invoice.
+type waiters struct {
 	mu        sync.Mutex
 	listeners map[string]map[chan struct{}]bool
 }
 
-// listen returns a channel that rings when the invoice changes, until leave.
-func (b *bell) listen(id string) (ring <-chan struct{}, leave func()) {
+// subscribe returns a channel that receives a value when the invoice changes, until leave is called.
+func (w *waiters) subscribe(id string) (changed <-chan struct{}, leave func()) {
 	c := make(chan struct{}, 1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.listeners == nil {
-		b.listeners = map[string]map[chan struct{}]bool{}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listeners == nil {
+		w.listeners = map[string]map[chan struct{}]bool{}
 	}
-	if b.listeners[id] == nil {
-		b.listeners[id] = map[chan struct{}]bool{}
+	if w.listeners[id] == nil {
+		w.listeners[id] = map[chan struct{}]bool{}
 	}
-	b.listeners[id][c] = true
+	w.listeners[id][c] = true
 	return c, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.listeners[id], c)
-		if len(b.listeners[id]) == 0 {
-			delete(b.listeners, id)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.listeners[id], c)
+		if len(w.listeners[id]) == 0 {
+			delete(w.listeners, id)
 		}
 	}
 }
 
-// ring wakes who listens. It never waits.
-func (b *bell) ring(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for c := range b.listeners[id] {
+// notify wakes the readers of an invoice. It never blocks.
+func (w *waiters) notify(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.listeners[id] {
 		select {
 		case c <- struct{}{}:
 		default:

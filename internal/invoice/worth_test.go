@@ -9,17 +9,17 @@ import (
 	"chequer/internal/money"
 )
 
-// SETTLEMENT 3: late money counts by itself only if it was still worth 95 % of its
-// share. A newer quote that does not price the coin is no price of that coin.
-func TestAQuoteWithoutACoinIsNoPriceOfIt(t *testing.T) {
+// SETTLEMENT.md, section 3: late money counts without a decision only if it was still worth 95 % of
+// its share. A newer quote without a price for the coin does not change the coin's price.
+func TestAQuoteWithoutTheCoinDoesNotPriceIt(t *testing.T) {
 	t.Parallel()
-	inv := fresh(t, until.Add(-time.Minute))
+	inv := newInvoice(t, until.Add(-time.Minute))
 	inv.Terms.AllowPaidExpired = true
 	scan(inv, until.Add(time.Minute))
 	q := quote(t, 2, until.Add(time.Hour), "100", "80000")
-	q.Prices = q.Prices[1:] // bitcoin had no rate: EURC alone
+	q.Prices = q.Prices[1:] // bitcoin had no rate, so only EURC is priced
 	inv.Quotes = append(inv.Quotes, q)
-	market := fiat("50") // bitcoin fell by half meanwhile
+	market := fiat("50") // the price of bitcoin fell by half
 	transfer := in(pay("a", full, time.Hour+20*time.Minute), 101, time.Hour+21*time.Minute)
 	inv.Observe(invoice.Observation{
 		Network: "bitcoin", Transfers: []chain.Transfer{transfer}, Required: map[string]int{transfer.ID: 1},
@@ -27,12 +27,12 @@ func TestAQuoteWithoutACoinIsNoPriceOfIt(t *testing.T) {
 		Market:   func(string, money.Amount) *money.Amount { return &market },
 	})
 	inv.Standing = inv.Judge()
-	if got := stands(inv); got.Status == invoice.Paid || got.Paid != "0" {
-		t.Errorf("half the money pays: %+v", got)
+	if got := outcomeOf(inv); got.Status == invoice.Paid || got.Paid != "0" {
+		t.Errorf("late money at half its value pays: %+v", got)
 	}
 }
 
-// Accept names "present, of an offered asset, and no dust".
+// Accept takes only transfers that are present, of an offered asset, and not dust.
 func TestAcceptTakesNoOldDustAndNoOldForeignCoins(t *testing.T) {
 	t.Parallel()
 	for name, tr := range map[string]chain.Transfer{
@@ -43,7 +43,7 @@ func TestAcceptTakesNoOldDustAndNoOldForeignCoins(t *testing.T) {
 			return x
 		}(),
 	} {
-		inv := fresh(t, until.Add(-time.Minute))
+		inv := newInvoice(t, until.Add(-time.Minute))
 		observe(inv, 105, tr)
 		if got := invoice.WorthAccepting(inv); len(got) != 0 {
 			t.Errorf("%s: accept would take %v", name, got)

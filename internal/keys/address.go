@@ -14,9 +14,9 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 )
 
-// ParseAddress reads an address of a network and gives it back in its usual
-// spelling, with the form that transfers to it are matched by. The error is
-// ErrAddress, or ErrNetwork for an address of another network.
+// ParseAddress parses an address of a network. It returns the address in its usual spelling, and
+// the form with which transfers to it are matched. The error is ErrAddress, or ErrNetwork for an
+// address of another network.
 func ParseAddress(text string, kind Kind, network Network) (address, script string, err error) {
 	switch kind {
 	case ETH:
@@ -36,7 +36,7 @@ func ParseAddress(text string, kind Kind, network Network) (address, script stri
 	return "", "", ErrKind
 }
 
-// outputScript is the scriptPubKey that locks money to a public key.
+// outputScript returns the scriptPubKey that pays to a public key.
 func outputScript(public *btcec.PublicKey, script Script) []byte {
 	switch script {
 	case P2PKH:
@@ -48,7 +48,7 @@ func outputScript(public *btcec.PublicKey, script Script) []byte {
 	case P2WPKH:
 		return payToWitness(0, btcutil.Hash160(public.SerializeCompressed()))
 	case P2TR:
-		// A key path alone, tweaked all the same: see BIP 86, "Address derivation".
+		// Only a key path, which is tweaked nevertheless: see BIP 86, "Address derivation".
 		return payToWitness(1, schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(public)))
 	}
 	panic("keys: unknown script " + string(script))
@@ -63,8 +63,8 @@ func payToScriptHash(hash []byte) []byte {
 	return slices.Concat([]byte{txscript.OP_HASH160, txscript.OP_DATA_20}, hash, []byte{txscript.OP_EQUAL})
 }
 
-// payToWitness is a version as one opcode and the program as one push: see
-// BIP 141, "Witness program".
+// payToWitness returns the version as one opcode and the program as one push: see BIP 141, "Witness
+// program".
 func payToWitness(version byte, program []byte) []byte {
 	opcode := byte(txscript.OP_0)
 	if version > 0 {
@@ -73,7 +73,7 @@ func payToWitness(version byte, program []byte) []byte {
 	return slices.Concat([]byte{opcode, byte(len(program))}, program)
 }
 
-// encodeOutput is the address of a scriptPubKey that this package made.
+// encodeOutput returns the address of a scriptPubKey that this package made.
 func encodeOutput(output []byte, p prefixes) string {
 	switch output[0] {
 	case txscript.OP_DUP:
@@ -96,9 +96,9 @@ func encodeOutput(output []byte, p prefixes) string {
 	return address
 }
 
-// decodeAddress is the scriptPubKey that an address stands for.
+// decodeAddress returns the scriptPubKey of an address.
 func decodeAddress(text string, p prefixes) ([]byte, error) {
-	if len(text) > 90 { // the most that bech32 allows, and more than base 58 needs
+	if len(text) > 90 { // the limit of bech32, and more than base 58 needs
 		return nil, fmt.Errorf("%w: it is too long", ErrAddress)
 	}
 	if prefix, groups, checksum, err := bech32.DecodeGeneric(text); err == nil {
@@ -120,11 +120,11 @@ func decodeAddress(text string, p prefixes) ([]byte, error) {
 	case p.p2sh:
 		return payToScriptHash(hash), nil
 	}
-	return nil, fmt.Errorf("%w: its first letter is that of another", ErrNetwork)
+	return nil, fmt.Errorf("%w: its first letter is that of another network", ErrNetwork)
 }
 
-// decodeWitness follows BIP 350, "Addresses for segregated witness outputs":
-// version 0 has bech32's checksum, every other bech32m's.
+// decodeWitness decodes a witness program as in BIP 350, "Addresses for segregated witness
+// outputs": version 0 has a bech32 checksum, every other version a bech32m checksum.
 func decodeWitness(groups []byte, checksum bech32.Version) ([]byte, error) {
 	if len(groups) == 0 || groups[0] > 16 {
 		return nil, fmt.Errorf("%w: it has no witness version", ErrAddress)

@@ -14,7 +14,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 )
 
-// The derivation is hdkeychain's; these are the vectors that it is trusted by.
+// The package derives keys like hdkeychain; these vectors verify hdkeychain.
 func TestBIP32_derivation(t *testing.T) {
 	t.Parallel()
 	for _, vector := range bip32 {
@@ -78,7 +78,7 @@ func TestBIP32_parse(t *testing.T) {
 	}
 }
 
-// The last chain of vector 1 is an address of the one above it.
+// The last chain of vector 1 is an address of the chain above it.
 func TestBIP32_address(t *testing.T) {
 	t.Parallel()
 	steps := bip32[0].steps

@@ -15,38 +15,37 @@ import (
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
-// branch is the key whose children are the addresses, taken apart once: a child
-// then costs one multiplication, where the library recovers the parent's point
-// and the child's again from their bytes each time.
+// branch is the key whose children are the addresses, decoded once: a child then costs one
+// multiplication, while the library decodes the points of parent and child each time.
 type branch struct {
-	number    uint32 // of the branch under its account
+	number    uint32 // number of the branch under its account
 	point     btcec.JacobianPoint
 	public    []byte // compressed
 	chainCode []byte
-	// write is the address and script of a child.
+	// write returns the address and script of a child.
 	write func(*btcec.PublicKey) address
 
 	deriving sync.Mutex
-	// recent are blocks of addresses by their number modulo its length: one invoice
-	// asks for the same address once per asset, the next one for the next, and
-	// callers may derive ahead of that.
+	// recent caches blocks of addresses, at their number modulo the length of the array: one
+	// invoice needs the same address once per asset, the next invoice needs the next address, and
+	// callers may derive ahead.
 	recent [16]atomic.Pointer[block]
 }
 
-// address is one in its two forms, see Key.Address.
+// address holds the two forms of an address, see Key.Address.
 type address struct{ text, script string }
 
-// blockSize is how many addresses are derived together.
+// blockSize is the number of addresses that are derived together.
 const blockSize = 8
 
-// block is the addresses whose indexes divided by its size are its number; empty
-// where there is none.
+// block holds the addresses whose indexes divided by blockSize are its number; an address that does
+// not exist is empty.
 type block struct {
 	number    uint32
 	addresses [blockSize]address
 }
 
-// newBranch takes a key apart.
+// newBranch decodes a key.
 func newBranch(key *hdkeychain.ExtendedKey, write func(*btcec.PublicKey) address) (*branch, error) {
 	public, err := key.ECPubKey()
 	if err != nil {
@@ -57,12 +56,12 @@ func newBranch(key *hdkeychain.ExtendedKey, write func(*btcec.PublicKey) address
 	return b, nil
 }
 
-// spelled is b with another spelling of its addresses.
+// spelled returns b with another spelling of its addresses.
 func (b *branch) spelled(write func(*btcec.PublicKey) address) *branch {
 	return &branch{number: b.number, point: b.point, public: b.public, chainCode: b.chainCode, write: write}
 }
 
-// address is the one at an index below 2³¹.
+// address returns the address at an index below 2³¹.
 func (b *branch) address(index uint32) (address, error) {
 	found := b.block(index / blockSize).addresses[index%blockSize]
 	if found == (address{}) {
@@ -71,7 +70,8 @@ func (b *branch) address(index uint32) (address, error) {
 	return found, nil
 }
 
-// block is remembered or derived now; who wants the same meanwhile waits for it.
+// block returns a block from the cache, or derives it. Concurrent callers wait for a block that is
+// being derived.
 func (b *branch) block(number uint32) *block {
 	slot := &b.recent[number%uint32(len(b.recent))]
 	if known := slot.Load(); known != nil && known.number == number {
@@ -87,12 +87,12 @@ func (b *branch) block(number uint32) *block {
 	return made
 }
 
-// derive makes the addresses of a block. Together they cost one inversion, which
-// is much of what one costs alone: the inverse of the product of all Z, times the
-// other Z, is the inverse of each.
+// derive returns the addresses of a block. They share one inversion, which is a large part of the
+// cost of a single address: the inverse of the product of all Z, times the other Z, is the inverse
+// of each Z.
 func (b *branch) derive(number uint32) *block {
 	var points [blockSize]btcec.JacobianPoint
-	var before [blockSize]btcec.FieldVal // the product of all Z before
+	var before [blockSize]btcec.FieldVal // product of all Z before i
 	var product btcec.FieldVal
 	product.SetInt(1)
 	mac := hmac.New(sha512.New, b.chainCode)
@@ -103,7 +103,7 @@ func (b *branch) derive(number uint32) *block {
 		}
 	}
 	made := &block{number: number}
-	inverse := *product.Inverse() // of the product of all Z up to that of i
+	inverse := *product.Inverse() // inverse of the product of all Z up to i
 	for i := blockSize - 1; i >= 0; i-- {
 		p := &points[i]
 		if p.Z.IsZero() {
@@ -120,10 +120,9 @@ func (b *branch) derive(number uint32) *block {
 	return made
 }
 
-// offset is the point of the public key at an index. See BIP 32, "Public parent
-// key → public child key"; the two cases in which there is no such child have a
-// probability below 2⁻¹²⁷ each, and are the point at infinity here. The mac is
-// keyed with the chain code.
+// offset returns the point of the public key at an index. See BIP 32, "Public parent key → public
+// child key"; the two cases in which there is no such child have a probability below 2⁻¹²⁷ each,
+// and give the point at infinity here. The mac is keyed with the chain code.
 func (b *branch) offset(mac hash.Hash, index uint32) (point btcec.JacobianPoint) {
 	mac.Reset()
 	mac.Write(b.public)
@@ -139,7 +138,7 @@ func (b *branch) offset(mac hash.Hash, index uint32) (point btcec.JacobianPoint)
 	return point
 }
 
-// fingerprint is the hash160 of the public key and the chain code, in hex.
+// fingerprint returns the hash160 of the public key and the chain code, in hex.
 func (b *branch) fingerprint() string {
 	return hex.EncodeToString(btcutil.Hash160(append(append([]byte(nil), b.public...), b.chainCode...)))
 }

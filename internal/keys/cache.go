@@ -2,20 +2,18 @@ package keys
 
 import "sync"
 
-// maxCached is how many keys a Cache holds: far more than the wallets of a
-// server, little enough to forget about.
+// maxCached is the number of keys that a Cache holds: far more than the wallets of a server, but
+// little memory.
 const maxCached = 1024
 
-// Cache is Load that remembers, as checking a key and deriving its branch cost
-// more than an address of it. The zero value is ready; it is safe for concurrent
-// use.
+// Cache caches the results of Load, because checking a key and deriving its branch cost more than
+// deriving an address. The zero value is ready to use. It is safe for concurrent use.
 type Cache struct {
 	mu   sync.Mutex
 	keys map[string]Key
 }
 
-// Load is the key of a stored text, as the function Load reads it. Errors are
-// not remembered.
+// Load returns the key of a stored text, like the function Load. Errors are not cached.
 func (c *Cache) Load(text string) (Key, error) {
 	return c.recall(text, func() (Key, error) { return Load(text) })
 }

@@ -21,14 +21,14 @@ func TestCache(t *testing.T) {
 				}
 			}
 			if _, err := cache.Load(xpub44); err == nil {
-				t.Error("Load() of what is not in the stored form succeeds")
+				t.Error("Load() of a text that is not in the stored form succeeds")
 			}
 		})
 	}
 	group.Wait()
 }
 
-func TestCache_forgets(t *testing.T) {
+func TestCache_evicts(t *testing.T) {
 	t.Parallel()
 	var cache keys.Cache
 	for index := range uint32(1100) {

@@ -2,8 +2,8 @@ package keys
 
 import "strings"
 
-// The letters of BIP 380, "Character Set" and "Checksum". Those of a descriptor
-// stand in three groups of 32, so that the likeliest errors are within one.
+// The alphabets of BIP 380, "Character Set" and "Checksum". The characters of a descriptor form
+// three groups of 32, chosen so that the likeliest errors stay within one group.
 const (
 	descriptorLetters = "0123456789()[],'/*abcdefgh@:$%{}" +
 		"IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~" +
@@ -12,15 +12,15 @@ const (
 	checksumLength  = 8
 )
 
-// cutChecksum takes the checksum off a descriptor. BIP 380 leaves it to the
-// program whether one must be there: here it need not, as a wallet shows addresses
-// to compare and not every wallet writes one.
+// cutChecksum removes the checksum from a descriptor. BIP 380 lets the program decide whether the
+// checksum is required: here it is optional, because the wallet shows addresses to compare, and not
+// every wallet writes a checksum.
 func cutChecksum(text string) (body string, err error) {
 	body, checksum, has := strings.Cut(text, "#")
 	want, ok := checksumOf(body)
 	switch {
 	case !ok:
-		return "", unusable("it holds a character that no descriptor has")
+		return "", unusable("it has a character that no descriptor has")
 	case !has || checksum == want:
 		return body, nil
 	case len(checksum) != checksumLength:
@@ -29,8 +29,8 @@ func cutChecksum(text string) (body string, err error) {
 	return "", unusable("its checksum does not fit its text, so a character is missing or mistyped, or h and ' were exchanged")
 }
 
-// checksumOf is the checksum of a descriptor without one, unless it holds a
-// foreign character. See BIP 380, "Checksum".
+// checksumOf returns the checksum of a descriptor without one; ok is false if the descriptor has an
+// invalid character. See BIP 380, "Checksum".
 func checksumOf(body string) (checksum string, ok bool) {
 	code, groups := uint64(1), 0
 	for i := range len(body) {
@@ -40,7 +40,7 @@ func checksumOf(body string) (checksum string, ok bool) {
 		}
 		code = feed(code, at%32)
 		groups = groups*3 + at/32
-		if i%3 == 2 { // the groups of three characters are one symbol more
+		if i%3 == 2 { // the groups of three characters are an additional symbol
 			code, groups = feed(code, groups), 0
 		}
 	}
@@ -58,7 +58,7 @@ func checksumOf(body string) (checksum string, ok bool) {
 	return string(letters), true
 }
 
-// feed takes one more symbol into a checksum: descsum_polymod of BIP 380.
+// feed adds a symbol to a checksum: descsum_polymod of BIP 380.
 func feed(code uint64, symbol int) uint64 {
 	top := code >> 35
 	code = (code&0x7ffffffff)<<5 ^ uint64(symbol)

@@ -54,10 +54,10 @@ func TestAddress_chain_key_gives_index(t *testing.T) {
 				t.Errorf("chain 1, Address(0) = %s, %v, want %s", got, err, wallet.change)
 			}
 			if receive.Fingerprint() != account.Fingerprint() {
-				t.Error("the account key and its chain key 0 count apart")
+				t.Error("the account key and its chain key 0 have different fingerprints")
 			}
 			if change.Fingerprint() == account.Fingerprint() {
-				t.Error("the account key and its chain key 1 count together")
+				t.Error("the account key and its chain key 1 have the same fingerprint")
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestAddress_chain_key_gives_index(t *testing.T) {
 
 func TestAddress_script(t *testing.T) {
 	t.Parallel()
-	// BIP 49 and BIP 86 print the hashes, BIP 84 the public key behind its own.
+	// BIP 49 and BIP 86 contain the hashes, BIP 84 contains the public key of its hash.
 	tests := map[string]string{
 		"2Mww8dCYPUpKHofjgcXcBCEGmniw9CoaiD2":                            "a914336caa13e08b96080a32b5d818d59b4ab3b3674287",
 		"bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr": "5120a60869f0dbcf1dc659c9cecbaf8050135ea9e8cdc487053f1dc6880949dc684c",
@@ -97,14 +97,13 @@ func TestAddress_index(t *testing.T) {
 		}
 		for _, index := range []uint32{1 << 31, 1<<32 - 1} {
 			if address, script, err := key.Address(index); !errors.Is(err, keys.ErrIndex) || address != "" || script != "" {
-				t.Errorf("%s: Address(%d) = %q, %q, %v, want ErrIndex alone", wallet.name, index, address, script, err)
+				t.Errorf("%s: Address(%d) = %q, %q, %v, want only ErrIndex", wallet.name, index, address, script, err)
 			}
 		}
 	}
 }
 
-// Addresses are derived several at a time and remembered; the library derives each
-// alone.
+// Addresses are derived in blocks and cached; the library derives each one separately.
 func TestAddress_is_the_same_in_any_order(t *testing.T) {
 	t.Parallel()
 	key, err := keys.Parse(xpub44, keys.BTC, keys.Main, keys.P2PKH)
@@ -116,7 +115,7 @@ func TestAddress_is_the_same_in_any_order(t *testing.T) {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
-	for _, step := range []uint32{1, 7, 1<<31 - 301, 129} { // the last share places
+	for _, step := range []uint32{1, 7, 1<<31 - 301, 129} { // the last two share entries of the cache
 		group.Go(func() {
 			for i := range uint32(300) {
 				index := i * step % (1 << 31)
@@ -139,7 +138,7 @@ func TestAddress_is_the_same_in_any_order(t *testing.T) {
 	group.Wait()
 }
 
-// chain is the wallet of the key one step below an account key.
+// chain returns the wallet of the key one step below an account key.
 func (w wallet) chain(t testing.TB, step uint32) wallet {
 	t.Helper()
 	account, err := hdkeychain.NewKeyFromString(w.key)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxDescriptor is more than any wallet writes for one key.
+// maxDescriptor is longer than any wallet's descriptor of one key.
 const maxDescriptor = 1024
 
-// functions are the script expressions of one signer that have an address. See
-// BIP 381, BIP 382 and BIP 386.
+// functions are the script expressions of a single signer that have an address. See BIP 381, BIP
+// 382 and BIP 386.
 var functions = map[string]Script{
 	"pkh":      P2PKH,
 	"sh(wpkh)": P2SHP2WPKH,
@@ -19,7 +19,7 @@ var functions = map[string]Script{
 	"tr":       P2TR,
 }
 
-// refusedFunctions are the other script expressions, and why they are not read.
+// refusedFunctions are the other script expressions, with the reason why they are refused.
 var refusedFunctions = map[string]string{
 	"multi":         "is for several signers",
 	"sortedmulti":   "is for several signers",
@@ -28,20 +28,20 @@ var refusedFunctions = map[string]string{
 	"musig":         "is for several signers",
 	"wsh":           "is for several signers or conditions",
 	"sh":            "is read only as sh(wpkh(…))",
-	"combo":         "stands for several types of addresses at once",
+	"combo":         "describes several types of addresses",
 	"pk":            "has no address",
-	"addr":          "is one address and no key",
-	"raw":           "is one script and no key",
-	"rawtr":         "is no way in which wallets receive",
+	"addr":          "is an address, not a key",
+	"raw":           "is a script, not a key",
+	"rawtr":         "is not used by wallets to receive payments",
 }
 
-// isDescriptor tells a descriptor from an extended key, which has no parentheses.
+// isDescriptor reports whether a text is a descriptor, and not an extended key, which has no
+// parentheses.
 func isDescriptor(text string) bool { return strings.ContainsAny(text, "()") }
 
-// parseDescriptor reads an output descriptor of one extended public key: see
-// BIP 380. As in Bitcoin Core the key is written with xpub or tpub, since the
-// function says what other letters would. Litecoin's own Ltub and ttub say no more
-// than those and are read too.
+// parseDescriptor parses an output descriptor of one extended public key: see BIP 380. As in
+// Bitcoin Core the key is written with xpub or tpub, since the function already determines the
+// script. Litecoin's own Ltub and ttub do not determine a script either, and are accepted too.
 func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
 	if kind == ETH {
 		return Key{}, unusable("Ethereum has no descriptors: give the xpub alone")
@@ -58,7 +58,7 @@ func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
 		return Key{}, err
 	}
 	if asked != "" && asked != script {
-		return Key{}, fmt.Errorf("%w: the descriptor stands for %s, not for what --script says", ErrScript, script)
+		return Key{}, fmt.Errorf("%w: the descriptor stands for %s, which differs from --script", ErrScript, script)
 	}
 	x, p, err := parseExpression(expression)
 	if err != nil {
@@ -76,8 +76,8 @@ func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
 	return key, err
 }
 
-// parseFunction takes a descriptor without its checksum apart: the script that
-// its function makes, and the key expression within.
+// parseFunction splits a descriptor without its checksum into the script of its function and the
+// key expression within.
 func parseFunction(body string) (script Script, expression string, err error) {
 	name, argument, closed := cutCall(body)
 	if name == "sh" {
@@ -105,15 +105,14 @@ func parseFunction(body string) (script Script, expression string, err error) {
 	return script, argument, nil
 }
 
-// cutCall is the name and the argument of name(argument).
+// cutCall returns the name and the argument of name(argument).
 func cutCall(text string) (name, argument string, closed bool) {
 	name, argument, _ = strings.Cut(text, "(")
 	argument, closed = strings.CutSuffix(argument, ")")
 	return name, argument, closed
 }
 
-// parseExpression reads a key with its origin and its path. See BIP 380, "Key
-// Expressions".
+// parseExpression parses a key with its origin and its path. See BIP 380, "Key Expressions".
 func parseExpression(text string) (extended, path, error) {
 	text, err := cutOrigin(text)
 	if err != nil {
@@ -121,7 +120,7 @@ func parseExpression(text string) (extended, path, error) {
 	}
 	key, below, ranged := strings.Cut(text, "/")
 	if isRawKey(key) {
-		return extended{}, nil, unusable("it holds a single public key, which stands for one address: give an extended one (xpub…)")
+		return extended{}, nil, unusable("it has a single public key, which stands for one address: give an extended one (xpub…)")
 	}
 	x, err := parseExtended(key)
 	if err != nil {
@@ -137,8 +136,8 @@ func parseExpression(text string) (extended, path, error) {
 	return x, p, err
 }
 
-// cutOrigin takes the origin off a key expression, as in [73c5da0a/84h/0h/0h]. It
-// is checked and forgotten: no address depends on it.
+// cutOrigin removes the origin from a key expression, such as [73c5da0a/84h/0h/0h]. It only checks
+// the origin, because no address depends on it.
 func cutOrigin(text string) (key string, err error) {
 	key = text
 	if rest, ok := strings.CutPrefix(text, "["); ok {
@@ -159,13 +158,13 @@ func cutOrigin(text string) (key string, err error) {
 		key = after
 	}
 	if strings.ContainsAny(key, "[]") {
-		return "", unusable("brackets stand once, before the key")
+		return "", unusable("brackets are allowed only once, before the key")
 	}
 	return key, nil
 }
 
-// isRawKey tells whether a text is one public key in hex: compressed,
-// uncompressed, or the x of taproot.
+// isRawKey reports whether a text is a single public key in hex: compressed, uncompressed, or the x
+// coordinate of taproot.
 func isRawKey(text string) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && (len(raw) == 33 || len(raw) == 65 || len(raw) == 32)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// C26: the checksum covers the text, so that of h is not that of '.
+// C26: the checksum covers the text, so the checksums for h and for ' differ.
 func TestParse_descriptor(t *testing.T) {
 	t.Parallel()
 	const (
@@ -18,17 +18,17 @@ func TestParse_descriptor(t *testing.T) {
 		h     = "wpkh([73c5da0a/84h/0h/0h]" + xpub84 + "/0/*)"
 	)
 	accepted := map[string]string{
-		"hardened with '":      quote + "#wc3n3van",
-		"hardened with h":      h + "#afwvtk2s",
-		"no checksum":          h,
-		"mixed ' and h":        "wpkh([73c5da0a/84h/0'/0h]" + xpub84 + "/0/*)",
-		"no origin":            "wpkh(" + xpub84 + "/0/*)#kj7aqcx6",
-		"origin without steps": "wpkh([73C5DA0A]" + xpub84 + "/0/*)",
-		"a line break after":   quote + "#wc3n3van\r\n",
-		"white space around":   "\t " + h + "#afwvtk2s ",
-		"receive and change":   "wpkh([73c5da0a/84h/0h/0h]" + xpub84 + "/<0;1>/*)",
-		"a leading zero":       "wpkh(" + xpub84 + "/00/*)",
-		"the chain key":        "wpkh(" + descend(t, xpub84, 0) + "/*)",
+		"hardened with '":         quote + "#wc3n3van",
+		"hardened with h":         h + "#afwvtk2s",
+		"no checksum":             h,
+		"mixed ' and h":           "wpkh([73c5da0a/84h/0'/0h]" + xpub84 + "/0/*)",
+		"no origin":               "wpkh(" + xpub84 + "/0/*)#kj7aqcx6",
+		"origin without steps":    "wpkh([73C5DA0A]" + xpub84 + "/0/*)",
+		"a line break at the end": quote + "#wc3n3van\r\n",
+		"white space around":      "\t " + h + "#afwvtk2s ",
+		"receive and change":      "wpkh([73c5da0a/84h/0h/0h]" + xpub84 + "/<0;1>/*)",
+		"a leading zero":          "wpkh(" + xpub84 + "/00/*)",
+		"the chain key":           "wpkh(" + descend(t, xpub84, 0) + "/*)",
 	}
 	plain, err := keys.Parse(zpub84, keys.BTC, keys.Main, "")
 	if err != nil {
@@ -93,10 +93,10 @@ func TestParse_refuses_descriptors(t *testing.T) {
 		"tr in sh":                   {"sh(tr(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
 		"sh in sh":                   {"sh(sh(wpkh(" + good + ")))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
 		"a key in sh":                {"sh(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
-		"combo":                      {"combo(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "combo() stands for"},
+		"combo":                      {"combo(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "combo() describes"},
 		"pk":                         {"pk(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "pk() has no address"},
-		"addr":                       {"addr(bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "addr() is one address"},
-		"rawtr":                      {"rawtr(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "rawtr() is no way"},
+		"addr":                       {"addr(bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "addr() is an address"},
+		"rawtr":                      {"rawtr(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "rawtr() is not used"},
 		"musig in tr":                {"tr(musig(" + good + "," + good + ")/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
 		"tr with scripts":            {"tr(" + good + ",pk(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
 		"two keys":                   {"wpkh(" + good + "," + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "more than one key"},
@@ -106,7 +106,7 @@ func TestParse_refuses_descriptors(t *testing.T) {
 		"open at the end":            {"wpkh(" + good, keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
 		"half closed":                {"sh(wpkh(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
 		"closed twice":               {"wpkh(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
-		"text behind":                {"wpkh(" + good + ") for my shop", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
+		"text at the end":            {"wpkh(" + good + ") for my shop", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
 		"empty":                      {"wpkh()", keys.BTC, keys.Main, "", keys.ErrMalformed, ""},
 		"parentheses alone":          {")(", keys.BTC, keys.Main, "", keys.ErrDescriptor, "its function is not"},
 		"a key without function":     {good, keys.BTC, keys.Main, keys.P2WPKH, keys.ErrDescriptor, "within a function"},
@@ -126,7 +126,7 @@ func TestParse_refuses_descriptors(t *testing.T) {
 		"another script":             {"wpkh(" + good + ")", keys.BTC, keys.Main, keys.P2TR, keys.ErrScript, "descriptor stands for p2wpkh"},
 		"a character of the key":     {"wpkh(" + strings.Replace(good, "WcMLoP2", "WcMLoP3", 1) + ")", keys.BTC, keys.Main, "", keys.ErrMalformed, "checksum"},
 		"a line break within":        {"wpkh(" + xpub84 + "\n/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "character that no descriptor has"},
-		"as deep as keys go":         {"wpkh(" + xpub84 + strings.Repeat("/0", 252) + "/*)", keys.BTC, keys.Main, "", keys.ErrDepth, "deeper than 255"},
+		"too deep for a key":         {"wpkh(" + xpub84 + strings.Repeat("/0", 252) + "/*)", keys.BTC, keys.Main, "", keys.ErrDepth, "deeper than 255"},
 		"very long":                  {"wpkh(" + xpub84 + strings.Repeat("/0", 1<<20) + "/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "too long"},
 		"very deep in parentheses":   {strings.Repeat("sh(", 300), keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read"},
 		"checksum of another script": {"pkh(" + good + ")#afwvtk2s", keys.BTC, keys.Main, "", keys.ErrDescriptor, "checksum does not fit"},
@@ -139,10 +139,10 @@ func TestParse_refuses_descriptors(t *testing.T) {
 				t.Fatalf("Parse() = %v, want %v", err, test.want)
 			}
 			if !strings.Contains(err.Error(), test.says) {
-				t.Errorf("the error says %q, want %q in it", err, test.says)
+				t.Errorf("got error %q, want %q in it", err, test.says)
 			}
 			if holdsPiece(err, test.text, 20) {
-				t.Errorf("the error holds a piece of the text: %q", err)
+				t.Errorf("the error contains a part of the text: %q", err)
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestParse_descriptor_addresses(t *testing.T) {
 	}
 }
 
-// Every function of every coin, beside the plain key that its wallet exports.
+// Every function for every coin gives the same key as the plain key that the wallet exports.
 func TestParse_descriptor_agrees_with_plain_key(t *testing.T) {
 	t.Parallel()
 	functions := map[keys.Script][2]string{
@@ -244,7 +244,7 @@ func TestParse_descriptor_agrees_with_plain_key(t *testing.T) {
 }
 
 // The deepest key of a path still has addresses.
-func TestParse_descriptor_as_deep_as_keys_go(t *testing.T) {
+func TestParse_descriptor_of_the_largest_depth(t *testing.T) {
 	t.Parallel()
 	key, err := keys.Parse("wpkh("+xpub84+strings.Repeat("/0", 251)+"/*)", keys.BTC, keys.Main, "")
 	if err != nil {
@@ -258,9 +258,9 @@ func TestParse_descriptor_as_deep_as_keys_go(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a descriptor, and whatever else with the private key in
-// it, nothing of the key is shown.
-func TestParse_descriptor_with_private_key_is_never_shown(t *testing.T) {
+// No error for a descriptor with a private key contains a part of the key, whatever else is wrong
+// with the descriptor.
+func TestParse_errors_never_contain_the_private_key_of_a_descriptor(t *testing.T) {
 	t.Parallel()
 	xprv := bip32[0].steps[3].private
 	secrets := []string{
@@ -284,7 +284,7 @@ func TestParse_descriptor_with_private_key_is_never_shown(t *testing.T) {
 					t.Fatalf("Parse(%s) succeeds", text)
 				}
 				if holdsPiece(err, secret, 8) {
-					t.Errorf("Parse(%s): the error holds a piece of the secret: %q", text, err)
+					t.Errorf("Parse(%s): the error contains a part of the secret: %q", text, err)
 				}
 				stored := strings.ToLower(string(kind)) + ":p2wpkh:" + text
 				if _, err := keys.Load(stored); err == nil || holdsPiece(err, secret, 8) {
@@ -300,7 +300,7 @@ func TestParse_descriptor_with_private_key_is_never_shown(t *testing.T) {
 	}
 }
 
-// holdsPiece tells whether an error shows some characters of a text in a row.
+// holdsPiece reports whether an error contains length consecutive characters of a text.
 func holdsPiece(err error, text string, length int) bool {
 	for i := range len(text) - length + 1 {
 		piece := text[i : i+length]
@@ -329,7 +329,7 @@ func FuzzParseDescriptor(f *testing.F) {
 		key, err := keys.Parse(text, keys.Kind(kind), keys.Main, "")
 		if err != nil {
 			if holdsPiece(err, text, 100) {
-				t.Errorf("the error holds a piece of the text: %q", err)
+				t.Errorf("the error contains a part of the text: %q", err)
 			}
 			return
 		}
@@ -337,7 +337,7 @@ func FuzzParseDescriptor(f *testing.F) {
 		if err != nil || describe(loaded) != describe(key) || !loaded.Same(key) || loaded.IsChange() != key.IsChange() {
 			t.Fatalf("Load(%s) = %s, %v, want the same key", key, loaded, err)
 		}
-		// One wrong character is always found where there is a checksum.
+		// If there is a checksum, every single wrong character is detected.
 		text = strings.TrimSpace(text)
 		wrong := []byte(text)
 		if i := int(at % uint(len(wrong))); strings.Contains(text, "#") && wrong[i] != other && !strings.ContainsRune("# \t\n\v\f\r", rune(other)) && text[i] != '#' {

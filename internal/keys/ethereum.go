@@ -12,9 +12,9 @@ import (
 // EthereumAddress is an account or a contract on any EVM network.
 type EthereumAddress [20]byte
 
-// ParseEthereumAddress reads 0x and 40 hex digits. All lower and all upper case
-// carry no checksum and are taken as they are; mixed case must be ERC-55's, since
-// a letter in the wrong case means a mistyped address. The error is ErrAddress.
+// ParseEthereumAddress parses 0x and 40 hex digits. All lower and all upper case have no checksum
+// and are accepted; mixed case must match ERC-55, since a letter in the wrong case means a mistyped
+// address. The error is ErrAddress.
 func ParseEthereumAddress(text string) (EthereumAddress, error) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	if !ok || len(digits) != 2*len(EthereumAddress{}) {
@@ -32,7 +32,7 @@ func ParseEthereumAddress(text string) (EthereumAddress, error) {
 	return a, nil
 }
 
-// String is a with ERC-55's checksum in the case of its letters.
+// String returns a with ERC-55's checksum in the case of its letters.
 func (a EthereumAddress) String() string {
 	text := []byte(hex.EncodeToString(a[:]))
 	hash := keccak256(text)
@@ -50,8 +50,9 @@ func (a EthereumAddress) String() string {
 
 func (a EthereumAddress) lower() string { return "0x" + hex.EncodeToString(a[:]) }
 
-// Path is where wallets find an address of an Ethereum key, as far as the key shows it:
-// the account or the chain that it is of. See BIP 44, "Path levels".
+// Path returns the path at which wallets find an address of an Ethereum key, as far as the key
+// determines it, which contains only the number of its account or of its chain. See BIP 44, "Path
+// levels".
 func (k Key) Path(index uint32) string {
 	child := k.given.ChildIndex()
 	if k.given.Depth() == accountDepth {
@@ -60,14 +61,14 @@ func (k Key) Path(index uint32) string {
 	return fmt.Sprintf("…/%d/%d", child, index)
 }
 
-// accountOf is the account of a public key: the last 20 bytes of the Keccak-256
-// of its coordinates. See the Ethereum yellow paper, appendix F.
+// accountOf returns the account of a public key: the last 20 bytes of the Keccak-256 of its
+// coordinates. See the Ethereum yellow paper, appendix F.
 func accountOf(public *btcec.PublicKey) EthereumAddress {
 	hash := keccak256(public.SerializeUncompressed()[1:])
 	return EthereumAddress(hash[12:])
 }
 
-// keccak256 is SHA-3 as it was submitted, before NIST changed its padding.
+// keccak256 returns the original Keccak-256, with the padding before NIST changed it for SHA-3.
 func keccak256(data []byte) []byte {
 	hash := sha3.NewLegacyKeccak256()
 	hash.Write(data)

@@ -51,7 +51,7 @@ func TestEthereumAddress_refuses(t *testing.T) {
 		"one digit more":               "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed0",
 		"not hex":                      "0xgaaeb6053f3e94c9b9a09f33669435e7ef1beaed",
 		"space":                        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed ",
-		// The first example of ERC-681 has no right checksum.
+		// The first example of ERC-681 has an invalid checksum.
 		"ERC-681's example": "0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359",
 	}
 	for name, text := range tests {

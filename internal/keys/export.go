@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// account is an extended public key in a file that a wallet exports.
+// account is an extended public key from a file that a wallet exported.
 type account struct {
 	key    string // extended key or descriptor
-	path   string // from the master key, empty where the file does not say
-	script Script // empty where the file does not say
+	path   string // path from the master key; empty if the file has none
+	script Script // empty if the file has none
 }
 
-// clean returns what a person meant to paste: without the byte order mark of an
-// editor, white space, and quotes around the whole.
+// clean removes from a pasted text the byte order mark of an editor, white space, and quotes around
+// the whole text.
 func clean(text string) string {
 	text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "\ufeff"))
 	for _, quotes := range []string{`""`, `''`, "“”", "„“", "«»", "``"} {
@@ -32,13 +32,13 @@ func clean(text string) string {
 // isExport reports whether a text is the JSON file of a wallet.
 func isExport(text string) bool { return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") }
 
-// parseExport reads the account key in the file of a wallet: the generic export of
-// Coldcard, a wallet file of Electrum, the fields of Wasabi and BlueWallet, and the
-// descriptor in a file of Sparrow, Specter or Bitcoin Core.
+// parseExport parses the account key in the file of a wallet: the generic export of Coldcard, a
+// wallet file of Electrum, the fields of Wasabi and BlueWallet, and the descriptor in a file of
+// Sparrow, Specter or Bitcoin Core.
 func parseExport(text string, kind Kind, asked Script) (Key, error) {
 	var file map[string]any
 	if err := json.Unmarshal([]byte(strings.Trim(text, "[]")), &file); err != nil {
-		return Key{}, malformed("it looks like a wallet's JSON file, but is not complete JSON")
+		return Key{}, malformed("it begins like a wallet's JSON file, but is not complete JSON")
 	}
 	if holdsSecretField(file) {
 		return Key{}, ErrPrivateKey
@@ -67,10 +67,10 @@ func parseExport(text string, kind Kind, asked Script) (Key, error) {
 	return key, err
 }
 
-// secretFields are names of fields that hold a secret, unless they are empty.
+// secretFields are names of fields that contain a secret, unless they are empty.
 var secretFields = []string{"seed", "xprv", "mnemonic", "passphrase", "private_key", "seed_phrase", "secret"}
 
-// holdsSecretField reports whether a file holds something that spends money.
+// holdsSecretField reports whether a file contains a secret that can spend money.
 func holdsSecretField(value any) bool {
 	switch v := value.(type) {
 	case string:

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestParse_of_what_people_paste(t *testing.T) {
+func TestParse_of_pasted_texts(t *testing.T) {
 	t.Parallel()
 	want, err := keys.Parse(zpub84, keys.BTC, keys.Main, "")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestParse_of_what_people_paste(t *testing.T) {
 		{"Electrum", fmt.Sprintf(`{"keystore":{"type":"hardware","hw_type":"ledger","xpub":%q,"derivation":"m/84'/0'/0'","root_fingerprint":"73c5da0a"},"wallet_type":"standard"}`, zpub84), ""},
 		{"Electrum, watching only", fmt.Sprintf(`{"keystore":{"type":"bip32","xpub":%q,"xprv":null},"wallet_type":"standard"}`, zpub84), ""},
 		{"BlueWallet", fmt.Sprintf(`{"ExtPubKey":%q,"MasterFingerprint":"73C5DA0A","AccountKeyPath":"84'/0'/0'"}`, zpub84), ""},
-		{"xpub whose path tells the script", fmt.Sprintf(`{"ExtPubKey":%q,"AccountKeyPath":"84'/0'/0'"}`, xpub84), ""},
+		{"xpub with a path that determines the script", fmt.Sprintf(`{"ExtPubKey":%q,"AccountKeyPath":"84'/0'/0'"}`, xpub84), ""},
 		{"Sparrow", fmt.Sprintf(`{"label":"Shop","blockheight":0,"descriptor":"wpkh([73c5da0a/84h/0h/0h]%s/<0;1>/*)"}`, xpub84), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestParse_of_what_people_paste(t *testing.T) {
 			t.Parallel()
 			_, err := keys.Parse(tt.text, keys.BTC, keys.Main, "")
 			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.says) {
-				t.Errorf("error %v, want %v with %q", err, tt.want, tt.says)
+				t.Errorf("got error %v, want %v with %q", err, tt.want, tt.says)
 			}
 		})
 	}
@@ -76,12 +76,12 @@ func TestWarnings_of_a_path(t *testing.T) {
 		{"none with a fingerprint alone", "wpkh([73c5da0a]" + xpub84 + "/0/*)", ""},
 		{"none when it fits", "wpkh([73c5da0a/84h/0h/0h]" + xpub84 + "/0/*)", ""},
 		{"none for another purpose", "wpkh([73c5da0a/7h/0h/0h]" + xpub84 + "/0/*)", ""},
-		{"of another script", "pkh([73c5da0a/84h/0h/0h]" + xpub84 + "/0/*)", "its path begins with 84', where wallets keep p2wpkh addresses, and not p2pkh"},
-		{"of another script, taproot", "tr([73c5da0a/49h/0h/0h]" + xpub84 + "/0/*)", "its path begins with 49', where wallets keep p2sh-p2wpkh addresses, and not p2tr"},
+		{"of another script", "pkh([73c5da0a/84h/0h/0h]" + xpub84 + "/0/*)", "its path begins with 84', which wallets use for p2wpkh addresses, not for p2pkh"},
+		{"of another script, taproot", "tr([73c5da0a/49h/0h/0h]" + xpub84 + "/0/*)", "its path begins with 49', which wallets use for p2sh-p2wpkh addresses, not for p2tr"},
 		{"not hardened", "wpkh([73c5da0a/84/0h/0h]" + xpub84 + "/0/*)", "its path begins with 84, which is not hardened: wallets use 84'"},
-		{"of another depth", "wpkh([73c5da0a/84h/0h]" + xpub84 + "/0/*)", "its path has 2 steps, and the key itself says that it stands at depth 3"},
-		{"of another child", "wpkh([73c5da0a/84h/0h/1h]" + xpub84 + "/0/*)", "its path ends with 1', and the key itself says that it is number 0'"},
-		{"of a child that is not hardened", "wpkh([73c5da0a/84h/0h/0]" + xpub84 + "/0/*)", "its path ends with 0, and the key itself says that it is number 0'"},
+		{"of another depth", "wpkh([73c5da0a/84h/0h]" + xpub84 + "/0/*)", "its path has 2 steps, but the depth of the key is 3"},
+		{"of another child", "wpkh([73c5da0a/84h/0h/1h]" + xpub84 + "/0/*)", "its path ends with 1', but the key has the number 0'"},
+		{"of a child that is not hardened", "wpkh([73c5da0a/84h/0h/0]" + xpub84 + "/0/*)", "its path ends with 0, but the key has the number 0'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,14 +14,14 @@ import (
 const (
 	payloadSize  = 78
 	checksumSize = 4
-	// maxText is more than any extended key has, so that base 58, whose cost
-	// grows with the square of the length, never sees a hostile text.
+	// maxText is longer than any extended key. The cost of base 58 grows with the square of the
+	// length, so longer, possibly hostile texts are not decoded.
 	maxText = 128
 	// hardened is the first index that only a private key can derive.
 	hardened = hdkeychain.HardenedKeyStart
 )
 
-// extended is a sound extended public key as it was spelled.
+// extended is a valid extended public key in its original spelling.
 type extended struct {
 	version
 	depth     byte
@@ -31,9 +31,9 @@ type extended struct {
 	public    []byte
 }
 
-// parseExtended checks everything that BIP 32, "Serialization format", says of
-// a public key and that "Test vector 5" tries. hdkeychain.NewKeyFromString
-// looks neither at the version nor at the rules of depth 0.
+// parseExtended checks all rules of BIP 32, "Serialization format", for a public key, including
+// those of "Test vector 5". hdkeychain.NewKeyFromString checks neither the version nor the rules
+// for depth 0.
 func parseExtended(text string) (extended, error) {
 	if len(text) > maxText {
 		return extended{}, malformed("it is too long")
@@ -66,22 +66,22 @@ func parseExtended(text string) (extended, error) {
 
 func (x extended) check() error {
 	if x.depth == 0 && binary.BigEndian.Uint32(x.parent) != 0 {
-		return malformed("it has depth 0 and yet a parent")
+		return malformed("it has depth 0, but a parent")
 	}
 	if x.depth == 0 && x.child != 0 {
-		return malformed("it has depth 0 and yet a number")
+		return malformed("it has depth 0, but a child number")
 	}
 	if x.public[0] != 0x02 && x.public[0] != 0x03 {
-		return malformed("it holds no compressed public key")
+		return malformed("it does not have a compressed public key")
 	}
 	if _, err := btcec.ParsePubKey(x.public); err != nil {
-		return malformed("its public key is no point of the curve")
+		return malformed("its public key is not a point of the curve")
 	}
 	return nil
 }
 
-// decide is the script of a key's addresses: what its letters say, else what
-// the caller says, never a guess.
+// decide returns the script of a key's addresses: the one that its letters determine, otherwise the
+// one that the caller asked for. It never guesses.
 func (x extended) decide(kind Kind, asked Script) (Script, error) {
 	if kind == ETH {
 		if asked != "" {
@@ -90,7 +90,7 @@ func (x extended) decide(kind Kind, asked Script) (Script, error) {
 		return "", nil
 	}
 	if x.script != "" && asked != "" && asked != x.script {
-		return "", fmt.Errorf("%w: %s… stands for %s, not for what --script says", ErrScript, x.name, x.script)
+		return "", fmt.Errorf("%w: %s… stands for %s, which differs from --script", ErrScript, x.name, x.script)
 	}
 	script := asked
 	if script == "" {
@@ -100,13 +100,13 @@ func (x extended) decide(kind Kind, asked Script) (Script, error) {
 	case P2PKH, P2SHP2WPKH, P2WPKH, P2TR:
 		return script, nil
 	case "":
-		return "", fmt.Errorf("%w: %s… does not say which addresses the wallet shows, so add --script %s, %s, %s or %s",
+		return "", fmt.Errorf("%w: %s… does not determine which addresses the wallet shows, so add --script %s, %s, %s or %s",
 			ErrScript, x.name, P2PKH, P2SHP2WPKH, P2WPKH, P2TR)
 	}
 	return "", fmt.Errorf("%w: --script must be %s, %s, %s or %s", ErrScript, P2PKH, P2SHP2WPKH, P2WPKH, P2TR)
 }
 
-// key is x in hdkeychain's form, with the neutral version bytes.
+// key returns x as an hdkeychain key, with the neutral version bytes.
 func (x extended) key() *hdkeychain.ExtendedKey {
 	return hdkeychain.NewExtendedKey(neutral(x.network), x.public, x.chainCode, x.parent, x.depth, x.child, false)
 }

@@ -1,5 +1,5 @@
-// Package keys reads extended public keys and makes the addresses that come
-// from them. It cannot spend: private keys are refused, those for tests apart.
+// Package keys parses extended public keys and derives addresses from them. It cannot spend: it
+// refuses private keys, and makes private keys only for tests.
 package keys
 
 import (
@@ -12,35 +12,33 @@ import (
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
-// Key is a sound extended public key with everything that its addresses depend
-// on. It is safe for concurrent use. The zero value is no key: make one with
-// Parse or Load.
+// Key is a valid extended public key with everything that determines its addresses. It is safe for
+// concurrent use. The zero value is not a valid key: use Parse or Load.
 type Key struct {
 	kind    Kind
 	network Network
 	script  Script                  // empty for ETH
-	given   *hdkeychain.ExtendedKey // the key that was read
-	path    string                  // the way from it to addresses, empty where its depth tells
-	branch  *branch                 // the key that an index is derived from
-	// warnings are contradictions in what was read.
+	given   *hdkeychain.ExtendedKey // the parsed key
+	path    string                  // path from given to the addresses; empty if the depth of given determines it
+	branch  *branch                 // the key from which an index is derived
+	// warnings are contradictions in the parsed text.
 	warnings []string
 }
 
-// Parse reads the extended public key of a wallet or, for Bitcoin and Litecoin, a
-// descriptor of it, as a person pastes it, or the JSON file that a wallet exports
-// (see parseExport). White space, quotes and a byte order mark around it do not count.
+// Parse parses the extended public key of a wallet or, for Bitcoin and Litecoin, a descriptor of
+// it, as pasted by a user, or the JSON file that a wallet exports (see parseExport). White space,
+// quotes and a byte order mark around the text are ignored.
 //
-// A key alone is that of an account, with addresses 0/index, or of its chain, with
-// addresses index. Other places are for descriptors to tell: pkh, wpkh, sh(wpkh)
-// and tr of one key that ends in /*. Their checksum may be missing, but not wrong.
+// A key without a descriptor is that of an account, with addresses 0/index, or of its chain, with
+// addresses index. Other paths need a descriptor: pkh, wpkh, sh(wpkh) or tr of one key that ends in
+// /*. Its checksum may be missing, but not wrong.
 //
-// The letters ypub, zpub, upub, vpub and Mtub decide the script, and so does the
-// function of a descriptor; a script that contradicts them is ErrScript. With xpub,
-// tpub, Ltub and ttub alone the caller must name it, else the error is ErrScript
-// too. Ethereum has none.
+// The letters ypub, zpub, upub, vpub and Mtub determine the script, and so does the function of a
+// descriptor; another script is ErrScript. For xpub, tpub, Ltub and ttub without a descriptor the
+// caller must give the script, otherwise the error is ErrScript, too. Ethereum has no script.
 //
-// A private key in any form is ErrPrivateKey; the other errors are the
-// sentinels of this package as well.
+// The error is ErrPrivateKey for a private key in any form. The other errors are sentinels of this
+// package, too.
 func Parse(text string, kind Kind, network Network, script Script) (Key, error) {
 	text = clean(text)
 	key, err := parse(text, kind, script)
@@ -62,13 +60,12 @@ func isAddress(text string, kind Kind, network Network) bool {
 	return err == nil
 }
 
-// On is k with the addresses of a network; ErrNetwork when its letters are those
-// of another.
+// On returns k with the addresses of a network; ErrNetwork if its letters belong to another network.
 func (k Key) On(network Network) (Key, error) {
 	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
 		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}
-	if k.network != network { // its addresses are spelled otherwise
+	if k.network != network { // its addresses have another spelling
 		k.network = network
 		k.branch = k.branch.spelled(k.write)
 	}
@@ -86,7 +83,7 @@ func parse(text string, kind Kind, script Script) (Key, error) {
 	case isDescriptor(text):
 		return parseDescriptor(text, kind, script)
 	case strings.ContainsAny(text, "/[]*#"):
-		return Key{}, unusable("a path or an origin in brackets stands within a function, as in wpkh(…)")
+		return Key{}, unusable("a path or an origin in brackets must be within a function, as in wpkh(…)")
 	}
 	x, err := parseExtended(text)
 	if err != nil {
@@ -99,7 +96,7 @@ func parse(text string, kind Kind, script Script) (Key, error) {
 	return newKey(x, p, kind, script)
 }
 
-// Load reads what String wrote, and nothing else.
+// Load parses the text of String, and no other text.
 func Load(text string) (Key, error) {
 	key, err := load(text)
 	if err != nil {
@@ -135,7 +132,7 @@ func load(text string) (Key, error) {
 	return newKey(x, p, kind, Script(script))
 }
 
-// newKey is the key of a kind whose addresses stand at the end of a path.
+// newKey returns the key of a kind whose addresses are at the end of a path.
 func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if !x.isOf(kind) {
 		return Key{}, fmt.Errorf("%w: %s wallets have no %s… key", ErrNetwork, kind, x.name)
@@ -158,47 +155,44 @@ func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	return key, nil
 }
 
-// Kind is the kind of wallet that k belongs to.
+// Kind returns the kind of wallet that k belongs to.
 func (k Key) Kind() Kind { return k.kind }
 
-// Network tells whether k receives real money.
+// Network returns the network of k, which shows whether it receives real money.
 func (k Key) Network() Network { return k.network }
 
-// Script is how the addresses of k are locked; empty for Ethereum.
+// Script returns the script of k's addresses; empty for Ethereum.
 func (k Key) Script() Script { return k.script }
 
-// IsChange tells whether the addresses of k are where wallets keep change, in
-// branch 1 as in m/84'/0'/0'/1, and seldom show what arrives from others. See
-// BIP 44, "Change".
+// IsChange reports whether the addresses of k are those for change, in branch 1 as in
+// m/84'/0'/0'/1. Wallets rarely show payments from others to these addresses. See BIP 44, "Change".
 func (k Key) IsChange() bool { return k.branch.number == 1 }
 
-// String is k in the one form that is stored, with all that its addresses
-// depend on: kind, script, the key in the neutral letters xpub or tpub, and the
-// path where it is not that of the key's depth, as in "btc:p2wpkh:xpub…",
-// "ltc:p2pkh:xpub…/1/*" and "eth:xpub…". Load reads it back. Whoever has it can
-// follow the money of the wallet: it is not for logs.
+// String returns k in the stored form, with everything that determines its addresses: kind, script,
+// the key in the neutral letters xpub or tpub, and the path if it is not the usual one for the
+// key's depth, as in "btc:p2wpkh:xpub…", "ltc:p2pkh:xpub…/1/*" and "eth:xpub…". Load parses it.
+// Anybody who has the text can see all payments of the wallet, so it must not be logged.
 func (k Key) String() string {
 	parts := []string{strings.ToLower(string(k.kind)), string(k.script), k.given.String() + k.path}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
 }
 
-// Same tells whether k and other have the same addresses, however they were
-// spelled.
+// Same reports whether k and other have the same addresses, even if they were spelled differently.
 func (k Key) Same(other Key) bool {
 	return k.kind == other.kind && k.network == other.network && k.script == other.script && k.Fingerprint() == other.Fingerprint()
 }
 
-// Fingerprint names what addresses are derived from, and so the counter of their
-// indexes: the hash160 of the public key and the chain code just above them, in
-// hex. Every spelling of a key has the same one, whatever its letters, script and
-// path, and so do an account key, its own chain key 0 and a descriptor that leads
-// there. It tells nothing of k.
+// Fingerprint identifies the key from which addresses are derived, and therefore the counter of
+// their indexes: it is the hash160 of the public key and the chain code directly above the
+// addresses, in hex. It does not depend on the spelling, script and path of a key, and is the same
+// for an account key, its own chain key 0 and a descriptor that leads there. It reveals nothing
+// about k.
 func (k Key) Fingerprint() string { return k.branch.fingerprint() }
 
-// Address is the address at an index and the form that transfers to it are
-// matched by: the scriptPubKey in hex, or Ethereum's address in lower case. It is
-// pure and asks no network. The error is ErrIndex for an index of 2³¹ and up.
-// See BIP 32, "Public parent key → public child key".
+// Address returns the address at an index, and the form with which transfers to it are matched: the
+// scriptPubKey in hex, or the Ethereum address in lower case. It is pure, and sends no request to a
+// network. The error is ErrIndex for an index of 2³¹ or above. See BIP 32, "Public parent key →
+// public child key".
 func (k Key) Address(index uint32) (address, script string, err error) {
 	if index >= hardened {
 		return "", "", ErrIndex
@@ -210,7 +204,7 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 	return found.text, found.script, nil
 }
 
-// write is the address of a public key of k.
+// write returns the address of a public key of k.
 func (k Key) write(public *btcec.PublicKey) address {
 	if k.kind == ETH {
 		account := accountOf(public)

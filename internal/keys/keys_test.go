@@ -61,7 +61,7 @@ func TestKey_spellings_agree(t *testing.T) {
 			t.Fatal(err)
 		}
 		if other.Fingerprint() != plain.Fingerprint() {
-			t.Errorf("the fingerprint with %s is another", script)
+			t.Errorf("the fingerprint with %s differs", script)
 		}
 	}
 	if len(plain.Fingerprint()) != 40 {
@@ -86,7 +86,7 @@ func TestKey_litecoin_spellings_agree(t *testing.T) {
 
 func TestKey_litecoin_test_network(t *testing.T) {
 	t.Parallel()
-	// ttub is Litecoin's own spelling of tpub.
+	// ttub is Litecoin's spelling of tpub.
 	key, err := keys.Parse(respell(t, wallets[0].key, 0x0436f6e1), keys.LTC, keys.Test, keys.P2WPKH)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestKey_litecoin_test_network(t *testing.T) {
 	}
 }
 
-// facts are all that can be seen of a key.
+// facts are all visible properties of a key.
 type facts struct {
 	Kind        keys.Kind
 	Network     keys.Network
@@ -134,7 +134,7 @@ func mustParse(t testing.TB, w wallet) keys.Key {
 	return key
 }
 
-// respell is an extended key with other version bytes.
+// respell returns an extended key with other version bytes.
 func respell(t testing.TB, text string, version uint32) string {
 	t.Helper()
 	payload := base58.Decode(text)[:78]

@@ -12,22 +12,21 @@ const (
 	ETH Kind = "ETH"
 )
 
-// Network tells real money from play money.
+// Network distinguishes real money from test money.
 type Network string
 
-// The networks of a kind. Public test networks of a coin spell addresses alike;
-// Regtest is a private one, with the keys of Test and a spelling of its own.
+// The networks of a kind. All public test networks of a coin have the same address prefixes.
+// Regtest is a private test network, with the keys of Test but its own address prefixes.
 const (
 	Main    Network = "main"
 	Test    Network = "test"
 	Regtest Network = "regtest"
 )
 
-// Script is how an address locks its money: what people call its type.
+// Script is how an address locks its money, also called the type of an address.
 type Script string
 
-// The scripts of a single signer, in the order in which they came up. A key of
-// kind ETH has none.
+// The scripts of a single signer, in the order of their introduction. A key of kind ETH has none.
 const (
 	P2PKH      Script = "p2pkh"       // 1…, see BIP 44
 	P2SHP2WPKH Script = "p2sh-p2wpkh" // 3…, see BIP 49
@@ -35,8 +34,8 @@ const (
 	P2TR       Script = "p2tr"        // bc1p…, see BIP 86
 )
 
-// Scripts are the scripts that a key can be read with: all of them for Bitcoin
-// and Litecoin, the empty one for Ethereum.
+// Scripts returns the scripts with which a key can be parsed: all of them for Bitcoin and Litecoin,
+// the empty one for Ethereum.
 func Scripts(kind Kind) []Script {
 	switch kind {
 	case BTC, LTC:
@@ -47,15 +46,15 @@ func Scripts(kind Kind) []Script {
 	return nil
 }
 
-// prefixes are what the addresses of a network begin with: the version bytes of
-// base 58 and the human-readable part of bech32.
+// prefixes are the prefixes of a network's addresses: the version bytes of base 58 and the
+// human-readable part of bech32.
 type prefixes struct {
 	p2pkh, p2sh byte
 	bech32      string
 }
 
-// prefixesOf are those of chainparams.cpp in Bitcoin Core and Litecoin Core.
-// Litecoin once shared Bitcoin's P2SH bytes; what it writes today is its own.
+// prefixesOf returns the prefixes from chainparams.cpp of Bitcoin Core and Litecoin Core. Litecoin
+// once used Bitcoin's P2SH bytes; now it writes its own.
 func prefixesOf(kind Kind, network Network) prefixes {
 	switch {
 	case kind == BTC && network == Main:

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// purposes are the first steps of the paths of wallets, with the script that each
-// stands for. See BIP 44, BIP 49, BIP 84 and BIP 86.
+// purposes are the first steps of wallets' paths, with their scripts. See BIP 44, BIP 49, BIP 84
+// and BIP 86.
 var purposes = map[uint32]Script{44: P2PKH, 49: P2SHP2WPKH, 84: P2WPKH, 86: P2TR}
 
-// parseOrigin reads the steps of a path from the master key, as in m/84'/0'/0' and
-// 84h/0h/0h.
+// parseOrigin parses the steps of a path from the master key, such as m/84'/0'/0' and 84h/0h/0h.
 func parseOrigin(text string) (steps []uint32, err error) {
 	text = strings.Trim(strings.TrimPrefix(text, "m"), "/")
 	if text == "" {
@@ -31,8 +30,7 @@ func parseOrigin(text string) (steps []uint32, err error) {
 	return steps, nil
 }
 
-// scriptOfPurpose returns the script that the first step of a path stands for; empty
-// when it stands for none.
+// scriptOfPurpose returns the script of the first step of a path; empty if the step has no script.
 func scriptOfPurpose(path string) Script {
 	steps, err := parseOrigin(path)
 	if err != nil || len(steps) == 0 {
@@ -41,18 +39,18 @@ func scriptOfPurpose(path string) Script {
 	return purposes[steps[0]&^hardened]
 }
 
-// Warnings are contradictions between the path that came with k and what k is: a
-// wallet that follows the path shows other addresses.
+// Warnings returns contradictions between the path given with k and k itself: a wallet that follows
+// the path shows other addresses.
 func (k Key) Warnings() []string { return k.warnings }
 
-// contradictions returns what is wrong with the path from the master key to k.
+// contradictions returns the errors in the path from the master key to k.
 func (k Key) contradictions(path string) (found []string, err error) {
 	steps, err := parseOrigin(path)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
 	if script, known := purposes[steps[0]&^hardened]; known && k.script != "" && script != k.script {
-		found = append(found, fmt.Sprintf("its path begins with %s, where wallets keep %s addresses, and not %s", step(steps[0]), script, k.script))
+		found = append(found, fmt.Sprintf("its path begins with %s, which wallets use for %s addresses, not for %s", step(steps[0]), script, k.script))
 	}
 	if _, known := purposes[steps[0]]; known {
 		found = append(found, fmt.Sprintf("its path begins with %s, which is not hardened: wallets use %s", step(steps[0]), step(steps[0]|hardened)))
@@ -60,14 +58,14 @@ func (k Key) contradictions(path string) (found []string, err error) {
 	depth, child := int(k.given.Depth()), k.given.ChildIndex()
 	switch last := steps[len(steps)-1]; {
 	case depth != len(steps):
-		found = append(found, fmt.Sprintf("its path has %d steps, and the key itself says that it stands at depth %d", len(steps), depth))
+		found = append(found, fmt.Sprintf("its path has %d steps, but the depth of the key is %d", len(steps), depth))
 	case last != child:
-		found = append(found, fmt.Sprintf("its path ends with %s, and the key itself says that it is number %s", step(last), step(child)))
+		found = append(found, fmt.Sprintf("its path ends with %s, but the key has the number %s", step(last), step(child)))
 	}
 	return found, nil
 }
 
-// step writes a step of a path.
+// step returns the text of a step of a path.
 func step(number uint32) string {
 	if number >= hardened {
 		return strconv.FormatUint(uint64(number-hardened), 10) + "'"

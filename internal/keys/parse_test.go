@@ -79,10 +79,10 @@ func TestParse_refuses(t *testing.T) {
 				t.Fatalf("Parse() = %v, want %v", err, test.want)
 			}
 			if !strings.Contains(err.Error(), test.says) {
-				t.Errorf("the error says %q, want %q in it", err, test.says)
+				t.Errorf("got error %q, want %q in it", err, test.says)
 			}
 			if len(test.text) > 20 && strings.Contains(err.Error(), test.text[:20]) {
-				t.Errorf("the error holds the text: %q", err)
+				t.Errorf("the error contains the text: %q", err)
 			}
 		})
 	}
@@ -106,16 +106,16 @@ func TestParse_refuses_malformed_keys(t *testing.T) {
 	}
 }
 
-func TestParse_says_what_is_malformed(t *testing.T) {
+func TestParse_describes_malformed_keys(t *testing.T) {
 	t.Parallel()
 	says := map[string]string{
-		"pubkey version / prvkey mismatch":            "no compressed public key",
-		"invalid pubkey prefix 04":                    "no compressed public key",
-		"invalid pubkey prefix 01":                    "no compressed public key",
-		"zero depth with non-zero parent fingerprint": "depth 0 and yet a parent",
-		"zero depth with non-zero index":              "depth 0 and yet a number",
+		"pubkey version / prvkey mismatch":            "not have a compressed public key",
+		"invalid pubkey prefix 04":                    "not have a compressed public key",
+		"invalid pubkey prefix 01":                    "not have a compressed public key",
+		"zero depth with non-zero parent fingerprint": "depth 0, but a parent",
+		"zero depth with non-zero index":              "depth 0, but a child number",
 		"unknown extended key version":                "first letters are unknown",
-		"invalid pubkey 020000000000000000000000000000000000000000000000000000000000000007": "no point of the curve",
+		"invalid pubkey 020000000000000000000000000000000000000000000000000000000000000007": "not a point of the curve",
 	}
 	for _, test := range malformed {
 		want, ok := says[test.fault]
@@ -153,13 +153,13 @@ func TestLoad_refuses(t *testing.T) {
 			if key, err := keys.Load(text); err == nil {
 				t.Errorf("Load() = %s, want an error", key)
 			} else if len(text) > 40 && strings.Contains(err.Error(), text[len(text)-40:]) {
-				t.Errorf("the error holds the text: %q", err)
+				t.Errorf("the error contains the text: %q", err)
 			}
 		})
 	}
 }
 
-// descend is the public key some steps below another.
+// descend returns the public key some steps below another.
 func descend(t testing.TB, text string, steps ...uint32) string {
 	t.Helper()
 	key, err := hdkeychain.NewKeyFromString(text)
@@ -174,8 +174,8 @@ func descend(t testing.TB, text string, steps ...uint32) string {
 	return key.String()
 }
 
-// bip48 is the public key m/0'/1'/0'/2' of BIP 32's vector 4, where BIP 48 has
-// the key of one signer among several.
+// bip48 returns the public key m/0'/1'/0'/2' of BIP 32's vector 4, which is the path of BIP 48 for
+// one of several signers.
 func bip48(t testing.TB) string {
 	t.Helper()
 	key, err := hdkeychain.NewKeyFromString(bip32[3].steps[2].private)
@@ -206,7 +206,7 @@ func FuzzParse(f *testing.F) {
 		key, err := keys.Parse(text, keys.Kind(kind), keys.Network(network), keys.Script(script))
 		if err != nil {
 			if text := strings.TrimSpace(text); len(text) > 30 && strings.Contains(err.Error(), text) {
-				t.Errorf("the error holds the text: %q", err)
+				t.Errorf("the error contains the text: %q", err)
 			}
 			return
 		}

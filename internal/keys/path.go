@@ -9,26 +9,26 @@ import (
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
-// The depths of BIP 44, "Path levels", that addresses come from.
+// The depths of BIP 44, "Path levels", from which addresses are derived.
 const (
 	accountDepth = 3   // m/purpose'/coin'/account': addresses are 0/index
 	chainDepth   = 4   // m/purpose'/coin'/account'/change: addresses are index
 	maxDepth     = 255 // of any key: see BIP 32, "Serialization format"
 )
 
-// What is said of a path in more than one place.
+// The errors about a path that are used in more than one place.
 const (
-	hardenedStep = "it has a hardened step (h or ') after its key, which only the private key can take"
-	oneAddress   = "its key does not end in /*, so it stands for one address: end it as your wallet does, mostly in /0/*"
+	hardenedStep = "it has a hardened step (h or ') after its key, which only the private key can derive"
+	oneAddress   = "its key does not end in /*, so it stands for one address: use the ending of your wallet, usually /0/*"
 )
 
-// path is the steps from an extended key to the one that indexes are derived
-// from. None is hardened.
+// path holds the steps from an extended key to the key from which indexes are derived. None of them
+// is hardened.
 type path []uint32
 
-// parsePath reads what follows an extended key and a slash, as in 0/* and 1/2/*.
-// Where a step has several branches, as in <0;1>/*, it takes the first, which is
-// the one that receives. See BIP 389, "Specification".
+// parsePath parses the text after an extended key and a slash, such as 0/* and 1/2/*. If a step has
+// several branches, as in <0;1>/*, it uses the first, which is the one for receiving. See BIP 389,
+// "Specification".
 func parsePath(text string) (path, error) {
 	steps := strings.Split(text, "/")
 	last := len(steps) - 1
@@ -54,7 +54,7 @@ func parsePath(text string) (path, error) {
 	return p, nil
 }
 
-// parseStep reads the branches of one step: a number alone, or several in <0;1>.
+// parseStep parses the branches of one step: a single number, or several as in <0;1>.
 func parseStep(text string) (branches []uint32, err error) {
 	numbers := []string{text}
 	if fork, ok := strings.CutPrefix(text, "<"); ok {
@@ -80,7 +80,7 @@ func parseStep(text string) (branches []uint32, err error) {
 	return branches, nil
 }
 
-// usualPath is where wallets keep the receiving addresses of a key that comes
+// usualPath returns the path at which wallets have the receiving addresses of a key that was given
 // without a path.
 func (x extended) usualPath() (path, error) {
 	switch {
@@ -89,13 +89,13 @@ func (x extended) usualPath() (path, error) {
 	case x.depth == chainDepth && x.child < hardened:
 		return path{}, nil
 	case x.depth == chainDepth:
-		// m/48'/0'/0'/2' and its kin, see BIP 48.
-		return nil, fmt.Errorf("%w: a hardened key at depth 4 is that of a multisig wallet", ErrDepth)
+		// m/48'/0'/0'/2' and similar paths, see BIP 48.
+		return nil, fmt.Errorf("%w: a hardened key at depth 4 belongs to a multisig wallet", ErrDepth)
 	}
-	return nil, fmt.Errorf("%w: its depth is %d, not 3 or 4, so for BTC and LTC give a descriptor, which says where the addresses are", ErrDepth, x.depth)
+	return nil, fmt.Errorf("%w: its depth is %d, not 3 or 4, so for BTC and LTC give a descriptor, which contains the path of the addresses", ErrDepth, x.depth)
 }
 
-// descend is the key at the end of a path.
+// descend returns the key at the end of a path.
 func (x extended) descend(p path) (*hdkeychain.ExtendedKey, error) {
 	if int(x.depth)+len(p) >= maxDepth { // addresses are one deeper
 		return nil, fmt.Errorf("%w: its path leads deeper than %d", ErrDepth, maxDepth)
@@ -111,7 +111,7 @@ func (x extended) descend(p path) (*hdkeychain.ExtendedKey, error) {
 	return key, nil
 }
 
-// String is p as it follows an extended key: /* or /1/2/*.
+// String returns p as it follows an extended key: /* or /1/2/*.
 func (p path) String() string {
 	var b strings.Builder
 	for _, step := range p {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// secrets are the shapes of texts that spend money, wherever they stand: a
-// typing error in one must not make it an ordinary bad key that is shown again.
+// secrets match texts that can spend money, anywhere in the text. A typing error in a secret must
+// not turn it into an ordinary invalid key, which might be shown in an error.
 var secrets = []*regexp.Regexp{
 	// Extended private keys of BIP 32 and SLIP-132, alone or in a descriptor.
 	regexp.MustCompile(`(?i)\b(?:[xyztuv]prv|[lmt]tpv)`),
@@ -19,13 +19,13 @@ var secrets = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:0[xX])?[0-9a-fA-F]{64}$`),
 }
 
-// fewestWords is less than the twelve words of the shortest BIP 39 mnemonic in
-// use, as one may be lost in copying.
+// fewestWords is less than the twelve words of the shortest BIP 39 mnemonic in use, because a word
+// may be lost in copying.
 const fewestWords = 10
 
-// LooksPrivate reports whether a text in the place of a key or an address seems to
-// be something that spends money, even with a typing error. It judges by shape, so
-// that it also refuses ordinary text: for that see HoldsSecret.
+// LooksPrivate reports whether a text that was given as a key or an address seems to be a secret
+// that can spend money, even with a typing error. It checks only the form, so it is also true for
+// some ordinary texts; see HoldsSecret for those.
 func LooksPrivate(text string) bool {
 	for _, secret := range secrets {
 		if secret.MatchString(text) {
@@ -35,9 +35,8 @@ func LooksPrivate(text string) bool {
 	return len(wordsOf(text)) >= fewestWords
 }
 
-// wordsOf returns the words of a text that is a list of words, in any language,
-// numbered or not: a mnemonic of BIP 39, SLIP-39 or Electrum. It is nil for other
-// texts.
+// wordsOf returns the words of a text that is a list of words, in any language, numbered or not: a
+// mnemonic of BIP 39, SLIP-39 or Electrum. It returns nil for other texts.
 func wordsOf(text string) (words []string) {
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' }) {
 		word := strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })

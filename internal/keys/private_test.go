@@ -66,13 +66,13 @@ func TestParse_refuses_private_keys(t *testing.T) {
 				continue
 			}
 			if err.Error() != keys.ErrPrivateKey.Error() {
-				t.Errorf("%s: the error says more than that: %q", name, err)
+				t.Errorf("%s: the error has more text: %q", name, err)
 			}
 		}
 	}
 }
 
-func TestParse_public_texts_are_no_private_keys(t *testing.T) {
+func TestParse_does_not_take_public_texts_for_private_keys(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"an address":              "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA",

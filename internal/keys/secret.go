@@ -18,16 +18,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// HoldsSecret reports whether a text holds something that spends money, by its
-// checksum: an extended private key, a private key in wallet import format, or the
-// words of a wallet. Text that only resembles one of them is not refused: free text,
-// and names that others chose, such as order numbers of 64 hex digits. For text in
-// the place of a key see LooksPrivate.
+// HoldsSecret reports whether a text contains a secret that can spend money, verified by its
+// checksum: an extended private key, a private key in wallet import format, or the words of a
+// wallet. It is false for texts that only resemble a secret, since it is used for free text and
+// names that others chose, such as order numbers of 64 hex digits. See LooksPrivate for texts that
+// were given as a key.
 func HoldsSecret(text string) bool {
 	return slices.ContainsFunc(base58Runs.FindAllString(text, -1), isSecretKey) || isMnemonic(text)
 }
 
-// base58Runs are the texts that can be a private key, between other characters.
+// base58Runs matches texts that may be a private key, between other characters.
 var base58Runs = regexp.MustCompile(`[1-9A-HJ-NP-Za-km-z]{50,}`)
 
 // isSecretKey reports whether a text is a private key in base 58.
@@ -43,7 +43,7 @@ func isSecretKey(text string) bool {
 	switch len(payload) {
 	case payloadSize:
 		return errors.Is(versions[binary.BigEndian.Uint32(payload)].refused, ErrPrivateKey)
-	case 33, 34: // the second says that the public key is compressed
+	case 33, 34: // 34 if the public key is compressed
 		return slices.Contains([]byte{0x80, 0xef, 0xb0}, prefix) && (len(payload) == 33 || payload[33] == 1)
 	case 39: // encrypted, see BIP 38
 		return prefix == 0x01 && (payload[1] == 0x42 || payload[1] == 0x43)
@@ -51,8 +51,8 @@ func isSecretKey(text string) bool {
 	return false
 }
 
-// looksExtended reports whether a text is an extended private key with a typing
-// error: it still reveals nearly all of the key.
+// looksExtended reports whether a text is an extended private key with a typing error, which still
+// reveals nearly all of the key.
 func looksExtended(text string) bool {
 	const shortest = 100
 	if len(text) < shortest {
@@ -66,10 +66,10 @@ func looksExtended(text string) bool {
 	return false
 }
 
-// wordList is the place of each word of a BIP 39 list.
+// wordList maps each word of a BIP 39 list to its number.
 type wordList map[string]int
 
-// wordLists are those of BIP 39. The Portuguese list is missing.
+// wordLists are the BIP 39 lists, without the Portuguese one.
 var wordLists = sync.OnceValue(func() (all []wordList) {
 	for _, words := range [][]string{
 		wordlists.English, wordlists.Spanish, wordlists.French, wordlists.Italian, wordlists.Czech,
@@ -100,7 +100,7 @@ func isMnemonic(text string) bool {
 	return false
 }
 
-// places returns the place of each word, or false if one is not in the list.
+// places returns the number of each word; ok is false if one is not in the list.
 func (l wordList) places(words []string) (places []int, ok bool) {
 	for _, word := range words {
 		place, known := l[word]
@@ -132,7 +132,7 @@ func sound(places []int) bool {
 	return got.Cmp(big.NewInt(want)) == 0
 }
 
-// isElectrum reports whether words carry the version number of an Electrum seed.
+// isElectrum reports whether words have the version number of an Electrum seed.
 func isElectrum(words []string) bool {
 	mac := hmac.New(sha512.New, []byte("Seed version"))
 	mac.Write([]byte(strings.Join(words, " ")))

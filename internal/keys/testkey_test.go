@@ -37,17 +37,17 @@ func TestNewTestKey(t *testing.T) {
 			}
 			spending, err := hdkeychain.NewKeyFromString(private)
 			if err != nil || !spending.IsPrivate() || spending.Depth() != 3 {
-				t.Fatalf("the private text is no account key: %v", err)
+				t.Fatalf("the private text is not an account key: %v", err)
 			}
 			public, err := spending.Neuter()
 			if err != nil || !strings.HasSuffix(key.String(), ":"+public.String()) {
-				t.Errorf("the private text spends %s, want %s, %v", public, key, err)
+				t.Errorf("the private text belongs to %s, want %s; error %v", public, key, err)
 			}
 			if _, err := keys.Parse(private, kind, keys.Test, ""); !errors.Is(err, keys.ErrPrivateKey) {
 				t.Errorf("Parse(private text) = %v, want ErrPrivateKey", err)
 			}
 			if _, other, err := keys.NewTestKey(rand.Reader, kind); err != nil || other.Fingerprint() == key.Fingerprint() {
-				t.Errorf("a second key is the first one, %v", err)
+				t.Errorf("the second key equals the first one, error %v", err)
 			}
 		})
 	}
@@ -64,14 +64,14 @@ func TestNewTestKey_path(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := accountAt(t, seed, purpose); private != want {
-			t.Errorf("NewTestKey(%s) is another account than m/%d'/1'/0'", kind, purpose)
+			t.Errorf("NewTestKey(%s) is not the account m/%d'/1'/0'", kind, purpose)
 		}
 	}
 }
 
-func TestNewTestKey_without_chance(t *testing.T) {
+func TestNewTestKey_without_random_bytes(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("no chance left")
+	broken := errors.New("no random bytes")
 	for name, random := range map[string]io.Reader{
 		"an error":  iotest.ErrReader(broken),
 		"too short": bytes.NewReader(make([]byte, 31)),

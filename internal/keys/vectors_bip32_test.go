@@ -1,6 +1,6 @@
 package keys_test
 
-// The keys here come from published seeds: never put real money on them.
+// The keys here come from published seeds: never send real money to them.
 
 // bip32Step is one row of BIP 32's test vectors 1 to 4.
 type bip32Step struct {
@@ -40,7 +40,7 @@ var bip32 = []struct {
 	}},
 }
 
-// malformed are the invalid extended keys of BIP 32, test vector 5, and why each is.
+// malformed are the invalid extended keys of BIP 32, test vector 5, with the reasons.
 var malformed = []struct{ text, fault string }{
 	{"xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm", "pubkey version / prvkey mismatch"},
 	{"xprv9s21ZrQH143K24Mfq5zL5MhWK9hUhhGbd45hLXo2Pq2oqzMMo63oStZzFGTQQD3dC4H2D5GBj7vWvSQaaBv5cxi9gafk7NF3pnBju6dwKvH", "prvkey version / pubkey mismatch"},

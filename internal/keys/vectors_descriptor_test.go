@@ -2,7 +2,7 @@ package keys_test
 
 import "chequer/internal/keys"
 
-// xpub84 is zpub84 in the letters that descriptors have.
+// xpub84 is zpub84 with the letters of descriptors.
 const xpub84 = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V"
 
 // Keys of BIP 32 (vector 1), BIP 380 and BIP 382, at depths 0, 4 and 1.
@@ -12,11 +12,11 @@ const (
 	xpub382 = "xpub69H7F5d8KSRgmmdJg2KhpAK8SR3DjMwAdkxj3ZuxV27CprR9LgpeyGmXUbC6wb7ERfvrnKZjXoUmmDznezpbZb7ap6r1D3tgFxHmwMkQTPH"
 )
 
-// checksums are BIP 380's "Test Vectors" of the checksum. Its function raw() is
-// refused here for itself, once the checksum is found good.
+// checksums are BIP 380's "Test Vectors" of the checksum. Its function raw() is refused here, after
+// the checksum was found valid.
 var checksums = []struct{ text, says string }{
-	{"raw(deadbeef)#89f8spxm", "raw() is one script"},
-	{"raw(deadbeef)", "raw() is one script"},
+	{"raw(deadbeef)#89f8spxm", "raw() is a script"},
+	{"raw(deadbeef)", "raw() is a script"},
 	{"raw(deadbeef)#", "not 8 characters long"},
 	{"raw(deadbeef)#89f8spxmx", "not 8 characters long"},
 	{"raw(deadbeef)#89f8spx", "not 8 characters long"},
@@ -25,9 +25,8 @@ var checksums = []struct{ text, says string }{
 	{"raw(Ü)#00000000", "character that no descriptor has"},
 }
 
-// expressions are BIP 380's "Test Vectors" of public keys within wpkh(). Those that
-// the BIP calls valid and that stand for one address, or need the private key, are
-// refused here.
+// expressions are BIP 380's "Test Vectors" of public keys within wpkh(). The expressions that the
+// BIP calls valid but that stand for one address, or need the private key, are refused here.
 var expressions = []struct{ text, says string }{
 	{"[deadbeef/0h/1h/2h]" + xpub380 + "/3/4/5/*", ""},
 	{"[deadbeef/0'/0h/0']" + xpub380 + "/*", ""},
@@ -51,13 +50,13 @@ var expressions = []struct{ text, says string }{
 	{"[deadbeef/-0/-0/-0]" + xpub380 + "/*", "step in its brackets"},
 	{xpub380 + "/2147483648/*", "step after its key"},
 	{xpub380 + "/1aa/*", "step after its key"},
-	{"[aaaaaaaa][aaaaaaaa]" + xpub380 + "/*", "brackets stand once"},
-	{"aaaaaaaa]" + xpub380 + "/*", "brackets stand once"},
+	{"[aaaaaaaa][aaaaaaaa]" + xpub380 + "/*", "brackets are allowed only once"},
+	{"aaaaaaaa]" + xpub380 + "/*", "brackets are allowed only once"},
 	{"[gaaaaaaa]" + xpub380 + "/*", "8 hex digits"},
 	{"[deadbeef]", "not a valid extended public key"},
 }
 
-// multipaths are those of BIP 389, "Test Vectors", that end in /*.
+// multipaths are the vectors of BIP 389, "Test Vectors", that end in /*.
 var multipaths = []struct{ text, says string }{
 	{"wpkh([ffffffff/13h]" + xpub382 + "/<1;3>/2/*)", ""},
 	{"wpkh(" + xpub382 + "/<0;1;2>/*)", ""},
@@ -72,9 +71,8 @@ var multipaths = []struct{ text, says string }{
 	{"wpkh(" + xpub382 + "/<0>/*)", "<0;1>"},
 }
 
-// derived are addresses that others derived from descriptors: those of BIP 382 (as
-// scripts), Litecoin Core 0.21.2.1 (deriveaddresses) and @bitcoinerlab/descriptors
-// 3.2.0.
+// derived are addresses that other programs derived from descriptors: those of BIP 382 (as
+// scripts), Litecoin Core 0.21.2.1 (deriveaddresses) and @bitcoinerlab/descriptors 3.2.0.
 var derived = []struct {
 	text   string
 	kind   keys.Kind

@@ -13,8 +13,8 @@ var segwit = []struct{ address, script string }{
 	{"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0", "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"},
 }
 
-// noSegwit are the invalid addresses of BIP 350 and of BIP 173, and the addresses
-// of version 1 and up that only BIP 173 allowed.
+// noSegwit are the invalid addresses of BIP 350 and of BIP 173, and the addresses of version 1 and
+// above that only BIP 173 allowed.
 var noSegwit = []struct{ address, fault string }{
 	{"tc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq5zuyut", "Invalid human-readable part"},
 	{"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd", "Invalid checksum (Bech32 instead of Bech32m)"},

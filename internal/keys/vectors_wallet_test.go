@@ -2,22 +2,21 @@ package keys_test
 
 import "chequer/internal/keys"
 
-// wallet is an account key of the mnemonic "abandon" (eleven times) "about",
-// which is public: never put real money on it.
+// wallet is an account key of the mnemonic "abandon" (eleven times) "about", which is public: never
+// send real money to it.
 type wallet struct {
 	name    string
 	kind    keys.Kind
 	network keys.Network
 	key     string
-	script  keys.Script       // what Parse is asked for; empty where the letters decide
+	script  keys.Script       // the script argument of Parse; empty if the letters determine it
 	prefix  string            // of the stored form
 	receive map[uint32]string // the addresses 0/index
 	change  string            // the address 1/0
 }
 
-// wallets are from SLIP-132, "Bitcoin Test Vectors", and BIP 49, 84 and 86; those
-// of m/44' and of Litecoin are computed, and their first addresses found in
-// unrelated public test suites.
+// wallets are from SLIP-132, "Bitcoin Test Vectors", and BIP 49, 84 and 86; those of m/44' and of
+// Litecoin are computed, and their first addresses were found in unrelated public test suites.
 var wallets = []wallet{
 	{
 		name: "BTC P2PKH xpub m/44'/0'/0'", kind: keys.BTC, network: keys.Main,

@@ -2,18 +2,18 @@ package keys
 
 import "slices"
 
-// version is what the first four bytes of an extended key tell.
+// version describes the first four bytes of an extended key.
 type version struct {
-	name    string // the letters that they become in base 58
+	name    string // the letters that the bytes become in base 58
 	network Network
-	script  Script // what the letters alone decide, often nothing
-	kinds   []Kind // whose wallets export it
-	refused error  // why it is never read
+	script  Script // the script that the letters determine; often empty
+	kinds   []Kind // the kinds of wallets that export it
+	refused error  // the reason why it is refused; nil if it is accepted
 }
 
-// versions are those of BIP 32, "Serialization format", and of SLIP-132,
-// "Registered HD version bytes". Litecoin Core itself uses Bitcoin's bytes, and
-// so do most of its wallets, so Litecoin comes in both spellings.
+// versions are those of BIP 32, "Serialization format", and of SLIP-132, "Registered HD version
+// bytes". Litecoin Core itself and most Litecoin wallets use Bitcoin's bytes, so Litecoin has both
+// spellings.
 var versions = map[uint32]version{
 	0x0488b21e: {name: "xpub", network: Main, kinds: []Kind{BTC, LTC, ETH}},
 	0x049d7cb2: {name: "ypub", network: Main, kinds: []Kind{BTC, LTC}, script: P2SHP2WPKH},
@@ -45,7 +45,7 @@ var versions = map[uint32]version{
 	0x0436ef7d: {name: "ttpv", refused: ErrPrivateKey},
 }
 
-// neutral are the version bytes that say nothing but the network: xpub or tpub.
+// neutral returns the version bytes that contain only the network: xpub or tpub.
 func neutral(network Network) []byte {
 	if network == Test {
 		return []byte{0x04, 0x35, 0x87, 0xcf}

@@ -15,13 +15,12 @@ import (
 	"golang.org/x/text/language"
 )
 
-// regions say whose manners a language has where its code alone would mean others':
-// English with the day before the month, Portuguese of Portugal.
+// regions maps languages to the region whose conventions they follow where the code alone would mean
+// another region's: English with the day before the month, Portuguese as in Portugal.
 var regions = map[string]string{"en": "en-IE", "pt": "pt-PT"}
 
-// Load reads catalogues: one file per language, named by its code. Each must have
-// a name for its language, and there must be an English one. Whether they are
-// complete is for the tests.
+// Load reads catalogues: one file per language, named by its code. Each must contain the name of its
+// language, and there must be an English one. It does not check that they are complete; the tests do.
 func Load(files fs.FS) (*Languages, error) {
 	loaded, err := open(files)
 	if err != nil {
@@ -35,7 +34,7 @@ func Load(files fs.FS) (*Languages, error) {
 	return loaded, nil
 }
 
-// open lists catalogues. The texts of each are read at the first use of its language.
+// open lists catalogues. The texts of a language are read on its first use.
 func open(files fs.FS) (*Languages, error) {
 	paths, err := fs.Glob(files, "*.json")
 	if err != nil {
@@ -47,8 +46,8 @@ func open(files fs.FS) (*Languages, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read catalogue %s: %w", path, err)
 		}
-		one := newLanguage(strings.TrimSuffix(path, ".json"), name, sync.OnceValues(func() (texts, error) { return readTexts(files, path) }))
-		loaded.list, loaded.byCode[one.Code] = append(loaded.list, one), one
+		found := newLanguage(strings.TrimSuffix(path, ".json"), name, sync.OnceValues(func() (texts, error) { return readTexts(files, path) }))
+		loaded.list, loaded.byCode[found.Code] = append(loaded.list, found), found
 	}
 	slices.SortFunc(loaded.list, func(a, b *Language) int { return strings.Compare(a.Code, b.Code) })
 	if loaded.standard = loaded.byCode["en"]; loaded.standard == nil {
@@ -62,7 +61,7 @@ func open(files fs.FS) (*Languages, error) {
 	return loaded, nil
 }
 
-// nameIn reads the language's own name from a catalogue, which begins with it.
+// nameIn reads the language's own name, which must be the first key of a catalogue.
 func nameIn(files fs.FS, path string) (string, error) {
 	file, err := files.Open(path)
 	if err != nil {
@@ -72,19 +71,19 @@ func nameIn(files fs.FS, path string) (string, error) {
 	decoder := json.NewDecoder(file)
 	for _, want := range []json.Token{json.Delim('{'), "language.name"} {
 		if token, err := decoder.Token(); err != nil || token != want {
-			return "", errors.Join(errors.New("it does not begin with language.name"), err)
+			return "", errors.Join(errors.New("first key is not language.name"), err)
 		}
 	}
 	var name string
 	if err := decoder.Decode(&name); err != nil || name == "" {
-		return "", errors.Join(errors.New("language.name is no name"), err)
+		return "", errors.Join(errors.New("language.name is not a name"), err)
 	}
 	return name, nil
 }
 
 // texts are the messages of one catalogue.
 type texts struct {
-	fixed     map[string]string // without anything to fill in
+	fixed     map[string]string // messages without placeholders and plural forms
 	localizer *i18n.Localizer
 }
 
@@ -104,19 +103,18 @@ func readTexts(files fs.FS, path string) (texts, error) {
 	return found, nil
 }
 
-// Language is one that the pages speak. It does not change, so it is safe for
-// concurrent use.
+// Language is a language of the pages. It is immutable and therefore safe for concurrent use.
 type Language struct {
 	Code string // "de"
-	Tag  string // for the html element: "en-IE"
-	Name string // in itself: "Deutsch"
-	// RightToLeft tells how its lines run.
+	Tag  string // value of the html element's lang attribute: "en-IE"
+	Name string // name in the language itself: "Deutsch"
+	// RightToLeft is true if the language is written from right to left.
 	RightToLeft bool
 
 	read     func() (texts, error)
-	fallback *Language // says what the catalogue lacks; nil for English
+	fallback *Language // used for messages that the catalogue lacks; nil for English
 	money    currency.Locale
-	point    string // between a number and its decimals
+	point    string // the decimal mark
 }
 
 func newLanguage(code, name string, read func() (texts, error)) *Language {
@@ -125,7 +123,7 @@ func newLanguage(code, name string, read func() (texts, error)) *Language {
 		l.Tag = region
 	}
 	l.money = currency.NewLocale(l.Tag)
-	if code == "en" { // an Irish page would call the US dollar "US$"
+	if code == "en" { // in Ireland's convention the US dollar would be "US$"
 		l.money = currency.NewLocale(code)
 	}
 	script, _ := language.Make(code).Script()
@@ -136,12 +134,12 @@ func newLanguage(code, name string, read func() (texts, error)) *Language {
 	return l
 }
 
-// plural tells whether a message differs by a number.
+// plural reports whether a message has plural forms.
 func plural(m *i18n.Message) bool {
 	return m.Zero != "" || m.One != "" || m.Two != "" || m.Few != "" || m.Many != ""
 }
 
-// Direction is how lines run, as the html element says it.
+// Direction returns the value of the html element's dir attribute.
 func (l *Language) Direction() string {
 	if l.RightToLeft {
 		return "rtl"
@@ -149,12 +147,11 @@ func (l *Language) Direction() string {
 	return "ltr"
 }
 
-// English tells whether the language is the one that the service answers in.
+// English reports whether the language is English, in which the service writes its messages.
 func (l *Language) English() bool { return l.Code == "en" }
 
-// Text is a text of the catalogue. Pairs are the names of what is filled in and
-// their values: Text("paid.return", "Shop", name). An id that there is not is a bug
-// of ours and panics.
+// Text returns a message. Pairs are the names and values of its placeholders: Text("paid.return",
+// "Shop", name). It panics for an unknown id, which is a programming error.
 func (l *Language) Text(id string, pairs ...string) string {
 	if fixed, ok := l.texts().fixed[id]; ok {
 		return fixed
@@ -162,16 +159,15 @@ func (l *Language) Text(id string, pairs ...string) string {
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: l.filled(pairs)})
 }
 
-// Count is a text in the form that a number takes in the language. The number
-// itself is filled in as Count.
+// Count returns a message in the plural form for n. The placeholder Count is n.
 func (l *Language) Count(id string, n int, pairs ...string) string {
 	values := l.filled(pairs)
 	values["Count"] = fmt.Sprint(n)
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, PluralCount: n, TemplateData: values})
 }
 
-// Around is the two parts of a text before and after what is filled in as name,
-// for what is no mere text: a button, a time.
+// Around returns the parts of a message before and after the placeholder with the given name. The
+// caller puts an element in between, such as a button or a time.
 func (l *Language) Around(id, name string, pairs ...string) (before, after string) {
 	const here = "\x00"
 	values := l.filled(pairs)
@@ -180,9 +176,9 @@ func (l *Language) Around(id, name string, pairs ...string) (before, after strin
 	return strings.TrimSpace(before), strings.TrimSpace(after)
 }
 
-// filled are pairs as a template takes them. In a language that runs from right to
-// left values are isolated, or else "0.5 BTC" would read "BTC 0.5"; mere words need
-// not be. See Unicode Standard Annex #9, "Explicit Directional Isolates".
+// filled returns pairs as template data. In a language written from right to left a value is isolated,
+// otherwise "0.5 BTC" would read "BTC 0.5". A value of letters and spaces only needs no isolation. See
+// Unicode Standard Annex #9, "Explicit Directional Isolates".
 func (l *Language) filled(pairs []string) map[string]string {
 	values := make(map[string]string, len(pairs)/2+1)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -194,11 +190,11 @@ func (l *Language) filled(pairs []string) map[string]string {
 	return values
 }
 
-// notWord tells whether a letter has no direction of its own.
+// notWord reports whether r is neither a letter nor a space.
 func notWord(r rune) bool { return !unicode.IsLetter(r) && r != ' ' }
 
-// texts returns the messages of the catalogue. They are our own, so that they cannot be read
-// is a bug of ours and panics.
+// texts returns the messages of the catalogue. It panics if they cannot be read: the catalogues are
+// embedded, so that is a programming error.
 func (l *Language) texts() texts {
 	found, err := l.read()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// forms are the plural forms that each language has, as the CLDR names them: one
-// catalogue has exactly these. See README.md beside the catalogues.
+// forms are the plural forms of each language in CLDR. A plural message of a catalogue has exactly
+// these. See README.md beside the catalogues.
 var forms = map[string]string{
 	"en": "one other", "de": "one other", "et": "one other", "fi": "one other", "nl": "one other", "sv": "one other",
 	"bg": "one other", "el": "one other", "hu": "one other", "da": "one other",
@@ -29,7 +29,7 @@ var forms = map[string]string{
 	"ar": "few many one other two zero",
 }
 
-// catalogue is a file as it is written: a text, or a text by plural form.
+// catalogue is a parsed catalogue: each value is a text, or a map from plural form to text.
 type catalogue map[string]any
 
 func catalogues(t *testing.T) map[string]catalogue {
@@ -50,14 +50,15 @@ func catalogues(t *testing.T) map[string]catalogue {
 			t.Fatalf("%s: %v", path, err)
 		}
 		if lines := regexp.MustCompile(`(?m)^  "`).FindAllString(string(body), -1); len(lines) != len(c) {
-			t.Errorf("%s: %d keys on %d lines: one is there twice, or not on a line of its own", path, len(c), len(lines))
+			t.Errorf("%s: %d keys on %d lines: a key occurs twice, or is not on a line of its own", path, len(c), len(lines))
 		}
 		all[strings.TrimSuffix(path, ".json")] = c
 	}
 	return all
 }
 
-// texts are those of a message, by plural form: "other" of one without.
+// texts returns the texts of a message by plural form. A message without plural forms has "other"
+// only.
 func texts(message any) map[string]string {
 	if text, ok := message.(string); ok {
 		return map[string]string{"other": text}
@@ -71,7 +72,7 @@ func texts(message any) map[string]string {
 
 var placeholder = regexp.MustCompile(`\{\{\.([A-Za-z]+)\}\}`)
 
-// placeholders are what is filled into a text, each once.
+// placeholders returns the names of the placeholders in a text, each once.
 func placeholders(text string) []string {
 	found := map[string]bool{}
 	for _, match := range placeholder.FindAllStringSubmatch(text, -1) {
@@ -80,8 +81,8 @@ func placeholders(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Every language says everything that English does, with the same things filled
-// in, in the plural forms that it has, and nothing else.
+// Every language has exactly the messages of English, with the same placeholders and with all plural
+// forms of the language.
 func TestCatalogues(t *testing.T) {
 	t.Parallel()
 	all := catalogues(t)
@@ -90,7 +91,7 @@ func TestCatalogues(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			if forms[code] == "" {
-				t.Fatalf("nobody says which plural forms %s has: add it here and to the README", code)
+				t.Fatalf("the plural forms of %s are unknown: add them here and to the README", code)
 			}
 			keys := func(c catalogue) []string { return slices.Sorted(maps.Keys(c)) }
 			if diff := cmp.Diff(keys(english), keys(c)); diff != "" {
@@ -117,15 +118,15 @@ func checkMessage(t *testing.T, code, key string, english, message any) {
 	want := placeholders(texts(english)["other"])
 	for form, text := range said {
 		got := placeholders(text)
-		// "One day" and "two days" may say the number in a word.
+		// "One day" and "two days" may have the number in words.
 		if exact := form == "zero" || form == "one" || form == "two"; exact && slices.Contains(want, "Count") && !slices.Contains(got, "Count") {
 			got = slices.Sorted(slices.Values(append(got, "Count")))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s, %s: filled in (-want +got):\n%s", key, form, diff)
+			t.Errorf("%s, %s: placeholders (-want +got):\n%s", key, form, diff)
 		}
 		if strings.Count(text, "{") != 2*len(placeholder.FindAllString(text, -1)) || strings.Count(text, "}") != strings.Count(text, "{") {
-			t.Errorf("%s, %s: a brace too many in %q", key, form, text)
+			t.Errorf("%s, %s: unbalanced or single braces in %q", key, form, text)
 		}
 		if strings.TrimSpace(text) != text || text == "" {
 			t.Errorf("%s, %s: %q begins or ends with space, or is empty", key, form, text)
@@ -138,8 +139,8 @@ func checkMessage(t *testing.T, code, key string, english, message any) {
 	}
 }
 
-// Every message can be said of every number, and says it.
-func TestEveryMessageIsSaid(t *testing.T) {
+// Every message can be rendered for every number, and contains the number.
+func TestEveryMessageIsRendered(t *testing.T) {
 	t.Parallel()
 	for code, c := range catalogues(t) {
 		l, ok := locale.All().Find(code)
@@ -155,28 +156,28 @@ func TestEveryMessageIsSaid(t *testing.T) {
 				}
 			}
 			if _, single := message.(string); single {
-				checkSaid(t, code, key, l.Text(key, pairs...), pairs)
+				checkRendered(t, code, key, l.Text(key, pairs...), pairs)
 				continue
 			}
 			for _, n := range []int{0, 1, 2, 3, 5, 11, 21, 100, 1_000_000} {
 				got := l.Count(key, n, pairs...)
-				checkSaid(t, code, key, got, pairs)
+				checkRendered(t, code, key, got, pairs)
 				if n > 2 && !strings.Contains(got, strconv.Itoa(n)) {
-					t.Errorf("%s: %s of %d says no number: %q", code, key, n, got)
+					t.Errorf("%s: %s for %d lacks the number: %q", code, key, n, got)
 				}
 			}
 		}
 	}
 }
 
-func checkSaid(t *testing.T, code, key, got string, pairs []string) {
+func checkRendered(t *testing.T, code, key, got string, pairs []string) {
 	t.Helper()
 	if got == "" || strings.Contains(got, "{{") || strings.Contains(got, "<no value>") {
-		t.Errorf("%s: %s says %q", code, key, got)
+		t.Errorf("%s: %s renders as %q", code, key, got)
 	}
 	for i := 1; i < len(pairs); i += 2 {
 		if !strings.Contains(got, pairs[i]) {
-			t.Errorf("%s: %s leaves out %s: %q", code, key, pairs[i], got)
+			t.Errorf("%s: %s lacks %s: %q", code, key, pairs[i], got)
 		}
 	}
 }

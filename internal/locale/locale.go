@@ -1,5 +1,5 @@
-// Package locale is the languages of the pages: their texts, and how they write
-// money, numbers and times.
+// Package locale holds the texts of the pages in all languages, and each language's formats of money,
+// numbers and times.
 package locale
 
 import (
@@ -14,7 +14,7 @@ import (
 //go:embed catalogue/*.json
 var catalogues embed.FS
 
-// All is every language that there is a catalogue of. The first is English.
+// All returns every language that has a catalogue, with English as the standard.
 var All = sync.OnceValue(func() *Languages {
 	folder, err := fs.Sub(catalogues, "catalogue")
 	if err != nil {
@@ -27,21 +27,20 @@ var All = sync.OnceValue(func() *Languages {
 	return all
 })
 
-// Languages are some to choose from. They do not change, so they are safe for
-// concurrent use.
+// Languages is a set of languages. It is immutable and therefore safe for concurrent use.
 type Languages struct {
 	list     []*Language
 	byCode   map[string]*Language
 	standard *Language
 }
 
-// Standard is the language of who asks for none of these.
+// Standard returns the language for a reader who asks for none of the set.
 func (l *Languages) Standard() *Language { return l.standard }
 
-// List is the languages in the order of their codes.
+// List returns the languages in the order of their codes.
 func (l *Languages) List() []*Language { return l.list }
 
-// Find is the language of a tag: for "de-CH" it is German.
+// Find returns the language of a tag. For "de-CH" it is German.
 func (l *Languages) Find(tag string) (*Language, bool) {
 	parsed, err := language.Parse(tag)
 	if err != nil {
@@ -51,19 +50,19 @@ func (l *Languages) Find(tag string) (*Language, bool) {
 }
 
 func (l *Languages) of(tag language.Tag) (*Language, bool) {
-	base, _, _ := tag.Raw() // no guess from a region
+	base, _, _ := tag.Raw() // Raw does not guess a language from a region
 	found, ok := l.byCode[base.String()]
 	return found, ok
 }
 
-// Choose is the first language that a browser asks for and that there is, as
-// Accept-Language says it, else the standard one. See RFC 9110, section 12.5.4.
+// Choose returns the most wanted language of an Accept-Language header that the set has, or the
+// standard language. See RFC 9110, section 12.5.4.
 func (l *Languages) Choose(accepted string) *Language {
 	tags, _, err := language.ParseAcceptLanguage(accepted)
 	if err != nil {
 		return l.standard
 	}
-	for _, tag := range tags { // the most wanted first
+	for _, tag := range tags { // in descending order of preference
 		if found, ok := l.of(tag); ok {
 			return found
 		}
@@ -71,8 +70,8 @@ func (l *Languages) Choose(accepted string) *Language {
 	return l.standard
 }
 
-// Offer is those of the languages that a shop offers, all when it names none, and
-// the one that it speaks by itself.
+// Offer returns the set of the given languages, or of all if codes is empty, with the given standard
+// language.
 func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) {
 	offered := &Languages{byCode: map[string]*Language{}}
 	for _, code := range codes {
@@ -85,9 +84,9 @@ func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) 
 	if len(codes) == 0 {
 		offered.byCode = l.byCode
 	}
-	for _, one := range l.list {
-		if offered.byCode[one.Code] != nil {
-			offered.list = append(offered.list, one)
+	for _, language := range l.list {
+		if offered.byCode[language.Code] != nil {
+			offered.list = append(offered.list, language)
 		}
 	}
 	if offered.standard = offered.byCode[standard]; offered.standard == nil {
@@ -96,14 +95,14 @@ func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) 
 	return offered, nil
 }
 
-// codes are those of the languages, as a sentence lists them.
+// codes returns the codes of the languages, separated by commas.
 func (l *Languages) codes() string {
 	text := ""
-	for i, one := range l.list {
+	for i, language := range l.list {
 		if i > 0 {
 			text += ", "
 		}
-		text += one.Code
+		text += language.Code
 	}
 	return text
 }

@@ -9,10 +9,10 @@ import (
 	"chequer/internal/locale"
 )
 
-func english(t *testing.T) *locale.Language { return spoken(t, "en") }
-func german(t *testing.T) *locale.Language  { return spoken(t, "de") }
+func english(t *testing.T) *locale.Language { return find(t, "en") }
+func german(t *testing.T) *locale.Language  { return find(t, "de") }
 
-func spoken(t *testing.T, code string) *locale.Language {
+func find(t *testing.T, code string) *locale.Language {
 	t.Helper()
 	l, ok := locale.All().Find(code)
 	if !ok {
@@ -63,8 +63,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Money is written as the CLDR says for each language, whether there is a catalogue
-// yet or not.
+// Money is written as CLDR specifies for each language, also for one without a catalogue yet.
 func TestFiatInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	wants := map[string]string{
@@ -100,13 +99,13 @@ func TestFiatInEveryLanguage(t *testing.T) {
 	}
 }
 
-// A coin's amount has the mark of the language and none for thousands.
+// A coin's amount has the decimal mark of the language, and no thousands separator.
 func TestDecimal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ code, digits, want string }{
 		{"en", "0.00065379", "0.00065379"}, {"de", "0.00065379", "0,00065379"}, {"de", "1234567.5", "1234567,5"}, {"de", "12", "12"},
 	} {
-		if got := spoken(t, tt.code).Decimal(tt.digits); got != tt.want {
+		if got := find(t, tt.code).Decimal(tt.digits); got != tt.want {
 			t.Errorf("%s: %s = %q, want %q", tt.code, tt.digits, got, tt.want)
 		}
 	}
@@ -153,10 +152,10 @@ func TestOffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := only.Choose("en"); got.Code != "de" {
-		t.Errorf("a shop that speaks German alone answers in %s", got.Code)
+		t.Errorf("a shop that offers German only chooses %s", got.Code)
 	}
 	if _, ok := only.Find("en"); ok {
-		t.Error("what is not offered is found")
+		t.Error("Find finds a language that is not offered")
 	}
 	for _, tt := range []struct {
 		standard string
@@ -182,13 +181,12 @@ func TestLoadRefuses(t *testing.T) {
 		"no JSON":    {"en.json": {Data: []byte(`{`)}},
 	} {
 		if _, err := locale.Load(files); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// In a language that runs from right to left what is filled in keeps its own
-// direction.
+// In a language written from right to left a filled-in value keeps its own direction.
 func TestRightToLeft(t *testing.T) {
 	t.Parallel()
 	languages, err := locale.Load(fstest.MapFS{

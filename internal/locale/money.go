@@ -6,22 +6,21 @@ import (
 	"github.com/bojanz/currency"
 )
 
-// Fiat is an amount as people write it: "€56.50", "56,50 €". What is no amount of
-// a known currency is shown as it came.
+// Fiat returns an amount in the language's format: "€56.50", "56,50 €". If it is not an amount of a
+// known currency, Fiat returns amount and code unchanged, separated by a space.
 func (l *Language) Fiat(amount, code string) string {
 	parsed, err := currency.NewAmount(amount, code)
 	if err != nil {
 		return strings.TrimSpace(amount + " " + code)
 	}
 	formatter := currency.NewFormatter(l.money)
-	// All decimals of a rate are shown, as it was used. More than ten would be
-	// beyond what the formatter can hold.
+	// All decimals of a rate are shown, as it was used, up to the ten that the formatter supports.
 	_, fraction, _ := strings.Cut(amount, ".")
 	formatter.MaxDigits = uint8(min(max(len(fraction), 3), 10))
-	return strings.TrimPrefix(formatter.Format(parsed), "\u200f") // where it stands decides its direction
+	return strings.TrimPrefix(formatter.Format(parsed), "\u200f") // the page sets the direction
 }
 
-// FiatSign is the sign of a currency: "€", "$", or the code.
+// FiatSign returns the sign of a currency: "€", "$", or the code if it has none.
 func (l *Language) FiatSign(code string) string {
 	sign, ok := currency.GetSymbol(code, l.money)
 	if !ok {
@@ -30,6 +29,6 @@ func (l *Language) FiatSign(code string) string {
 	return sign
 }
 
-// Decimal is plain digits with the language's decimal mark, and never one for
-// thousands: an amount of coins is compared with what a wallet shows.
+// Decimal returns digits with the language's decimal mark and without thousands separators, because
+// shoppers compare an amount of coins with the wallet's display.
 func (l *Language) Decimal(digits string) string { return strings.Replace(digits, ".", l.point, 1) }

@@ -7,14 +7,14 @@ import (
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 )
 
-// months are the names of months within a date, from January.
+// months are the keys of the names of months within a date, from January.
 var months = [...]string{
 	"month.1", "month.2", "month.3", "month.4", "month.5", "month.6",
 	"month.7", "month.8", "month.9", "month.10", "month.11", "month.12",
 }
 
-// Moment is a time of the wire with its day and zone: "27 Nov 2026, 15:42 UTC";
-// empty when it is none.
+// Moment returns a time in the API's format with its day and zone: "27 Nov 2026, 15:42 UTC". It is
+// empty if the time is invalid.
 func (l *Language) Moment(wire string) string {
 	t, err := time.Parse(time.RFC3339, wire)
 	if err != nil {
@@ -23,8 +23,8 @@ func (l *Language) Moment(wire string) string {
 	return l.date("date.moment", t.UTC())
 }
 
-// TimeOfDay is a time of the wire with its zone, without the day when that is
-// today's.
+// TimeOfDay returns a time in the API's format with its zone, and with its day if that is not the day
+// of now. It is empty if the time is invalid.
 func (l *Language) TimeOfDay(wire string, now time.Time) string {
 	t, err := time.Parse(time.RFC3339, wire)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"testing"
 )
 
-// speakers are the folders whose sources say what is in the catalogues.
-var speakers = []string{"../../web", "../../views", "."}
+// users are the folders whose sources use the messages.
+var users = []string{"../../web", "../../views", "."}
 
-// speaking are the methods that take the id of a message, and what they fill in
-// themselves: for Around the name is the second argument.
-var speaking = map[string][]string{"Text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
+// methods are the methods that take the id of a message, and the placeholders that they fill in
+// themselves. For Around the placeholder's name is the second argument.
+var methods = map[string][]string{"Text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
 
 var fileName = regexp.MustCompile(`\.(js|css|templ|go)$`)
 
-// Every message is said somewhere, whatever is said is a message, and it is filled
-// in with what it asks for.
+// Every message is used, every id in the sources is a message, and every use fills in exactly the
+// message's placeholders.
 func TestMessagesAreUsed(t *testing.T) {
 	t.Parallel()
 	english := catalogues(t)["en"]
@@ -32,7 +32,7 @@ func TestMessagesAreUsed(t *testing.T) {
 		family, _, _ := strings.Cut(key, ".")
 		families[family] = true
 	}
-	used := map[string]bool{"language.name": true} // read as a whole
+	used := map[string]bool{"language.name": true} // read by nameIn
 	for _, file := range sources(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
@@ -43,7 +43,7 @@ func TestMessagesAreUsed(t *testing.T) {
 				if _, known := english[text]; known {
 					used[text] = true
 				} else if dotted && rest != "" && families[family] && !fileName.MatchString(text) && !strings.ContainsAny(text, " /\n") {
-					t.Errorf("%q looks like a message, and is none", text)
+					t.Errorf("%q has the form of a message id, but there is no such message", text)
 				}
 			}
 			return true
@@ -51,30 +51,30 @@ func TestMessagesAreUsed(t *testing.T) {
 	}
 	for key := range english {
 		if !used[key] {
-			t.Errorf("%s is said nowhere", key)
+			t.Errorf("%s is never used", key)
 		}
 	}
 }
 
-// checkCall looks at a message that is said with its id in place.
+// checkCall checks a call with a literal message id.
 func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
 	t.Helper()
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
 		return
 	}
-	given, speaks := speaking[selector.Sel.Name]
+	given, isMethod := methods[selector.Sel.Name]
 	id, ok := literal(call.Args[0])
-	if !speaks || !ok {
+	if !isMethod || !ok {
 		return
 	}
 	message, known := english[id]
 	if !known {
-		t.Errorf("%s is said, and is no message", id)
+		t.Errorf("%s is used, but there is no such message", id)
 		return
 	}
 	if _, single := message.(string); single == (selector.Sel.Name == "Count") {
-		t.Errorf("%s is said by %s, with plural forms: %t", id, selector.Sel.Name, !single)
+		t.Errorf("%s is used with %s; it has plural forms: %t", id, selector.Sel.Name, !single)
 	}
 	given = slices.Clone(given)
 	pairs := call.Args[1:]
@@ -90,7 +90,7 @@ func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
 		given = append(given, name)
 	}
 	if want := placeholders(texts(message)["other"]); !slices.Equal(slices.Sorted(slices.Values(given)), want) {
-		t.Errorf("%s is filled in with %q, and asks for %q", id, given, want)
+		t.Errorf("%s is used with the placeholders %q, but has %q", id, given, want)
 	}
 }
 
@@ -103,12 +103,12 @@ func literal(n ast.Node) (string, bool) {
 	return text, err == nil
 }
 
-// sources are the parsed files of the speakers without their tests. Templates are
-// read as what is generated of them.
+// sources returns the parsed source files of users, without tests. Templates are covered by their
+// generated code.
 func sources(t *testing.T) []*ast.File {
 	t.Helper()
 	var files []*ast.File
-	for _, folder := range speakers {
+	for _, folder := range users {
 		paths, err := fs.Glob(os.DirFS(folder), "*.go")
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no sources in %s: %v", folder, err)

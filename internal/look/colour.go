@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// colour is one of sRGB, as 24 bits: what is computed is what is shown.
+// colour is a colour in sRGB with 24 bits, so that contrasts are computed for the displayed colour.
 type colour [3]uint8
 
 var colourForm = regexp.MustCompile(`^#([0-9a-f]{3}|[0-9a-f]{6})$`)
 
-// tidyColour is a colour with six digits in lower case.
+// tidyColour returns a colour with six digits in lower case.
 func tidyColour(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -39,7 +39,8 @@ func parseColour(text string) (colour, error) {
 	return colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err
 }
 
-// rgb is a colour of ours. One that is none is a bug and panics.
+// rgb returns the colour of a constant. It panics if the text is invalid, which is a programming
+// error.
 func rgb(text string) colour {
 	c, err := parseColour(text)
 	if err != nil {
@@ -48,10 +49,10 @@ func rgb(text string) colour {
 	return c
 }
 
-// String is the colour as style sheets write it.
+// String returns the colour as written in a style sheet.
 func (c colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// linear is one channel as an amount of light. See WCAG 2.2, "relative luminance".
+// linear returns the light intensity of a channel. See WCAG 2.2, "relative luminance".
 func linear(channel uint8) float64 {
 	v := float64(channel) / 255
 	if v <= 0.04045 {
@@ -60,29 +61,29 @@ func linear(channel uint8) float64 {
 	return math.Pow((v+0.055)/1.055, 2.4)
 }
 
-// channel is the opposite of linear; false when there is no such colour.
-func channel(light float64) (uint8, bool) {
+// channel is the inverse of linear. inside is false if the value is outside sRGB.
+func channel(light float64) (value uint8, inside bool) {
 	v := light * 12.92
 	if light > 0.0031308 {
 		v = 1.055*math.Pow(light, 1/2.4) - 0.055
 	}
-	inside := v >= -0.002 && v <= 1.002
+	inside = v >= -0.002 && v <= 1.002
 	return uint8(math.Round(255 * min(max(v, 0), 1))), inside
 }
 
-// luminance is 0 for black and 1 for white.
+// luminance returns the relative luminance, from 0 for black to 1 for white.
 func (c colour) luminance() float64 {
 	return 0.2126*linear(c[0]) + 0.7152*linear(c[1]) + 0.0722*linear(c[2])
 }
 
-// contrast is from 1 to 21. See WCAG 2.2, "contrast ratio".
+// contrast returns the contrast ratio, from 1 to 21. See WCAG 2.2, "contrast ratio".
 func contrast(a, b colour) float64 {
 	l, m := a.luminance(), b.luminance()
 	return (max(l, m) + 0.05) / (min(l, m) + 0.05)
 }
 
-// oklch is a colour as people see it: how light, how strong, and of which hue. See
-// CSS Color Module Level 4, "OKLab and OKLCH".
+// oklch is a colour by perceived lightness, chroma and hue. See CSS Color Module Level 4, "OKLab and
+// OKLCH".
 type oklch struct{ light, chroma, hue float64 }
 
 func (c colour) oklch() oklch {
@@ -98,28 +99,29 @@ func (c colour) oklch() oklch {
 	}
 }
 
-// colour is the nearest one of sRGB with the same lightness and hue: a weaker one,
-// where it would be outside.
+// colour returns the nearest sRGB colour with the same lightness and hue, with less chroma if the
+// colour is outside sRGB.
 func (o oklch) colour() colour {
-	if c, inside := o.sharp(); inside {
+	if c, inside := o.clipped(); inside {
 		return c
 	}
 	low, high := 0.0, o.chroma
 	for range 24 {
 		o.chroma = (low + high) / 2
-		if _, inside := o.sharp(); inside {
+		if _, inside := o.clipped(); inside {
 			low = o.chroma
 		} else {
 			high = o.chroma
 		}
 	}
 	o.chroma = low
-	c, _ := o.sharp()
+	c, _ := o.clipped()
 	return c
 }
 
-// sharp is the colour with its channels cut off, and whether none had to be.
-func (o oklch) sharp() (c colour, inside bool) {
+// clipped returns the colour with its channels clipped to sRGB. inside is true if no clipping was
+// needed.
+func (o oklch) clipped() (c colour, inside bool) {
 	x, y := o.chroma*math.Cos(o.hue), o.chroma*math.Sin(o.hue)
 	l := cube(o.light + 0.3963377774*x + 0.2158037573*y)
 	m := cube(o.light - 0.1055613458*x - 0.0638541728*y)

@@ -6,40 +6,40 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // a format that logos come in
+	_ "image/gif" // an accepted format
 	"image/jpeg"
 	"image/png"
 
 	"golang.org/x/image/draw"
-	_ "golang.org/x/image/webp" // a format that logos come in
+	_ "golang.org/x/image/webp" // an accepted format
 )
 
 const (
-	// MaxLogo is how many bytes a logo is sent with at most.
+	// MaxLogo is the maximum size of a logo as it is served, in bytes.
 	MaxLogo = 8 << 10
-	// MaxLogoFile is how many bytes the file has at most that a logo is made of.
+	// MaxLogoFile is the maximum size of the file that a logo is made from, in bytes.
 	MaxLogoFile = 1 << 20
-	// maxSide is how many pixels such a file has at most, each way.
+	// maxSide is the maximum width and height of such a file, in pixels.
 	maxSide = 2048
-	// maxScans is more than a picture in a browser needs: each scan of a JPEG goes
-	// over all of it, and costs a few bytes.
+	// maxScans is the maximum number of scans of a JPEG. It is more than a web picture needs.
+	// Decoding a scan processes the whole picture, while a scan takes only a few bytes of the file.
 	maxScans = 64
 )
 
-// The types of a logo as it is sent.
+// Media types of a served logo.
 const (
 	TypePNG  = "image/png"
 	TypeJPEG = "image/jpeg"
 	TypeSVG  = "image/svg+xml"
 )
 
-// Logo is a square picture, made anew from what the merchant gave.
+// Logo is a square picture, encoded again from the merchant's file.
 type Logo struct {
 	Type string `json:"type"`
 	Body []byte `json:"body"`
 }
 
-// Ending is what the logo's address ends in.
+// Ending returns the file extension in the logo's address.
 func (l Logo) Ending() string {
 	switch l.Type {
 	case TypeJPEG:
@@ -50,8 +50,8 @@ func (l Logo) Ending() string {
 	return ".png"
 }
 
-// NewLogo makes a logo of a file: of pixels anew, or of an SVG what is known to be
-// harmless. The error is a *FieldError.
+// NewLogo makes a logo from a file. It encodes pixels again, and copies only known harmless parts
+// of an SVG. The error is a *FieldError.
 func NewLogo(file []byte) (Logo, error) {
 	l, err := newLogo(file)
 	if err != nil {
@@ -60,8 +60,8 @@ func NewLogo(file []byte) (Logo, error) {
 	return l, nil
 }
 
-// Sent is a logo that a service sent: of a type and a size that NewLogo makes, and
-// an SVG as it makes one.
+// Sent returns a logo that a service sent. It accepts only the types and sizes that NewLogo makes, and
+// cleans an SVG as NewLogo does.
 func Sent(kind string, body []byte) (Logo, error) {
 	l := Logo{Type: kind, Body: body}
 	if len(body) > MaxLogo {
@@ -95,13 +95,13 @@ func newLogo(file []byte) (Logo, error) {
 	return encode(picture)
 }
 
-// looksLikeXML tells whether a file begins as only a text of tags does.
+// looksLikeXML reports whether a file begins with a tag.
 func looksLikeXML(file []byte) bool {
 	file = bytes.TrimLeft(bytes.TrimPrefix(file, byteOrderMark), " \t\r\n")
 	return bytes.HasPrefix(file, []byte("<"))
 }
 
-// decode reads a picture whose size was looked at before anything was unpacked.
+// decode decodes a picture. It checks the size before it decodes any pixels.
 func decode(file []byte) (image.Image, error) {
 	size, format, err := image.DecodeConfig(bytes.NewReader(file))
 	if errors.Is(err, image.ErrFormat) {
@@ -123,27 +123,27 @@ func decode(file []byte) (image.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
-	if b := picture.Bounds(); b.Empty() || !square(float64(b.Dx()), float64(b.Dy())) { // a GIF's first picture may be a part of it
+	if b := picture.Bounds(); b.Empty() || !square(float64(b.Dx()), float64(b.Dy())) { // a GIF's first picture may cover only a part
 		return nil, fmt.Errorf("begins with a picture of %d × %d pixels, and must be square", b.Dx(), b.Dy())
 	}
 	return picture, nil
 }
 
-// square tells whether two sides differ by no more than people see.
+// square reports whether two sides differ by at most two percent, which is not visible.
 func square(width, height float64) bool {
 	return max(width, height) <= 1.02*min(width, height)
 }
 
-// sides are those that a logo is tried in: four pixels for each of the page, then
-// fewer until it is small enough. The last one always is: 32 × 32 pixels of four
-// bytes are 4 KiB before they are compressed.
+// sides are the sizes at which a logo is encoded until it is small enough, in pixels: first four
+// pixels for each pixel on the page. The last always fits: 32 × 32 pixels of four bytes are 4 KiB
+// uncompressed.
 var sides = []int{128, 112, 96, 80, 64, 48, 32}
 
-// encode draws a picture anew, as large as its bytes allow. What is opaque may
-// become a JPEG, which keeps photographs sharper.
+// encode encodes a picture at the largest size that fits in MaxLogo. An opaque picture may become a
+// JPEG, which keeps photographs sharper.
 func encode(picture image.Image) (Logo, error) {
 	for _, side := range sides {
-		small := scaled(picture, min(side, picture.Bounds().Dx())) // what is small already gains nothing
+		small := scaled(picture, min(side, picture.Bounds().Dx())) // enlarging a small picture gains nothing
 		var b bytes.Buffer
 		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
 			return Logo{}, fmt.Errorf("cannot be drawn: %w", err)
@@ -165,12 +165,12 @@ func encode(picture image.Image) (Logo, error) {
 	return Logo{}, errors.New("cannot be made small enough")
 }
 
-// scaled is a picture in a square. The page's tile is white: light shapes on nothing
-// would not be seen there, so they get a dark ground.
+// scaled returns a picture scaled to a square. The page shows it on white, so a picture of light
+// shapes on a transparent background gets a dark background.
 func scaled(picture image.Image, side int) *image.NRGBA {
 	small := image.NewNRGBA(image.Rect(0, 0, side, side))
 	draw.CatmullRom.Scale(small, small.Bounds(), picture, picture.Bounds(), draw.Src, nil)
-	if !light(small) {
+	if !isLight(small) {
 		return small
 	}
 	dark := image.NewNRGBA(small.Bounds())
@@ -179,8 +179,8 @@ func scaled(picture image.Image, side int) *image.NRGBA {
 	return dark
 }
 
-// light tells whether what is drawn on nothing would be lost on white.
-func light(p *image.NRGBA) bool {
+// isLight reports whether a picture with transparent parts would be invisible on white.
+func isLight(p *image.NRGBA) bool {
 	var light, weight float64
 	for i := 0; i < len(p.Pix); i += 4 {
 		alpha := float64(p.Pix[i+3]) / 255

@@ -17,7 +17,7 @@ import (
 	"chequer/internal/look"
 )
 
-// dot is a ring on a ground.
+// dot returns a picture of a ring.
 func dot(side int, ground, ink color.NRGBA) *image.NRGBA {
 	p := image.NewNRGBA(image.Rect(0, 0, side, side))
 	for y := range side {
@@ -32,7 +32,7 @@ func dot(side int, ground, ink color.NRGBA) *image.NRGBA {
 	return p
 }
 
-// noise is the hardest to make small.
+// noise returns a picture that compresses badly.
 func noise(side int, opaque bool) *image.NRGBA {
 	random := rand.New(rand.NewPCG(1, 2))
 	p := image.NewNRGBA(image.Rect(0, 0, side, side))
@@ -69,12 +69,12 @@ var (
 	red   = color.NRGBA{R: 232, G: 87, B: 58, A: 255}
 )
 
-// webp is a picture of one pixel, by another encoder.
+// webp is a picture of one pixel, made by another encoder.
 const webp = "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA="
 
-func TestNewLogo_draws_pictures_anew(t *testing.T) {
+func TestNewLogo_encodes_pictures_again(t *testing.T) {
 	t.Parallel()
-	one, err := base64.StdEncoding.DecodeString(webp)
+	pixel, err := base64.StdEncoding.DecodeString(webp)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +85,14 @@ func TestNewLogo_draws_pictures_anew(t *testing.T) {
 		side int
 	}{
 		{"PNG", encoded(t, "png", dot(512, white, red)), look.TypePNG, 128},
-		{"PNG with nothing around", encoded(t, "png", dot(512, none, red)), look.TypePNG, 128},
+		{"PNG with a transparent background", encoded(t, "png", dot(512, none, red)), look.TypePNG, 128},
 		{"JPEG", encoded(t, "jpeg", dot(300, white, red)), look.TypeJPEG, 128},
 		{"GIF", encoded(t, "gif", dot(200, white, red)), look.TypeJPEG, 128},
-		{"WebP", one, look.TypePNG, 1},
-		{"small ones stay small", encoded(t, "png", dot(40, white, red)), look.TypePNG, 40},
+		{"WebP", pixel, look.TypePNG, 1},
+		{"a small picture is not enlarged", encoded(t, "png", dot(40, white, red)), look.TypePNG, 40},
 		{"a photograph", encoded(t, "png", noise(256, true)), look.TypeJPEG, 112},
-		{"noise with nothing between", encoded(t, "png", noise(500, false)), look.TypePNG, 48},
-		{"what hides behind a picture is gone", append(encoded(t, "png", dot(64, white, red)), "<script>alert(1)</script>"...), look.TypePNG, 64},
+		{"noise with transparency", encoded(t, "png", noise(500, false)), look.TypePNG, 48},
+		{"data after the picture is removed", append(encoded(t, "png", dot(64, white, red)), "<script>alert(1)</script>"...), look.TypePNG, 64},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestNewLogo_draws_pictures_anew(t *testing.T) {
 				t.Fatal(err)
 			}
 			if l.Type != tt.kind || "image/"+format != tt.kind {
-				t.Errorf("a %s which says it is %s, want %s", format, l.Type, tt.kind)
+				t.Errorf("format %s, type %s, want %s", format, l.Type, tt.kind)
 			}
 			if drawn.Bounds() != image.Rect(0, 0, tt.side, tt.side) {
 				t.Errorf("bounds %v, want %d", drawn.Bounds(), tt.side)
@@ -131,11 +131,11 @@ func TestNewLogo_shows_the_same_picture(t *testing.T) {
 		t.Errorf("the ring is %v, want %v", got, red)
 	}
 	if _, _, _, alpha := drawn.At(0, 0).RGBA(); alpha != 0 {
-		t.Error("what was nothing is something")
+		t.Error("a transparent pixel became opaque")
 	}
 }
 
-// The tile behind a logo is white in both schemes.
+// The tile behind a logo is white in both colour schemes.
 func TestNewLogo_puts_white_shapes_on_a_dark_ground(t *testing.T) {
 	t.Parallel()
 	l, err := look.NewLogo(encoded(t, "png", dot(512, none, white)))
@@ -147,15 +147,15 @@ func TestNewLogo_puts_white_shapes_on_a_dark_ground(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := color.NRGBAModel.Convert(drawn.At(1, 1)), (color.NRGBA{R: 0x12, G: 0x15, B: 0x1c, A: 0xff}); got != want {
-		t.Errorf("the ground is %v, want %v", got, want)
+		t.Errorf("the background is %v, want %v", got, want)
 	}
 	if got := color.NRGBAModel.Convert(drawn.At(64, 24)); got != white {
 		t.Errorf("the ring is %v", got)
 	}
 }
 
-// announced is a PNG that says it has a size, and whose pixels would be those of
-// zeroes: a bomb is unpacked to what it says.
+// announced returns a PNG whose header states a size, without pixels. A decoder that allocates the
+// stated size is open to a decompression bomb.
 func announced(width, height uint32) []byte {
 	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n")
 	chunk := func(kind string, data []byte) {
@@ -192,12 +192,12 @@ func TestNewLogo_refuses(t *testing.T) {
 		{"a program", []byte("\x7fELF"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
 		{"a giant file", append(encoded(t, "png", dot(64, white, red)), make([]byte, look.MaxLogoFile)...), "may have 1048576"},
 		{"a decompression bomb", announced(60_000, 60_000), "is 60000 × 60000 pixels, and may be 2048 × 2048"},
-		{"one pixel more than may be", announced(2049, 2049), "is 2049 × 2049"},
+		{"one pixel more than allowed", announced(2049, 2049), "is 2049 × 2049"},
 		{"a long strip", announced(1, 2_000_000_000), "may be 2048 × 2048"},
 		{"a wide picture", wide, "is 400 × 120 pixels, and must be square"},
 		{"half a picture", encoded(t, "png", noise(64, true))[:3000], "cannot be read"},
-		{"only a head", announced(64, 64), "cannot be read"},
-		{"a JPEG of endless scans", scans, "has more than 64 scans"},
+		{"only a header", announced(64, 64), "cannot be read"},
+		{"a JPEG of many scans", scans, "has more than 64 scans"},
 		{"a GIF that begins with a part", part.Bytes(), "begins with a picture of 10 × 2 pixels"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestNewLogo_refuses(t *testing.T) {
 	}
 }
 
-// What another service tells is not believed more than a merchant.
+// A logo from another service is checked like one from a merchant.
 func TestSent(t *testing.T) {
 	t.Parallel()
 	good, err := look.NewLogo(encoded(t, "png", dot(512, white, red)))
@@ -218,14 +218,14 @@ func TestSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := look.Sent(good.Type, good.Body); err != nil || !bytes.Equal(got.Body, good.Body) {
-		t.Errorf("a logo of ours is refused: %v", err)
+		t.Errorf("a logo that NewLogo made is refused: %v", err)
 	}
 	for name, l := range map[string]look.Logo{
 		"HTML": {Type: "text/html", Body: []byte("<p>")}, "script in an SVG": {Type: look.TypeSVG, Body: []byte(picture("<script/>"))},
 		"HTML that says it is a PNG": {Type: look.TypePNG, Body: []byte("<p>")}, "too much": {Type: look.TypePNG, Body: make([]byte, look.MaxLogo+1)},
 	} {
 		if _, err := look.Sent(l.Type, l.Body); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }

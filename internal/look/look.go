@@ -1,6 +1,5 @@
-// Package look is how a merchant's pages look: a name, a logo, a colour with enough
-// contrast, and words. What comes in is checked and made anew here, so that what
-// goes out is safe to show.
+// Package look defines a merchant's theme: a name, a logo, a colour with enough contrast, and
+// texts. It checks input and encodes it again, so that pages can show the result safely.
 package look
 
 import (
@@ -18,32 +17,31 @@ import (
 	"chequer/internal/idn"
 )
 
-// Bounds of what a look says, in characters.
+// Limits of a theme's texts, in characters.
 const (
 	maxName = 64
 	maxLine = 140
 	maxURL  = 2048
 )
 
-// Look is how a merchant's pages look. The zero Look is ours.
+// Look is a merchant's theme. The zero Look is the default theme.
 type Look struct {
-	Name    string `json:"name"`    // of the shop; empty leaves that of the invoice
-	Accent  string `json:"accent"`  // "#2b3fd6"; empty is ours
+	Name    string `json:"name"`    // name of the shop; if empty, the invoice's merchant name is shown
+	Accent  string `json:"accent"`  // "#2b3fd6"; if empty, the default
 	Line    string `json:"line"`    // one line of text
 	Support string `json:"support"` // mailto: or https address
 	Terms   string `json:"terms"`   // https address
-	// Stay keeps the shopper on the page of a paid invoice, until they press the
-	// button.
+	// Stay keeps the shopper on the page of a paid invoice until they press the button.
 	Stay bool `json:"stay"`
 	Logo Logo `json:"logo"`
 }
 
-// IsZero tells whether nothing was chosen.
+// IsZero reports whether no field is set.
 func (l Look) IsZero() bool {
 	return l.Name == "" && l.Accent == "" && l.Line == "" && l.Support == "" && l.Terms == "" && !l.Stay && len(l.Logo.Body) == 0
 }
 
-// Hash names a look by its content; that of the zero Look is empty.
+// Hash returns a hash of the theme's content; empty for the zero Look.
 func (l Look) Hash() string {
 	if l.IsZero() {
 		return ""
@@ -56,7 +54,7 @@ func (l Look) Hash() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// FieldError is what is wrong with one field of a look.
+// FieldError is the error for one field of a theme.
 type FieldError struct {
 	Field string
 	Fault string // the end of a sentence that begins with the field's name
@@ -65,8 +63,8 @@ type FieldError struct {
 // Error implements error.
 func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
 
-// Tidy is a look as it is kept: a colour in full, a mail address as a link. The
-// error is a *FieldError.
+// Tidy checks a theme and returns it in normal form: a colour with six digits, a mail address as a
+// link. The error is a *FieldError.
 func Tidy(l Look) (Look, error) {
 	l.Name, l.Line = strings.TrimSpace(l.Name), strings.TrimSpace(l.Line)
 	for _, f := range []struct {
@@ -86,10 +84,9 @@ func Tidy(l Look) (Look, error) {
 	return l, nil
 }
 
-// oneLine is an error for a text that is too long for its place or not one line.
-// Characters that turn the text after them around are refused: an amount beside a
-// shop's name must read the same whatever that is. See Unicode Standard Annex #9,
-// "Directional Formatting Characters".
+// oneLine returns an error if a text is too long or is not one line. It refuses characters that
+// change the direction of the text after them, because a shop's name must not change how an amount
+// beside it reads. See Unicode Standard Annex #9, "Directional Formatting Characters".
 func oneLine(text string, most int) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -104,8 +101,8 @@ func oneLine(text string, most int) error {
 	return nil
 }
 
-// tidySupport is where shoppers ask: a mail address, with or without mailto:, or a
-// page.
+// tidySupport returns the shop's contact in normal form. It is a mail address, with or without
+// "mailto:", or an https address.
 func tidySupport(text string) (string, error) {
 	if text == "" || strings.HasPrefix(text, "https://") {
 		text = idn.URL(text)
@@ -119,8 +116,8 @@ func tidySupport(text string) (string, error) {
 	return "mailto:" + address, nil
 }
 
-// webAddress is an error for what is no https address of a page. Browsers read a
-// backslash as a slash.
+// webAddress returns an error if a text is not empty and not an absolute https address. It refuses a
+// backslash, which browsers treat as a slash.
 func webAddress(text string) error {
 	if text == "" {
 		return nil

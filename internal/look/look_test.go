@@ -22,7 +22,7 @@ func TestTidy(t *testing.T) {
 		{"a mail address as a link", look.Look{Support: "mailto:help@shop.example"}, look.Look{Support: "mailto:help@shop.example"}},
 		{"a page for questions", look.Look{Support: "https://shop.example/help?x=1"}, look.Look{Support: "https://shop.example/help?x=1"}},
 		{"spaces around", look.Look{Name: " Atelier Nord ", Line: "\tPrints "}, look.Look{Name: "Atelier Nord", Line: "Prints"}},
-		{"as long as may be", look.Look{Line: strings.Repeat("ä", 140)}, look.Look{Line: strings.Repeat("ä", 140)}},
+		{"the longest line", look.Look{Line: strings.Repeat("ä", 140)}, look.Look{Line: strings.Repeat("ä", 140)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -35,13 +35,13 @@ func TestTidy(t *testing.T) {
 			}
 			again, err := look.Tidy(got)
 			if err != nil || cmp.Diff(got, again) != "" {
-				t.Errorf("tidied again it is %+v, %v", again, err)
+				t.Errorf("Tidy of the result = %+v, %v, want it unchanged", again, err)
 			}
 		})
 	}
 }
 
-func TestTidy_names_the_field_that_is_wrong(t *testing.T) {
+func TestTidy_names_the_invalid_field(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		give look.Look
@@ -75,10 +75,10 @@ func TestTidy_names_the_field_that_is_wrong(t *testing.T) {
 	}
 }
 
-func TestHash_is_another_for_every_look(t *testing.T) {
+func TestHash_differs_between_looks(t *testing.T) {
 	t.Parallel()
 	if got := (look.Look{}).Hash(); got != "" {
-		t.Errorf("no look has the hash %q", got)
+		t.Errorf("the zero Look has the hash %q, want none", got)
 	}
 	seen := map[string]look.Look{}
 	for _, l := range []look.Look{

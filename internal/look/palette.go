@@ -7,27 +7,27 @@ import (
 	"strconv"
 )
 
-// Contrasts that are needed. See WCAG 2.2, 1.4.3 and 1.4.11.
+// Minimum contrasts. See WCAG 2.2, 1.4.3 and 1.4.11.
 const (
 	textContrast    = 4.5
 	graphicContrast = 3
 )
 
-// ground is what a scheme's colours stand on: those of static/base.css.
-type ground struct {
+// scheme is a colour scheme of static/base.css.
+type scheme struct {
 	name string
-	// surfaces carry text in the accent; the first is the page.
+	// surfaces are the backgrounds of text in the accent colour; the first is the page's.
 	surfaces []colour
 	ink      colour
-	tint     oklch // how light and, at most, how strong the accent's own surface is
-	// step is how far a colour moves at once to be read better, and end where it is
-	// read best.
+	tint     oklch // lightness and maximum chroma of the accent's own surface
+	// step is the change of lightness that increases contrast, and end is the colour with the most
+	// contrast.
 	step float64
 	end  colour
 }
 
-// grounds are the two schemes.
-var grounds = []ground{
+// schemes are the light and the dark scheme.
+var schemes = []scheme{
 	{
 		name: "light", ink: rgb("#12151c"), step: -0.005, end: rgb("#000000"), tint: oklch{light: 0.955, chroma: 0.03},
 		surfaces: []colour{rgb("#ffffff"), rgb("#f5f6f8"), rgb("#eaecf1"), rgb("#e4f4ec"), rgb("#fff3db"), rgb("#fdecea")},
@@ -38,50 +38,50 @@ var grounds = []ground{
 	},
 }
 
-// Palette is what a scheme's pages make of an accent.
+// Palette is the set of colours that are derived from an accent for one scheme.
 type Palette struct {
 	Scheme   string // light or dark
-	Accent   string // fills
-	OnAccent string // text on fills
-	Graphic  string // bars and marks
-	Ink      string // text and links
-	Tint     string // a surface for them
-	Edge     bool   // fills need a line around them to be seen
+	Accent   string // colour of fills
+	OnAccent string // colour of text on fills
+	Graphic  string // colour of bars and marks
+	Ink      string // colour of text and links
+	Tint     string // surface for text and links
+	Edge     bool   // fills need an outline to be visible
 
-	own, text float64 // least contrast of the accent as it was chosen, and of Ink
+	own, text float64 // minimum contrast of the chosen accent, and of Ink
 }
 
-// Palettes are those of an accent, as Tidy leaves it: light, then dark.
+// Palettes returns the palettes of an accent in Tidy's normal form: light, then dark.
 func Palettes(accent string) []Palette {
-	list := make([]Palette, len(grounds))
-	for i, g := range grounds {
-		list[i] = g.palette(rgb(accent))
+	list := make([]Palette, len(schemes))
+	for i, s := range schemes {
+		list[i] = s.palette(rgb(accent))
 	}
 	return list
 }
 
-// palette keeps the accent for fills in the light scheme, whatever it is; in the
-// dark one, fills are as light as text.
-func (g ground) palette(accent colour) Palette {
+// palette returns the palette of an accent. In the light scheme fills have the accent unchanged; in
+// the dark scheme they have the colour of text.
+func (s scheme) palette(accent colour) Palette {
 	tint := accent.oklch()
-	tint.light, tint.chroma = g.tint.light, min(tint.chroma, g.tint.chroma)
+	tint.light, tint.chroma = s.tint.light, min(tint.chroma, s.tint.chroma)
 	surface := tint.colour()
-	all := append(slices.Clone(g.surfaces), surface)
-	ink := g.until(accent, textContrast, all)
+	all := append(slices.Clone(s.surfaces), surface)
+	ink := s.adjust(accent, textContrast, all)
 	fill := accent
-	if g.step > 0 {
+	if s.step > 0 {
 		fill = ink
 	}
 	return Palette{
-		Scheme: g.name, Accent: fill.String(), OnAccent: g.on(fill).String(), Ink: ink.String(), Tint: surface.String(),
-		Graphic: g.until(fill, graphicContrast, g.surfaces[:3]).String(),
-		Edge:    contrast(fill, g.surfaces[0]) < graphicContrast,
-		own:     least(accent, all), text: least(ink, all),
+		Scheme: s.name, Accent: fill.String(), OnAccent: s.textOn(fill).String(), Ink: ink.String(), Tint: surface.String(),
+		Graphic: s.adjust(fill, graphicContrast, s.surfaces[:3]).String(),
+		Edge:    contrast(fill, s.surfaces[0]) < graphicContrast,
+		own:     minContrast(accent, all), text: minContrast(ink, all),
 	}
 }
 
-// least is the least contrast that a colour has on any surface.
-func least(c colour, surfaces []colour) float64 {
+// minContrast returns the smallest contrast of a colour with any of the surfaces.
+func minContrast(c colour, surfaces []colour) float64 {
 	ratio := contrast(c, surfaces[0])
 	for _, s := range surfaces {
 		ratio = min(ratio, contrast(c, s))
@@ -89,23 +89,23 @@ func least(c colour, surfaces []colour) float64 {
 	return ratio
 }
 
-// until moves a colour away from all surfaces, until each has enough contrast. Black
-// and white have.
-func (g ground) until(c colour, need float64, surfaces []colour) colour {
-	for o := c.oklch(); least(c, surfaces) < need; c = o.colour() {
-		if o.light += g.step; o.light < 0 || o.light > 1 {
-			return g.end
+// adjust changes the lightness of a colour until it has the needed contrast with every surface. The
+// scheme's end colour, black or white, always has it.
+func (s scheme) adjust(c colour, need float64, surfaces []colour) colour {
+	for o := c.oklch(); minContrast(c, surfaces) < need; c = o.colour() {
+		if o.light += s.step; o.light < 0 || o.light > 1 {
+			return s.end
 		}
 	}
 	return c
 }
 
-// on is the colour of text on a fill: white or ink, whichever has more contrast, and
-// black where that is not enough. Where white is not, black is.
-func (g ground) on(fill colour) colour {
+// textOn returns the colour of text on a fill: white or the scheme's ink, whichever has more
+// contrast, or black if neither has enough. If white has too little contrast, black has enough.
+func (s scheme) textOn(fill colour) colour {
 	best := rgb("#ffffff")
-	if contrast(g.ink, fill) > contrast(best, fill) {
-		best = g.ink
+	if contrast(s.ink, fill) > contrast(best, fill) {
+		best = s.ink
 	}
 	if contrast(best, fill) < textContrast {
 		best = rgb("#000000")
@@ -113,22 +113,22 @@ func (g ground) on(fill colour) colour {
 	return best
 }
 
-// Contrast is the least that the accent has where text stands, and that of the colour
-// that text takes, cut to two digits.
+// Contrast returns the minimum contrasts of the accent and of Ink with the surfaces, truncated to two
+// decimals.
 func (p Palette) Contrast() (accent, text string) { return ratio(p.own), ratio(p.text) }
 
-// Readable tells whether the accent itself can be text in the scheme.
+// Readable reports whether the accent itself has enough contrast for text in the scheme.
 func (p Palette) Readable() bool { return p.own >= textContrast }
 
 func ratio(x float64) string { return strconv.FormatFloat(math.Floor(x*100)/100, 'f', 2, 64) }
 
-// Style is what a style sheet ends with, so that a page takes the accent: nothing
-// without one.
+// Style returns the rules that are appended to a style sheet to apply the accent; empty without an
+// accent.
 func (l Look) Style() string {
 	if l.Accent == "" {
 		return ""
 	}
-	light, dark := grounds[0].palette(rgb(l.Accent)), grounds[1].palette(rgb(l.Accent))
+	light, dark := schemes[0].palette(rgb(l.Accent)), schemes[1].palette(rgb(l.Accent))
 	return ":root{" + light.variables() + "}\n@media screen and (prefers-color-scheme:dark){:root{" + dark.variables() + "}}\n" +
 		".btn:not(.alt,[aria-disabled]):hover{filter:none;box-shadow:inset 0 0 0 4rem var(--hover)}\n"
 }

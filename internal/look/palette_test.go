@@ -13,8 +13,8 @@ import (
 	"chequer/internal/look"
 )
 
-// surfaces are those of static/base.css that text in the accent stands on; the
-// first three carry bars and marks too.
+// surfaces are the surfaces in static/base.css that have text in the accent colour. The first three
+// have bars and marks, too.
 var surfaces = []string{"s0", "s1", "s2", "ok-s", "warn-s", "bad-s"}
 
 var (
@@ -22,7 +22,7 @@ var (
 	dark     = "@media screen and (prefers-color-scheme:dark)"
 )
 
-// variables are the colours that a style sheet gives names to, in both schemes.
+// variables returns the colours of a style sheet's custom properties in both schemes.
 func variables(t *testing.T, sheet string) (light, night map[string]string) {
 	t.Helper()
 	day, evening, found := strings.Cut(sheet, dark)
@@ -39,7 +39,8 @@ func variables(t *testing.T, sheet string) (light, night map[string]string) {
 	return light, night
 }
 
-// luminance is written out here again, from WCAG 2.2, "relative luminance".
+// luminance is a second implementation of WCAG 2.2, "relative luminance", independent of the
+// package's.
 func luminance(t *testing.T, c string) float64 {
 	t.Helper()
 	if len(c) == 4 {
@@ -68,7 +69,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(l, m) + 0.05) / (min(l, m) + 0.05)
 }
 
-// accents are awkward ones, and many at random.
+// accents returns difficult colours, and many random ones.
 func accents() []string {
 	list := []string{"#000000", "#ffffff", "#777777", "#767676", "#ffff00", "#ff0000", "#00ff00", "#0000ff", "#00ffff", "#ff00ff", "#12151c", "#e8573a", "#2b3fd6", "#fffffe", "#010101"}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -92,7 +93,7 @@ func TestStyle_has_enough_contrast_for_every_accent(t *testing.T) {
 			want := func(front, behind string, need float64) {
 				t.Helper()
 				if got := contrast(t, front, behind); got < need {
-					t.Errorf("%s, %s: %s on %s has %.3f, and needs %v", accent, scheme, front, behind, got, need)
+					t.Errorf("%s, %s: %s on %s has contrast %.3f, want at least %v", accent, scheme, front, behind, got, need)
 				}
 			}
 			for i, name := range surfaces {
@@ -106,7 +107,7 @@ func TestStyle_has_enough_contrast_for_every_accent(t *testing.T) {
 			}
 			want(own["accent-ink"], own["accent-s"], 4.5)
 			want(own["on-accent"], own["accent"], 4.5)
-			if own["on-accent"] == "#ffffff" { // the shade of a button that is pointed at
+			if own["on-accent"] == "#ffffff" { // the shade of a hovered button
 				want("#ffffff", mixed(t, own["accent"], "#000000", 0.1), 4.5)
 			} else {
 				want(own["on-accent"], mixed(t, own["accent"], "#ffffff", 0.12), 4.5)
@@ -117,12 +118,12 @@ func TestStyle_has_enough_contrast_for_every_accent(t *testing.T) {
 		}
 		rim := strings.Count(look.Look{Accent: accent}.Style(), "--rim:var(--edge)")
 		if want := contrast(t, accent, "#ffffff") < 3; (rim == 1) != want {
-			t.Errorf("%s: %d rims, while its contrast is %.2f", accent, rim, contrast(t, accent, "#ffffff"))
+			t.Errorf("%s: %d rims with a contrast of %.2f", accent, rim, contrast(t, accent, "#ffffff"))
 		}
 	}
 }
 
-// mixed lays a part of one colour over another.
+// mixed returns one colour with a share of another over it.
 func mixed(t *testing.T, below, above string, part float64) string {
 	t.Helper()
 	result := "#"
@@ -140,7 +141,7 @@ func mixed(t *testing.T, below, above string, part float64) string {
 	return result
 }
 
-func TestPalettes_tell_what_became_of_the_accent(t *testing.T) {
+func TestPalettes_report_the_contrast_of_the_accent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		accent, scheme      string
@@ -162,13 +163,13 @@ func TestPalettes_tell_what_became_of_the_accent(t *testing.T) {
 				t.Errorf("%s, %s: readable %v, text %s (%s), contrast %s", tt.accent, tt.scheme, p.Readable(), p.Ink, text, own)
 			}
 			if n, err := strconv.ParseFloat(text, 64); err != nil || n < 4.5 {
-				t.Errorf("%s, %s: text has %s", tt.accent, tt.scheme, text)
+				t.Errorf("%s, %s: text has contrast %s, want at least 4.5", tt.accent, tt.scheme, text)
 			}
 		}
 	}
 }
 
-func TestStyle_without_an_accent_is_nothing(t *testing.T) {
+func TestStyle_without_an_accent_is_empty(t *testing.T) {
 	t.Parallel()
 	if got := (look.Look{Name: "Nord", Line: "x"}).Style(); got != "" {
 		t.Errorf("got %q", got)

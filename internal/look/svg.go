@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// What an SVG logo may have. Nothing is copied: known elements and attributes whose
-// values have a known form are written anew, and everything else is refused by name.
+// An SVG logo is never copied: known elements, and attributes whose values have a known form, are
+// written again. Everything else is refused with an error that names it.
 const (
 	spaceSVG   = "http://www.w3.org/2000/svg"
 	spaceXLink = "http://www.w3.org/1999/xlink"
@@ -24,7 +24,7 @@ const (
 	maxReferences = 100
 )
 
-// forms of values.
+// Forms of attribute values.
 var (
 	numberForm    = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?(px|%)?$`)
 	numbersForm   = regexp.MustCompile(`^[\d+\-.,eE\s]*$`)
@@ -38,7 +38,7 @@ var (
 	linkForm      = regexp.MustCompile(`^#[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// drawn are the attributes of everything that is drawn.
+// drawn are the attributes of all drawn elements.
 var drawn = map[string]*regexp.Regexp{
 	"id": idForm, "transform": transformForm, "fill": paintForm, "stroke": paintForm, "color": colorForm, "opacity": numberForm,
 	"fill-opacity": numberForm, "fill-rule": wordForm, "stroke-width": numberForm, "stroke-opacity": numberForm,
@@ -47,12 +47,12 @@ var drawn = map[string]*regexp.Regexp{
 	"shape-rendering": wordForm, "vector-effect": wordForm, "paint-order": regexp.MustCompile(`^[a-z ]{1,32}$`),
 }
 
-// gradients are the attributes of both kinds.
+// gradients are the attributes of both kinds of gradients.
 var gradients = map[string]*regexp.Regexp{
 	"id": idForm, "gradientUnits": wordForm, "gradientTransform": transformForm, "spreadMethod": wordForm, "href": linkForm,
 }
 
-// elements are those that a logo may have, with the attributes of each.
+// elements are the elements that a logo may have, with the attributes of each.
 var elements = map[string]map[string]*regexp.Regexp{
 	"svg":      with(drawn, "x", "y", "width", "height"),
 	"g":        drawn,
@@ -76,7 +76,7 @@ func init() {
 	elements["polyline"]["points"], elements["polygon"]["points"] = numbersForm, numbersForm
 }
 
-// with is a set of attributes and some more that are numbers.
+// with returns attributes and further ones whose values are numbers.
 func with(attributes map[string]*regexp.Regexp, numbers ...string) map[string]*regexp.Regexp {
 	all := map[string]*regexp.Regexp{}
 	for name, form := range attributes {
@@ -88,13 +88,13 @@ func with(attributes map[string]*regexp.Regexp, numbers ...string) map[string]*r
 	return all
 }
 
-// idle are attributes that mean nothing in a picture of its own, and are left out.
-var idle = map[string]bool{"version": true, "class": true, "baseProfile": true, "role": true, "focusable": true, "enable-background": true}
+// ignored are attributes that have no effect in a stand-alone picture. They are removed.
+var ignored = map[string]bool{"version": true, "class": true, "baseProfile": true, "role": true, "focusable": true, "enable-background": true}
 
-// byteOrderMark begins files of some editors.
+// byteOrderMark is at the start of files from some editors.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// cleanSVG is an SVG with nothing but shapes and gradients.
+// cleanSVG returns an SVG reduced to shapes and gradients.
 func cleanSVG(file []byte) ([]byte, error) {
 	c := cleaner{tokens: xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, byteOrderMark)))}
 	if err := c.run(); err != nil {
@@ -106,15 +106,15 @@ func cleanSVG(file []byte) ([]byte, error) {
 	return c.out.Bytes(), nil
 }
 
-// cleaner reads an SVG and writes what it knows.
+// cleaner reads an SVG and writes its known parts.
 type cleaner struct {
 	tokens     *xml.Decoder
 	out        bytes.Buffer
-	open       []string // elements that have begun
-	silent     int      // how many of those are words, which nobody sees
+	open       []string // elements that have not ended
+	silent     int      // number of open title and desc elements, which are not displayed
 	elements   int
 	references int
-	done       bool // the picture has ended
+	done       bool // the root element has ended
 }
 
 func (c *cleaner) run() error {
@@ -156,8 +156,8 @@ func (c *cleaner) token(token xml.Token) error {
 	return nil
 }
 
-// begin writes the start of an element that is known. Names are read as they are
-// written: a prefix could make any of them something else.
+// begin writes the start of a known element. It refuses prefixes, because a prefix can give a name
+// another meaning.
 func (c *cleaner) begin(t xml.StartElement) error {
 	name := t.Name.Local
 	attributes, known := elements[name]
@@ -208,16 +208,16 @@ func (c *cleaner) end(t xml.EndElement) error {
 	return nil
 }
 
-// attribute is one that is written.
+// attribute is an attribute to be written.
 type attribute struct{ name, value string }
 
-// attributes are those of an element that are known and have a form.
+// attributes returns the known attributes of an element with valid values.
 func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, given []xml.Attr) ([]attribute, error) {
 	var kept []attribute
 	seen := map[string]bool{}
 	for _, a := range given {
 		name, value := a.Name.Local, strings.Join(strings.Fields(a.Value), " ")
-		if keep, err := meant(a); err != nil {
+		if keep, err := belongs(a); err != nil {
 			return nil, fmt.Errorf("has %s of <%s>, which an SVG logo may not have", word(prefixed(a.Name)), element)
 		} else if !keep {
 			continue
@@ -228,7 +228,7 @@ func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, gi
 			return nil, fmt.Errorf("has style of <%s>, which an SVG logo may not have: save it with presentation attributes", element)
 		case !ok:
 			return nil, fmt.Errorf("has %s of <%s>, which an SVG logo may not have", word(name), element)
-		case name == "clip-path" && slices.Contains(c.open, "clipPath"): // each of which is drawn as often as all before it
+		case name == "clip-path" && slices.Contains(c.open, "clipPath"): // nesting multiplies the work of drawing
 			return nil, errors.New("has clip-path within <clipPath>, which an SVG logo may not have")
 		case seen[name]:
 			return nil, fmt.Errorf("has %s of <%s> twice", name, element)
@@ -246,12 +246,12 @@ func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, gi
 	return kept, nil
 }
 
-// errSpace is for an attribute of a name space that is not known.
+// errSpace is the error for an attribute of an unknown name space.
 var errSpace = errors.New("unknown name space")
 
-// meant tells whether an attribute is one of the picture's own. Declarations may
-// only say what stands here anyway.
-func meant(a xml.Attr) (bool, error) {
+// belongs reports whether an attribute is one of the picture. It accepts and skips name space
+// declarations that repeat the standard meaning of their prefix.
+func belongs(a xml.Attr) (bool, error) {
 	switch {
 	case a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns":
 		want, known := map[string]string{"xmlns": spaceSVG, "svg": spaceSVG, "xlink": spaceXLink, "xml": spaceXML}[a.Name.Local]
@@ -266,10 +266,11 @@ func meant(a xml.Attr) (bool, error) {
 	case a.Name.Space != "":
 		return false, errSpace
 	}
-	return !idle[a.Name.Local], nil
+	return !ignored[a.Name.Local], nil
 }
 
-// root writes the first element: square, and as large as the page makes it.
+// root writes the root element with a square viewBox and without a size, so that the page sets the
+// size.
 func (c *cleaner) root(given []attribute) error {
 	kept, value := []attribute{{"xmlns", spaceSVG}}, map[string]string{}
 	for _, a := range given {
@@ -300,13 +301,13 @@ func (c *cleaner) root(given []attribute) error {
 	return nil
 }
 
-// write writes the start of an element. Values have forms without quotes and
-// brackets, and are escaped all the same.
+// write writes the start of an element. The forms of values exclude quotes and brackets; values are
+// escaped nevertheless.
 func (c *cleaner) write(name string, given []attribute) {
 	fmt.Fprintf(&c.out, "<%s", name)
 	for _, a := range given {
 		fmt.Fprintf(&c.out, ` %s="`, a.name)
-		_ = xml.EscapeText(&c.out, []byte(a.value)) // a bytes.Buffer never fails
+		_ = xml.EscapeText(&c.out, []byte(a.value)) // writing to a bytes.Buffer cannot fail
 		c.out.WriteByte('"')
 	}
 	c.out.WriteByte('>')
@@ -319,8 +320,7 @@ func prefixed(n xml.Name) string {
 	return n.Space + ":" + n.Local
 }
 
-// word is something of a file as an error tells it: short, and of letters that are
-// printed.
+// word returns a part of a file for an error message: short and of printable ASCII characters.
 func word(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '<' || r == '>' || r == '"' || r == '\\' {

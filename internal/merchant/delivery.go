@@ -2,38 +2,38 @@ package merchant
 
 import "time"
 
-// EventTest is the type of an event that is about no invoice: it goes to one
-// endpoint, once, to see whether it arrives. It is not in the feed.
+// EventTest is the type of a test event, which concerns no invoice. It is sent to one endpoint, to
+// check that events arrive, and is not in the feed.
 const EventTest = "endpoint.test"
 
-// DeliveryState is what became of a delivery.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 const (
-	// DeliveryPending is tried now, or again.
+	// DeliveryPending means that the delivery is due now or later.
 	DeliveryPending DeliveryState = "pending"
-	// DeliveryDone was answered by 2xx.
+	// DeliveryDone means that the endpoint answered with 2xx.
 	DeliveryDone DeliveryState = "delivered"
-	// DeliveryFailed is not tried again by itself.
+	// DeliveryFailed means that there are no further automatic attempts.
 	DeliveryFailed DeliveryState = "failed"
 )
 
-// DeliveryStates are all of them.
+// DeliveryStates lists all delivery states.
 var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDone, DeliveryFailed}
 
 // Delivery is the sending of one event to one endpoint.
 type Delivery struct {
 	EndpointID string
-	Position   int64 // of the event in the merchant's feed
+	Position   int64 // position of the event in the merchant's feed
 	EventID    string
 	EventType  string
-	InvoiceID  string // "" of a test event
+	InvoiceID  string // "" for an event without an invoice
 	State      DeliveryState
-	Tries      int // so far
+	Tries      int // number of attempts so far
 	CreatedAt  time.Time
-	FirstTryAt time.Time // of those since it was made or sent again; zero before
+	FirstTryAt time.Time // first attempt since it was created or sent again; zero before
 	NextTryAt  time.Time // zero unless pending
-	// LastStatus and LastFault are of the newest try, see Try.
+	// LastStatus and LastFault are those of the newest attempt, see Try.
 	LastStatus int
 	LastFault  string
 }
@@ -43,32 +43,32 @@ type Try struct {
 	Number   int // from 1
 	At       time.Time
 	Duration time.Duration
-	Status   int               // of the answer; 0 when there was none
-	Fault    string            // why there was none, in words; "" when there was
-	Header   map[string]string // of the answer
-	Answer   string            // the beginning of its body, for the operator alone
+	Status   int               // of the response; 0 if there was none
+	Fault    string            // why there was no response; "" if there was one
+	Header   map[string]string // of the response
+	Answer   string            // beginning of the response body, shown only to the operator
 }
 
-// Done tells whether the receiver took the event.
+// Done reports whether the endpoint accepted the event.
 func (t Try) Done() bool { return t.Status >= 200 && t.Status <= 299 }
 
-// Attempt is a try with what was tried.
+// Attempt is an attempt with its delivery.
 type Attempt struct {
 	Delivery
 	Try
 }
 
-// EndpointHealth is how an endpoint's deliveries go.
+// EndpointHealth summarises the deliveries of an endpoint.
 type EndpointHealth struct {
 	Waiting int       // pending deliveries
-	Failed  int       // given up, and not sent again since
-	Tried   time.Time // when last; zero never
-	// LastStatus and LastFault are of that try.
+	Failed  int       // deliveries given up, and not sent again since
+	Tried   time.Time // time of the last attempt; zero = never
+	// LastStatus and LastFault are those of the last attempt.
 	LastStatus int
 	LastFault  string
 }
 
-// Failing tells whether the newest try came to nothing.
+// Failing reports whether the last attempt failed.
 func (h EndpointHealth) Failing() bool {
 	return !h.Tried.IsZero() && (h.LastStatus < 200 || h.LastStatus > 299)
 }

@@ -9,54 +9,53 @@ import (
 	"chequer/internal/idn"
 )
 
-// MaxEndpoints bounds the endpoints in force of a merchant: each event is written
-// once for every one of them.
+// MaxEndpoints is the largest number of active endpoints of a merchant. Each event is written once
+// for every endpoint.
 const MaxEndpoints = 100
 
-// EndpointStorage keeps endpoints and what is sent to them. Rows are sealed and
-// checked as in Storage. It is safe for concurrent use.
+// EndpointStorage stores endpoints and their deliveries. Rows are sealed and verified as in
+// Storage. It is safe for concurrent use.
 type EndpointStorage interface {
 	// CreateEndpoint writes an endpoint; ErrTooMany.
 	CreateEndpoint(ctx context.Context, e Endpoint) error
-	// Endpoints lists a merchant's endpoints in force, oldest first.
+	// Endpoints lists a merchant's active endpoints, oldest first.
 	Endpoints(ctx context.Context, merchantID string) ([]Endpoint, error)
-	// UpdateEndpoint locks an endpoint in force, lets change decide, and writes it;
-	// ErrNotFound. What waits for one that change archives is given up.
+	// UpdateEndpoint locks an active endpoint, lets change decide, and writes it; ErrNotFound. If
+	// change archives the endpoint, its pending deliveries are given up.
 	UpdateEndpoint(ctx context.Context, merchantID, id string, change func(*Endpoint) error) (Endpoint, error)
 	// AddTestDelivery writes a delivery of an event that is not in the feed.
 	AddTestDelivery(ctx context.Context, e Endpoint, eventID string, body []byte, at time.Time) error
-	// Deliveries lists an endpoint's deliveries in a state, "" for any, of positions
-	// below one, newest first.
+	// Deliveries lists an endpoint's deliveries in a state, "" for any state, with positions lower
+	// than below, newest first.
 	Deliveries(ctx context.Context, endpointID string, state DeliveryState, below int64, limit int) ([]Delivery, error)
-	// Delivery reads an endpoint's delivery of an event, with its tries, oldest
-	// first; ErrNotFound.
+	// Delivery returns an endpoint's delivery of an event, with its attempts, oldest first;
+	// ErrNotFound.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Try, error)
-	// Resend sets an event to be sent to an endpoint from the first try on, whether the
-	// endpoint wants its type or not, and without waiting for older events of its
-	// invoice; ErrNotFound.
+	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
+	// wants its type, and without waiting for older events of its invoice; ErrNotFound.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
-	// ResendAfter does so with those of the first limit events after a position
-	// that the endpoint wants. It returns how many those were and the position to
-	// go on from, which is 0 at the end.
+	// ResendAfter does the same for those of the first limit events after a position that the
+	// endpoint wants. It returns their number and the position after which to continue, which is 0
+	// at the end.
 	ResendAfter(ctx context.Context, e Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error)
-	// EndpointHealth tells how an endpoint's deliveries go.
+	// EndpointHealth returns a summary of an endpoint's deliveries.
 	EndpointHealth(ctx context.Context, endpointID string) (EndpointHealth, error)
 }
 
-// EndpointsConfig is what Endpoints are made of.
+// EndpointsConfig configures Endpoints.
 type EndpointsConfig struct {
 	Storage EndpointStorage
-	// Check is an error for a URL that may not be called, live or not.
+	// Check returns an error for a URL that must not be called; live says whether the endpoint is a
+	// live one.
 	Check func(url string, live bool) error
-	// EncodeTest makes the body of a test event.
+	// EncodeTest returns the body of a test event.
 	EncodeTest func(id string, mode Mode, at time.Time) []byte
 	Now        func() time.Time
-	// Token makes random letters and digits.
+	// Token returns random letters and digits.
 	Token func(length int) string
 }
 
-// Endpoints changes where a merchant's events are sent. It is safe for concurrent
-// use.
+// Endpoints manages the endpoints of merchants. It is safe for concurrent use.
 type Endpoints struct {
 	storage    EndpointStorage
 	check      func(url string, live bool) error
@@ -65,12 +64,12 @@ type Endpoints struct {
 	token      func(length int) string
 }
 
-// NewEndpoints makes Endpoints.
+// NewEndpoints returns a new Endpoints.
 func NewEndpoints(c EndpointsConfig) *Endpoints {
 	return &Endpoints{storage: c.Storage, check: c.Check, encodeTest: c.EncodeTest, now: c.Now, token: c.Token}
 }
 
-// Create makes an endpoint for events of some types, all when none is named.
+// Create makes an endpoint for events of some types, or of all types if there are none.
 func (s *Endpoints) Create(ctx context.Context, merchantID string, mode Mode, url string, events []string) (Endpoint, error) {
 	url = idn.URL(url)
 	if err := s.check(url, mode == Live); err != nil {
@@ -86,12 +85,12 @@ func (s *Endpoints) Create(ctx context.Context, merchantID string, mode Mode, ur
 	return e, nil
 }
 
-// All lists a merchant's endpoints in force.
+// All lists a merchant's active endpoints.
 func (s *Endpoints) All(ctx context.Context, merchantID string) ([]Endpoint, error) {
 	return s.storage.Endpoints(ctx, merchantID)
 }
 
-// Endpoint reads one of a merchant's endpoints in force; ErrNotFound.
+// Endpoint returns one of a merchant's active endpoints; ErrNotFound.
 func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	all, err := s.storage.Endpoints(ctx, merchantID)
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoi
 	return all[i], nil
 }
 
-// Pause keeps events back, or lets them go again.
+// Pause pauses or resumes the sending of events.
 func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused bool) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		e.Paused = paused
@@ -112,8 +111,8 @@ func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused boo
 	})
 }
 
-// Rotate begins to change an endpoint's key pair; ErrState during a rotation.
-// Both secrets sign until Finish; the old pair is in force until then.
+// Rotate starts the rotation of an endpoint's key pair; ErrState during a rotation. Both secrets
+// sign until Finish, and the old pair is active until then.
 func (s *Endpoints) Rotate(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if e.Rotating() {
@@ -124,7 +123,7 @@ func (s *Endpoints) Rotate(ctx context.Context, merchantID, id string) (Endpoint
 	})
 }
 
-// Finish ends a rotation: the new pair is the only one; ErrState outside of one.
+// Finish ends a rotation: only the new pair remains; ErrState outside of a rotation.
 func (s *Endpoints) Finish(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if !e.Rotating() {
@@ -135,7 +134,7 @@ func (s *Endpoints) Finish(ctx context.Context, merchantID, id string) (Endpoint
 	})
 }
 
-// Remove takes an endpoint out of force; what waits for it is given up.
+// Remove archives an endpoint; its pending deliveries are given up.
 func (s *Endpoints) Remove(ctx context.Context, merchantID, id string) error {
 	_, err := s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		e.ArchivedAt = s.now()
@@ -144,8 +143,8 @@ func (s *Endpoints) Remove(ctx context.Context, merchantID, id string) error {
 	return err
 }
 
-// Test has a test event sent to an endpoint and returns its identifier; ErrState
-// while that is paused.
+// Test schedules a test event for an endpoint and returns its identifier; ErrState while the
+// endpoint is paused.
 func (s *Endpoints) Test(ctx context.Context, merchantID, id string) (eventID string, err error) {
 	e, err := s.Endpoint(ctx, merchantID, id)
 	if err != nil {
@@ -162,16 +161,16 @@ func (s *Endpoints) Test(ctx context.Context, merchantID, id string) (eventID st
 	return eventID, nil
 }
 
-// resendBatch is how many events one transaction has sent again.
+// resendBatch is the largest number of events that one transaction schedules.
 const resendBatch = 500
 
-// Resend has one event sent again; ErrNotFound.
+// Resend schedules one event again; ErrNotFound.
 func (s *Endpoints) Resend(ctx context.Context, e Endpoint, eventID string) error {
 	return s.storage.Resend(ctx, e, eventID, s.now())
 }
 
-// ResendAfter has every event after a position sent again that the endpoint
-// wants, and tells how many they are. An error leaves a part of them.
+// ResendAfter schedules every event after a position that the endpoint wants, and returns their
+// number. After an error a part of them is scheduled.
 func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (total int, err error) {
 	for {
 		sent, next, err := s.storage.ResendAfter(ctx, e, after, resendBatch, s.now())
@@ -183,19 +182,18 @@ func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (t
 	}
 }
 
-// Deliveries lists what is and was sent to an endpoint, in a state, "" for any, of
-// positions below one, newest first.
+// Deliveries lists an endpoint's deliveries in a state, "" for any state, with positions lower than
+// below, newest first.
 func (s *Endpoints) Deliveries(ctx context.Context, e Endpoint, state DeliveryState, below int64, limit int) ([]Delivery, error) {
 	return s.storage.Deliveries(ctx, e.ID, state, below, limit)
 }
 
-// Delivery reads the delivery of one event with its tries, oldest first;
-// ErrNotFound.
+// Delivery returns the delivery of one event with its attempts, oldest first; ErrNotFound.
 func (s *Endpoints) Delivery(ctx context.Context, e Endpoint, eventID string) (Delivery, []Try, error) {
 	return s.storage.Delivery(ctx, e.ID, eventID)
 }
 
-// Health tells how an endpoint's deliveries go.
+// Health returns a summary of an endpoint's deliveries.
 func (s *Endpoints) Health(ctx context.Context, e Endpoint) (EndpointHealth, error) {
 	return s.storage.EndpointHealth(ctx, e.ID)
 }

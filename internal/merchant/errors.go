@@ -6,12 +6,12 @@ var (
 	// ErrNotFound means that there is no such merchant, key, wallet, endpoint or
 	// delivery.
 	ErrNotFound = errors.New("not found")
-	// ErrExists means that there is one already.
+	// ErrExists means that it exists already.
 	ErrExists = errors.New("exists already")
-	// ErrTampered means that a row fails its check under the master key.
-	ErrTampered = errors.New("row was changed by somebody without the master key")
-	// ErrTooMany means that a merchant has as many endpoints as may be.
-	ErrTooMany = errors.New("there are too many")
-	// ErrState means that an endpoint does not allow this now.
-	ErrState = errors.New("not possible in its present state")
+	// ErrTampered means that the MAC of a row is wrong.
+	ErrTampered = errors.New("row was changed without the master key")
+	// ErrTooMany means that a merchant has reached the limit of endpoints or products.
+	ErrTooMany = errors.New("too many of them exist")
+	// ErrState means that the state of an endpoint does not allow the change.
+	ErrState = errors.New("its state does not allow this")
 )

@@ -6,42 +6,41 @@ import (
 	"time"
 )
 
-// ExchangeAccount is a merchant's own account at an exchange, and what is sold
-// there of what his invoices bring.
+// ExchangeAccount is a merchant's own account at an exchange, with the settings for selling
+// received coins there.
 type ExchangeAccount struct {
 	ID         string
 	MerchantID string
 	Exchange   string // "kraken"
 	Key        string
-	Secret     string   // sealed where it is stored
-	Coins      []string // that are sold, by the codes of their rates
-	Smallest   string   // euro value of a sale, in plain digits
+	Secret     string   // sealed in storage
+	Coins      []string // coins to sell, by the codes of their rates
+	Smallest   string   // least euro value of a sale, in plain digits
 	Slippage   int64    // hundredths of a percent below an invoice's rate
-	Active     bool     // off: nothing is sold, and what waits goes on waiting
+	Active     bool     // if false, nothing is sold, and conversions keep waiting
 	CreatedAt  time.Time
-	ArchivedAt time.Time // zero while it is in force
+	ArchivedAt time.Time // zero while it is not archived
 }
 
-// ErrBusy means that an order is on its way, or nobody knows yet what became of one.
-var ErrBusy = errors.New("an order is on its way, or it is not known yet what became of one")
+// ErrBusy means that an order is in progress, or its outcome is not known yet.
+var ErrBusy = errors.New("an order is in progress, or its outcome is not known yet")
 
-// ExchangeStorage keeps exchange accounts. Rows are sealed and checked as in
-// Storage. It is safe for concurrent use.
+// ExchangeStorage stores exchange accounts. Rows are sealed and verified as in Storage. It is safe
+// for concurrent use.
 type ExchangeStorage interface {
-	// CreateExchangeAccount writes an account; ErrExists when one is in force.
+	// CreateExchangeAccount writes an account; ErrExists if the merchant has one.
 	CreateExchangeAccount(ctx context.Context, a ExchangeAccount) error
-	// ExchangeAccount reads the merchant's account in force; ErrNotFound.
+	// ExchangeAccount returns the merchant's current account; ErrNotFound.
 	ExchangeAccount(ctx context.Context, merchantID string) (ExchangeAccount, error)
-	// UpdateExchangeAccount locks the account in force, lets change decide, and writes
-	// it; ErrNotFound. ErrBusy when change archives one that has an order of unknown
+	// UpdateExchangeAccount locks the current account, lets change decide, and writes it;
+	// ErrNotFound. It returns ErrBusy if change archives an account with an order of unknown
 	// outcome.
 	UpdateExchangeAccount(ctx context.Context, merchantID string, change func(*ExchangeAccount) error) (ExchangeAccount, error)
 }
 
-// Exchange reads the merchant's exchange account in force; ErrNotFound. It is as
-// fresh as keys are.
+// Exchange returns the merchant's current exchange account; ErrNotFound. It is cached like keys.
 func (s *Service) Exchange(ctx context.Context, merchantID string) (ExchangeAccount, error) {
-	f, err := recall(s, s.exchange, merchantID, func() (exchangeFound, error) {
+	f, err := readCached(s, s.exchange, merchantID, func() (exchangeFound, error) {
 		a, err := s.storage.ExchangeAccount(ctx, merchantID)
 		if errors.Is(err, ErrNotFound) {
 			return exchangeFound{}, nil
@@ -54,8 +53,8 @@ func (s *Service) Exchange(ctx context.Context, merchantID string) (ExchangeAcco
 	return f.account, err
 }
 
-// exchangeFound is an account, or that there is none: nearly every merchant has
-// none, and that is remembered as well.
+// exchangeFound is an account, or the fact that there is none, which is cached as well since most
+// merchants have none.
 type exchangeFound struct {
 	account ExchangeAccount
 	known   bool

@@ -9,54 +9,54 @@ import (
 	"chequer/internal/idn"
 )
 
-// Link is a checkout link: whoever follows it may have an invoice made of it.
+// Link is a checkout link: every shopper who follows it can create an invoice.
 type Link struct {
-	Slug        string // its address ends in this
+	Slug        string // last part of its URL
 	MerchantID  string
 	Mode        Mode
-	Amount      string // in plain digits; "" lets the shopper say it
+	Amount      string // in plain digits; "" = the shopper enters it
 	Currency    string // code
 	Description string
 	Language    string
 	URLSuccess  string
 	URLFailure  string
 	Methods     Methods
-	EndsAt      time.Time // zero never
-	MaxUses     int       // invoices that it makes; 0 any number
+	EndsAt      time.Time // zero = never
+	MaxUses     int       // largest number of invoices; 0 = no limit
 	CreatedAt   time.Time
 }
 
-// Ended reports whether the link makes no more invoices at a moment.
+// Ended reports whether the link makes no more invoices at a given time.
 func (l Link) Ended(now time.Time) bool { return !l.EndsAt.IsZero() && !now.Before(l.EndsAt) }
 
-// LinkStorage keeps checkout links. It is safe for concurrent use.
+// LinkStorage stores checkout links. It is safe for concurrent use.
 type LinkStorage interface {
-	// CreateLink writes a link; ErrExists when its slug is taken.
+	// CreateLink writes a link; ErrExists if its slug is in use.
 	CreateLink(ctx context.Context, l Link) error
-	// Link finds a link by its slug; ErrNotFound.
+	// Link returns a link by its slug; ErrNotFound.
 	Link(ctx context.Context, slug string) (Link, error)
 	// Links lists a merchant's links, oldest first.
 	Links(ctx context.Context, merchantID string) ([]Link, error)
-	// UpdateLink changes a merchant's link of a mode; ErrNotFound. Nothing is changed
-	// when change returns an error; change may be called more than once.
+	// UpdateLink changes a merchant's link of a mode; ErrNotFound. The link stays unchanged if
+	// change returns an error; change may be called more than once.
 	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
-	// LinkUses counts the invoices of a link that are paid or can still be.
+	// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 	LinkUses(ctx context.Context, slug string) (int, error)
-	// RemoveLink ends a merchant's link of a mode; ErrNotFound. Its slug is free then.
+	// RemoveLink deletes a merchant's link of a mode; ErrNotFound. Its slug can be used again.
 	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string) error
 }
 
-// LinksConfig is what Links are made of.
+// LinksConfig configures Links.
 type LinksConfig struct {
 	Storage LinkStorage
-	// Check is an error for a link that no invoice could be made of.
+	// Check returns an error for a link that cannot create invoices.
 	Check func(Link) error
 	Now   func() time.Time
-	// Token makes random letters and digits.
+	// Token returns random letters and digits.
 	Token func(length int) string
 }
 
-// Links makes and ends checkout links. It is safe for concurrent use.
+// Links manages checkout links. It is safe for concurrent use.
 type Links struct {
 	LinkStorage
 	check func(Link) error
@@ -64,12 +64,12 @@ type Links struct {
 	token func(length int) string
 }
 
-// NewLinks makes Links.
+// NewLinks returns a new Links.
 func NewLinks(c LinksConfig) *Links {
 	return &Links{LinkStorage: c.Storage, check: c.Check, now: c.Now, token: c.Token}
 }
 
-// Create makes a link, with a random slug when it has none; ErrExists.
+// Create makes a link, with a random slug if it has none; ErrExists.
 func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	if l.Slug == "" {
 		l.Slug = strings.ToLower(s.token(16))
@@ -84,8 +84,8 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	return l, nil
 }
 
-// Change changes a merchant's link of a mode; ErrNotFound. Invoices that it made stay as
-// they are.
+// Change changes a merchant's link of a mode; ErrNotFound. Existing invoices of the link stay
+// unchanged.
 func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error) {
 	return s.UpdateLink(ctx, merchantID, mode, slug, func(l *Link) error {
 		if err := change(l); err != nil {

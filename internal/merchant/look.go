@@ -11,44 +11,43 @@ import (
 	"chequer/internal/look"
 )
 
-// LookStorage keeps how merchants' pages look. It is safe for concurrent use.
+// LookStorage stores the themes of merchants. It is safe for concurrent use.
 type LookStorage interface {
-	// SetLook puts a look in force. The zero Look is ours again.
+	// SetLook sets the current theme. The zero Look is the default theme.
 	SetLook(ctx context.Context, merchantID string, l look.Look, at time.Time) error
-	// Look is the one in force; ErrNotFound when none was ever set.
+	// Look returns the current theme; ErrNotFound if none was ever set.
 	Look(ctx context.Context, merchantID string) (look.Look, error)
-	// LookByHash is one that is in force, or was lately; ErrNotFound.
+	// LookByHash returns the current theme or a recent one by its hash; ErrNotFound.
 	LookByHash(ctx context.Context, hash string) (look.Look, error)
 }
 
-// Looks sets and tells how merchants' pages look. It is safe for concurrent use.
+// Looks manages the themes of merchants' pages. It is safe for concurrent use.
 type Looks struct {
 	storage LookStorage
 	now     func() time.Time
 
 	mu     sync.Mutex
-	recent map[string]remembered[named]
+	recent map[string]cached[named]
 }
 
-// named is a look with its hash, which costs too much to make for every page.
+// named is a theme with its hash, which is too expensive to compute for every page.
 type named struct {
 	look look.Look
 	hash string
 }
 
-// NewLooks makes Looks.
+// NewLooks returns a new Looks.
 func NewLooks(storage LookStorage, now func() time.Time) *Looks {
-	return &Looks{storage: storage, now: now, recent: map[string]remembered[named]{}}
+	return &Looks{storage: storage, now: now, recent: map[string]cached[named]{}}
 }
 
-// Look is the one in force; the zero Look when there is none. It may be as old as
-// everything that a Service tells.
+// Look returns the current theme, or the zero Look if there is none. It is cached for cacheTTL.
 func (s *Looks) Look(ctx context.Context, merchantID string) (look.Look, error) {
 	n, err := s.named(ctx, merchantID)
 	return n.look, err
 }
 
-// Hash is that of the look in force; empty when there is none.
+// Hash returns the hash of the current theme, or "" if there is none.
 func (s *Looks) Hash(ctx context.Context, merchantID string) (string, error) {
 	n, err := s.named(ctx, merchantID)
 	return n.hash, err
@@ -59,17 +58,17 @@ func (s *Looks) named(ctx context.Context, merchantID string) (named, error) {
 	s.mu.Lock()
 	r, known := s.recent[merchantID]
 	s.mu.Unlock()
-	if age := now.Sub(r.at); known && age >= 0 && age < fresh {
+	if age := now.Sub(r.at); known && age >= 0 && age < cacheTTL {
 		return r.value, nil
 	}
 	l, err := s.Current(ctx, merchantID)
 	if err != nil {
 		return named{}, err
 	}
-	return s.remember(merchantID, l, now), nil
+	return s.store(merchantID, l, now), nil
 }
 
-// Current is the look in force, read now.
+// Current returns the current theme without the cache.
 func (s *Looks) Current(ctx context.Context, merchantID string) (look.Look, error) {
 	l, err := s.storage.Look(ctx, merchantID)
 	if errors.Is(err, ErrNotFound) {
@@ -81,13 +80,14 @@ func (s *Looks) Current(ctx context.Context, merchantID string) (look.Look, erro
 	return l, nil
 }
 
-// ByHash is a look that is in force, or was lately; ErrNotFound.
+// ByHash returns the current theme or a recent one by its hash; ErrNotFound.
 func (s *Looks) ByHash(ctx context.Context, hash string) (look.Look, error) {
 	return s.storage.LookByHash(ctx, hash)
 }
 
-// Set puts a look in force, with the logo that is in force already or with one made
-// of a file; none when it is empty. A *look.FieldError tells what is wrong.
+// Set sets the current theme, with a logo made from a file. The current logo is kept if the file is
+// the current logo, and there is no logo if the file is empty. A *look.FieldError says what is
+// wrong.
 func (s *Looks) Set(ctx context.Context, merchantID string, l look.Look, file []byte) (look.Look, error) {
 	l, err := look.Tidy(l)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Looks) Set(ctx context.Context, merchantID string, l look.Look, file []
 	l.Logo = look.Logo{}
 	switch {
 	case len(file) == 0:
-	case bytes.Equal(file, old.Logo.Body): // drawn anew each time, it would fade
+	case bytes.Equal(file, old.Logo.Body): // encoding it again each time would lower its quality
 		l.Logo = old.Logo
 	default:
 		if l.Logo, err = look.NewLogo(file); err != nil {
@@ -113,23 +113,23 @@ func (s *Looks) Set(ctx context.Context, merchantID string, l look.Look, file []
 			return look.Look{}, fmt.Errorf("set look: %w", err)
 		}
 	}
-	s.remember(merchantID, l, now)
+	s.store(merchantID, l, now)
 	return l, nil
 }
 
-// Reset puts our own look in force.
+// Reset restores the default theme.
 func (s *Looks) Reset(ctx context.Context, merchantID string) error {
 	_, err := s.Set(ctx, merchantID, look.Look{}, nil)
 	return err
 }
 
-func (s *Looks) remember(merchantID string, l look.Look, at time.Time) named {
+func (s *Looks) store(merchantID string, l look.Look, at time.Time) named {
 	n := named{look: l, hash: l.Hash()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.recent) >= maxRemembered {
+	if len(s.recent) >= maxCached {
 		clear(s.recent)
 	}
-	s.recent[merchantID] = remembered[named]{value: n, at: at}
+	s.recent[merchantID] = cached[named]{value: n, at: at}
 	return n
 }

@@ -1,12 +1,12 @@
-// Package merchant holds the shop that is paid: its API keys, and the wallets
-// whose public keys its money goes to.
+// Package merchant implements the merchants: their API keys, and the wallets whose public keys
+// receive their payments.
 package merchant
 
 import (
 	"time"
 )
 
-// Merchant is a shop that is paid.
+// Merchant is a merchant who is paid.
 type Merchant struct {
 	ID        string
 	Name      string
@@ -14,17 +14,17 @@ type Merchant struct {
 	CreatedAt time.Time
 }
 
-// Mode keeps money and trials apart, as invoice.Mode does.
+// Mode separates real payments from test payments, like invoice.Mode.
 type Mode string
 
 const (
-	// Live is real money.
+	// Live means real money.
 	Live Mode = "live"
-	// Test is simnet.
+	// Test means simnet.
 	Test Mode = "test"
 )
 
-// Scope is something that an API key may do.
+// Scope is a permission of an API key.
 type Scope string
 
 // The scopes of a key.
@@ -36,7 +36,7 @@ const (
 	ScopeAdmin  Scope = "admin"
 )
 
-// AllScopes are the scopes of a key made without naming any.
+// AllScopes are the scopes of a key that is created without a list of scopes.
 var AllScopes = []Scope{ScopeCreate, ScopeRead, ScopePage, ScopeLink, ScopeAdmin}
 
 // Key is an API key with its secret.
@@ -44,19 +44,19 @@ type Key struct {
 	ID         string
 	MerchantID string
 	Key        string // 32 letters and digits
-	Secret     string // 40; sealed where it is stored
+	Secret     string // 40 letters and digits; sealed in storage
 	Mode       Mode
 	Scopes     []Scope
-	Label      string // what it is for, in the merchant's words
+	Label      string // its purpose, as text of the merchant
 	CreatedAt  time.Time
-	UsedAt     time.Time // to about a minute; zero before its first use
-	RevokedAt  time.Time // zero while in force
-	// Builtin is the key of our own pages, which call for every shopper. It is
+	UsedAt     time.Time // last use, exact to about a minute; zero before the first use
+	RevokedAt  time.Time // zero while active
+	// Builtin is true for the key of our own pages, which call the API for every shopper. It is
 	// never stored.
 	Builtin bool
 }
 
-// May tells whether the key has a scope.
+// May reports whether the key has a scope.
 func (k Key) May(scope Scope) bool {
 	for _, s := range k.Scopes {
 		if s == scope {
@@ -66,18 +66,18 @@ func (k Key) May(scope Scope) bool {
 	return false
 }
 
-// Wallet is a public key of a merchant that destinations come from.
+// Wallet is a public key of a merchant from which destinations are derived.
 type Wallet struct {
 	ID         string
 	MerchantID string
 	Mode       Mode
 	Asset      string // kind: BTC, LTC or ETH for every EVM network
-	Key        string // canonical public key, as keys.Load reads it
+	Key        string // canonical public key, in the format of keys.Load
 	Counter    string // names the index counter: key fingerprint and branch
-	// Secret is the private key of a test wallet, so that nothing sent to a test
-	// address by mistake is lost. Sealed where it is stored; empty for live ones:
-	// spending keys do not exist on the server.
+	// Secret is the private key of a test wallet, so that money sent to a test address by mistake
+	// is not lost. It is sealed in storage. It is empty for live wallets: the server has no private
+	// keys that can spend real money.
 	Secret     string
 	CreatedAt  time.Time
-	ArchivedAt time.Time // when it was replaced or removed; zero while in force
+	ArchivedAt time.Time // time of its replacement or removal; zero while active
 }

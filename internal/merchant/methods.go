@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Methods are the payment methods that are offered, in their order: codes with a space
-// between them. The empty value leaves the choice to the merchant's own setting, and
-// there to the server.
+// Methods is an ordered choice of payment methods: codes separated by spaces. The empty value means
+// the merchant's own setting, and if that is empty, the server's default.
 type Methods string
 
-// MaxMethods bounds a choice of payment methods.
+// MaxMethods is the largest number of payment methods in a choice.
 const MaxMethods = 32
 
 var methodCode = regexp.MustCompile(`^[A-Z0-9-]{1,32}$`)
 
-// NewMethods returns a choice of payment methods by their codes. The error names what is
-// wrong with them.
+// NewMethods returns a choice of payment methods with the given codes. The error says which rule
+// they break.
 func NewMethods(codes []string) (Methods, error) {
 	for i, code := range codes {
 		switch {

@@ -8,67 +8,66 @@ import (
 	"chequer/internal/money"
 )
 
-// Asking is whether a shopper is asked for something.
+// Asking says whether the shopper is asked for a value.
 type Asking string
 
 const (
-	// AskNo does not ask.
+	// AskNo means that the shopper is not asked.
 	AskNo Asking = "no"
-	// AskOptional takes an answer, and none.
+	// AskOptional means that the shopper may leave the answer empty.
 	AskOptional Asking = "optional"
-	// AskRequired takes no order without an answer.
+	// AskRequired means that an order needs an answer.
 	AskRequired Asking = "required"
 )
 
-// Askings are all there are.
+// Askings lists all values of Asking.
 var Askings = []Asking{AskNo, AskOptional, AskRequired}
 
-// Product is something that a merchant sells at /shop.
+// Product is a product that a merchant sells at /shop.
 type Product struct {
-	Slug        string // its address ends in this
+	Slug        string // last part of its URL
 	MerchantID  string
 	Mode        Mode
 	Name        string
 	Description string
-	Price       money.Amount // of one
-	MaxQuantity int          // of one order; 0 as many as the server takes
-	AskOrderID  Asking       // a reference of the shopper's own
+	Price       money.Amount // of one item
+	MaxQuantity int          // per order; 0 = the server's limit
+	AskOrderID  Asking       // the shopper's own reference
 	AskNote     Asking
 	Methods     Methods
-	Active      bool // whether it is shown and sold
+	Active      bool // true if it is shown and sold
 	CreatedAt   time.Time
 }
 
-// ProductStorage keeps products. It is safe for concurrent use.
+// ProductStorage stores products. It is safe for concurrent use.
 type ProductStorage interface {
-	// CreateProduct writes a product; ErrExists when the merchant has one of its slug.
+	// CreateProduct writes a product; ErrExists if the merchant has one with the same slug.
 	CreateProduct(ctx context.Context, p Product) error
-	// Product finds a merchant's product by its slug; ErrNotFound.
+	// Product returns a merchant's product by its slug; ErrNotFound.
 	Product(ctx context.Context, merchantID, slug string) (Product, error)
 	// Products lists a merchant's products, oldest first.
 	Products(ctx context.Context, merchantID string) ([]Product, error)
-	// UpdateProduct changes a merchant's product of a mode; ErrNotFound. Nothing is
-	// changed when change returns an error, which may be called more than once.
+	// UpdateProduct changes a merchant's product of a mode; ErrNotFound. The product stays
+	// unchanged if change returns an error; change may be called more than once.
 	UpdateProduct(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error)
-	// RemoveProduct ends a merchant's product of a mode; ErrNotFound. Its slug is free
-	// then.
+	// RemoveProduct deletes a merchant's product of a mode; ErrNotFound. Its slug can be used again.
 	RemoveProduct(ctx context.Context, merchantID string, mode Mode, slug string) error
 }
 
-// MaxProducts is how many a merchant may have: all stand on one page.
+// MaxProducts is the largest number of a merchant's products, which are all shown on one page.
 const MaxProducts = 200
 
-// ProductsConfig is what Products are made of.
+// ProductsConfig configures Products.
 type ProductsConfig struct {
 	Storage ProductStorage
-	// Check is an error for a product that cannot be sold.
+	// Check returns an error for a product that cannot be sold.
 	Check func(Product) error
-	// Price reads a price, in plain digits and a currency's code.
+	// Price parses a price in plain digits, with the code of its currency.
 	Price func(digits, code string) (money.Amount, error)
 	Now   func() time.Time
 }
 
-// Products makes, changes and ends products. It is safe for concurrent use.
+// Products manages products. It is safe for concurrent use.
 type Products struct {
 	ProductStorage
 	check func(Product) error
@@ -76,16 +75,15 @@ type Products struct {
 	now   func() time.Time
 }
 
-// NewProducts makes Products.
+// NewProducts returns a new Products.
 func NewProducts(c ProductsConfig) *Products {
 	return &Products{ProductStorage: c.Storage, check: c.Check, price: c.Price, now: c.Now}
 }
 
-// Price reads a price, in plain digits and a currency's code.
+// Price parses a price in plain digits, with the code of its currency.
 func (s *Products) Price(digits, code string) (money.Amount, error) { return s.price(digits, code) }
 
-// Create makes a product; ErrExists, or ErrTooMany when the merchant has as many as
-// may be.
+// Create makes a product; ErrExists, or ErrTooMany if the merchant has MaxProducts products.
 func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	p.CreatedAt = s.now()
 	if err := s.check(p); err != nil {
@@ -104,8 +102,8 @@ func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	return p, nil
 }
 
-// Change changes a merchant's product of a mode; ErrNotFound. Invoices that were made
-// of it stay as they are.
+// Change changes a merchant's product of a mode; ErrNotFound. Existing invoices for the product
+// stay unchanged.
 func (s *Products) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error) {
 	return s.UpdateProduct(ctx, merchantID, mode, slug, func(p *Product) error {
 		if err := change(p); err != nil {

@@ -8,50 +8,50 @@ import (
 	"time"
 )
 
-// fresh is how long what was read from storage is believed: a key revoked on a
-// running server is refused within this time.
-const fresh = time.Second
+// cacheTTL is the time for which values read from storage are cached: a revoked key is refused by a
+// running server within this time.
+const cacheTTL = time.Second
 
-// maxRemembered bounds the memory of what was read.
-const maxRemembered = 10_000
+// maxCached bounds the number of entries in each cache.
+const maxCached = 10_000
 
-// Service answers who calls and where money goes. It is safe for concurrent use.
+// Service authenticates callers and returns the merchants' wallets. It is safe for concurrent use.
 type Service struct {
 	storage Storage
 	now     func() time.Time
-	// token makes random letters and digits.
+	// token returns random letters and digits.
 	token func(length int) string
 
 	mu       sync.Mutex
 	builtin  map[string]Key
-	keys     map[string]remembered[Key]
-	wallets  map[string]remembered[[]Wallet]
-	merchant map[string]remembered[Merchant]
-	exchange map[string]remembered[exchangeFound]
-	used     map[string]time.Time // keys, by when their use was last written
+	keys     map[string]cached[Key]
+	wallets  map[string]cached[[]Wallet]
+	merchant map[string]cached[Merchant]
+	exchange map[string]cached[exchangeFound]
+	used     map[string]time.Time // by key: time of the last stored use
 }
 
-// remembered is something read from storage, and when.
-type remembered[T any] struct {
+// cached is a value read from storage, with the time of the read.
+type cached[T any] struct {
 	value T
 	at    time.Time
 }
 
-// NewService makes a Service; token makes random letters and digits.
+// NewService returns a new Service; token returns random letters and digits.
 func NewService(storage Storage, now func() time.Time, token func(length int) string) *Service {
 	return &Service{
 		storage: storage, now: now, token: token,
 		builtin:  map[string]Key{},
-		keys:     map[string]remembered[Key]{},
-		wallets:  map[string]remembered[[]Wallet]{},
-		merchant: map[string]remembered[Merchant]{},
-		exchange: map[string]remembered[exchangeFound]{},
+		keys:     map[string]cached[Key]{},
+		wallets:  map[string]cached[[]Wallet]{},
+		merchant: map[string]cached[Merchant]{},
+		exchange: map[string]cached[exchangeFound]{},
 		used:     map[string]time.Time{},
 	}
 }
 
-// Authenticate finds an API key by its public part; ErrNotFound. A revoked key
-// is returned with its RevokedAt.
+// Authenticate returns an API key by its public part; ErrNotFound. A revoked key is returned with
+// its RevokedAt.
 func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	s.mu.Lock()
 	k, builtin := s.builtin[key]
@@ -59,23 +59,23 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	if builtin {
 		return k, nil
 	}
-	return recall(s, s.keys, key, func() (Key, error) { return s.storage.Key(ctx, key) })
+	return readCached(s, s.keys, key, func() (Key, error) { return s.storage.Key(ctx, key) })
 }
 
-// Merchant reads a merchant; ErrNotFound.
+// Merchant returns a merchant; ErrNotFound.
 func (s *Service) Merchant(ctx context.Context, id string) (Merchant, error) {
-	return recall(s, s.merchant, id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
+	return readCached(s, s.merchant, id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
 }
 
-// Wallets lists a merchant's wallets in force of a mode.
+// Wallets lists a merchant's active wallets of a mode.
 func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error) {
-	return recall(s, s.wallets, merchantID+" "+string(mode), func() ([]Wallet, error) {
+	return readCached(s, s.wallets, merchantID+" "+string(mode), func() ([]Wallet, error) {
 		return s.storage.Wallets(ctx, merchantID, mode)
 	})
 }
 
-// Builtin makes a key that lives as long as the process and is never stored:
-// that of our own pages.
+// Builtin returns a new key that is valid until the process ends and is never stored. Our own pages
+// use it.
 func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
 	k := s.newKey(merchantID, mode, scopes)
 	k.Builtin = true
@@ -85,10 +85,10 @@ func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
 	return k
 }
 
-// usedEvery is how exact the last use of a key is: at most one write per key and minute.
+// usedEvery is the interval between two stored uses of a key: at most one write per key and minute.
 const usedEvery = time.Minute
 
-// UseKey records that an API key was used now.
+// UseKey stores the time of the current use of an API key.
 func (s *Service) UseKey(ctx context.Context, k Key) error {
 	if k.Builtin {
 		return nil
@@ -100,7 +100,7 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 		s.mu.Unlock()
 		return nil
 	}
-	if len(s.used) >= maxRemembered {
+	if len(s.used) >= maxCached {
 		clear(s.used)
 	}
 	s.used[k.ID] = now
@@ -111,8 +111,8 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	return nil
 }
 
-// CreateKey makes and stores an API key; its secret is told only now. The label says
-// what it is for, and may be empty.
+// CreateKey makes and stores an API key. Only the returned Key contains the secret in the clear.
+// The label describes the purpose of the key, and may be empty.
 func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, scopes []Scope, label string) (Key, error) {
 	k := s.newKey(merchantID, mode, scopes)
 	k.Label = label
@@ -122,7 +122,7 @@ func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, s
 	return k, nil
 }
 
-// First is the server's merchant, made with a name when there is none yet.
+// First returns the first merchant. If there is none, it makes one with the given name.
 func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
 	all, err := s.storage.Merchants(ctx)
 	if err != nil {
@@ -142,8 +142,7 @@ func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
 	return m, nil
 }
 
-// firstID is fixed so that two processes on an empty database make one
-// merchant.
+// firstID is constant so that two processes with an empty database make only one merchant.
 const firstID = "m_first"
 
 func (s *Service) newKey(merchantID string, mode Mode, scopes []Scope) Key {
@@ -153,13 +152,13 @@ func (s *Service) newKey(merchantID string, mode Mode, scopes []Scope) Key {
 	}
 }
 
-// recall reads through a small memory.
-func recall[T any](s *Service, memory map[string]remembered[T], key string, read func() (T, error)) (T, error) {
+// readCached returns a value from a cache, or reads it and caches it.
+func readCached[T any](s *Service, cache map[string]cached[T], key string, read func() (T, error)) (T, error) {
 	now := s.now()
 	s.mu.Lock()
-	r, known := memory[key]
+	r, known := cache[key]
 	s.mu.Unlock()
-	if age := now.Sub(r.at); known && age >= 0 && age < fresh {
+	if age := now.Sub(r.at); known && age >= 0 && age < cacheTTL {
 		return r.value, nil
 	}
 	value, err := read()
@@ -168,9 +167,9 @@ func recall[T any](s *Service, memory map[string]remembered[T], key string, read
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(memory) >= maxRemembered {
-		clear(memory)
+	if len(cache) >= maxCached {
+		clear(cache)
 	}
-	memory[key] = remembered[T]{value: value, at: now}
+	cache[key] = cached[T]{value: value, at: now}
 	return value, nil
 }

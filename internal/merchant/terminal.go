@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Terminal is a phone at a counter: whoever has its secret address makes invoices of
-// any amount for the merchant.
+// Terminal is a counter terminal: every user of its secret URL can create invoices of any amount
+// for the merchant.
 type Terminal struct {
 	ID         string
 	MerchantID string
@@ -17,33 +17,33 @@ type Terminal struct {
 	Name       string // "Bar"
 	Currency   string // code
 	Methods    Methods
-	Secret     string // only when it is made; its hash is kept
+	Secret     string // set only by Create; storage has its hash
 	CreatedAt  time.Time
 }
 
-// TerminalStorage keeps terminals. It is safe for concurrent use.
+// TerminalStorage stores terminals. It is safe for concurrent use.
 type TerminalStorage interface {
-	// CreateTerminal writes a terminal under the hash of its secret.
+	// CreateTerminal writes a terminal with the hash of its secret.
 	CreateTerminal(ctx context.Context, t Terminal, hash string) error
-	// Terminal finds a terminal by the hash of its secret; ErrNotFound.
+	// Terminal returns a terminal by the hash of its secret; ErrNotFound.
 	Terminal(ctx context.Context, hash string) (Terminal, error)
 	// Terminals lists a merchant's terminals, oldest first.
 	Terminals(ctx context.Context, merchantID string) ([]Terminal, error)
-	// RemoveTerminal ends a merchant's terminal; ErrNotFound.
+	// RemoveTerminal deletes a merchant's terminal; ErrNotFound.
 	RemoveTerminal(ctx context.Context, merchantID, id string) error
 }
 
-// TerminalsConfig is what Terminals are made of.
+// TerminalsConfig configures Terminals.
 type TerminalsConfig struct {
 	Storage TerminalStorage
-	// Check is an error for a terminal that no invoice could be made by.
+	// Check returns an error for a terminal that cannot create invoices.
 	Check func(Terminal) error
 	Now   func() time.Time
-	// Token makes random letters and digits.
+	// Token returns random letters and digits.
 	Token func(length int) string
 }
 
-// Terminals makes, finds and ends terminals. It is safe for concurrent use.
+// Terminals manages terminals. It is safe for concurrent use.
 type Terminals struct {
 	storage TerminalStorage
 	check   func(Terminal) error
@@ -51,12 +51,12 @@ type Terminals struct {
 	token   func(length int) string
 }
 
-// NewTerminals makes Terminals.
+// NewTerminals returns a new Terminals.
 func NewTerminals(c TerminalsConfig) *Terminals {
 	return &Terminals{storage: c.Storage, check: c.Check, now: c.Now, token: c.Token}
 }
 
-// Create makes a terminal; its secret is told only now.
+// Create makes a terminal. Only the returned Terminal contains the secret.
 func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 	t.ID, t.Secret, t.CreatedAt = "pos_"+s.token(16), s.token(32), s.now()
 	if err := s.check(t); err != nil {
@@ -68,7 +68,7 @@ func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 	return t, nil
 }
 
-// Find finds a terminal by its secret; ErrNotFound.
+// Find returns a terminal by its secret; ErrNotFound.
 func (s *Terminals) Find(ctx context.Context, secret string) (Terminal, error) {
 	return s.storage.Terminal(ctx, hashed(secret))
 }
@@ -78,13 +78,13 @@ func (s *Terminals) List(ctx context.Context, merchantID string) ([]Terminal, er
 	return s.storage.Terminals(ctx, merchantID)
 }
 
-// Remove ends a merchant's terminal; ErrNotFound. Invoices that it made stay.
+// Remove deletes a merchant's terminal; ErrNotFound. Its invoices are kept.
 func (s *Terminals) Remove(ctx context.Context, merchantID, id string) error {
 	return s.storage.RemoveTerminal(ctx, merchantID, id)
 }
 
-// hashed is what is kept of a secret. It is long and random, so a plain hash is as
-// good as a slow one.
+// hashed returns the hash of a secret for storage. The secret is long and random, so a fast hash is
+// sufficient.
 func hashed(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

@@ -2,14 +2,14 @@ package money
 
 import "slices"
 
-// Currency is a code and how many decimals its smallest unit has.
+// Currency is a currency code with the number of decimals of its smallest unit.
 type Currency struct {
 	Code     string
 	Decimals int32
 }
 
-// The currencies with a meaning of their own in this program. ISO 4217 gives
-// the decimals of fiat, the networks those of coins.
+// The currencies that this program treats specially. The decimals of fiat currencies are those of
+// ISO 4217, the decimals of coins those of their networks.
 var (
 	EUR = Currency{Code: "EUR", Decimals: 2}
 	USD = Currency{Code: "USD", Decimals: 2}
@@ -18,7 +18,8 @@ var (
 	ETH = Currency{Code: "ETH", Decimals: 18}
 )
 
-// fiats are euro, dollar, and what else the European Central Bank prices in euro:
+// fiats are euro, dollar, and the other currencies for which the European Central Bank publishes
+// euro rates:
 // https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html
 var fiats = []Currency{
 	EUR, USD,
@@ -27,10 +28,10 @@ var fiats = []Currency{
 	{"PHP", 2}, {"PLN", 2}, {"RON", 2}, {"SEK", 2}, {"SGD", 2}, {"THB", 2}, {"TRY", 2}, {"ZAR", 2},
 }
 
-// Fiats lists the fiat currencies there are: euro, dollar, the others by code.
+// Fiats lists the supported fiat currencies: euro, dollar, the others by code.
 func Fiats() []Currency { return slices.Clone(fiats) }
 
-// Fiat finds a fiat currency by its upper-case code.
+// Fiat returns a fiat currency by its upper-case code.
 func Fiat(code string) (Currency, bool) {
 	i := slices.IndexFunc(fiats, func(c Currency) bool { return c.Code == code })
 	if i < 0 {

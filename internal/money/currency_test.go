@@ -22,12 +22,12 @@ func TestFiat(t *testing.T) {
 	}
 }
 
-// The decimals are those that others read in ISO 4217.
+// The decimals agree with the ISO 4217 data of another package.
 func TestFiats(t *testing.T) {
 	t.Parallel()
 	list := money.Fiats()
 	if len(list) != 30 || list[0] != money.EUR || list[1] != money.USD {
-		t.Fatalf("Fiats() = %v, want euro, dollar and the rest of the European Central Bank's table", list)
+		t.Fatalf("Fiats() = %v, want euro, dollar and the other currencies of the European Central Bank", list)
 	}
 	for _, c := range list {
 		if digits, known := currency.GetDigits(c.Code); !known || int32(digits) != c.Decimals {

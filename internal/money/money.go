@@ -1,5 +1,5 @@
-// Package money holds exact amounts of fiat and crypto currencies and the one
-// division between them. Nothing here is ever a binary float.
+// Package money implements exact amounts of fiat and crypto currencies, and the single division
+// between them. It never uses binary floating point.
 package money
 
 import (
@@ -12,22 +12,21 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// maxText is the longest amount that is looked at, so that no decimal library
-// ever sees a hostile number.
+// maxText is the length of the longest accepted number, so that the decimal library never parses a
+// hostile one.
 const maxText = 40
 
 var plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
-// Amount is an exact, never negative quantity of one currency. The zero value
-// is no amount at all: make one with Parse, FromMinor or Zero.
+// Amount is an exact, never negative quantity of one currency. The zero value is not a valid
+// amount: use Parse, FromMinor or Zero.
 type Amount struct {
 	value    decimal.Decimal
 	currency Currency
 }
 
-// Parse reads digits with at most one dot, such as "12.50", as an amount of c.
-// The error is ErrSyntax, or ErrPrecision when the text has more decimals than
-// c (trailing zeros do not count).
+// Parse parses digits with at most one dot, such as "12.50", as an amount of c. The error is
+// ErrSyntax, or ErrPrecision if the text has more decimals than c (trailing zeros do not count).
 func Parse(text string, c Currency) (Amount, error) {
 	if len(text) > maxText || !plainNumber.MatchString(text) {
 		return Amount{}, ErrSyntax
@@ -49,7 +48,7 @@ func Parse(text string, c Currency) (Amount, error) {
 	return Amount{value: value, currency: c}, nil
 }
 
-// MustParse is Parse for constants of ours; it panics on an error.
+// MustParse is Parse for constants in the program; it panics on an error.
 func MustParse(text string, c Currency) Amount {
 	a, err := Parse(text, c)
 	if err != nil {
@@ -58,8 +57,8 @@ func MustParse(text string, c Currency) Amount {
 	return a
 }
 
-// FromMinor makes an amount from whole smallest units: cents, satoshis, wei.
-// A negative number is a bug of ours and panics.
+// FromMinor returns the amount for a number of smallest units: cents, satoshis, wei. It panics if
+// the number is negative, which is a bug in the program.
 func FromMinor(units *big.Int, c Currency) Amount {
 	if units.Sign() < 0 {
 		panic("money: negative amount of " + c.Code)
@@ -67,22 +66,22 @@ func FromMinor(units *big.Int, c Currency) Amount {
 	return Amount{value: decimal.NewFromBigInt(new(big.Int).Set(units), -c.Decimals), currency: c}
 }
 
-// FromCents is FromMinor for numbers that fit an int64, as storage keeps fiat.
+// FromCents is FromMinor for numbers that fit an int64, like fiat amounts in storage.
 func FromCents(units int64, c Currency) Amount { return FromMinor(big.NewInt(units), c) }
 
-// Zero is nothing of c.
+// Zero returns the zero amount of c.
 func Zero(c Currency) Amount { return Amount{currency: c} }
 
-// Currency tells what a is an amount of.
+// Currency returns the currency of a.
 func (a Amount) Currency() Currency { return a.currency }
 
-// Minor is a in whole smallest units.
+// Minor returns a in smallest units.
 func (a Amount) Minor() *big.Int {
 	return a.value.Shift(a.currency.Decimals).BigInt()
 }
 
-// Cents is Minor as an int64; it panics when it does not fit, which no allowed
-// fiat amount does.
+// Cents returns Minor as an int64. It panics if the number does not fit, which no allowed fiat
+// amount does.
 func (a Amount) Cents() int64 {
 	units := a.Minor()
 	if !units.IsInt64() {
@@ -91,13 +90,13 @@ func (a Amount) Cents() int64 {
 	return units.Int64()
 }
 
-// Add is a + b. Mixing currencies is a bug of ours and panics.
+// Add returns a + b. It panics if the currencies differ, which is a bug in the program.
 func (a Amount) Add(b Amount) Amount {
 	a.mustMatch(b)
 	return Amount{value: a.value.Add(b.value), currency: a.currency}
 }
 
-// Times is so many of a. A negative number is a bug of ours and panics.
+// Times returns a × n. It panics if n is negative, which is a bug in the program.
 func (a Amount) Times(n int) Amount {
 	if n < 0 {
 		panic("money: a negative number of amounts of " + a.currency.Code)
@@ -105,7 +104,7 @@ func (a Amount) Times(n int) Amount {
 	return Amount{value: a.value.Mul(decimal.NewFromInt(int64(n))), currency: a.currency}
 }
 
-// Sub is a − b, or zero when b is larger: an amount is never negative.
+// Sub returns a − b, or zero if b is larger: an amount is never negative.
 func (a Amount) Sub(b Amount) Amount {
 	a.mustMatch(b)
 	if a.value.LessThan(b.value) {
@@ -114,38 +113,38 @@ func (a Amount) Sub(b Amount) Amount {
 	return Amount{value: a.value.Sub(b.value), currency: a.currency}
 }
 
-// Cmp is −1, 0 or +1 as a is smaller than, equal to or larger than b.
+// Cmp returns −1, 0 or +1 if a is smaller than, equal to or larger than b.
 func (a Amount) Cmp(b Amount) int {
 	a.mustMatch(b)
 	return a.value.Cmp(b.value)
 }
 
-// Equal tells whether a and b are the same amount of the same currency.
+// Equal reports whether a and b are the same amount of the same currency.
 func (a Amount) Equal(b Amount) bool {
 	return a.currency == b.currency && a.value.Equal(b.value)
 }
 
-// IsZero tells whether a is nothing.
+// IsZero reports whether a is zero.
 func (a Amount) IsZero() bool { return a.value.IsZero() }
 
-// String is a in plain digits: no exponent, no grouping, no trailing zeros, no
-// currency ("0.00065379").
+// String returns a in plain digits: no exponent, no grouping, no trailing zeros, no currency
+// ("0.00065379").
 func (a Amount) String() string { return plain(a.value) }
 
-// Fixed is a with exactly the currency's decimals ("12.50"), as people write it.
+// Fixed returns a with exactly the currency's decimals ("12.50").
 func (a Amount) Fixed() string { return a.value.StringFixed(a.currency.Decimals) }
 
-// Scale is a × fraction, rounded up to places decimals, or to the currency's
-// where it has fewer. A negative fraction gives zero.
+// Scale returns a × fraction, rounded up to the given decimals, or to the currency's if it has
+// fewer. It returns zero for a negative fraction.
 func (a Amount) Scale(fraction *big.Rat, places int32) Amount {
 	return roundUp(new(big.Rat).Mul(a.value.Rat(), fraction), min(places, a.currency.Decimals), a.currency)
 }
 
-// RoundUp makes an amount from an exact number of c's major units, rounded up
-// to c's decimals; a negative number gives zero.
+// RoundUp returns the amount for an exact number of c's major units, rounded up to c's decimals. It
+// returns zero for a negative number.
 func RoundUp(major *big.Rat, c Currency) Amount { return roundUp(major, c.Decimals, c) }
 
-// RoundDown is RoundUp towards zero.
+// RoundDown is RoundUp with rounding towards zero.
 func RoundDown(major *big.Rat, c Currency) Amount {
 	if major.Sign() <= 0 {
 		return Zero(c)
@@ -154,7 +153,7 @@ func RoundDown(major *big.Rat, c Currency) Amount {
 	return FromMinor(new(big.Int).Quo(shifted.Num(), shifted.Denom()), c)
 }
 
-// Rat is a in major units as an exact fraction.
+// Rat returns a in major units as an exact fraction.
 func (a Amount) Rat() *big.Rat { return a.value.Rat() }
 
 func (a Amount) mustMatch(b Amount) {
@@ -179,8 +178,8 @@ func pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// plain is a number without an exponent, and without zeros at its end. Nearly all
-// are short, and one invoice writes some seventy of them.
+// plain returns a number without an exponent and without trailing zeros. It has a fast path for
+// short numbers, since nearly all are short and each invoice writes about seventy.
 func plain(d decimal.Decimal) string {
 	if d.NumDigits() < 19 && d.Exponent() <= 0 {
 		return short(d.CoefficientInt64(), int(-d.Exponent()))
@@ -192,7 +191,7 @@ func plain(d decimal.Decimal) string {
 	return text
 }
 
-// short is the plain form of units, of whose digits so many stand behind the dot.
+// short returns units as a plain number with the given number of decimals.
 func short(units int64, places int) string {
 	for places > 0 && units%10 == 0 {
 		units /= 10

@@ -12,7 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// C11: an amount is written in plain digits, whatever its size.
+// C11: an amount of any size is written in plain digits.
 func TestAmountString(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -58,7 +58,7 @@ func TestAmount_arithmetic(t *testing.T) {
 		t.Errorf("5 − 4.99 = %s, want %s", got, want)
 	}
 	if got := eur("4.99").Sub(eur("5")); !got.IsZero() || got.Currency() != money.EUR {
-		t.Errorf("4.99 − 5 = %s %s, want nothing", got, got.Currency().Code)
+		t.Errorf("4.99 − 5 = %s %s, want zero", got, got.Currency().Code)
 	}
 	if got := money.Zero(money.EUR).Add(eur("0")); !got.IsZero() || got.String() != "0" || got.Fixed() != "0.00" {
 		t.Errorf("0 + 0 = %s, want 0", got)
@@ -81,7 +81,7 @@ func TestAmount_arithmetic(t *testing.T) {
 	b := money.FromMinor(units, money.EUR)
 	units.SetInt64(1)
 	if a.String() != "5" || b.String() != "0.07" {
-		t.Errorf("amounts changed from outside to %s and %s", a, b)
+		t.Errorf("the caller's changes reached the amounts, which are %s and %s", a, b)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-func TestBugs_of_ours_panic(t *testing.T) {
+func TestBugs_panic(t *testing.T) {
 	t.Parallel()
 	eur, usd := money.MustParse("1", money.EUR), money.MustParse("1", money.USD)
 	rate, err := money.ParseRate("86420", money.BTC, money.EUR)
@@ -172,8 +172,8 @@ func TestBugs_of_ours_panic(t *testing.T) {
 	}
 }
 
-// Short numbers are written by hand, long ones by the library: both are the same.
-func TestAmountString_is_what_the_library_writes(t *testing.T) {
+// Short numbers are formatted by this package, long ones by the library. Both give the same text.
+func TestAmountString_agrees_with_the_library(t *testing.T) {
 	t.Parallel()
 	units := []*big.Int{big.NewInt(0), big.NewInt(math.MaxInt64)}
 	for n := int64(1); n < math.MaxInt64/10; n *= 10 {

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// C05 and C08: only digits with at most one dot between them are a number.
+// C05 and C08: a number consists of digits with at most one dot between them.
 func TestParse_refuses(t *testing.T) {
 	t.Parallel()
 	syntax := []string{
@@ -86,7 +86,7 @@ func TestParse_refuses(t *testing.T) {
 	}
 }
 
-// C02: amounts that lose a unit on their way through a binary float.
+// C02: amounts that lose a unit in a binary float.
 func TestParse_loses_no_unit(t *testing.T) {
 	t.Parallel()
 	known := []struct {

@@ -49,7 +49,7 @@ func TestParseRate(t *testing.T) {
 		}
 	}
 	if !(money.Rate{}).IsZero() {
-		t.Error("the zero rate is one")
+		t.Error("IsZero() = false for the zero Rate")
 	}
 }
 
@@ -173,14 +173,14 @@ func FuzzParseRate(f *testing.F) {
 				t.Errorf("ParseRate(%q) = %s, read back as %s", text, price, again.Price())
 			}
 		}
-		// What is asked is worth the fiat amount, and one unit less is not.
+		// The converted amount is worth at least the fiat amount, and one unit less is not.
 		fiat := money.FromCents(max(cents, 0), money.EUR)
 		coin := rate.Convert(fiat)
 		if rate.Value(coin).Cmp(fiat.Rat()) < 0 {
-			t.Errorf("%s EUR at %s = %s BTC, worth less", fiat, price, coin)
+			t.Errorf("%s EUR at %s = %s BTC, which is worth less", fiat, price, coin)
 		}
 		if less := coin.Sub(money.FromCents(1, money.BTC)); !coin.IsZero() && rate.Value(less).Cmp(fiat.Rat()) >= 0 {
-			t.Errorf("%s EUR at %s = %s BTC, though %s is enough", fiat, price, coin, less)
+			t.Errorf("%s EUR at %s = %s BTC, although %s is enough", fiat, price, coin, less)
 		}
 	})
 }

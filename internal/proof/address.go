@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Shown is what a wallet was shown: an address, or what a payment link asks for.
+// Shown is the address or the content of the payment link that a wallet was shown.
 type Shown struct {
 	scheme  string // of a link, lower case; empty for an address alone
 	address string
-	amount  string // in whole coins, of BIP 321
-	chainID string // of ERC-681
+	amount  string // in whole coins, see BIP 321
+	chainID string // see ERC-681
 	token   string
-	units   string // in the smallest units, of ERC-681
+	units   string // in smallest units, see ERC-681
 }
 
 var (
@@ -27,11 +27,11 @@ var (
 	ethereum    = regexp.MustCompile(`^(?:pay-)?(0x[0-9A-Fa-f]{40})(?:@([0-9]{1,19}))?(/transfer)?$`)
 )
 
-// maxShown is how long a payment link may be.
+// maxShown is the length of the longest payment link.
 const maxShown = 4096
 
-// ParseShown reads an address, or a payment link as a QR code holds it: BIP 321 and
-// its family, ERC-681.
+// ParseShown parses an address, or a payment link as in a QR code: BIP 321 and similar links, and
+// ERC-681.
 func ParseShown(text string) (Shown, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxShown {
@@ -40,7 +40,7 @@ func ParseShown(text string) (Shown, error) {
 	scheme, rest, link := strings.Cut(text, ":")
 	if !link {
 		if !addressForm.MatchString(text) {
-			return Shown{}, fmt.Errorf("%q is no address: those have letters A to Z and digits only", text)
+			return Shown{}, fmt.Errorf("%q is not an address, which has only letters A to Z and digits", text)
 		}
 		return Shown{address: text}, nil
 	}
@@ -51,7 +51,7 @@ func ParseShown(text string) (Shown, error) {
 	}
 	for name, all := range values {
 		if len(all) > 1 {
-			return Shown{}, fmt.Errorf("payment link says %q twice: wallets differ in which one they take", name)
+			return Shown{}, fmt.Errorf("payment link has %q twice, and wallets differ in which one they use", name)
 		}
 	}
 	if strings.EqualFold(scheme, "ethereum") {
@@ -59,27 +59,27 @@ func ParseShown(text string) (Shown, error) {
 	}
 	s := Shown{scheme: strings.ToLower(scheme), address: target}
 	if !addressForm.MatchString(target) {
-		return Shown{}, fmt.Errorf("%q in the payment link is no address", target)
+		return Shown{}, fmt.Errorf("%q in the payment link is not an address", target)
 	}
 	for name, all := range values { // keys are not case-sensitive
 		switch name = strings.ToLower(name); {
 		case name == "amount" && (s.amount != "" || !coinsForm.MatchString(all[0])):
-			return Shown{}, fmt.Errorf("%q in the payment link is no amount, or one of two", all[0])
+			return Shown{}, fmt.Errorf("%q in the payment link is not an amount, or there is a second amount", all[0])
 		case name == "amount":
 			s.amount = all[0]
 		case slices.Contains([]string{"lightning", "lno", "bc", "tb", "sp", "pay"}, name):
-			return Shown{}, fmt.Errorf("payment link has a second way of paying, %q, that no statement is about", name)
+			return Shown{}, fmt.Errorf("payment link has a second payment method, %q, which no statement covers", name)
 		}
 	}
 	return s, nil
 }
 
-// parseEthereum reads a link by ERC-681: value of the network's own coin, or a
-// transfer of a token.
+// parseEthereum parses an ERC-681 link: a payment in the network's native coin, or a transfer of a
+// token.
 func parseEthereum(target string, values url.Values) (Shown, error) {
 	found := ethereum.FindStringSubmatch(target)
 	if found == nil {
-		return Shown{}, fmt.Errorf("%q in the payment link is no address with its chain", target)
+		return Shown{}, fmt.Errorf("%q in the payment link is not an address with its chain", target)
 	}
 	s := Shown{scheme: "ethereum", address: found[1], chainID: found[2], units: values.Get("value")}
 	if s.chainID == "" {
@@ -88,21 +88,21 @@ func parseEthereum(target string, values url.Values) (Shown, error) {
 	if found[3] != "" {
 		s.token, s.address, s.units = found[1], values.Get("address"), values.Get("uint256")
 		if !evmAddress.MatchString(s.address) {
-			return Shown{}, fmt.Errorf("%q in the payment link is no address", s.address)
+			return Shown{}, fmt.Errorf("%q in the payment link is not an address", s.address)
 		}
 	}
 	if s.units != "" && !unitsForm.MatchString(s.units) {
-		return Shown{}, fmt.Errorf("%q in the payment link is no number of smallest units", s.units)
+		return Shown{}, fmt.Errorf("%q in the payment link is not a number of smallest units", s.units)
 	}
 	return s, nil
 }
 
-// schemes are the payment links of currencies that are told apart by them. Those of
-// others are no proof: coins that came of one another share their addresses.
+// schemes are the schemes of payment links by which a currency can be identified. Other schemes
+// prove nothing, because forks of a coin share its addresses.
 var schemes = map[string]string{"bitcoin": "BTC", "litecoin": "LTC", "dogecoin": "DOGE", "bitcoincash": "BCH", "monero": "XMR"}
 
-// Find finds the ways of paying that a wallet was shown one of; ErrAddress when
-// there is none, saying what differs.
+// Find returns the payment methods that match the address or link that a wallet was shown. It
+// returns ErrAddress, with the difference, if none does.
 func (s Statement) Find(shown Shown) ([]Method, error) {
 	var found []Method
 	var faults []string
@@ -122,10 +122,10 @@ func (s Statement) Find(shown Shown) ([]Method, error) {
 	case len(faults) > 0:
 		return nil, fmt.Errorf("%w: %s", ErrAddress, strings.Join(faults, "; "))
 	}
-	return nil, fmt.Errorf("%s is %w: no way of paying has it", shown.address, ErrAddress)
+	return nil, fmt.Errorf("%s is %w: no payment method has it", shown.address, ErrAddress)
 }
 
-// differs says what of a payment link is not as m says; empty when nothing is.
+// differs describes how a payment link differs from m; "" if it does not.
 func (m Method) differs(shown Shown) string {
 	coin, known := schemes[shown.scheme]
 	switch {
@@ -146,13 +146,13 @@ func (m Method) differs(shown Shown) string {
 
 func sends(token string) string {
 	if token == "" {
-		return "the network's own coin"
+		return "the network's native coin"
 	}
 	return "the token " + token
 }
 
-// sameAddress compares two spellings of an address: those of Ethereum and bech32
-// (BIP 173) mean the same in upper and lower case, all others do not.
+// sameAddress reports whether two spellings are the same address: upper and lower case are equal in
+// addresses of Ethereum and bech32 (BIP 173), but not in others.
 func sameAddress(a, b string) bool {
 	if evmAddress.MatchString(a) && evmAddress.MatchString(b) {
 		return strings.EqualFold(a, b)
@@ -163,7 +163,7 @@ func sameAddress(a, b string) bool {
 	return a == b
 }
 
-// units is the amount in the smallest units.
+// units returns the amount in smallest units.
 func (m Method) units() string {
 	whole, fraction, _ := strings.Cut(m.Amount, ".")
 	if missing := int(m.Decimals) - len(fraction); missing >= 0 {
@@ -179,7 +179,7 @@ func trimZeros(digits string) string {
 	return digits
 }
 
-// canonical writes an amount without zeros that say nothing.
+// canonical returns an amount without insignificant zeros.
 func canonical(amount string) string {
 	whole, fraction, _ := strings.Cut(amount, ".")
 	whole, fraction = trimZeros(whole), strings.TrimRight(fraction, "0")

@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// scheme begins a key as it is written.
+// scheme is the prefix of a key's text.
 const scheme = "ed25519:"
 
-// PublicKey is what statements are checked with, as it is written:
-// "ed25519:" and base64 (RFC 4648, section 5, without padding) of the 32 bytes of
-// RFC 8032.
+// PublicKey is the text of a key with which statements are verified: "ed25519:" and base64 (RFC
+// 4648, section 5, without padding) of the 32 bytes of RFC 8032.
 type PublicKey string
 
-// NewPublicKey writes a key down.
+// NewPublicKey returns the text of a key.
 func NewPublicKey(raw ed25519.PublicKey) PublicKey {
 	return PublicKey(scheme + base64.RawURLEncoding.EncodeToString(raw))
 }
 
-// ParsePublicKey reads a key that somebody gives; ErrKey.
+// ParsePublicKey parses a key from user input; ErrKey.
 func ParsePublicKey(text string) (PublicKey, error) {
 	k := PublicKey(text)
 	if _, err := k.raw(); err != nil {
@@ -42,30 +41,30 @@ func (k PublicKey) raw() (ed25519.PublicKey, error) {
 
 // Key is one of an installation's signing keys.
 type Key struct {
-	// Number counts them from 1; the highest one signs.
+	// Number counts the keys from 1; the key with the highest number signs.
 	Number int64
 	Public PublicKey
-	// Private is nil once the key is retired: nothing can be signed by it any more.
+	// Private is nil once the key is retired, so that it cannot sign any more.
 	Private   ed25519.PrivateKey
 	CreatedAt time.Time
-	RetiredAt time.Time // zero for the one that signs
+	RetiredAt time.Time // zero for the key that signs
 }
 
-// Trusted is a key that a statement may be made by.
+// Trusted is a key that is accepted for statements.
 type Trusted struct {
 	Public PublicKey
-	// RetiredAt is when it was replaced: prices made after that are not its. Zero
-	// for a key in force.
+	// RetiredAt is when the key was replaced: it is not accepted for prices made after that. Zero
+	// for the active key.
 	RetiredAt time.Time
 }
 
-// listHead begins a list of keys.
+// listHead is the first line of a list of keys.
 const listHead = "chequer-proof-keys-v1"
 
-// maxList is how much of a list of keys is read.
+// maxList is the size of the longest list of keys, in bytes.
 const maxList = 64 << 10
 
-// FormatKeys writes the list of an installation's keys, the newest first.
+// FormatKeys returns the text of an installation's list of keys, the newest first.
 func FormatKeys(keys []Key) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, listHead)
@@ -79,7 +78,7 @@ func FormatKeys(keys []Key) string {
 	return b.String()
 }
 
-// ParseKeys reads such a list, or one key alone; ErrKey.
+// ParseKeys parses the text of FormatKeys, or a single key; ErrKey.
 func ParseKeys(text string) ([]Trusted, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxList {
@@ -102,7 +101,7 @@ func ParseKeys(text string) ([]Trusted, error) {
 	return keys, nil
 }
 
-// parseRow reads "KEY since TIME" or "KEY since TIME until TIME".
+// parseRow parses "KEY since TIME" or "KEY since TIME until TIME".
 func parseRow(words []string) (k Trusted, err error) {
 	form := len(words) == 3 && words[1] == "since" || len(words) == 5 && words[1] == "since" && words[3] == "until"
 	if !form {

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Storage keeps an installation's keys. It is safe for concurrent use.
+// Storage stores an installation's keys. It is safe for concurrent use.
 type Storage interface {
 	// ProofKeys lists all keys, the newest first.
 	ProofKeys(ctx context.Context) ([]Key, error)
-	// CreateProofKey keeps a new key and, in the same transaction, retires the one
-	// before it and forgets its private part; ErrExists when its number is taken.
+	// CreateProofKey stores a new key. In the same transaction it retires the previous key and
+	// deletes its private part; ErrExists if the number is in use.
 	CreateProofKey(ctx context.Context, k Key) error
 }
 
-// fresh is how long what was read from storage is believed: a key that replaces
-// another on a running server signs within this time.
-const fresh = time.Second
+// cacheTTL is the time for which keys read from storage are cached: a new key on a running server
+// signs within this time.
+const cacheTTL = time.Second
 
-// Keyring is the keys of an installation, which all its processes share. It is safe
-// for concurrent use.
+// Keyring holds the keys of an installation, which all its processes share. It is safe for
+// concurrent use.
 type Keyring struct {
 	storage Storage
 	now     func() time.Time
@@ -34,12 +34,12 @@ type Keyring struct {
 	readAt time.Time
 }
 
-// NewKeyring makes a Keyring.
+// NewKeyring returns a new Keyring.
 func NewKeyring(storage Storage, now func() time.Time) *Keyring {
 	return &Keyring{storage: storage, now: now}
 }
 
-// Ensure makes the first key when there is none.
+// Ensure makes the first key if there is none.
 func (r *Keyring) Ensure(ctx context.Context) error {
 	keys, err := r.Keys(ctx)
 	if err != nil || len(keys) > 0 {
@@ -51,7 +51,7 @@ func (r *Keyring) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Rotate makes a new key that signs from now on. The old one only checks.
+// Rotate makes a new key, which signs from now on. The old key is only used for verification.
 func (r *Keyring) Rotate(ctx context.Context) error {
 	for {
 		r.forget()
@@ -88,12 +88,12 @@ func (r *Keyring) forget() {
 	r.keys, r.readAt = nil, time.Time{}
 }
 
-// Keys are all keys, the newest first; none before Ensure.
+// Keys returns all keys, the newest first; none before Ensure.
 func (r *Keyring) Keys(ctx context.Context) ([]Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	if age := now.Sub(r.readAt); len(r.keys) > 0 && age >= 0 && age < fresh {
+	if age := now.Sub(r.readAt); len(r.keys) > 0 && age >= 0 && age < cacheTTL {
 		return r.keys, nil
 	}
 	keys, err := r.storage.ProofKeys(ctx)
@@ -104,7 +104,7 @@ func (r *Keyring) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// Sign writes and signs a statement with the newest key.
+// Sign writes a statement and signs it with the newest key.
 func (r *Keyring) Sign(ctx context.Context, s Statement) (string, error) {
 	keys, err := r.Keys(ctx)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"chequer/internal/proof"
 )
 
-// vectors are those of RFC 8032, section 7.1: secret key, public key, message,
-// signature.
+// vectors are from RFC 8032, section 7.1: secret key, public key, message, signature.
 var vectors = map[string][4]string{
 	"TEST 1": {
 		"9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -45,7 +44,7 @@ func decode(t *testing.T, text string) []byte {
 	return raw
 }
 
-// What we sign with is Ed25519 as the standard has it.
+// Signatures are Ed25519 as in the standard.
 func TestEd25519_gives_the_vectors_of_RFC_8032(t *testing.T) {
 	t.Parallel()
 	for name, v := range vectors {
@@ -98,22 +97,22 @@ func signed(t *testing.T) string {
 	return text
 }
 
-// check is what a person does: reads, verifies, and looks whether it still holds.
+// check parses and verifies a statement, and checks that it is still valid, as a shopper does.
 func check(t *testing.T, text string, trusted []proof.Trusted, at time.Time) (proof.Statement, error) {
 	t.Helper()
 	s, err := proof.Parse(text)
 	if err != nil {
 		return proof.Statement{}, err
 	}
-	said, err := s.Verify(trusted)
+	statement, err := s.Verify(trusted)
 	if err != nil {
 		return proof.Statement{}, err
 	}
-	return said, said.Holds(at)
+	return statement, statement.Holds(at)
 }
 
-// The text is for ever: what was signed once must be checked by every later release.
-func TestSign_writes_this_very_text(t *testing.T) {
+// The text must never change: every later release must be able to verify a statement signed before.
+func TestSign_writes_exactly_this_text(t *testing.T) {
 	t.Parallel()
 	want := `chequer-proof-v1
 server: https://pay.example/shop
@@ -135,11 +134,11 @@ signature: LgMxmFhJ6UujQXXNTbviSGEZrBEJotI0pLfAsQGOrOEcHs7LMd02b1qu8zllGkR5azqoO
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if again := signed(t); again != got {
-		t.Error("the same statement was signed in another way")
+		t.Error("a second signature of the same statement differs")
 	}
 }
 
-func TestVerify_gives_back_what_was_stated(t *testing.T) {
+func TestVerify_returns_the_signed_statement(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	got, err := check(t, signed(t), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}, {Public: key.Public}}, until)
@@ -151,7 +150,7 @@ func TestVerify_gives_back_what_was_stated(t *testing.T) {
 	}
 }
 
-// Whatever one byte is changed into, the statement is refused.
+// A statement with any byte changed is refused.
 func TestVerify_refuses_every_changed_byte(t *testing.T) {
 	t.Parallel()
 	text, trusted := signed(t), []proof.Trusted{{Public: newKey(t, "TEST 1").Public}}
@@ -165,7 +164,7 @@ func TestVerify_refuses_every_changed_byte(t *testing.T) {
 	}
 	for i := range text {
 		if _, err := check(t, text[:i], trusted, from); err == nil {
-			t.Errorf("the first %d bytes alone are accepted", i)
+			t.Errorf("only the first %d bytes are accepted", i)
 		}
 	}
 }
@@ -198,7 +197,7 @@ func TestVerify_refuses(t *testing.T) {
 		"another_address":            {strings.Replace(whole, segwit, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 1), trusted, from, proof.ErrSignature, ""},
 		"another_amount":             {strings.Replace(whole, "0.00065379", "0.00065378", 1), trusted, from, proof.ErrSignature, ""},
 		"the_name_of_another_key":    {strings.Replace(whole, string(key.Public), string(newKey(t, "TEST 2").Public), 1), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrSignature, ""},
-		"a_line_after_it":            {whole + "pay: 1 BTC on bitcoin to " + legacy + "\n", trusted, from, proof.ErrForm, "follows the signature"},
+		"a_line_after_it":            {whole + "pay: 1 BTC on bitcoin to " + legacy + "\n", trusted, from, proof.ErrForm, "after the signature"},
 		"a_space_after_it":           {whole + " ", trusted, from, proof.ErrForm, ""},
 		"a_line_feed_after_it":       {whole + "\n", trusted, from, proof.ErrForm, ""},
 		"a_line_before_it":           {"Dear shopper,\n" + whole, trusted, from, proof.ErrForm, "line 1"},
@@ -233,9 +232,9 @@ func TestVerify_refuses(t *testing.T) {
 	}
 }
 
-// Whoever stole a key before it was replaced can write any time, but not hold a price
-// for longer than a server does.
-func TestVerify_refuses_a_price_that_holds_for_ever(t *testing.T) {
+// A thief who stole a key before it was replaced can write any time, but cannot hold a price for
+// longer than a server does.
+func TestVerify_refuses_a_price_that_is_held_too_long(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	for hold, want := range map[time.Duration]error{
@@ -255,8 +254,8 @@ func TestVerify_refuses_a_price_that_holds_for_ever(t *testing.T) {
 	}
 }
 
-// A key that one of the lists says was replaced is not in force by another's word.
-func TestVerify_believes_that_a_key_was_replaced(t *testing.T) {
+// If one list says that a key was replaced, the key is retired even if another list says otherwise.
+func TestVerify_refuses_a_key_that_one_list_says_was_replaced(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	replaced := proof.Trusted{Public: key.Public, RetiredAt: from.Add(-time.Second)}
@@ -267,8 +266,8 @@ func TestVerify_believes_that_a_key_was_replaced(t *testing.T) {
 	}
 }
 
-// A statement that would read otherwise than it was meant is never signed.
-func TestSign_refuses_what_cannot_be_written(t *testing.T) {
+// A statement that would be parsed differently from its meaning is never signed.
+func TestSign_refuses_values_that_cannot_be_written(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*proof.Statement){
 		"a_server_with_a_line_feed":   func(s *proof.Statement) { s.Server = "https://pay.example\npay: x" },
@@ -297,8 +296,8 @@ func TestFind(t *testing.T) {
 	const other = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 	tests := map[string]struct {
 		shown string
-		want  string // currencies that are found
-		fault string // else
+		want  string // currencies of the methods found
+		fault string // otherwise, a part of the error
 	}{
 		"an_address":                                {segwit, "BTC", ""},
 		"an_address_in_capitals":                    {strings.ToUpper(segwit), "BTC", ""},
@@ -316,9 +315,9 @@ func TestFind(t *testing.T) {
 		"a_link_with_another_address":               {"bitcoin:" + other + "?amount=0.00065379", "", "not what the statement says"},
 		"a_link_of_another_coin":                    {"litecoin:" + segwit, "", "is for litecoin"},
 		"a_link_of_a_coin_with_the_same_addresses":  {"bitcoinsv:" + segwit + "?amount=0.00065379", "", "is for bitcoinsv"},
-		"a_link_with_lightning":                     {"bitcoin:" + segwit + "?lightning=LNBC1", "", "second way of paying"},
+		"a_link_with_lightning":                     {"bitcoin:" + segwit + "?lightning=LNBC1", "", "second payment method"},
 		"a_link_that_says_it_twice":                 {"bitcoin:" + segwit + "?amount=0.00065379&amount=1", "", "twice"},
-		"a_link_that_says_it_in_two_cases":          {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "no amount, or one of two"},
+		"a_link_that_says_it_in_two_cases":          {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "not an amount, or there is a second amount"},
 		"a_transfer_of_a_token":                     {"ethereum:" + usdc + "@8453/transfer?address=" + wrapped + "&uint256=61020000", "USDC-BASE", ""},
 		"a_transfer_of_another_token":               {"ethereum:" + wrapped + "@8453/transfer?address=" + wrapped + "&uint256=61020000", "", "sends the token"},
 		"a_transfer_on_another_chain":               {"ethereum:" + usdc + "@1/transfer?address=" + wrapped + "&uint256=61020000", "", "chain 1"},
@@ -328,10 +327,10 @@ func TestFind(t *testing.T) {
 		"a_payment_of_the_network's_own_coin":       {"ethereum:" + wrapped + "@8453?value=21320080000000000", "ETH-BASE", ""},
 		"a_payment_of_another_amount":               {"ethereum:" + wrapped + "@8453?value=2132008000000000", "", "2132008000000000 smallest units"},
 		"a_bitcoin_link_to_an_Ethereum_address":     {"bitcoin:" + wrapped, "", "is for bitcoin"},
-		"words":                                     {"pay me please", "", "no address"},
-		"an_address_with_a_letter_that_looks_alike": {"bс1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "", "no address"},
+		"words":                                     {"pay me please", "", "not an address"},
+		"an_address_with_a_letter_that_looks_alike": {"bс1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "", "not an address"},
 		"a_giant": {strings.Repeat("a", 5000), "", "longer"},
-		"nothing": {"", "", "no address"},
+		"nothing": {"", "", "not an address"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -398,7 +397,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := proof.Parse(text)
 		if err == nil && !strings.Contains(text, string(s.Key())) {
-			t.Errorf("%q is by %s", text, s.Key())
+			t.Errorf("%q names another key than %s", text, s.Key())
 		}
 	})
 }

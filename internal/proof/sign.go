@@ -11,8 +11,8 @@ import (
 // signatureLine begins the last line.
 const signatureLine = "signature: "
 
-// Sign writes a statement and signs it with a key in force; ErrForm when it says
-// something that cannot be written. The same statement has the same text always.
+// Sign writes a statement and signs it with an active key; ErrForm if a value cannot be written.
+// The same statement always has the same text.
 func Sign(s Statement, k Key) (string, error) {
 	body := s.body(k.Public)
 	if _, _, err := parseBody(body); err != nil {
@@ -25,8 +25,8 @@ func Sign(s Statement, k Key) (string, error) {
 	return body + signatureLine + base64.RawURLEncoding.EncodeToString(signature) + "\n", nil
 }
 
-// Signed is a statement whose form is right, and nothing more: who made it is not
-// known before Verify.
+// Signed is a parsed statement whose signature has not been verified. Its author is not known
+// before Verify.
 type Signed struct {
 	statement Statement
 	key       PublicKey
@@ -34,7 +34,7 @@ type Signed struct {
 	signature []byte
 }
 
-// Parse reads a signed statement; ErrForm.
+// Parse parses a signed statement; ErrForm.
 func Parse(text string) (Signed, error) {
 	if len(text) > MaxSize {
 		return Signed{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxSize)
@@ -58,23 +58,23 @@ func Parse(text string) (Signed, error) {
 	case !whole:
 		return Signed{}, fmt.Errorf("%w: the line feed at its end is missing", ErrForm)
 	case strings.Contains(encoded, "\n"):
-		return Signed{}, fmt.Errorf("%w: something follows the signature", ErrForm)
+		return Signed{}, fmt.Errorf("%w: there is text after the signature", ErrForm)
 	case err != nil || len(signature) != ed25519.SignatureSize || base64.RawURLEncoding.EncodeToString(signature) != encoded:
 		return Signed{}, fmt.Errorf("%w: the signature is not 86 letters of base64", ErrForm)
 	}
 	return Signed{statement: s, key: key, body: body, signature: signature}, nil
 }
 
-// Key is the key that a statement claims to be made by.
+// Key returns the key that signed the statement, according to the statement.
 func (s Signed) Key() PublicKey { return s.key }
 
-// maxHold is how long a server holds a price at most. What a key signed that was stolen
-// before it was replaced ends with it, whatever times the thief wrote.
+// maxHold is the longest time for which a server holds a price. It limits the validity of
+// statements signed by a thief who stole a key before it was replaced, whatever times they contain.
 const maxHold = 24 * time.Hour
 
-// Verify checks that one of the trusted keys made the statement, and returns what it
-// says; ErrStranger, ErrSignature, ErrRetired, ErrHold. Whether it still holds is
-// Statement.Holds.
+// Verify checks that one of the trusted keys signed the statement, and returns the statement. The
+// errors are ErrStranger, ErrSignature, ErrRetired and ErrHold. Use Statement.Holds to check
+// whether it is still valid.
 func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 	known := false
 	for _, t := range trusted {
@@ -102,7 +102,7 @@ func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 	return s.statement, nil
 }
 
-// Holds tells whether a statement still holds at a time; ErrEnded.
+// Holds returns ErrEnded if the statement is no longer valid at a time.
 func (s Statement) Holds(at time.Time) error {
 	if at.After(s.Until) {
 		return ErrEnded

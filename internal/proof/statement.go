@@ -1,8 +1,8 @@
-// Package proof is the proof of address: a text, signed by the installation's key,
-// that says which addresses and amounts an invoice has, and the checking of it.
+// Package proof implements the proof of address: a text, signed by the installation's key, with the
+// addresses and amounts of an invoice, and its verification.
 //
-// The text is canonical: there is one way only to write a statement, and whatever
-// is written otherwise is none. So what a person reads is what was signed.
+// The text is canonical: a statement can be written in only one way, and every other text is
+// refused. Therefore the text that a shopper reads is the text that was signed.
 package proof
 
 import (
@@ -13,44 +13,45 @@ import (
 	"time"
 )
 
-// head is the first line. It is signed too, so no signature of anything else is one
+// head is the first line. It is signed too, so a signature made for another purpose is never that
 // of a statement.
 const head = "chequer-proof-v1"
 
-// layout is how times are written: UTC with three fractional digits.
+// layout is the format of times: UTC with three fractional digits.
 const layout = "2006-01-02T15:04:05.000Z"
 
 func stamp(t time.Time) string { return t.UTC().Format(layout) }
 
-// MaxSize is how long a statement may be, in bytes.
+// MaxSize is the size of the longest statement, in bytes.
 const MaxSize = 16 << 10
 
-// Statement is what is said of an invoice: its newest price, and where to pay it.
+// Statement contains the newest price of an invoice, and where to pay it.
 type Statement struct {
 	Server   string // the base address, in ASCII
 	Invoice  string
 	Mode     string // live or test
-	Quote    int    // number of the price
+	Quote    int    // number of the quote
 	From     time.Time
 	Until    time.Time
-	Amount   string // of fiat that is to be paid
+	Amount   string // fiat amount due
 	Currency string
 	Methods  []Method
 }
 
-// Method is one way of paying.
+// Method is one payment method.
 type Method struct {
 	Currency string // "BTC", "EURC-BASE"
 	Network  string // "bitcoin", "base"
 	Address  string
 	Amount   string
-	// ChainID is that of EIP-155, and Contract a token's there; empty elsewhere.
+	// ChainID is the EIP-155 chain ID, and Contract is the token's contract; both are empty on
+	// other networks.
 	ChainID  string
 	Contract string
 	Decimals int32
 }
 
-// body is everything that is signed.
+// body returns the signed part of the text.
 func (s Statement) body(key PublicKey) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nserver: %s\ninvoice: %s\nmode: %s\nquote: %d\nfrom: %s\nuntil: %s\namount: %s %s\n",
@@ -62,7 +63,7 @@ func (s Statement) body(key PublicKey) string {
 	return b.String()
 }
 
-// String is a way of paying as a statement says it.
+// String returns the payment method as it is written in a statement.
 func (m Method) String() string {
 	text := m.Amount + " " + m.Currency + " on " + m.Network
 	if m.ChainID != "" {
@@ -96,8 +97,7 @@ var (
 		` to ([!-~]{1,200})$`)
 )
 
-// parseBody reads what was signed; ErrForm. What it accepts is written back as the
-// very same text.
+// parseBody parses the signed part; ErrForm. An accepted text is exactly the text that body writes.
 func parseBody(text string) (s Statement, key PublicKey, err error) {
 	found := bodyForm.FindStringSubmatch(text)
 	if found == nil {
@@ -106,10 +106,10 @@ func parseBody(text string) (s Statement, key PublicKey, err error) {
 	s = Statement{Server: found[1], Invoice: found[2], Mode: found[3], Amount: found[7], Currency: found[10]}
 	s.Quote, _ = strconv.Atoi(found[4]) // six digits
 	if s.From, err = time.Parse(layout, found[5]); err != nil {
-		return s, "", fmt.Errorf("%w: %s is no time", ErrForm, found[5])
+		return s, "", fmt.Errorf("%w: %s is not a time", ErrForm, found[5])
 	}
 	if s.Until, err = time.Parse(layout, found[6]); err != nil {
-		return s, "", fmt.Errorf("%w: %s is no time", ErrForm, found[6])
+		return s, "", fmt.Errorf("%w: %s is not a time", ErrForm, found[6])
 	}
 	for line := range strings.Lines(found[11]) {
 		m, err := parseMethod(strings.TrimSuffix(strings.TrimPrefix(line, "pay: "), "\n"))
@@ -128,7 +128,7 @@ func parseBody(text string) (s Statement, key PublicKey, err error) {
 func parseMethod(text string) (Method, error) {
 	found := methodForm.FindStringSubmatch(text)
 	if found == nil {
-		return Method{}, fmt.Errorf("%w: %q is no way of paying", ErrForm, text)
+		return Method{}, fmt.Errorf("%w: %q is not a payment method", ErrForm, text)
 	}
 	m := Method{Amount: found[1], Currency: found[4], Network: found[5], ChainID: found[6], Contract: found[7], Address: found[9]}
 	if found[8] != "" {
@@ -138,19 +138,19 @@ func parseMethod(text string) (Method, error) {
 	return m, nil
 }
 
-// lines are how those of a statement begin, in order; the sixth of pay may repeat.
+// lines are the beginnings of a statement's lines, in order; only the pay line may be repeated.
 var lines = []string{head, "server: ", "invoice: ", "mode: ", "quote: ", "from: ", "until: ", "amount: ", "pay: ", "key: "}
 
-// firstFault says where a text stops being a statement.
+// firstFault describes the first place where a text is not a statement.
 func firstFault(text string) string {
 	if strings.Contains(text, "\r") {
-		return "its lines end in CR LF, as something on the way changed them"
+		return "its lines end in CR LF, so the text was changed after it was written"
 	}
 	expected, n := 0, 0
 	for line := range strings.Lines(text) {
 		n++
 		if expected == len(lines) {
-			return fmt.Sprintf("line %d is too much", n)
+			return fmt.Sprintf("line %d is not part of a statement", n)
 		}
 		if expected > 8 && strings.HasPrefix(line, "pay: ") {
 			continue
@@ -163,5 +163,5 @@ func firstFault(text string) string {
 	if expected < len(lines) {
 		return fmt.Sprintf("the line %q is missing", strings.TrimSpace(lines[expected]))
 	}
-	return "a line has letters or a form that it cannot have"
+	return "a line has invalid characters or an invalid format"
 }

@@ -1,5 +1,5 @@
-// Package seal keeps secrets in a database unreadable, and rows in it
-// unforgeable, for whoever does not have the master key.
+// Package seal encrypts secrets in a database, and authenticates rows in it, so that both need the
+// master key.
 package seal
 
 import (
@@ -16,20 +16,19 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// KeySize is how many bytes a master key has.
+// KeySize is the size of a master key in bytes.
 const KeySize = 32
 
-// version begins a sealed text, so that another way of sealing can be told from
-// this one.
+// version is the prefix of a sealed text, so that later formats can be distinguished.
 const version = "v1."
 
-// Box seals and checks under one master key. It is safe for concurrent use.
+// Box encrypts and authenticates with one master key. It is safe for concurrent use.
 type Box struct {
 	aead   cipher.AEAD
 	macKey []byte
 }
 
-// New makes a Box of a master key; ErrKeySize.
+// New returns a Box for a master key; ErrKeySize.
 func New(master []byte) (*Box, error) {
 	if len(master) != KeySize {
 		return nil, ErrKeySize
@@ -49,15 +48,15 @@ func New(master []byte) (*Box, error) {
 	return &Box{aead: aead, macKey: macKey}, nil
 }
 
-// Seal makes a plain secret unreadable. It opens only for the same purpose,
-// which should name the row: a sealed text moved to another row is worthless.
+// Seal encrypts a secret for a purpose, which should name the row: a sealed text that was moved to
+// another row cannot be opened.
 func (b *Box) Seal(purpose string, plain []byte) string {
 	nonce := make([]byte, b.aead.NonceSize())
 	rand.Read(nonce) // never fails, see crypto/rand; 24 random bytes never repeat
 	return version + base64.RawURLEncoding.EncodeToString(b.aead.Seal(nonce, nonce, plain, []byte(purpose)))
 }
 
-// Open gives back what was sealed for a purpose; ErrSealed.
+// Open decrypts a text that was sealed for the same purpose; ErrSealed.
 func (b *Box) Open(purpose, sealed string) ([]byte, error) {
 	text, ours := strings.CutPrefix(sealed, version)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -72,19 +71,20 @@ func (b *Box) Open(purpose, sealed string) ([]byte, error) {
 	return plain, nil
 }
 
-// MAC is a code over fields, for a purpose, that only the master key can make.
+// MAC returns a message authentication code of fields for a purpose, which only the master key can
+// make.
 func (b *Box) MAC(purpose string, fields ...string) string {
 	return base64.RawURLEncoding.EncodeToString(b.sum(purpose, fields))
 }
 
-// Check tells whether a code is that of these fields and this purpose.
+// Check reports whether mac is the MAC of these fields for this purpose.
 func (b *Box) Check(mac, purpose string, fields ...string) bool {
 	sum, err := base64.RawURLEncoding.Strict().DecodeString(mac)
 	return err == nil && hmac.Equal(sum, b.sum(purpose, fields))
 }
 
-// sum writes the length before each text, so that no two lists of fields are
-// written alike.
+// sum writes the length before each text, so that two different lists of fields never give the same
+// input.
 func (b *Box) sum(purpose string, fields []string) []byte {
 	h := hmac.New(sha256.New, b.macKey)
 	for _, text := range append([]string{purpose}, fields...) {
@@ -96,7 +96,7 @@ func (b *Box) sum(purpose string, fields []string) []byte {
 	return h.Sum(nil)
 }
 
-// subkey derives a key for one use: RFC 5869 with the use as info.
+// subkey derives a key for one use with RFC 5869, with the use as info.
 func subkey(master []byte, use string) ([]byte, error) {
 	key, err := hkdf.Key(sha256.New, master, nil, use, KeySize)
 	if err != nil {

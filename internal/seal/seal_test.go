@@ -27,7 +27,7 @@ func TestNew_refuses_keys_of_another_size(t *testing.T) {
 	}
 }
 
-func TestSeal_gives_back_what_was_sealed(t *testing.T) {
+func TestOpen_returns_the_sealed_text(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, 1)
 	for _, plain := range []string{"", "secret", strings.Repeat("secret", 100)} {
@@ -37,7 +37,7 @@ func TestSeal_gives_back_what_was_sealed(t *testing.T) {
 			t.Errorf("Open(Seal(%q)): got %q, %v", plain, got, err)
 		}
 		if plain != "" && strings.Contains(sealed, plain) {
-			t.Errorf("Seal(%q) shows it: %q", plain, sealed)
+			t.Errorf("Seal(%q) contains the plain text: %q", plain, sealed)
 		}
 	}
 }
@@ -107,6 +107,6 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	if box.Check("", "wallet", "ab", "c") || box.Check("not base64!", "wallet", "ab", "c") {
-		t.Error("a code that is none was accepted")
+		t.Error("an invalid MAC was accepted")
 	}
 }

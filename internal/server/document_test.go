@@ -378,12 +378,12 @@ func named(e ast.Expr, name string) bool {
 func TestDocument_has_every_word(t *testing.T) {
 	t.Parallel()
 	schemas := theContract(t).document.Components.Schemas
-	types := texts(invoice.EventTypes)
+	types := server.EventTypes()
 	for name, want := range map[string][]string{
-		"InvoiceEventType": types,
-		"EventType":        append(slices.Clone(types), merchant.EventTest),
-		"DeliveryState":    texts(merchant.DeliveryStates),
-		"Status":           {api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined},
+		"FeedEventType": types,
+		"EventType":     append(slices.Clone(types), merchant.EventTest),
+		"DeliveryState": texts(merchant.DeliveryStates),
+		"Status":        {api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined},
 		"Exception": {
 			api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced, api.ExceptionReorged,
 			api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,

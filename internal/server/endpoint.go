@@ -13,7 +13,6 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/guard"
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
@@ -175,7 +174,7 @@ func eventTypes(into *[]string) func(any) error {
 		var types []string
 		for _, v := range list {
 			name, _ := v.(string)
-			if !slices.Contains(invoice.EventTypes, invoice.EventType(name)) {
+			if !slices.Contains(EventTypes(), name) {
 				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(truncated(name)))
 			}
 			if slices.Contains(types, name) {

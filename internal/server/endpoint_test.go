@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/api"
 	"chequer/internal/guard"
@@ -20,6 +23,7 @@ import (
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
 )
 
 // callbacks is a server whose endpoints and feed are kept in real storage.
@@ -44,7 +48,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := storage.Open(context.Background(), filepath.Join(t.TempDir(), "chequer.db"), box, storage.Options{})
+	s, err := storage.Open(context.Background(), storagetest.File(t), box, storage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,24 +357,74 @@ func TestEvents_wait(t *testing.T) {
 // safe matches text that does not change when a receiver parses and encodes it again.
 var safe = regexp.MustCompile(`^[ !#-.0-~"]*$`)
 
-func TestEncodeTest(t *testing.T) {
+// walletChange is the replacement of a wallet.
+var walletChange = merchant.WalletChange{
+	Change: merchant.WalletReplaced, At: noon, EventID: "evt_1",
+	Wallet: merchant.Wallet{ID: "wlt_2", Mode: merchant.Live, Asset: "ETH", Key: "eth:xpub2", Counter: "e13f4377a1a1a17d706fe12989eb7a85d82b9bc1"},
+	Former: merchant.Wallet{ID: "wlt_1", Mode: merchant.Live, Asset: "ETH", Key: "eth:xpub1", Counter: "cc7137fb7f9e593c1258f3ffc943b59470527272"},
+}
+
+// Events without an invoice have the same fields as all others, in the same form.
+func TestEncode_without_an_invoice(t *testing.T) {
 	t.Parallel()
-	body := server.EncodeTest("evt_1", merchant.Test, noon)
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, body); err != nil || !bytes.Equal(compact.Bytes(), body) || !safe.Match(body) {
-		t.Errorf("got %s", body)
-	}
-	var fields, of map[string]any
-	if err := json.Unmarshal(body, &fields); err != nil {
-		t.Fatal(err)
-	}
 	inv := &invoice.Invoice{Terms: invoice.Terms{Price: money.FromCents(1, money.EUR)}}
+	var of map[string]any
 	if err := json.Unmarshal(server.EncodeEvent(inv, invoice.Event{}), &of); err != nil {
 		t.Fatal(err)
 	}
-	for name := range of {
-		if _, there := fields[name]; !there {
-			t.Errorf("field %s is missing", name)
+	for name, body := range map[string][]byte{
+		"test":   server.EncodeTest("evt_1", merchant.Test, noon),
+		"wallet": server.EncodeWalletChange(walletChange),
+	} {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, body); err != nil || !bytes.Equal(compact.Bytes(), body) || !safe.Match(body) {
+			t.Errorf("%s: got %s", name, body)
 		}
+		var fields map[string]any
+		if err := json.Unmarshal(body, &fields); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(fields))); diff != "" {
+			t.Errorf("%s: fields (-invoice +%s):\n%s", name, name, diff)
+		}
+		if err := theContract(t).document.Components.Schemas["Event"].Value.VisitJSON(fields, openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("%s does not match the document: %v\n%s", name, err, body)
+		}
+	}
+}
+
+func TestEncodeWalletChange(t *testing.T) {
+	t.Parallel()
+	body := server.EncodeWalletChange(walletChange)
+	golden(t, "event_wallet.json", string(body))
+	if strings.Contains(string(body), "xpub") {
+		t.Errorf("the event contains the public key: %s", body)
+	}
+}
+
+// An endpoint can subscribe to changes of wallets, and the feed contains them.
+func TestEvents_contain_changes_of_wallets(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(t)
+	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["wallet.changed","invoice.paid"]}`)
+	if status != http.StatusCreated || !strings.Contains(body, `"events":["wallet.changed","invoice.paid"]`) {
+		t.Fatalf("create: got %d %s", status, body)
+	}
+	w := merchant.Wallet{ID: "wlt_1", MerchantID: "shop", Mode: merchant.Test, Asset: "BTC", Key: "btc:xpub1", CreatedAt: noon}
+	change, err := c.storage.ChangeWallet(t.Context(), "shop", merchant.Test, "BTC", func(merchant.Wallet) (merchant.WalletChange, error) {
+		change := merchant.WalletChange{Change: merchant.WalletAdded, Wallet: w, At: noon, EventID: "evt_1"}
+		change.Body = server.EncodeWalletChange(change)
+		return change, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"mode":"test","events":[` + string(change.Body) + `],"next":1}`
+	if status, body := c.call("read", "GET", "/api/v2/events?after=0", ""); status != http.StatusOK || body != want {
+		t.Errorf("feed: got %d %s, want %s", status, body, want)
+	}
+	status, body = c.call("admin", "GET", "/api/v2/endpoints/end_0000000000000001/deliveries", "")
+	if status != http.StatusOK || !strings.Contains(body, `"event_type":"wallet.changed","foreign_id":"","state":"pending"`) {
+		t.Errorf("deliveries: got %d %s", status, body)
 	}
 }

@@ -11,6 +11,15 @@ import (
 	"chequer/internal/merchant"
 )
 
+// EventTypes returns the types of events in a feed, from which an endpoint may choose.
+func EventTypes() []string {
+	var all []string
+	for _, t := range invoice.EventTypes {
+		all = append(all, string(t))
+	}
+	return append(all, merchant.EventWalletChanged)
+}
+
 // safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
 var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
@@ -36,11 +45,26 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 
 // EncodeTest returns the body of a test event. It has every field but describes no invoice.
 func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
-	return encode(api.Event{
-		ID: id, Type: merchant.EventTest, CreatedAt: timestamp(at), Mode: string(mode),
+	return encode(noInvoice(id, merchant.EventTest, mode, at))
+}
+
+// EncodeWalletChange returns the body of the event of a change of wallets. Every field is present,
+// but only wallet describes the change.
+func EncodeWalletChange(c merchant.WalletChange) []byte {
+	e := noInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
+	e.Wallet = api.WalletChange{
+		ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), Fingerprint: c.Wallet.Counter, FormerID: c.Former.ID,
+	}
+	return encode(e)
+}
+
+// noInvoice returns an event without an invoice.
+func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event {
+	return api.Event{
+		ID: id, Type: eventType, CreatedAt: timestamp(at), Mode: string(mode),
 		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0",
 		ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, Payments: []api.Payment{}, Conversions: []api.Conversion{},
-	})
+	}
 }
 
 func encode(e api.Event) []byte {

@@ -59,7 +59,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	}
 	l := &lab{t: t, storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
 	log := slog.New(slog.NewTextHandler(l.log, nil))
-	l.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, now: now}
+	l.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, bridged: []chain.Asset{bridgedEuro}, now: now}
 	var made atomic.Int64
 	l.invoices = invoice.NewService(invoice.Config{
 		Storage: l.storage,
@@ -125,6 +125,13 @@ var (
 		Contract: "0x808456652fdb597867f38412077A9182bf77359F", Policy: policy,
 	}
 )
+
+// bridgedEuro is a bridged token, which is never offered.
+var bridgedEuro = chain.Asset{
+	Code: "EURBC", Symbol: "EURbC", Name: "Bridged Euro Coin", BridgeOf: "EURC", Network: "simnet", NetworkName: "Base Sepolia",
+	Currency: money.Currency{Code: "EURBC", Decimals: 6}, Wallet: "ETH", Dust: money.Zero(money.Currency{Code: "EURBC", Decimals: 6}),
+	Scheme: "ethereum", ChainID: 84532, Contract: "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA", Policy: policy,
+}
 
 // prices are fixed rates that can be made unavailable.
 type prices struct {

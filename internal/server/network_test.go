@@ -17,10 +17,11 @@ import (
 
 // network is a simulated network together with its watcher: every action is observed at once.
 type network struct {
-	id     chain.ID
-	assets []chain.Asset
-	now    func() time.Time
-	lab    *lab
+	id      chain.ID
+	assets  []chain.Asset
+	bridged []chain.Asset
+	now     func() time.Time
+	lab     *lab
 
 	mu       sync.Mutex
 	asleep   bool // the watcher observes nothing
@@ -33,10 +34,12 @@ type network struct {
 var _ interface {
 	chain.Scanner
 	chain.AddressReader
+	chain.Bridged
 } = (*network)(nil)
 
-func (n *network) ID() chain.ID          { return n.id }
-func (n *network) Assets() []chain.Asset { return n.assets }
+func (n *network) ID() chain.ID           { return n.id }
+func (n *network) Assets() []chain.Asset  { return n.assets }
+func (n *network) Bridged() []chain.Asset { return n.bridged }
 
 func (n *network) NewDestination(r chain.Request) (chain.Destination, error) {
 	return chain.Destination{
@@ -49,8 +52,9 @@ func (n *network) ReadAddress(asset, text string) (chain.Destination, error) {
 	if script := strings.Replace(text, "-address-", "-script-", 1); script != text {
 		return chain.Destination{Address: text, Script: script}, nil
 	}
-	i := slices.IndexFunc(n.assets, func(a chain.Asset) bool { return a.Code == asset })
-	address, script, err := keys.ParseAddress(text, keys.Kind(n.assets[i].Wallet), keys.Test)
+	all := slices.Concat(n.assets, n.bridged)
+	i := slices.IndexFunc(all, func(a chain.Asset) bool { return a.Code == asset })
+	address, script, err := keys.ParseAddress(text, keys.Kind(all[i].Wallet), keys.Test)
 	return chain.Destination{Address: address, Script: script}, err
 }
 

@@ -33,13 +33,13 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(invoices, inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
 		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: count.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range told {
-		if a, known := invoices.Asset(p.Network, p.Asset); known {
+		if a, known := invoices.KnownAsset(p.Network, p.Asset); known {
 			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
 		}
 	}
@@ -109,12 +109,13 @@ func exceptions(inv *invoice.Invoice) []string {
 
 // paymentMethods returns the methods with a price in the newest quote: a method without one can no
 // longer be paid.
-func paymentMethods(inv *invoice.Invoice, count *invoice.Count, behind []chain.ID) []api.PaymentMethod {
+func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invoice.Count, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}
 	for _, m := range inv.Methods {
 		if p, offered := inv.Quote().Price(m.Asset.Code); offered {
 			method := paymentMethod(inv, count, m, p)
 			method.Behind = slices.Contains(behind, m.Asset.Network)
+			method.Bridged = invoices.BridgedSymbols(m.Asset)
 			list = append(list, method)
 		}
 	}

@@ -9,16 +9,16 @@ import (
 // eventVersion is the first line of the message of a callback.
 const eventVersion = "chequer-event-v1"
 
-// Event is a callback signed by our own scheme, which covers when it was sent and
-// which event it is beside the body.
+// Event is a callback with our own signature scheme, which covers the time of sending and the
+// event's ID in addition to the body.
 type Event struct {
-	// Timestamp and ID are as the headers have them.
+	// Timestamp and ID are the values of the headers.
 	Timestamp string
 	ID        string
 	Body      []byte
 }
 
-// Message is what is signed: one line each, the body as the hex of its SHA-512.
+// Message returns the signed message: one line for each part, the body as the hex of its SHA-512.
 func (e Event) Message() []byte {
 	body := sha512.Sum512(e.Body)
 	return []byte(strings.Join([]string{eventVersion, e.Timestamp, e.ID, hex.EncodeToString(body[:])}, "\n"))

@@ -6,7 +6,7 @@ import (
 	"chequer/internal/signature"
 )
 
-// The signature is openssl's.
+// The expected signature was made with openssl.
 func TestEventMessage(t *testing.T) {
 	t.Parallel()
 	abc := signature.Event{Timestamp: "1795780832", ID: "evt_1", Body: []byte("abc")}

@@ -12,10 +12,10 @@ var linkParameters = []string{
 	"amount", "fiat_currency", "order_id", "url_success", "url_failure", "description", "language", "expires", "key", "sig",
 }
 
-// LinkQuery returns the part of a query that belongs to a signed checkout link, pair by
-// pair as it was written. Mail programs, advertisers and chats append parameters of
-// their own, such as fbclid and utm_source: these are dropped. A name that differs from
-// a parameter of the link only in case or spelling is kept, so that it is refused.
+// LinkQuery returns the part of a query that belongs to a signed checkout link, with each pair as
+// it was written. Mail programs, advertisers and chats append their own parameters, such as fbclid
+// and utm_source, which are dropped. A name that differs from a parameter of the link only in case
+// or spelling is kept, so that the link is refused.
 func LinkQuery(query string) string {
 	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
@@ -27,9 +27,8 @@ func LinkQuery(query string) string {
 	return strings.Join(kept, "&")
 }
 
-// LinkMessage is what signs a checkout link: its parameters, without the
-// signature, sorted by name. See RFC 3986, sections 2.1 and 2.3, for how each is
-// written.
+// LinkMessage returns the signed message of a checkout link: its parameters, without the signature,
+// sorted by name. See RFC 3986, sections 2.1 and 2.3, for their encoding.
 func LinkMessage(parameters map[string]string) []byte {
 	pairs := make([]string, 0, len(parameters))
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
@@ -38,6 +37,6 @@ func LinkMessage(parameters map[string]string) []byte {
 	return []byte("chequer-link-v1\n" + strings.Join(pairs, "&"))
 }
 
-// percent encodes all but letters, digits and "-._~": QueryEscape does, but for
-// the space.
+// percent encodes all characters except letters, digits and "-._~", like QueryEscape except for the
+// space.
 func percent(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

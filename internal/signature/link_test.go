@@ -16,15 +16,15 @@ func TestLinkMessage(t *testing.T) {
 			map[string]string{"order_id": "1042", "amount": "56.50", "key": "K", "fiat_currency": "EUR"},
 			"chequer-link-v1\namount=56.50&fiat_currency=EUR&key=K&order_id=1042",
 		},
-		"what RFC 3986 does not reserve stays": {map[string]string{"order_id": "aZ09-._~"}, "chequer-link-v1\norder_id=aZ09-._~"},
+		"unreserved characters of RFC 3986 stay": {map[string]string{"order_id": "aZ09-._~"}, "chequer-link-v1\norder_id=aZ09-._~"},
 		"everything else is encoded": {
 			map[string]string{"description": "Zwei Brötchen +1 & 'x' (*)!/?="},
 			"chequer-link-v1\ndescription=Zwei%20Br%C3%B6tchen%20%2B1%20%26%20%27x%27%20%28%2A%29%21%2F%3F%3D",
 		},
-		"a value may not forge another parameter": {
+		"a value cannot forge another parameter": {
 			map[string]string{"amount": "1&key=K"}, "chequer-link-v1\namount=1%26key%3DK",
 		},
-		"empty ones are there": {map[string]string{"order_id": ""}, "chequer-link-v1\norder_id="},
+		"empty parameters are included": {map[string]string{"order_id": ""}, "chequer-link-v1\norder_id="},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

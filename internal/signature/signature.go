@@ -1,5 +1,5 @@
-// Package signature makes and checks the HMAC-SHA512 signatures of requests and
-// callbacks. It knows bytes and secrets, nothing of what they are about.
+// Package signature makes and verifies the HMAC-SHA512 signatures of requests and callbacks. It
+// handles only bytes and secrets, and does not depend on their meaning.
 package signature
 
 import (
@@ -10,14 +10,13 @@ import (
 	"encoding/json"
 )
 
-// Sign is the HMAC-SHA512 of a message in lower-case hex. See RFC 2104 and
-// RFC 4231.
+// Sign returns the HMAC-SHA512 of a message in lower-case hex. See RFC 2104 and RFC 4231.
 func Sign(secret string, message []byte) string {
 	return hex.EncodeToString(sum(secret, message))
 }
 
-// Verify tells whether a signature, in hex of either case, is that of the exact
-// bytes of a message. The decoded bytes are compared in constant time.
+// Verify reports whether a signature, in hex of either case, is that of the exact bytes of a
+// message. The decoded bytes are compared in constant time.
 func Verify(secret string, message []byte, signature string) bool {
 	given, err := hex.DecodeString(signature)
 	if err != nil {
@@ -26,11 +25,10 @@ func Verify(secret string, message []byte, signature string) bool {
 	return hmac.Equal(given, sum(secret, message))
 }
 
-// VerifyBody tells whether a signature is that of a request body: of its exact
-// bytes, or of those bytes after json.Compact, since one public client signs
-// compact JSON and sends spaced JSON. Nothing else is made canonical: the order
-// of keys and the spelling of numbers and texts stay as sent. A body that is no
-// JSON has only its exact bytes.
+// VerifyBody reports whether a signature is that of a request body: of its exact bytes, or of those
+// bytes after json.Compact, since one public client signs compact JSON and sends JSON with spaces.
+// Nothing else is made canonical: the order of keys and the spelling of numbers and texts stay as
+// sent. For a body that is not JSON only the exact bytes are accepted.
 func VerifyBody(secret string, body []byte, signature string) bool {
 	if Verify(secret, body, signature) {
 		return true

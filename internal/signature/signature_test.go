@@ -9,7 +9,7 @@ import (
 	"chequer/internal/signature"
 )
 
-// The sample of the CryptoProcessing documentation: see
+// The sample from the CryptoProcessing documentation: see
 // https://docs.cryptoprocessing.com/api-reference/authentication.
 const (
 	sampleSecret    = "AbCdEfG123456"
@@ -94,19 +94,19 @@ func TestVerify(t *testing.T) {
 		secret, message, signature string
 		want                       bool
 	}{
-		"lower-case hex":       {sampleSecret, sampleBody, sampleSignature, true},
-		"upper-case hex":       {sampleSecret, sampleBody, strings.ToUpper(sampleSignature), true},
-		"mixed-case hex":       {sampleSecret, sampleBody, strings.Replace(sampleSignature, "c", "C", 5), true},
-		"other secret":         {sampleSecret + "7", sampleBody, sampleSignature, false},
-		"other message":        {sampleSecret, sampleBody + " ", sampleSignature, false},
-		"nothing":              {sampleSecret, sampleBody, "", false},
-		"first half":           {sampleSecret, sampleBody, sampleSignature[:64], false},
-		"one digit less":       {sampleSecret, sampleBody, sampleSignature[1:], false},
-		"one byte more":        {sampleSecret, sampleBody, sampleSignature + "00", false},
-		"space around":         {sampleSecret, sampleBody, " " + sampleSignature, false},
-		"not hex":              {sampleSecret, sampleBody, strings.Repeat("zz", 64), false},
-		"zeros":                {sampleSecret, sampleBody, strings.Repeat("0", 128), false},
-		"last bit another one": {sampleSecret, sampleBody, sampleSignature[:127] + "d", false},
+		"lower-case hex":   {sampleSecret, sampleBody, sampleSignature, true},
+		"upper-case hex":   {sampleSecret, sampleBody, strings.ToUpper(sampleSignature), true},
+		"mixed-case hex":   {sampleSecret, sampleBody, strings.Replace(sampleSignature, "c", "C", 5), true},
+		"other secret":     {sampleSecret + "7", sampleBody, sampleSignature, false},
+		"other message":    {sampleSecret, sampleBody + " ", sampleSignature, false},
+		"nothing":          {sampleSecret, sampleBody, "", false},
+		"first half":       {sampleSecret, sampleBody, sampleSignature[:64], false},
+		"one digit less":   {sampleSecret, sampleBody, sampleSignature[1:], false},
+		"one byte more":    {sampleSecret, sampleBody, sampleSignature + "00", false},
+		"space around":     {sampleSecret, sampleBody, " " + sampleSignature, false},
+		"not hex":          {sampleSecret, sampleBody, strings.Repeat("zz", 64), false},
+		"zeros":            {sampleSecret, sampleBody, strings.Repeat("0", 128), false},
+		"another last bit": {sampleSecret, sampleBody, sampleSignature[:127] + "d", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,21 +124,21 @@ func TestVerifyBody(t *testing.T) {
 		signed, sent string
 		want         bool
 	}{
-		"exact bytes":                       {sampleBody, sampleBody, true},
-		"exact bytes with spaces":           {`{"a": 1}`, `{"a": 1}`, true},
-		"signed compact, sent spaced":       {`{"a":1,"b":[2,3]}`, "{\n\t\"a\": 1, \"b\": [ 2, 3 ] }\r\n", true},
-		"signed spaced, sent compact":       {`{"a": 1}`, `{"a":1}`, false},
-		"signed with other spaces":          {`{"a": 1}`, `{ "a":1 }`, false},
-		"spaces inside a text stay":         {`{"a":"bc"}`, `{"a":"b c"}`, false},
-		"order of keys stays":               {`{"a":1,"b":2}`, `{"b":2,"a":1}`, false},
-		"spelling of numbers stays":         {`{"a":1}`, `{"a":1.0}`, false},
-		"escapes in a text stay":            {`{"a":"\u017c"}`, `{"a":"ż"}`, false},
-		"characters of HTML stay":           {`{"a":"<&>"}`, `{ "a": "<&>" }`, true},
-		"nothing":                           {"", "", true},
-		"no JSON, exact":                    {`{"a":1`, `{"a":1`, true},
-		"no JSON, otherwise signed":         {`{"a":1`, `{ "a":1`, false},
-		"two values, otherwise signed":      {`{}{}`, `{} {}`, false},
-		"byte order mark, otherwise signed": {`{}`, "\ufeff{}", false},
+		"exact bytes":                         {sampleBody, sampleBody, true},
+		"exact bytes with spaces":             {`{"a": 1}`, `{"a": 1}`, true},
+		"signed compact, sent spaced":         {`{"a":1,"b":[2,3]}`, "{\n\t\"a\": 1, \"b\": [ 2, 3 ] }\r\n", true},
+		"signed spaced, sent compact":         {`{"a": 1}`, `{"a":1}`, false},
+		"signed with other spaces":            {`{"a": 1}`, `{ "a":1 }`, false},
+		"spaces inside a text stay":           {`{"a":"bc"}`, `{"a":"b c"}`, false},
+		"order of keys stays":                 {`{"a":1,"b":2}`, `{"b":2,"a":1}`, false},
+		"spelling of numbers stays":           {`{"a":1}`, `{"a":1.0}`, false},
+		"escapes in a text stay":              {`{"a":"\u017c"}`, `{"a":"ż"}`, false},
+		"characters of HTML stay":             {`{"a":"<&>"}`, `{ "a": "<&>" }`, true},
+		"nothing":                             {"", "", true},
+		"not JSON, exact":                     {`{"a":1`, `{"a":1`, true},
+		"not JSON, signed differently":        {`{"a":1`, `{ "a":1`, false},
+		"two values, signed differently":      {`{}{}`, `{} {}`, false},
+		"byte order mark, signed differently": {`{}`, "\ufeff{}", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// saveAccounts writes where an invoice expects a network's own coin that balances
-// alone show. What was written first stays.
+// saveAccounts writes the invoice's accounts: destinations of a network's native coin whose balance
+// must be read. An account that exists already stays unchanged.
 func saveAccounts(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
 	for _, m := range inv.Methods {
 		if !m.Watched || !m.Asset.Policy.Balance {
@@ -31,7 +31,7 @@ func saveAccounts(ctx context.Context, q querier, inv *invoice.Invoice, position
 	return nil
 }
 
-// accountRow is an account beside its destination: NULL where there is none.
+// accountRow holds the account columns of a destination: NULL if it has no account.
 type accountRow struct {
 	born, height sql.Null[int64]
 	hash         sql.Null[string]
@@ -84,8 +84,8 @@ func readRise(row scanner) (r watcher.Rise, err error) {
 	return r, nil
 }
 
-// balancesRow is what is known of a network's blocks: when balances were read last,
-// the newest of them, and those that left the chain.
+// balancesRow is the JSON form of a network's last reading of balances, its newest known blocks,
+// and the blocks that left the chain.
 type balancesRow struct {
 	Height int64            `json:"height"`
 	Hash   string           `json:"hash"`
@@ -103,7 +103,7 @@ type blockRow struct {
 
 func (r blockRow) cursor() chain.Cursor { return chain.Cursor(r) }
 
-// balancesText is "" where there is nothing of it.
+// balancesText returns the text of a balancesRow, "" if it would be empty.
 func balancesText(p invoice.Progress) string {
 	r := balancesRow{Height: p.Read.Height, Hash: p.Read.Hash, Loaded: p.Loaded}
 	if p.Read.Hash != "" {

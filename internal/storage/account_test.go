@@ -14,7 +14,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// withAccount is a creation of an invoice whose ether is seen by its balance.
+// withAccount returns a creation of an invoice whose payments in ether are found by their balance.
 func withAccount(id, merchantID string) invoice.Creation {
 	c := creation(id, merchantID)
 	build := c.Build
@@ -31,7 +31,7 @@ func withAccount(id, merchantID string) invoice.Creation {
 	return c
 }
 
-func TestDestinations_tell_whose_balance_is_looked_at(t *testing.T) {
+func TestDestinations_have_accounts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		create(t, s, withAccount("b", "shop"))
@@ -72,7 +72,7 @@ func TestDestinations_tell_whose_balance_is_looked_at(t *testing.T) {
 	})
 }
 
-func TestOpenBalances_counts_who_would_wait_for_nobody(t *testing.T) {
+func TestOpenBalances_counts_open_invoices_with_accounts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("tokens", "shop"))
 		create(t, s, withAccount("open", "shop"))
@@ -104,7 +104,7 @@ func TestOpenBalances_counts_who_would_wait_for_nobody(t *testing.T) {
 	})
 }
 
-func TestOpenAssets_counts_watched_methods_that_are_not_looked_for(t *testing.T) {
+func TestOpenAssets_counts_watched_methods_without_a_scanner(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, withAccount("open", "shop"))
 		create(t, s, withAccount("other", "bakery"))
@@ -131,7 +131,7 @@ func TestOpenAssets_counts_watched_methods_that_are_not_looked_for(t *testing.T)
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("while %q are looked for (-want +got):\n%s", test.now, diff)
+				t.Errorf("with a scanner for %q (-want +got):\n%s", test.now, diff)
 			}
 		}
 	})
@@ -157,7 +157,7 @@ func TestRises_are_those_of_watched_destinations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rises("a", "shop", creation("a", "shop")) // where it is not expected, too
+		rises("a", "shop", creation("a", "shop")) // also without an account
 		rises("b", "shop", withAccount("b", "shop"))
 		var want []watcher.Rise
 		for _, script := range []string{"shop/ETH/0", "shop/ETH/1"} {

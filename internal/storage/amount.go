@@ -7,18 +7,18 @@ import (
 	"chequer/internal/money"
 )
 
-// parseAmount reads the text of an amount as it was written here. money.Parse is
-// for people and refuses numbers longer than any honest one; what a contract
-// claimed to have moved is recorded and read all the same.
+// parseAmount parses an amount that storage wrote. It does not use money.Parse, which is for user
+// input and refuses numbers that are too long: an amount that a contract reports may be that long,
+// and must be read.
 func parseAmount(text string, c money.Currency) (money.Amount, error) {
 	value, ok := new(big.Rat).SetString(text)
 	if !ok || value.Sign() < 0 {
-		return money.Amount{}, fmt.Errorf("amount %q is no number", text)
+		return money.Amount{}, fmt.Errorf("amount %q is not a number", text)
 	}
 	return money.RoundDown(value, c), nil
 }
 
-// parseOptional is parseAmount for amounts that are left out when zero.
+// parseOptional is parseAmount for amounts whose text is empty if they are zero.
 func parseOptional(text string, c money.Currency) (money.Amount, error) {
 	if text == "" {
 		return money.Zero(c), nil
@@ -26,7 +26,7 @@ func parseOptional(text string, c money.Currency) (money.Amount, error) {
 	return parseAmount(text, c)
 }
 
-// optional is the text of an amount, "" when it is zero.
+// optional returns the text of an amount, "" if it is zero.
 func optional(a money.Amount) string {
 	if a.IsZero() {
 		return ""

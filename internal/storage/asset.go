@@ -7,8 +7,8 @@ import (
 	"chequer/internal/money"
 )
 
-// assetRow is an asset as it is frozen with an invoice, so that reading one asks
-// no registry, whatever that offers by then.
+// assetRow is the JSON form of an asset, frozen with an invoice, so that reading the invoice does
+// not depend on the assets that the networks offer now.
 type assetRow struct {
 	Code        string    `json:"code"`
 	Symbol      string    `json:"sym,omitempty"`
@@ -27,8 +27,8 @@ type assetRow struct {
 	Policy      policyRow `json:"pol"`
 }
 
-// policyRow is a policy. A depth is a pair: below so many cents, so many
-// confirmations.
+// policyRow is the JSON form of a policy. Each depth is a pair: amounts below that many cents need
+// that many confirmations.
 type policyRow struct {
 	Depth      [][2]int64 `json:"depth,omitempty"`
 	Coinbase   int        `json:"cb,omitempty"`

@@ -14,11 +14,10 @@ import (
 	"chequer/internal/seal"
 )
 
-// Backup writes everything in a database as it is at one moment, while others go
-// on writing, and the master key with it: the result is as secret as that. The
-// database is not changed, nor upgraded. What is written fits both engines, and
-// memory is needed for a row at a time. The errors include ErrNoDatabase,
-// ErrMasterKey and ErrNewer.
+// Backup writes the whole database in a consistent state, while others may write to it, together
+// with the master key: the backup is as secret as the key. The database is neither changed nor
+// upgraded. The backup can be restored to either engine. Backup holds one row in memory at a time.
+// The errors include ErrNoDatabase, ErrMasterKey and ErrNewer.
 func Backup(ctx context.Context, url string, master []byte, now time.Time, w io.Writer) (Manifest, error) {
 	db, d, err := openReading(ctx, url)
 	if err != nil {
@@ -32,7 +31,7 @@ func Backup(ctx context.Context, url string, master []byte, now time.Time, w io.
 	return m, nil
 }
 
-// openReading opens a database that is there, to read only; ErrNoDatabase.
+// openReading opens an existing database read-only; ErrNoDatabase.
 func openReading(ctx context.Context, url string) (*sql.DB, dialect, error) {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -59,7 +58,7 @@ func backUp(ctx context.Context, db *sql.DB, d dialect, master []byte, now time.
 	if err != nil {
 		return Manifest{}, fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback() // there is nothing to commit
+	defer tx.Rollback() // nothing to commit
 	if err := keepSchema(ctx, tx, d, version, tables); err != nil {
 		return Manifest{}, err
 	}
@@ -82,7 +81,7 @@ func backUp(ctx context.Context, db *sql.DB, d dialect, master []byte, now time.
 	return header.manifest(end), err
 }
 
-// schemaOf tells a database's schema version and its tables; ErrNewer.
+// schemaOf returns the schema version of a database and its tables; ErrNewer.
 func schemaOf(ctx context.Context, q querier) (version int64, tables []table, err error) {
 	latest, err := latestSchema()
 	if err != nil {
@@ -99,9 +98,9 @@ func schemaOf(ctx context.Context, q querier) (version int64, tables []table, er
 	return version, tables, err
 }
 
-// keepSchema fails unless the schema is of a version and stays so until the
-// transaction ends. On PostgreSQL a table changed meanwhile would look empty, so
-// changes have to wait. See PostgreSQL, "Data consistency: caveats".
+// keepSchema fails unless the schema has the given version, and prevents schema changes until the
+// transaction ends. On PostgreSQL a table that is changed in the meantime would look empty, so it
+// locks the tables. See PostgreSQL, "Data consistency: caveats".
 func keepSchema(ctx context.Context, q querier, d dialect, version int64, tables []table) error {
 	if d == postgresDialect {
 		if _, err := q.ExecContext(ctx, lockAll(tables)); err != nil {
@@ -113,12 +112,12 @@ func keepSchema(ctx context.Context, q querier, d dialect, version int64, tables
 		return err
 	}
 	if now != version {
-		return errors.New("the database was upgraded meanwhile: try again")
+		return errors.New("the database was upgraded during the backup: try again")
 	}
 	return nil
 }
 
-// fitsMasterKey is ErrMasterKey when a database was made with another one.
+// fitsMasterKey returns ErrMasterKey if the database was made with another master key.
 func fitsMasterKey(ctx context.Context, q querier, master []byte) error {
 	box, err := seal.New(master)
 	if err != nil {
@@ -126,7 +125,7 @@ func fitsMasterKey(ctx context.Context, q querier, master []byte) error {
 	}
 	_, err = masterKeyValue(ctx, q)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNoDatabase // but for its tables
+		return ErrNoDatabase // has tables, but was never opened with a master key
 	}
 	if err != nil {
 		return fmt.Errorf("read check value: %w", err)
@@ -161,7 +160,7 @@ func (b *backupWriter) copyTable(ctx context.Context, q querier, t table) error 
 	}, t.selectAll())
 }
 
-// newCell is what a column of a type is read into.
+// newCell returns a value that a column of the given type can be scanned into.
 func newCell(kind string) (any, error) {
 	switch kind {
 	case "TEXT":
@@ -171,10 +170,10 @@ func newCell(kind string) (any, error) {
 	case "BOOLEAN":
 		return &sql.Null[bool]{}, nil
 	}
-	return nil, fmt.Errorf("a backup cannot keep the type %s", kind)
+	return nil, fmt.Errorf("backup does not support the type %s", kind)
 }
 
-// cellValue is what was read, nil for NULL. Text that JSON would change is an
+// cellValue returns the value that was scanned, nil for NULL. Text that JSON would change is an
 // error.
 func cellValue(cell any) (any, error) {
 	value, err := cell.(driver.Valuer).Value()

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// someBackup is a backup of a database with a few rows.
+// someBackup returns a backup of a database with a few rows.
 func someBackup(t *testing.T) []byte {
 	t.Helper()
 	url := engines["sqlite"](t)
@@ -22,19 +22,19 @@ func someBackup(t *testing.T) []byte {
 	return backup
 }
 
-// bothRefuse fails unless checking a backup and restoring it end with an error.
+// bothRefuse fails unless both CheckBackup and Restore return an error.
 func bothRefuse(t *testing.T, url string, backup []byte, what string, want error) {
 	t.Helper()
 	if _, _, err := storage.CheckBackup(bytes.NewReader(backup)); !errors.Is(err, want) {
 		t.Errorf("check %s: got error %v, want %v", what, err, want)
 	}
-	// The database may see first that a row is missing.
+	// Restore may return another error, since the database may notice a missing row first.
 	if _, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{}); err == nil {
 		t.Errorf("restore %s: got no error", what)
 	}
 }
 
-func TestRestore_refuses_what_is_not_whole(t *testing.T) {
+func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 	t.Parallel()
 	backup := someBackup(t)
 	lines := bytes.SplitAfter(backup, []byte("\n"))
@@ -50,18 +50,18 @@ func TestRestore_refuses_what_is_not_whole(t *testing.T) {
 				bothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), storage.ErrDamaged)
 				bothRefuse(t, url, without(i), fmt.Sprintf("without line %d", i+1), storage.ErrDamaged)
 			}
-			bothRefuse(t, url, append(bytes.Clone(backup), "{}\n"...), "with more", storage.ErrDamaged)
+			bothRefuse(t, url, append(bytes.Clone(backup), "{}\n"...), "with a line after the end", storage.ErrDamaged)
 			for table, rows := range dump(t, url) {
 				if len(rows) > 0 && table != "meta" {
 					t.Errorf("table %s has rows: %q", table, rows)
 				}
 			}
-			restore(t, url, backup, storage.RestoreOptions{}) // that did no harm
+			restore(t, url, backup, storage.RestoreOptions{}) // the refused restores left no trace
 		})
 	}
 }
 
-func TestCheckBackup_sees_every_byte_that_is_flipped_or_missing(t *testing.T) {
+func TestCheckBackup_detects_every_flipped_or_missing_byte(t *testing.T) {
 	t.Parallel()
 	backup := someBackup(t)
 	for i := range backup {
@@ -71,7 +71,7 @@ func TestCheckBackup_sees_every_byte_that_is_flipped_or_missing(t *testing.T) {
 		flipped := bytes.Clone(backup)
 		flipped[i] ^= 0x10
 		if _, _, err := storage.CheckBackup(bytes.NewReader(flipped)); err == nil {
-			t.Fatalf("byte %d of %d may be another: …%q…", i, len(backup), flipped[max(0, i-20):min(len(flipped), i+20)])
+			t.Fatalf("a change of byte %d of %d is not detected: …%q…", i, len(backup), flipped[max(0, i-20):min(len(flipped), i+20)])
 		}
 	}
 }
@@ -107,14 +107,14 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 			t.Parallel()
 			url := fresh(t)
 			if err := storage.CheckEmpty(t.Context(), url); err != nil {
-				t.Errorf("fresh: %v", err)
+				t.Errorf("new database: %v", err)
 			}
 			addMerchants(t, open(t, url))
 			if err := storage.CheckEmpty(t.Context(), url); !errors.Is(err, storage.ErrNotEmpty) {
 				t.Errorf("got error %v, want %v", err, storage.ErrNotEmpty)
 			}
 			refuse(t, url)
-			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // by hand, to get round it
+			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // by hand, as a user who tries to bypass the check
 			refuse(t, url)
 		})
 	}
@@ -131,7 +131,7 @@ func TestRestore_undoes_everything_when_the_last_step_fails(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", name, err, broken)
 		}
 		if left := rows(t, url, "SELECT id FROM invoices"); len(left) > 0 {
-			t.Errorf("%s: left %q", name, left)
+			t.Errorf("%s: rows remain: %q", name, left)
 		}
 		restore(t, url, backup, storage.RestoreOptions{})
 	}

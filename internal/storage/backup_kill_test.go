@@ -13,8 +13,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// restoreURL is where a child of this test binary finds the database to restore
-// into; restoreFile the backup, and restoreStop the byte to stop at.
+// The environment variables of the child process of this test binary: the URL of the database to
+// restore into, the file of the backup, and the byte to stop at.
 const (
 	restoreURL  = "CHEQUER_RESTORE_CHILD"
 	restoreFile = restoreURL + "_FILE"
@@ -28,11 +28,11 @@ func write(t testing.TB, path, content string) {
 	}
 }
 
-// TestRestoreChild is the child: it stops where it is told, says so, and waits to
-// be killed.
+// TestRestoreChild is the child process: it stops at the given byte, reports that, and waits to be
+// killed.
 func TestRestoreChild(t *testing.T) {
 	if os.Getenv(restoreURL) == "" {
-		t.Skip("runs as a child of TestRestore_leaves_nothing_half_when_it_is_killed")
+		t.Skip("runs as a child of TestRestore_leaves_no_rows_when_it_is_killed")
 	}
 	backup, err := os.Open(os.Getenv(restoreFile))
 	if err != nil {
@@ -55,7 +55,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestRestore_leaves_nothing_half_when_it_is_killed(t *testing.T) {
+func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 	t.Parallel()
 	source := engines["sqlite"](t)
 	s := open(t, source)
@@ -76,11 +76,11 @@ func TestRestore_leaves_nothing_half_when_it_is_killed(t *testing.T) {
 				restoreUntilKilled(t, url, file, stop)
 				for _, table := range []string{"invoices", "events", "counters", "merchants"} {
 					if left := dumpTable(t, url, table); len(left) > 0 {
-						t.Errorf("%d rows of %s are left", len(left), table)
+						t.Errorf("%d rows of %s remain", len(left), table)
 					}
 				}
 				if err := storage.CheckEmpty(t.Context(), url); err != nil {
-					t.Errorf("a second try is refused: %v", err)
+					t.Errorf("a second attempt is refused: %v", err)
 				}
 				restore(t, url, backup, storage.RestoreOptions{})
 				checkConsistent(t, url)
@@ -89,7 +89,7 @@ func TestRestore_leaves_nothing_half_when_it_is_killed(t *testing.T) {
 	}
 }
 
-// restoreUntilKilled runs a child until it stops, and kills it there.
+// restoreUntilKilled runs a child process until it stops, and kills it.
 func restoreUntilKilled(t *testing.T, url, file string, stop int) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRestoreChild$", "-test.v")
@@ -113,6 +113,6 @@ func restoreUntilKilled(t *testing.T, url, file string, stop int) {
 	}
 	_ = child.Wait() // it was killed
 	if !stopped {
-		t.Fatalf("the child ended by itself: %s", said.String())
+		t.Fatalf("the child process ended by itself: %s", said.String())
 	}
 }

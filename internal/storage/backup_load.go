@@ -7,28 +7,28 @@ import (
 	"slices"
 )
 
-// rowsAtOnce is how many rows a statement writes: one by one they would each
-// wait for the answer of PostgreSQL.
+// rowsAtOnce is the number of rows that a statement writes. With one statement for each row, each
+// would wait for a round trip to PostgreSQL.
 const rowsAtOnce = 100
 
-// loader writes tables row by row, in the order of the backup: each comes after
-// those it refers to.
+// loader writes tables row by row, in the order of the backup: each table follows the tables it
+// refers to.
 type loader struct {
 	tx     *sql.Tx
-	tables []table // that are still to come
+	tables []table // not written yet
 	now    table
-	insert *sql.Stmt // of rowsAtOnce rows
-	values []any     // of rows that wait
+	insert *sql.Stmt // inserts rowsAtOnce rows
+	values []any     // values of rows not written yet
 }
 
-// begin ends the table before and begins the next one.
+// begin completes the current table and begins the next one.
 func (l *loader) begin(ctx context.Context, name string, columns []string) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
 	i := slices.IndexFunc(l.tables, func(t table) bool { return t.name == name && slices.Equal(t.columns, columns) })
 	if i < 0 {
-		return fmt.Errorf("%w: table %q is not of its schema version", ErrDamaged, name)
+		return fmt.Errorf("%w: table %q is not in its schema version", ErrDamaged, name)
 	}
 	l.now = l.tables[i]
 	l.tables = slices.Delete(l.tables, i, i+1)
@@ -37,7 +37,7 @@ func (l *loader) begin(ctx context.Context, name string, columns []string) error
 	return err
 }
 
-// row writes a row, now or with those that follow.
+// row adds a row, and writes the pending rows when there are rowsAtOnce of them.
 func (l *loader) row(ctx context.Context, line []byte) error {
 	values, err := parseRow(line)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *loader) row(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// end ends the last table.
+// end completes the last table.
 func (l *loader) end(ctx context.Context) error {
 	if len(l.tables) > 0 {
 		return fmt.Errorf("%w: table %s is missing", ErrDamaged, l.tables[0].name)
@@ -65,7 +65,7 @@ func (l *loader) end(ctx context.Context) error {
 	return l.flush(ctx)
 }
 
-// flush writes the rows that wait and ends their table.
+// flush writes the pending rows and closes the statement of their table.
 func (l *loader) flush(ctx context.Context) error {
 	if l.insert == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// TestBackup_needs_memory_for_rows_not_for_tables is alone in the process while
-// it runs, since it measures all of it.
+// TestBackup_needs_memory_for_rows_not_for_tables must not run in parallel with other tests, since
+// it measures the memory of the whole process.
 func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes some 100 MB")
@@ -68,8 +68,7 @@ func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 	}
 }
 
-// peak is how much the heap grew at most, looked at for each megabyte that
-// passes.
+// peak measures the largest growth of the heap, sampled once for each megabyte that passes.
 type peak struct {
 	before, most, total, looked int64
 }

@@ -9,26 +9,26 @@ import (
 	"io"
 )
 
-// RestoreOptions are what need not be said to restore a backup.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
-	// IndexMarks is the file of the same name in Options. It may be there from
-	// before, and then says how far indexes were used.
+	// IndexMarks is the file of the same name in Options. If the file exists already, its marks
+	// bound the used indexes.
 	IndexMarks string
-	// BeforeCommit is called when all is read, checked and written, but not kept
-	// yet; its error undoes everything.
+	// BeforeCommit is called when everything is read, checked and written, but not committed yet.
+	// If it returns an error, everything is rolled back.
 	BeforeCommit func() error
 }
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	// Skipped is how many indexes every counter skipped at least, as they may
-	// belong to invoices made after the backup.
+	// Skipped is the least number of indexes that every counter skipped, since they may belong to
+	// invoices made after the backup.
 	Skipped int64 `json:"skipped_indexes"`
 }
 
-// CheckBackup reads a backup to its end, and returns what it is of and the master
-// key in it; ErrDamaged and ErrNewerBackup.
+// CheckBackup reads a backup to its end, and returns its manifest and the master key in it;
+// ErrDamaged and ErrNewerBackup.
 func CheckBackup(r io.Reader) (m Manifest, master []byte, err error) {
 	b, err := newBackupReader(r)
 	if err != nil {
@@ -43,8 +43,7 @@ func CheckBackup(r io.Reader) (m Manifest, master []byte, err error) {
 	return m, master, err
 }
 
-// CheckEmpty is ErrNotEmpty when a database is in use, so that no backup can be
-// restored into it.
+// CheckEmpty returns ErrNotEmpty if the database has data, so that no backup can be restored into it.
 func CheckEmpty(ctx context.Context, url string) error {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -57,15 +56,15 @@ func CheckEmpty(ctx context.Context, url string) error {
 	}
 	db, err := readingPool(d, place)
 	if err != nil {
-		return fmt.Errorf("look at database: %w", err)
+		return fmt.Errorf("check database: %w", err)
 	}
 	defer db.Close()
 	return checkUnused(ctx, db, d)
 }
 
-// Restore writes a backup into an empty database, wholly or not at all, and lets
-// destination indexes leap. The schema is made at the backup's version; Open
-// upgrades it. The errors include ErrNotEmpty, ErrDamaged and ErrNewerBackup.
+// Restore writes a backup into an empty database, completely or not at all, and advances the
+// destination indexes. It makes the schema in the backup's version; Open upgrades it. The errors
+// include ErrNotEmpty, ErrDamaged and ErrNewerBackup.
 func Restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Restored, error) {
 	restored, err := restore(ctx, url, r, o)
 	if err != nil {
@@ -103,7 +102,7 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 	if err != nil {
 		return Restored{}, fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback() // no effect after a commit
 	m, err := load(ctx, tx, d, b)
 	if err != nil {
 		return Restored{}, err
@@ -122,8 +121,8 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 	return Restored{Manifest: m, Skipped: leap}, nil
 }
 
-// checkUnused is ErrNotEmpty when a database was ever opened with a master key.
-// Tables alone may have been left by a restore that was cut short.
+// checkUnused returns ErrNotEmpty if the database was ever opened with a master key. Tables alone
+// may remain from an interrupted restore.
 func checkUnused(ctx context.Context, q querier, d dialect) error {
 	there, err := hasTable(ctx, q, d, "meta")
 	if err != nil || !there {
@@ -133,7 +132,7 @@ func checkUnused(ctx context.Context, q querier, d dialect) error {
 	case err == nil:
 		return ErrNotEmpty
 	case !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("look at database: %w", err)
+		return fmt.Errorf("check database: %w", err)
 	}
 	return nil
 }
@@ -148,7 +147,7 @@ func makeSchema(ctx context.Context, db *sql.DB, d dialect, version int64) error
 		return err
 	}
 	if there != version {
-		return fmt.Errorf("the database has tables of schema version %d already, the backup is of version %d: give a database without tables", there, version)
+		return fmt.Errorf("the database has tables of schema version %d already, but the backup has version %d: use a database without tables", there, version)
 	}
 	return nil
 }
@@ -179,11 +178,10 @@ func load(ctx context.Context, tx *sql.Tx, d dialect, b *backupReader) (Manifest
 	return m, fitsMasterKey(ctx, tx, master)
 }
 
-// claimEmpty keeps everybody else away from an empty database until the
-// transaction ends, and takes out the rows that the migrations made: they are in
-// the backup, too.
+// claimEmpty locks an empty database until the transaction ends, and deletes the rows that the
+// migrations inserted: the backup contains them, too.
 func claimEmpty(ctx context.Context, q querier, d dialect, tables []table) error {
-	if d == postgresDialect { // whoever opens the database looks there first
+	if d == postgresDialect { // every process that opens the database reads this table first
 		if _, err := q.ExecContext(ctx, "LOCK TABLE meta IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return fmt.Errorf("lock database: %w", err)
 		}

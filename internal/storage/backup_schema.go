@@ -10,17 +10,16 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// table is a table of ours with its columns.
+// table is a table of the schema with its columns.
 type table struct {
 	name    string
 	columns []string
-	types   []string // of the columns, as the migrations write them
+	types   []string // types of the columns, as in the migrations
 }
 
-// schema lists the tables of a schema version, each after those it refers to. It
-// is read off a database that the migrations make in memory: so there is no
-// second list to keep, it is the same for both engines, and the tables of others
-// in a shared database are not taken for ours.
+// schema returns the tables of a schema version, each after the tables it refers to. It reads them
+// from a database in memory that the migrations made: so there is no second list to maintain, the
+// result is the same for both engines, and other tables in a shared database are not included.
 func schema(ctx context.Context, version int64) ([]table, error) {
 	db, err := sql.Open(sqliteDialect.driver, ":memory:")
 	if err != nil {
@@ -52,8 +51,7 @@ func schema(ctx context.Context, version int64) ([]table, error) {
 	return byReference(tables, references)
 }
 
-// readTables reads the tables of a SQLite database, in the order in which they
-// were made.
+// readTables returns the tables of a SQLite database, in the order of their creation.
 func readTables(ctx context.Context, q querier) (tables []table, err error) {
 	err = each(ctx, q, func(row scanner) error {
 		var name, column, kind string
@@ -73,7 +71,7 @@ func readTables(ctx context.Context, q querier) (tables []table, err error) {
 	return tables, err
 }
 
-// byReference puts every table after those it refers to.
+// byReference sorts the tables so that each follows the tables it refers to.
 func byReference(tables []table, references map[string][]string) ([]table, error) {
 	var sorted []table
 	placed := map[string]bool{}
@@ -82,7 +80,7 @@ func byReference(tables []table, references map[string][]string) ([]table, error
 			return !slices.ContainsFunc(references[t.name], func(to string) bool { return !placed[to] })
 		})
 		if i < 0 {
-			return nil, fmt.Errorf("table %s and others refer to each other", tables[0].name)
+			return nil, fmt.Errorf("table %s is part of a cycle of references", tables[0].name)
 		}
 		placed[tables[i].name] = true
 		sorted = append(sorted, tables[i])
@@ -91,16 +89,16 @@ func byReference(tables []table, references map[string][]string) ([]table, error
 	return sorted, nil
 }
 
-// latestSchema is the version that this program knows.
+// latestSchema returns the newest schema version of this program.
 func latestSchema() (int64, error) {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
 		return 0, fmt.Errorf("read migrations: %w", err)
 	}
-	return goose.NumericComponent(files[len(files)-1].Name()) // they are sorted by name
+	return goose.NumericComponent(files[len(files)-1].Name()) // sorted by name
 }
 
-// schemaVersion is the version of a database's schema.
+// schemaVersion returns the schema version of a database.
 func schemaVersion(ctx context.Context, q querier) (version int64, err error) {
 	err = q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM goose_db_version WHERE is_applied").Scan(&version)
 	if err != nil {
@@ -109,16 +107,15 @@ func schemaVersion(ctx context.Context, q querier) (version int64, err error) {
 	return version, nil
 }
 
-// The statements below are the only ones that are put together from names:
-// those of the migrations, never of a backup.
+// The statements below are the only ones that are built from names. The names come from the
+// migrations, never from a backup.
 
-// selectAll is the statement that reads a table.
+// selectAll returns the statement that reads a table.
 func (t table) selectAll() string {
 	return "SELECT " + t.columnList() + " FROM " + quoted(t.name)
 }
 
-// lockAll is the statement that lets nobody change what tables look like. It is
-// PostgreSQL's.
+// lockAll returns the PostgreSQL statement that prevents changes of the schema of the tables.
 func lockAll(tables []table) string {
 	names := make([]string, len(tables))
 	for i, t := range tables {
@@ -127,12 +124,12 @@ func lockAll(tables []table) string {
 	return "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS SHARE MODE"
 }
 
-// selectAny is the statement that tells whether a table has a row.
+// selectAny returns the statement that reports whether a table has a row.
 func (t table) selectAny() string {
 	return "SELECT EXISTS (SELECT 1 FROM " + quoted(t.name) + ")"
 }
 
-// insert is the statement that writes so many rows into a table.
+// insert returns the statement that writes a number of rows into a table.
 func (t table) insert(rows int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO " + quoted(t.name) + " (" + t.columnList() + ") VALUES ")

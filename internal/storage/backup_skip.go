@@ -6,10 +6,10 @@ import (
 	"maps"
 )
 
-// skipIndexes lets every counter leap over the indexes that may have been handed
-// out after the backup, also those of wallets that had none before it. Marks that
-// outlived the database say how far that went; the new ones are on disk before
-// the counters are, so that no second leap follows.
+// skipIndexes advances every counter past the indexes that may have been allocated after the
+// backup, including the counters of wallets that had none in the backup. Marks that survived the
+// loss of the database bound those indexes. The new marks are on disk before the counters are, so
+// that the next start does not skip indexes again.
 func skipIndexes(ctx context.Context, q querier, marks *reserve) error {
 	stands := map[string]int64{}
 	for counter := range marks.marks {
@@ -42,8 +42,8 @@ func skipIndexes(ctx context.Context, q querier, marks *reserve) error {
 	return nil
 }
 
-// skip is where a counter goes on that was at next in a backup. Its mark is there,
-// on disk, when skip returns.
+// skip returns the next index of a counter whose next index in a backup was next. The counter's
+// mark is on disk when skip returns.
 func (r *reserve) skip(counter string, next int64) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

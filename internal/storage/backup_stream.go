@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// A backup is lines of JSON, the same for both engines: a header, then for each
-// table a line with its name and columns and a line per row, then an end that
-// says how many rows each table has, with the SHA-256 of all lines before it.
+// A backup consists of lines of JSON, the same for both engines: a header; for each table a line
+// with its name and columns, followed by a line per row; and an end with the number of rows of each
+// table and the SHA-256 of all lines before it.
 
-// backupFormat is the version of these lines.
+// backupFormat is the version of this format.
 const backupFormat = 1
 
-// Manifest says what a backup is of.
+// Manifest describes a backup.
 type Manifest struct {
-	Engine    string           `json:"engine"` // sqlite or postgres; it fits both
+	Engine    string           `json:"engine"` // of the source, sqlite or postgres; the backup fits both
 	Schema    int64            `json:"schema"` // version
 	CreatedAt time.Time        `json:"created_at"`
 	Rows      map[string]int64 `json:"rows"` // by table
 }
 
-// Total is how many rows there are.
+// Total returns the number of rows.
 func (m Manifest) Total() (total int64) {
 	for _, n := range m.Rows {
 		total += n
@@ -54,7 +54,7 @@ type (
 	}
 )
 
-// manifest is what a header and an end say together.
+// manifest returns the manifest of a header and an end.
 func (h backupHeader) manifest(end backupEnd) Manifest {
 	return Manifest{Engine: h.Engine, Schema: h.Schema, CreatedAt: h.CreatedAt, Rows: end.Rows}
 }
@@ -63,7 +63,7 @@ func (h backupHeader) manifest(end backupEnd) Manifest {
 type backupWriter struct {
 	out   *bufio.Writer
 	sum   hash.Hash
-	lines *json.Encoder // into both
+	lines *json.Encoder // writes to out and sum
 	rows  map[string]int64
 }
 
@@ -102,7 +102,7 @@ type backupReader struct {
 	header backupHeader
 }
 
-// newBackupReader reads the header; ErrNewerBackup and ErrDamaged.
+// newBackupReader returns a reader that has read the header; ErrNewerBackup and ErrDamaged.
 func newBackupReader(r io.Reader) (*backupReader, error) {
 	b := &backupReader{in: bufio.NewReader(r), sum: sha256.New()}
 	line, err := b.line()
@@ -111,7 +111,7 @@ func newBackupReader(r io.Reader) (*backupReader, error) {
 	}
 	b.sum.Write(line)
 	if err := json.Unmarshal(line, &b.header); err != nil || b.header.Format < 1 {
-		return nil, fmt.Errorf("%w: it does not begin like one", ErrDamaged)
+		return nil, fmt.Errorf("%w: it does not begin with a header", ErrDamaged)
 	}
 	latest, err := latestSchema()
 	if err != nil {
@@ -123,9 +123,9 @@ func newBackupReader(r io.Reader) (*backupReader, error) {
 	return b, nil
 }
 
-// each visits every table and every row, a line that is valid until the next.
-// Only when it returns without an error is what it visited what was written:
-// ErrDamaged, or an error of a visit.
+// each calls begin for every table and visit for every row; the line is valid until the next call.
+// The data is verified only if each returns without an error. It returns ErrDamaged, or an error of
+// begin or visit.
 func (b *backupReader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
 	rows := map[string]int64{}
 	var current string
@@ -161,29 +161,29 @@ func (b *backupReader) each(begin func(name string, columns []string) error, vis
 	}
 }
 
-// end compares what was read with what the last line says of it.
+// end compares the data that was read with the last line.
 func (b *backupReader) end(end backupEnd, rows map[string]int64) error {
 	if end.SHA256 != hex.EncodeToString(b.sum.Sum(nil)) {
-		return fmt.Errorf("%w: its content has another SHA-256 than its end says", ErrDamaged)
+		return fmt.Errorf("%w: the SHA-256 of its content differs from the one at its end", ErrDamaged)
 	}
 	if len(rows) != len(end.Rows) {
-		return fmt.Errorf("%w: it has %d tables, and %d at its end", ErrDamaged, len(rows), len(end.Rows))
+		return fmt.Errorf("%w: it has %d tables, but %d according to its end", ErrDamaged, len(rows), len(end.Rows))
 	}
 	for table, n := range rows {
 		if said, known := end.Rows[table]; !known || said != n {
-			return fmt.Errorf("%w: table %s has %d rows, and %d at its end", ErrDamaged, table, n, said)
+			return fmt.Errorf("%w: table %s has %d rows, but %d according to its end", ErrDamaged, table, n, said)
 		}
 	}
 	switch _, err := b.in.ReadByte(); {
 	case err == nil:
-		return fmt.Errorf("%w: it goes on after its end", ErrDamaged)
+		return fmt.Errorf("%w: it has data after its end", ErrDamaged)
 	case !errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return nil
 }
 
-// line reads the next line, which must be there.
+// line reads the next line; a missing line is an error.
 func (b *backupReader) line() ([]byte, error) {
 	line, err := b.in.ReadBytes('\n')
 	switch {
@@ -195,7 +195,7 @@ func (b *backupReader) line() ([]byte, error) {
 	return line, nil
 }
 
-// parseRow reads the values of a row: text, whole numbers, truth values, nothing.
+// parseRow parses the values of a row: strings, integers, booleans and null.
 func parseRow(line []byte) ([]any, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()

@@ -38,7 +38,7 @@ func TestRestore_brings_back_every_row(t *testing.T) {
 				want := dump(t, source)
 				for table, rows := range want {
 					if len(rows) == 0 {
-						t.Errorf("fill writes no row of table %s: let it, so that backups are seen to keep it", table)
+						t.Errorf("fill writes no row to table %s: add one, so that this test covers the table", table)
 					}
 				}
 
@@ -49,20 +49,20 @@ func TestRestore_brings_back_every_row(t *testing.T) {
 					t.Errorf("got %+v of %+v", restored, m)
 				}
 				if diff := cmp.Diff(m, restored.Manifest); diff != "" {
-					t.Errorf("restored something else (-want +got):\n%s", diff)
+					t.Errorf("restored manifest (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(counts(want), m.Rows); diff != "" {
 					t.Errorf("rows by table (-want +got):\n%s", diff)
 				}
 				got := dump(t, target)
-				delete(want, "counters") // see TestRestore_lets_indexes_leap
+				delete(want, "counters") // see TestRestore_skips_indexes
 				delete(got, "counters")
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("tables (-want +got):\n%s", diff)
 				}
 				again := open(t, target)
 				if _, err := again.Keys(t.Context(), "shop"); err != nil {
-					t.Errorf("open what is sealed: %v", err)
+					t.Errorf("open sealed values: %v", err)
 				}
 				create(t, again, creation("later", "bakery"))
 			})
@@ -70,7 +70,7 @@ func TestRestore_brings_back_every_row(t *testing.T) {
 	}
 }
 
-// fill writes at least one row into every table, with all that is hard to keep.
+// fill writes at least one row into every table, with values that are hard to copy.
 func fill(t *testing.T, s *storage.Storage, url string) {
 	t.Helper()
 	ctx := t.Context()
@@ -92,7 +92,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}
 	create(t, s, c)
-	for i := range 250 { // more than a statement writes
+	for i := range 250 { // more than one statement writes
 		create(t, s, creation(fmt.Sprint("i", i), "bakery"))
 	}
 	_, err := s.UpdateInvoice(ctx, "first", invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -115,7 +115,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	change(t, url, "INSERT INTO simnet_blocks (height, hash, parent, time) VALUES ($1, 'far', '', $2)", int64(math.MaxInt64), int64(math.MinInt64))
 	tables := dump(t, url)
 	names := slices.Sorted(maps.Keys(tables))
-	slices.Reverse(names) // links before link_uses, which refers to it
+	slices.Reverse(names) // links before link_uses, which refers to links
 	for _, table := range names {
 		if len(tables[table]) == 0 {
 			fillTable(t, url, table)
@@ -123,7 +123,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	}
 }
 
-// fillTable writes a row into a table that fill does not know.
+// fillTable writes a row into a table that fill does not handle.
 func fillTable(t *testing.T, url, table string) {
 	t.Helper()
 	result, err := database(t, url).QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
@@ -158,7 +158,7 @@ func fillTable(t *testing.T, url, table string) {
 	change(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(places, ", ")+")", values...)
 }
 
-// backUp makes a backup of a database that was made with the first master key.
+// backUp makes a backup of a database that uses the first master key.
 func backUp(t testing.TB, url string) ([]byte, storage.Manifest) {
 	t.Helper()
 	var backup bytes.Buffer
@@ -182,11 +182,11 @@ func restore(t testing.TB, url string, backup []byte, o storage.RestoreOptions) 
 	return restored
 }
 
-// masterKey is the key of box.
+// masterKey returns the key of box.
 func masterKey(b byte) []byte { return bytes.Repeat([]byte{b}, seal.KeySize) }
 
-// dump reads every table that a database has, whatever the program knows of it:
-// rows as text, sorted.
+// dump returns every table of a database, whether or not the program knows it: its rows as text,
+// sorted.
 func dump(t testing.TB, url string) map[string][]string {
 	t.Helper()
 	list := "SELECT name FROM sqlite_schema WHERE type = 'table'"
@@ -226,7 +226,7 @@ func dumpTable(t testing.TB, url, table string) []string {
 		fields := make([]string, len(columns))
 		for i, v := range values {
 			if n, ok := v.(int64); ok && columns[i].DatabaseTypeName() == "BOOLEAN" {
-				v = n != 0 // as SQLite keeps it
+				v = n != 0 // SQLite stores booleans as integers
 			}
 			fields[i] = fmt.Sprintf("%s: %#v", columns[i].Name(), v)
 		}
@@ -247,7 +247,7 @@ func counts(tables map[string][]string) map[string]int64 {
 	return n
 }
 
-func TestBackup_of_a_running_server_is_one_moment(t *testing.T) {
+func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		for i := range 20 {
 			create(t, s, creation(fmt.Sprint("before", i), "shop"))
@@ -263,7 +263,7 @@ func TestBackup_of_a_running_server_is_one_moment(t *testing.T) {
 				}
 			})
 		}
-		// The backup waits in its middle until there is much that it must not see.
+		// The backup waits at each write until more invoices are created, which it must not contain.
 		var backup bytes.Buffer
 		slow := writerFunc(func(p []byte) (int, error) {
 			for until := created.Load() + 5; created.Load() < until; {
@@ -278,7 +278,7 @@ func TestBackup_of_a_running_server_is_one_moment(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Rows["invoices"] >= created.Load()+20 {
-			t.Errorf("the backup has all of %d invoices: nothing was created meanwhile", m.Rows["invoices"])
+			t.Errorf("the backup has all %d invoices: none was created during the backup", m.Rows["invoices"])
 		}
 		for name, fresh := range engines {
 			target := fresh(t)
@@ -295,7 +295,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// checkConsistent fails unless a database is one that transactions left.
+// checkConsistent fails unless the rows of a database fit together, as transactions leave them.
 func checkConsistent(t *testing.T, url string) {
 	t.Helper()
 	for _, merchantID := range rows(t, url, "SELECT DISTINCT merchant_id FROM invoices") {
@@ -320,7 +320,7 @@ func checkConsistent(t *testing.T, url string) {
 	}
 }
 
-func TestRestore_lets_indexes_leap(t *testing.T) {
+func TestRestore_skips_indexes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -358,14 +358,14 @@ func TestRestore_lets_indexes_leap(t *testing.T) {
 					t.Errorf("the next index is %d, want %d to %d", first, tt.least, tt.most)
 				}
 				if next := s.index(); next != first+1 {
-					t.Errorf("the index after %d is %d: there was a second leap", first, next)
+					t.Errorf("the index after %d is %d: indexes were skipped a second time", first, next)
 				}
 			})
 		}
 	}
 }
 
-func TestRestore_knows_wallets_only_from_the_marks(t *testing.T) {
+func TestRestore_skips_indexes_of_wallets_that_only_the_marks_know(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	backup, _ := backUp(t, s.url) // before there was any wallet
@@ -373,7 +373,7 @@ func TestRestore_knows_wallets_only_from_the_marks(t *testing.T) {
 	s.url = engines["sqlite"](t)
 	restore(t, s.url, backup, storage.RestoreOptions{IndexMarks: s.marks})
 	if got := s.index(); got <= used[29] {
-		t.Errorf("the next index is %d, though %d was used", got, used[29])
+		t.Errorf("the next index is %d, although %d was used", got, used[29])
 	}
 }
 

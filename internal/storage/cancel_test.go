@@ -12,9 +12,9 @@ import (
 	"chequer/internal/watcher"
 )
 
-// With -race this finds results that work writes while its caller, whose context
-// has ended, is on its way home with them.
-func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *testing.T) {
+// With -race this finds results that a work function still writes after the caller, whose context
+// has ended, has received them.
+func TestStorage_does_not_write_results_after_the_context_ended(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		epoch := lead(t, s, "bitcoin", "one", noon)
@@ -60,7 +60,7 @@ func TestStorage_leaves_alone_what_a_caller_took_home_when_its_context_ended(t *
 				group.Go(func() {
 					for i := range 60 {
 						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
-						_ = call(ctx, fmt.Sprint(name, caller, "-", i)) // whether it was done is not the question
+						_ = call(ctx, fmt.Sprint(name, caller, "-", i)) // it may fail
 						cancel()
 					}
 				})

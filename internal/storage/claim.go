@@ -10,8 +10,8 @@ import (
 	"chequer/internal/webhook"
 )
 
-// ClaimDeliveries implements webhook.Storage. A claimed delivery is due again when its
-// claim ends, so that it is not lost with a process that ends.
+// ClaimDeliveries implements webhook.Storage. A claimed delivery is due again when its claim ends,
+// so that it is not lost if the process ends.
 func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
 		positions, err := list(ctx, q, func(row scanner) (position int64, err error) {
@@ -45,7 +45,7 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 	return claims, nil
 }
 
-// claim takes one delivery, with its body: its own, or that of its event.
+// claim claims one delivery, with its body: its own, or that of its event.
 func claim(ctx context.Context, q querier, endpointID string, position int64, until time.Time) (webhook.Claim, error) {
 	c := webhook.Claim{EndpointID: endpointID, Position: position, Until: until}
 	var firstTryAt sql.Null[int64]
@@ -61,8 +61,8 @@ func claim(ctx context.Context, q querier, endpointID string, position int64, un
 	return c, err
 }
 
-// SaveTry implements webhook.Storage. Who claimed later, or sends it again by
-// hand, decides what follows, unless the receiver took it.
+// SaveTry implements webhook.Storage. If another claim was made later, or the delivery was sent
+// again by hand, that decides the next attempt, unless the receiver accepted this one.
 func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, o webhook.Outcome) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		var number int
@@ -74,7 +74,7 @@ func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, 
 			WHERE endpoint_id = $1 AND position = $2 RETURNING tries`,
 			c.EndpointID, c.Position, t.At.UnixMilli(), string(o.State), c.Until.UnixMilli(), millis(o.NextTryAt)).Scan(&number)
 		if absent(err) {
-			return nil // it was forgotten meanwhile
+			return nil // the delivery was deleted in the meantime
 		}
 		if err != nil {
 			return err

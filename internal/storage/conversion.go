@@ -10,8 +10,8 @@ import (
 	"chequer/internal/money"
 )
 
-// conversionRow is a conversion as columns keep it. Two rows that are equal need
-// not be written.
+// conversionRow is a conversion as stored in columns. If two rows are equal, nothing needs to be
+// written.
 type conversionRow struct {
 	invoiceID                      string
 	number                         int64
@@ -24,7 +24,7 @@ type conversionRow struct {
 	orders                         string
 }
 
-// saleOrderRow is an order of a conversion.
+// saleOrderRow is the JSON form of an order of a conversion.
 type saleOrderRow struct {
 	ID        string `json:"id"`
 	AccountID string `json:"acc,omitempty"`
@@ -44,7 +44,7 @@ type saleOrderRow struct {
 	Fee       string `json:"fee,omitempty"`
 }
 
-// conversionsToRows are the rows of an invoice's conversions, in its order.
+// conversionsToRows returns the rows of an invoice's conversions, in order.
 func conversionsToRows(inv *invoice.Invoice) []conversionRow {
 	var rows []conversionRow
 	for i, c := range inv.Conversions {
@@ -66,7 +66,7 @@ func conversionsToRows(inv *invoice.Invoice) []conversionRow {
 	return rows
 }
 
-// conversion reads a row.
+// conversion returns the conversion of a row.
 func (r conversionRow) conversion() (invoice.Conversion, error) {
 	coin := invoice.SaleCoin(r.coin)
 	c := invoice.Conversion{
@@ -100,7 +100,7 @@ func (r conversionRow) conversion() (invoice.Conversion, error) {
 	return c, nil
 }
 
-// order reads an order.
+// order returns the order of a row.
 func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder, error) {
 	o := invoice.SaleOrder{
 		Number: number, ID: r.ID, AccountID: r.AccountID, Exchange: r.Exchange,
@@ -123,7 +123,7 @@ func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder,
 	return o, nil
 }
 
-// conversionColumns are those that readConversionColumns reads.
+// conversionColumns are the columns that readConversionColumns reads.
 const conversionColumns = `invoice_id, number, merchant_id, coin, amount, rate, lowest, smallest, state, reason, created_at, since,
 	next_at, tries, claim, orders`
 
@@ -133,13 +133,13 @@ func readConversionColumns(row scanner) (r conversionRow, err error) {
 	return r, err
 }
 
-// readConversionRows reads an invoice's conversions, in its order.
+// readConversionRows reads the conversions of an invoice, in order.
 func readConversionRows(ctx context.Context, q querier, invoiceID string) ([]conversionRow, error) {
 	return list(ctx, q, readConversionColumns, "SELECT "+conversionColumns+" FROM conversions WHERE invoice_id = $1 ORDER BY number", invoiceID)
 }
 
-// saveConversions writes the conversions that changed or are new. None is ever
-// forgotten, and a second one of the same number cannot be written.
+// saveConversions writes the conversions that are new or changed. It never deletes one, and cannot
+// write a second one with the same number.
 func saveConversions(ctx context.Context, q querier, before, after []conversionRow) error {
 	for i, r := range after {
 		var err error
@@ -165,8 +165,8 @@ func saveConversions(ctx context.Context, q querier, before, after []conversionR
 	return nil
 }
 
-// Converted lists a merchant's invoices that have conversions in a state, "" for
-// any, newest first.
+// Converted lists a merchant's invoices that have conversions in a state, "" for any state, newest
+// first.
 func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.ConversionState, limit int) ([]*invoice.Invoice, error) {
 	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) {
 		ids, err := list(ctx, q, func(row scanner) (id string, err error) {

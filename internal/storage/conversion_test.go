@@ -33,7 +33,7 @@ func newConversion(coin string) invoice.Conversion {
 	}
 }
 
-// paidWith has an invoice be paid, with conversions.
+// paidWith makes an invoice paid, with conversions.
 func paidWith(t testing.TB, s *storage.Storage, id string, conversions ...invoice.Conversion) error {
 	t.Helper()
 	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -48,14 +48,14 @@ func TestExchangeAccounts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		if _, err := s.ExchangeAccount(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("before there is one: got error %v, want %v", err, merchant.ErrNotFound)
+			t.Errorf("without an account: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		a := newExchange("x1", "shop")
 		if err := s.CreateExchangeAccount(ctx, a); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.CreateExchangeAccount(ctx, newExchange("x2", "shop")); !errors.Is(err, merchant.ErrExists) {
-			t.Errorf("a second one: got error %v, want %v", err, merchant.ErrExists)
+			t.Errorf("a second account: got error %v, want %v", err, merchant.ErrExists)
 		}
 		if err := s.CreateExchangeAccount(ctx, newExchange("x3", "bakery")); err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestExchangeAccounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.CreateExchangeAccount(ctx, newExchange("x4", "bakery")); err != nil {
-			t.Errorf("after the first is out of force: %v", err)
+			t.Errorf("after the first was archived: %v", err)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestConversions_are_written_once(t *testing.T) {
 		if err := paidWith(t, s, "a", newConversion("BTC")); err == nil {
 			t.Error("a second conversion of the same coin was written")
 		}
-		// Not even somebody who forgot what there was writes it again.
+		// It is refused even if the invoice's row has the wrong number of conversions.
 		change(t, url, "UPDATE invoices SET conversions = 0 WHERE id = 'a'")
 		if err := paidWith(t, s, "a", newConversion("ETH")); err == nil {
 			t.Error("a second sale was written for an invoice that had one")
@@ -178,7 +178,7 @@ func TestClaimConversion(t *testing.T) {
 		if err != nil || first.Coin != "BTC" || first.InvoiceID != "a" || first.Account.Secret != "hush x1" || first.Nonce <= noon.UnixMicro() {
 			t.Fatalf("got %+v, error %v", first, err)
 		}
-		nothing("while somebody else has the account", noon.Add(time.Minute))
+		nothing("while another process has claimed the account", noon.Add(time.Minute))
 		if err := s.ReleaseConversion(ctx, first); err != nil {
 			t.Fatal(err)
 		}
@@ -190,14 +190,14 @@ func TestClaimConversion(t *testing.T) {
 		if err != nil || inv.Conversions[0].Claim != second.Nonce {
 			t.Errorf("got claim %d, error %v, want %d", inv.Conversions[0].Claim, err, second.Nonce)
 		}
-		third, err := s.ClaimConversion(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second ran out
+		third, err := s.ClaimConversion(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second claim has ended
 		if err != nil || third.Nonce <= second.Nonce {
 			t.Fatalf("got %+v, error %v", third, err)
 		}
 		if err := s.ReleaseConversion(ctx, second); err != nil { // too late
 			t.Fatal(err)
 		}
-		nothing("after somebody else let go", until.Add(2*time.Second))
+		nothing("after the holder of an older claim released it", until.Add(2*time.Second))
 		if err := s.ReleaseConversion(ctx, third); err != nil {
 			t.Fatal(err)
 		}
@@ -208,10 +208,10 @@ func TestClaimConversion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nothing("switched off", until.Add(3*time.Minute))
+		nothing("with an account that is not active", until.Add(3*time.Minute))
 		change(t, url, "UPDATE conversions SET state = 'sending' WHERE coin = 'BTC'")
 		if c, err := s.ClaimConversion(ctx, until.Add(3*time.Minute), until.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
-			t.Errorf("an order on its way: got %+v, error %v", c, err)
+			t.Errorf("an order whose outcome is unknown: got %+v, error %v", c, err)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 // "Extended keys".
 const lastIndex = 1<<31 - 1
 
-// indexes are the next unused destination index of every key.
+// indexes holds the next unused destination index of every key.
 var indexes = &kind{
 	add: `
 		INSERT INTO counters (name, next) VALUES ($1, $2)
@@ -18,8 +18,7 @@ var indexes = &kind{
 	set: "UPDATE counters SET next = $2 WHERE name = $1",
 }
 
-// NextIndex is the index that a wallet's key gives out next: all below it may have been
-// given out.
+// NextIndex returns the next index of a wallet's key: all lower indexes may have been allocated.
 func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error) {
 	next, err := answer(ctx, s.read, func(ctx context.Context, q querier) (next uint32, err error) {
 		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(next), 0) FROM counters WHERE name = $1", counter).Scan(&next)
@@ -31,24 +30,24 @@ func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error)
 	return next, nil
 }
 
-// nextIndex takes the next unused index of a wallet's key. A transaction that
-// fails gives it back.
+// nextIndex allocates the next unused index of a wallet's key. If the transaction fails, the index
+// stays unused.
 func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {
 	next := number{indexes, counter}
 	after, err := add(ctx, q, next, 1)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
-	stands := after - 1
-	index, err := s.reserve.next(counter, stands)
+	stored := after - 1
+	index, err := s.reserve.next(counter, stored)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
 	if index > lastIndex {
 		return 0, fmt.Errorf("next index of %s: all are used up", counter)
 	}
-	if index > stands {
-		s.log.Warn("destination indexes skipped, as some may be in use that the database does not know", "from", stands, "to", index)
+	if index > stored {
+		s.log.Warn("destination indexes skipped: some may be in use without a record in the database", "from", stored, "to", index)
 		if err := set(ctx, q, next, index+1); err != nil {
 			return 0, fmt.Errorf("skip indexes of %s: %w", counter, err)
 		}

@@ -8,11 +8,11 @@ import (
 	"chequer/internal/invoice"
 )
 
-// coverageRow is how far one network was looked at.
+// coverageRow is the JSON form of the coverage of one network.
 type coverageRow struct {
 	Scanned   *int64 `json:"scanned,omitempty"`
 	BlindFrom *int64 `json:"blind_from,omitempty"`
-	// Broken was written by the first schema for a gap of unknown time.
+	// Broken marks a gap of unknown time. Only the first schema wrote it.
 	Broken bool `json:"broken,omitempty"`
 }
 

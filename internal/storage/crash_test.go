@@ -15,7 +15,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// childURL is where a child of this test binary finds the database to write to.
+// childURL is the environment variable with the URL of the database that a child process of this
+// test binary writes to.
 const childURL = "CHEQUER_STORAGE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -25,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// createForEver creates invoices until it is killed, eight at a time, and prints
-// the identifier of each once it is answered.
+// createForEver creates invoices, eight at a time, until it is killed, and prints the identifier of
+// each one once CreateInvoice has returned.
 func createForEver(url, name string) {
 	s, err := storage.Open(context.Background(), url, box(&testing.B{}, 1), storage.Options{})
 	if err != nil {
@@ -47,16 +48,16 @@ func createForEver(url, name string) {
 	group.Wait()
 }
 
-func TestStorage_keeps_what_it_answered_when_it_is_killed(t *testing.T) {
+func TestStorage_keeps_committed_invoices_when_it_is_killed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		answered := map[string]bool{}
+		created := map[string]bool{}
 		var mu sync.Mutex
 		var group sync.WaitGroup
 		for _, name := range []string{"one", "two"} {
 			group.Go(func() {
 				for _, id := range killedAfter(t, 150, url, name) {
 					mu.Lock()
-					answered[id] = true
+					created[id] = true
 					mu.Unlock()
 				}
 			})
@@ -64,9 +65,9 @@ func TestStorage_keeps_what_it_answered_when_it_is_killed(t *testing.T) {
 		group.Wait()
 
 		reopened := open(t, url)
-		for id := range answered {
+		for id := range created {
 			if _, err := reopened.Invoice(t.Context(), id); err != nil {
-				t.Errorf("invoice %s was answered and is not there: %v", id, err)
+				t.Errorf("invoice %s was created and is missing: %v", id, err)
 			}
 		}
 		last := create(t, reopened, creation("last", "shop"))
@@ -82,8 +83,8 @@ func TestStorage_keeps_what_it_answered_when_it_is_killed(t *testing.T) {
 	})
 }
 
-// killedAfter runs a child until it printed so many lines, kills it at once, and
-// returns every line that it got to print.
+// killedAfter runs a child process until it has printed a number of lines, kills it, and returns
+// every line that it printed.
 func killedAfter(t *testing.T, lines int, url, name string) []string {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0])
@@ -109,7 +110,7 @@ func killedAfter(t *testing.T, lines int, url, name string) []string {
 	}
 	_ = child.Wait() // it was killed
 	if len(printed) < lines {
-		t.Errorf("%s ended by itself after %d invoices", name, len(printed))
+		t.Errorf("the child process %s ended by itself after %d invoices", name, len(printed))
 	}
 	return printed
 }

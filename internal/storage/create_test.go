@@ -21,7 +21,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestCreateInvoice_returns_what_later_readers_get(t *testing.T) {
+func TestCreateInvoice_returns_the_stored_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		service := newService(t, s)
 		for name, terms := range map[string]invoice.Terms{
@@ -54,7 +54,7 @@ func TestCreateInvoice_returns_what_later_readers_get(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_names_the_script_that_is_anothers(t *testing.T) {
+func TestCreateInvoice_names_a_script_of_another_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		service := newService(t, s)
 		request := invoice.CreateRequest{
@@ -73,19 +73,19 @@ func TestCreateInvoice_names_the_script_that_is_anothers(t *testing.T) {
 			t.Errorf("got error %v, want … %s", err, want)
 		}
 		if scripts := rows(t, url, "SELECT script FROM destinations"); len(scripts) != 4 {
-			t.Errorf("got scripts %q, want the four of the first", scripts)
+			t.Errorf("got scripts %q, want the four of the first invoice", scripts)
 		}
 	})
 }
 
-// wallets are account keys of published vectors.
+// wallets are account keys from published test vectors.
 var wallets = []invoice.Wallet{
 	{Asset: "BTC", Counter: "btc", Key: "btc:p2wpkh:xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V"},
 	{Asset: "LTC", Counter: "ltc", Key: "ltc:p2wpkh:xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V"},
 	{Asset: "ETH", Counter: "eth", Key: "eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"},
 }
 
-// newService makes the service that offers every coin at fixed rates.
+// newService returns a service that offers every coin at fixed rates.
 func newService(t testing.TB, s *storage.Storage) *invoice.Service {
 	t.Helper()
 	fixed, err := rates.ParseFixed("BTC-EUR=86420.07,LTC-EUR=78.351,ETH-EUR=2650.1,EUR-USD=1.0837", "fixed")

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
-// addDeliveries writes a delivery of each of an invoice's events, the last of which
-// has a position, for every endpoint that wants it. It is part of the transaction
-// that writes the events.
-func addDeliveries(ctx context.Context, q querier, inv *invoice.Invoice, last int64) error {
-	if len(inv.Events) == 0 {
+// addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
+// position of the last event. It is part of the transaction that writes the events.
+func addDeliveries(ctx context.Context, q querier, h happened, last int64) error {
+	if len(h.events) == 0 {
 		return nil
 	}
 	endpoints, err := list(ctx, q, func(row scanner) (e merchant.Endpoint, err error) {
@@ -25,20 +23,20 @@ func addDeliveries(ctx context.Context, q querier, inv *invoice.Invoice, last in
 		}
 		e.Events, err = parseList[string](events)
 		return e, err
-	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", inv.MerchantID, string(inv.Mode))
+	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", h.merchantID, string(h.mode))
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
 	}
-	for i, e := range inv.Events {
+	for i, e := range h.events {
 		for _, endpoint := range endpoints {
 			if !endpoint.Wants(string(e.Type)) {
 				continue
 			}
-			position, at := last-int64(len(inv.Events)-1-i), e.CreatedAt.UnixMilli()
+			position, at := last-int64(len(h.events)-1-i), e.CreatedAt.UnixMilli()
 			_, err := q.ExecContext(ctx, `
 				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
 				VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, $6)`,
-				endpoint.ID, position, e.ID, string(e.Type), inv.ID, at)
+				endpoint.ID, position, e.ID, string(e.Type), h.invoiceID, at)
 			if err != nil {
 				return fmt.Errorf("write delivery of %s: %w", e.Type, err)
 			}
@@ -47,8 +45,8 @@ func addDeliveries(ctx context.Context, q querier, inv *invoice.Invoice, last in
 	return nil
 }
 
-// AddTestDelivery implements merchant.EndpointStorage. The event takes a position
-// in the feed, though it is not in it.
+// AddTestDelivery implements merchant.EndpointStorage. The event takes a position in the feed,
+// although it is not part of the feed.
 func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, eventID string, body []byte, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		position, err := takePositions(ctx, q, e.MerchantID, 1)
@@ -107,8 +105,8 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 	return f.delivery, f.tries, err
 }
 
-// Attempts lists the tries of a merchant's deliveries that began at a time or
-// later, oldest first, without their answers.
+// Attempts lists the attempts of a merchant's deliveries that began at a time or later, oldest
+// first, without the responses.
 func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.Attempt, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
 		return list(ctx, q, readAttempt, `
@@ -133,8 +131,8 @@ func readAttempt(row scanner) (a merchant.Attempt, err error) {
 	return a, err
 }
 
-// Resend implements merchant.EndpointStorage. Test events are found by their
-// delivery, others in the feed.
+// Resend implements merchant.EndpointStorage. It looks for a delivery of the event first, which
+// also finds test events, and then in the feed.
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		again, err := exec(ctx, q, `
@@ -187,12 +185,12 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 	return r.sent, r.next, err
 }
 
-// sendAgain sets the event at a position to be sent to an endpoint as if it were new,
-// without waiting for older events of its invoice.
+// sendAgain schedules the event at a position for an endpoint like a new one, but without waiting
+// for older events of its invoice.
 func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at, resent)
-		SELECT $1, position, id, type, invoice_id, 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3
+		SELECT $1, position, id, type, COALESCE(invoice_id, ''), 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3
 		ON CONFLICT (endpoint_id, position) DO UPDATE SET
 			state = 'pending', first_try_at = NULL, next_try_at = excluded.next_try_at, resent = TRUE`,
 		e.ID, e.MerchantID, position, at.UnixMilli())

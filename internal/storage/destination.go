@@ -11,9 +11,9 @@ import (
 	"chequer/internal/watcher"
 )
 
-// saveDestinations writes the scripts that an invoice is paid to, one row for
-// all methods that share one, and until when they are watched: elsewhere as long
-// as the first quote asks for. A script that is another invoice's is an error.
+// saveDestinations writes the scripts of an invoice's destinations, one row for all methods with
+// the same script, and the time until which they are watched. The scripts in Elsewhere are watched
+// until the same time after the first quote. A script of another invoice is an error.
 func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
 	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.Elsewhere))
 	add := func(network chain.ID, script string, index uint32) {
@@ -37,7 +37,7 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 			return fmt.Errorf("write destinations: %w", err)
 		}
 		if ours < 4 {
-			break // one by one it shows which
+			break // write them one by one to find the script of another invoice
 		}
 	}
 	for _, r := range rows {
@@ -48,13 +48,13 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 	return nil
 }
 
-// destinationRow is what an invoice's rows of destinations differ by.
+// destinationRow has the columns in which an invoice's rows of destinations differ.
 type destinationRow struct {
 	network, script string
 	index           int64
 }
 
-// save writes a row, unless it is another invoice's.
+// save writes a row; it fails if the script belongs to another invoice.
 func (r destinationRow) save(ctx context.Context, q querier, inv *invoice.Invoice, position, until int64) error {
 	ours, err := exec(ctx, q, `
 		INSERT INTO destinations (network, script, address_index, invoice_id, merchant_id, position, watch_until)
@@ -71,8 +71,8 @@ func (r destinationRow) save(ctx context.Context, q querier, inv *invoice.Invoic
 	return nil
 }
 
-// saveFour writes as many rows as an invoice has in most shops, in one go, and
-// tells how many of them are the invoice's.
+// saveFour writes four rows with one statement, since most invoices have four, and returns the
+// number of rows that belong to the invoice.
 func saveFour(ctx context.Context, q querier, inv *invoice.Invoice, position, until int64, r [4]destinationRow) (ours int64, err error) {
 	return exec(ctx, q, `
 		INSERT INTO destinations (network, script, address_index, invoice_id, merchant_id, position, watch_until)
@@ -84,9 +84,9 @@ func saveFour(ctx context.Context, q querier, inv *invoice.Invoice, position, un
 		r[2].network, r[2].script, r[2].index, r[3].network, r[3].script, r[3].index)
 }
 
-// Destinations implements watcher.Storage. The marks are read first: whatever
-// has a position up to them is committed by then, since positions are handed out
-// in the order of commits. What comes in between is told now and once more.
+// Destinations implements watcher.Storage. The marks are read first: every destination with a
+// position up to its mark is committed by then, since positions are assigned in the order of
+// commits. A destination that is committed between the two reads is returned now and once more.
 func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time, add func(watcher.Destination)) (watcher.Marks, error) {
 	marks, err := answer(ctx, s.read, func(ctx context.Context, q querier) (watcher.Marks, error) {
 		marks, err := readMarks(ctx, q)
@@ -139,9 +139,9 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 		ORDER BY d.position`, string(network), merchantID, above, scanned.UnixMilli())
 }
 
-// UnusedInARow counts a merchant's newest destinations on a network that nothing
-// was ever seen on. Wallets stop looking after 20 of them. See BIP 44, "Address
-// gap limit".
+// UnusedInARow returns the number of a merchant's newest destinations on a network without any
+// transfer. Wallets stop looking for payments after 20 unused addresses. See BIP 44, "Address gap
+// limit".
 func (s *Storage) UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error) {
 	unused, err := answer(ctx, s.read, func(ctx context.Context, q querier) (unused int64, err error) {
 		err = q.QueryRowContext(ctx, `

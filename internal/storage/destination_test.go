@@ -14,7 +14,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-func TestDestinations_are_told_once_and_while_watched(t *testing.T) {
+func TestDestinations_are_returned_once_and_while_watched(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		scripts := func(marks watcher.Marks, scanned time.Time) ([]string, watcher.Marks) {
 			t.Helper()
@@ -38,11 +38,11 @@ func TestDestinations_are_told_once_and_while_watched(t *testing.T) {
 		got, marks := scripts(nil, time.Time{})
 		check("the first time", got, "shop/ETH/0 of a at shop until 27 Dec 12:15", "bakery/ETH/0 of b at bakery until 27 Dec 12:15")
 		got, marks = scripts(marks, noon)
-		check("with nothing new", got)
+		check("without a new invoice", got)
 
 		create(t, s, creation("c", "bakery"))
 		got, marks = scripts(marks, noon)
-		check("with one new", got, "bakery/ETH/1 of c at bakery until 27 Dec 12:15")
+		check("with a new invoice", got, "bakery/ETH/1 of c at bakery until 27 Dec 12:15")
 
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			q := inv.Quote()
@@ -58,14 +58,14 @@ func TestDestinations_are_told_once_and_while_watched(t *testing.T) {
 		check("after a requote", got, "shop/ETH/0 of a at shop until 27 Dec 14:00")
 
 		got, _ = scripts(nil, noon.Add(30*24*time.Hour+time.Hour))
-		check("when the others are watched no more", got, "shop/ETH/0 of a at shop until 27 Dec 14:00")
+		check("when the others are no longer watched", got, "shop/ETH/0 of a at shop until 27 Dec 14:00")
 		if got, _ = scripts(marks, noon); len(got) != 0 {
-			t.Errorf("at the end: got %q, want nothing", got)
+			t.Errorf("at last: got %q, want nothing", got)
 		}
 	})
 }
 
-func TestDestinations_misses_none_that_is_created_meanwhile(t *testing.T) {
+func TestDestinations_returns_all_that_are_created_concurrently(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
 		const creators, each = 8, 20
@@ -112,8 +112,7 @@ func TestDestinations_misses_none_that_is_created_meanwhile(t *testing.T) {
 	})
 }
 
-// checkFeed fails unless a merchant's events have positions from 1 on without a
-// gap.
+// checkFeed fails unless a merchant's events have positions from 1 on without a gap.
 func checkFeed(t *testing.T, url, merchantID string) {
 	t.Helper()
 	positions := rows(t, url, "SELECT position FROM events WHERE merchant_id = $1 ORDER BY position", merchantID)

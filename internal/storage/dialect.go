@@ -8,21 +8,19 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is all in which the SQL of the two engines differs.
+// dialect holds the differences between the SQL of the two engines.
 type dialect struct {
 	driver string
 	goose  goose.Dialect
-	// forUpdate at the end of a SELECT locks its rows; forShare locks them
-	// against change only. SQLite needs neither: who writes there has the whole
-	// database to himself.
+	// forUpdate at the end of a SELECT locks its rows; forShare locks them only against changes.
+	// SQLite needs neither: a transaction that writes locks the whole database.
 	forUpdate string
 	forShare  string
-	// skipLocked locks those rows that nobody else has locked, and leaves the others
-	// out.
+	// skipLocked locks the rows that no other transaction has locked, and leaves the others out.
 	skipLocked string
-	// countTable is a statement: the number of tables called $1, one or none.
+	// countTable is a statement that returns the number of tables named $1, zero or one.
 	countTable string
-	// clock is an expression: the time now, in Unix milliseconds.
+	// clock is an expression for the current time, in Unix milliseconds.
 	clock string
 }
 
@@ -40,8 +38,8 @@ var (
 	}
 )
 
-// parseURL tells which engine a database's URL is for. Of SQLite's, place is the
-// path of the file.
+// parseURL returns the dialect for a database's URL. For SQLite, place is the path of the file; for
+// PostgreSQL, it is the URL.
 func parseURL(url string) (d dialect, place string, err error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch {

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/seal"
 )
 
-// endpointRow is an endpoint as columns keep it.
+// endpointRow is an endpoint as stored in columns.
 type endpointRow struct {
 	id, merchantID, mode, url string
 	key, secret               string // the secret is sealed
@@ -24,7 +24,7 @@ type endpointRow struct {
 	mac                       string
 }
 
-// sealEndpoint makes the row of an endpoint.
+// sealEndpoint returns the row of an endpoint.
 func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	r := endpointRow{
 		id: e.ID, merchantID: e.MerchantID, mode: string(e.Mode), url: e.URL,
@@ -38,7 +38,7 @@ func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	return r
 }
 
-// open checks the row and opens its secrets; ErrTampered.
+// open verifies the row and decrypts its secrets; ErrTampered.
 func (r endpointRow) open(box *seal.Box) (merchant.Endpoint, error) {
 	if !box.Check(r.mac, "endpoints", r.fields()...) {
 		return merchant.Endpoint{}, fmt.Errorf("endpoint %s: %w", r.id, merchant.ErrTampered)
@@ -66,7 +66,7 @@ func (r endpointRow) open(box *seal.Box) (merchant.Endpoint, error) {
 	return e, nil
 }
 
-// fields are what the row's code is over.
+// fields returns the fields that the row's MAC covers.
 func (r endpointRow) fields() []string {
 	return []string{
 		r.id, r.merchantID, r.mode, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, strconv.FormatBool(r.paused),
@@ -100,8 +100,8 @@ func (s *Storage) CreateEndpoint(ctx context.Context, e merchant.Endpoint) error
 	})
 }
 
-// Endpoints implements merchant.EndpointStorage. One row that was changed fails
-// them all; the error names it.
+// Endpoints implements merchant.EndpointStorage. If one row was tampered with, it returns an error
+// that names the row.
 func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.Endpoint, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]endpointRow, error) {
 		return list(ctx, q, readEndpointRow, `
@@ -132,8 +132,7 @@ func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.E
 	return s.openEndpoints(rows)
 }
 
-// openEndpoints opens rows. Those that are not as they were written are left out,
-// and the error names them.
+// openEndpoints decrypts rows. Rows that were tampered with are left out, and the error names them.
 func (s *Storage) openEndpoints(rows []endpointRow) (all []merchant.Endpoint, err error) {
 	for _, r := range rows {
 		e, fault := r.open(s.box)
@@ -176,7 +175,7 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 	})
 }
 
-// giveUp ends all that waits for an endpoint.
+// giveUp ends all pending deliveries of an endpoint.
 func giveUp(ctx context.Context, q querier, endpointID string) error {
 	_, err := q.ExecContext(ctx, "UPDATE deliveries SET state = 'failed', next_try_at = NULL WHERE endpoint_id = $1 AND next_try_at IS NOT NULL", endpointID)
 	if err != nil {
@@ -191,5 +190,5 @@ func readEndpointRow(row scanner) (r endpointRow, err error) {
 	return r, err
 }
 
-// endpointSecret is the purpose that an endpoint's secrets are sealed for.
+// endpointSecret returns the purpose for which an endpoint's secrets are sealed.
 func endpointSecret(id string) string { return "endpoints secret " + id }

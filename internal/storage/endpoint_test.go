@@ -52,7 +52,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
 		if _, err := s.UpdateEndpoint(ctx, "bakery", "e1", func(*merchant.Endpoint) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("another merchant's: got error %v, want %v", err, merchant.ErrNotFound)
+			t.Errorf("another merchant's endpoint: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		for _, stored := range append(rows(t, url, "SELECT secret FROM endpoints"), rows(t, url, "SELECT next_secret FROM endpoints")...) {
 			if strings.Contains(stored, "secret") {
@@ -72,7 +72,7 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-func TestCreateEndpoint_has_a_bound(t *testing.T) {
+func TestCreateEndpoint_limits_their_number(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for i := range merchant.MaxEndpoints {
 			addEndpoints(t, s, newEndpoint(fmt.Sprint("e", i)))
@@ -83,7 +83,7 @@ func TestCreateEndpoint_has_a_bound(t *testing.T) {
 	})
 }
 
-// happen has events of some types happen to an invoice.
+// happen adds events of some types to an invoice.
 func happen(t testing.TB, s *storage.Storage, id string, types ...invoice.EventType) {
 	t.Helper()
 	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -98,7 +98,8 @@ func happen(t testing.TB, s *storage.Storage, id string, types ...invoice.EventT
 	}
 }
 
-// claim takes what is due for an endpoint at a time, and names the events.
+// claim claims the deliveries that are due for an endpoint at a time, and returns the IDs of their
+// events.
 func claim(t testing.TB, s *storage.Storage, endpointID string, now time.Time, limit int) (claims []webhook.Claim, ids []string) {
 	t.Helper()
 	claims, err := s.ClaimDeliveries(t.Context(), endpointID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), limit)
@@ -125,7 +126,7 @@ func again(at time.Time) webhook.Outcome {
 	return webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at}
 }
 
-func TestDeliveries_are_written_with_the_event_for_whom_wants_it(t *testing.T) {
+func TestDeliveries_are_written_with_the_event_for_each_endpoint(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		test, strange := newEndpoint("test"), newEndpoint("strange")
 		test.Mode, strange.MerchantID = merchant.Test, "bakery"
@@ -173,34 +174,34 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 			t.Fatalf("at first (-want +got):\n%s", diff)
 		}
 		if _, ids := claim(t, s, "e", noon, 10); ids != nil {
-			t.Errorf("while these are under way: got %q", ids)
+			t.Errorf("while these are claimed: got %q, want none", ids)
 		}
 		save(t, s, first[0], noon, 500, again(noon.Add(time.Minute)))
 		if _, ids := claim(t, s, "e", noon.Add(59*time.Second), 10); cmp.Diff([]string{"evt_b_invoice.created_1"}, ids) != "" {
-			t.Errorf("before its second try, when another claim ran out: got %q", ids)
+			t.Errorf("before its second attempt, after another claim ended: got %q", ids)
 		}
 		second, ids := claim(t, s, "e", noon.Add(time.Minute), 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
-			t.Fatalf("second try (-want +got):\n%s", diff)
+			t.Fatalf("second attempt (-want +got):\n%s", diff)
 		}
 		if second[0].Tries != 1 || !second[0].FirstTryAt.Equal(noon) {
-			t.Errorf("second try: got %+v", second[0])
+			t.Errorf("second attempt: got %+v", second[0])
 		}
 		save(t, s, second[0], noon.Add(time.Minute), 500, again(noon.Add(30*time.Minute)))
 		overtaking, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.pending_2", "evt_b_invoice.created_1"}, slices.Sorted(slices.Values(ids))); diff != "" {
-			t.Fatalf("after 20 minutes of tries (-want +got):\n%s", diff)
+			t.Fatalf("after 20 minutes of attempts (-want +got):\n%s", diff)
 		}
 		for _, c := range overtaking {
 			save(t, s, c, noon.Add(20*time.Minute), 200, done)
 		}
 		if _, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
-			t.Errorf("then: got %q", ids)
+			t.Errorf("after the older event was delivered: got %q", ids)
 		}
 	})
 }
 
-func TestSaveTry_of_a_claim_that_ran_out(t *testing.T) {
+func TestSaveTry_of_a_claim_that_ended(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		addEndpoints(t, s, newEndpoint("e"))
 		create(t, s, creation("a", "shop"))
@@ -213,18 +214,18 @@ func TestSaveTry_of_a_claim_that_ran_out(t *testing.T) {
 		save(t, s, old[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
 		d, _, err := s.Delivery(t.Context(), "e", old[0].EventID)
 		if err != nil || d.State != merchant.DeliveryPending || !d.NextTryAt.Equal(fresh[0].Until) {
-			t.Errorf("after a late failure: got %+v, error %v, want the later claim to decide", d, err)
+			t.Errorf("after a late failure: got %+v, error %v, want the outcome of the later claim", d, err)
 		}
 		save(t, s, old[0], noon, 200, done)
 		save(t, s, fresh[0], later, 500, again(later.Add(time.Minute)))
 		d, tries, err := s.Delivery(t.Context(), "e", old[0].EventID)
 		if err != nil || d.State != merchant.DeliveryDone || !d.NextTryAt.IsZero() || len(tries) != 3 || d.LastStatus != 500 {
-			t.Errorf("after a late success: got %+v with %d tries, error %v, want it delivered", d, len(tries), err)
+			t.Errorf("after a late success: got %+v with %d attempts, error %v, want it delivered", d, len(tries), err)
 		}
 	})
 }
 
-func TestClaimDeliveries_gives_each_to_one_of_many(t *testing.T) {
+func TestClaimDeliveries_gives_each_delivery_to_one_caller(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		addEndpoints(t, s, newEndpoint("e"))
 		for i := range 40 {
@@ -250,7 +251,7 @@ func TestClaimDeliveries_gives_each_to_one_of_many(t *testing.T) {
 		}
 		group.Wait()
 		if _, left := claim(t, s, "e", noon, 100); len(seen)+len(left) != 40 {
-			t.Errorf("got %d claimed and %d left, want 40 in all", len(seen), len(left))
+			t.Errorf("%d deliveries claimed concurrently and %d afterwards, want 40 in all", len(seen), len(left))
 		}
 		for id, n := range seen {
 			if n != 1 {
@@ -275,7 +276,7 @@ func TestResend(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Resend(ctx, e, "evt_a_invoice.paid_2", later); err != nil {
-			t.Errorf("a type that it does not want: %v", err)
+			t.Errorf("an event type that the endpoint does not want: %v", err)
 		}
 		for _, id := range []string{"evt_nothing", "", "\x00"} {
 			if err := s.Resend(ctx, e, id, later); !errors.Is(err, merchant.ErrNotFound) {
@@ -284,14 +285,14 @@ func TestResend(t *testing.T) {
 		}
 		claims, ids := claim(t, s, "e", later, 10)
 		if cmp.Diff([]string{"evt_a_invoice.created_1"}, ids) != "" || !claims[0].FirstTryAt.IsZero() || claims[0].Tries != 1 {
-			t.Errorf("got %+v, want the first event from the first try on", claims)
+			t.Errorf("got %+v, want the first event with a new first attempt", claims)
 		}
 		sent, next, err := s.ResendAfter(ctx, e, 0, 2, later)
 		if err != nil || sent != 2 || next != 2 {
-			t.Errorf("got %d sent again and to go on from %d, error %v, want 2 and 2", sent, next, err)
+			t.Errorf("got %d sent again and next position %d, error %v, want 2 and 2", sent, next, err)
 		}
 		if sent, next, err = s.ResendAfter(ctx, e, next, 2, later); err != nil || sent != 0 || next != 0 {
-			t.Errorf("the rest: got %d sent again and to go on from %d, error %v, want 0 and 0", sent, next, err)
+			t.Errorf("the remaining events: got %d sent again and next position %d, error %v, want 0 and 0", sent, next, err)
 		}
 		list, err := s.Deliveries(ctx, "e", "", 1<<62, 2)
 		if err != nil || len(list) != 2 || list[0].Position != 3 || list[1].Position != 2 {
@@ -327,16 +328,16 @@ func TestResend_overtakes(t *testing.T) {
 		}
 		claims, ids := claim(t, s, "e", at, 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids); diff != "" {
-			t.Fatalf("an older event waits (-want +got):\n%s", diff)
+			t.Fatalf("while an older event waits (-want +got):\n%s", diff)
 		}
 		save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Minute)})
 		at = at.Add(time.Minute)
 		if _, ids := claim(t, s, "e", at, 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
-			t.Errorf("after a failed try: got %q, want the event that was sent again", ids)
+			t.Errorf("after a failed attempt: got %q, want the event that was sent again", ids)
 		}
 
-		// Events that are sent again together are first tried in their order, and then
-		// none waits for another.
+		// Events that are sent again together are first tried in their order. After that none waits
+		// for another.
 		at = at.Add(time.Minute)
 		if sent, _, err := s.ResendAfter(ctx, e, 1, 10, at); err != nil || sent != 2 {
 			t.Fatalf("got %d sent again, error %v, want 2", sent, err)
@@ -351,7 +352,7 @@ func TestResend_overtakes(t *testing.T) {
 	})
 }
 
-func TestTestDelivery_holds_nothing_up(t *testing.T) {
+func TestTestDelivery_does_not_delay_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		e := newEndpoint("e")
@@ -407,18 +408,18 @@ func TestForgetEvents(t *testing.T) {
 			forgotten = append(forgotten, n)
 		}
 		if diff := cmp.Diff([]int{3, 1, 0}, forgotten); diff != "" {
-			t.Errorf("forgotten at each look (-want +got):\n%s", diff)
+			t.Errorf("deleted by each call (-want +got):\n%s", diff)
 		}
 		left := rows(t, url, "SELECT id FROM events ORDER BY position")
 		kept := rows(t, url, "SELECT event_id FROM deliveries ORDER BY position")
 		want := []string{"evt_i3_invoice.created_1", "evt_i4_invoice.created_1"}
 		if cmp.Diff(want, left) != "" || cmp.Diff(want, kept) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
-			t.Errorf("got events %q and deliveries %q, want %q of both and no tries", left, kept, want)
+			t.Errorf("got events %q and deliveries %q, want %q of both and no attempts", left, kept, want)
 		}
 	})
 }
 
-func TestForgetEvents_forgets_test_deliveries_without_any_event(t *testing.T) {
+func TestForgetEvents_deletes_test_deliveries_without_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		e := newEndpoint("e")
 		addEndpoints(t, s, e)
@@ -433,7 +434,7 @@ func TestForgetEvents_forgets_test_deliveries_without_any_event(t *testing.T) {
 			t.Errorf("got %d, error %v, want 2", n, err)
 		}
 		if left := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, left) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
-			t.Errorf("got deliveries %q, want evt_2 and no tries", left)
+			t.Errorf("got deliveries %q, want evt_2 and no attempts", left)
 		}
 	})
 }

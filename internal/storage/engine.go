@@ -5,29 +5,27 @@ import (
 	"database/sql"
 )
 
-// engine runs work on one of the two databases. All methods are safe for
-// concurrent use.
+// engine runs work on one of the two database engines. All methods are safe for concurrent use.
 type engine interface {
-	// write runs work in a transaction of its own and returns once that is
-	// committed. An error of work, or a panic, undoes what it did. Work may run
-	// more than once, but never again after a commit that may have come to pass.
+	// write runs work in its own transaction, and returns once it is committed. An error of work,
+	// or a panic, rolls it back. Work may run more than once, but never again after a commit that
+	// may have succeeded.
 	write(ctx context.Context, w work) error
-	// share is write for work that would wait for others of its group: it may
-	// share a commit with them. The first row that it locks must be the group's.
+	// share is write for work that would wait for other work of its group: it may be committed
+	// together with that work. The first row that it locks must be the group's.
 	share(ctx context.Context, group string, w work) error
-	// read runs work whose statements need not agree with each other.
+	// read runs work whose statements may see different states.
 	read(ctx context.Context, w work) error
 	// snapshot runs work whose statements all see the same state.
 	snapshot(ctx context.Context, w work) error
-	// close ends what is under way, then the connections.
+	// close waits for running work, then closes the connections.
 	close() error
 }
 
-// work is done with statements, in the order in which it runs them: it reads all
-// rows of one before it runs the next.
+// work runs statements one after the other: it reads all rows of one before it runs the next.
 type work func(ctx context.Context, q querier) error
 
-// querier runs statements, in a transaction or each alone.
+// querier runs statements, in a transaction or each in its own.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -39,7 +37,7 @@ type scanner interface {
 	Scan(into ...any) error
 }
 
-// exec runs a statement and tells how many rows it changed.
+// exec runs a statement and returns the number of rows that it changed.
 func exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
 	result, err := q.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -48,7 +46,7 @@ func exec(ctx context.Context, q querier, query string, args ...any) (int64, err
 	return result.RowsAffected()
 }
 
-// each visits every row of a query.
+// each calls visit for every row of a query.
 func each(ctx context.Context, q querier, visit func(scanner) error, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -63,7 +61,7 @@ func each(ctx context.Context, q querier, visit func(scanner) error, query strin
 	return rows.Err()
 }
 
-// list reads every row of a query.
+// list returns every row of a query.
 func list[T any](ctx context.Context, q querier, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
 	err := each(ctx, q, func(row scanner) error {

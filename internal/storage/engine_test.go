@@ -17,10 +17,10 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestWrite_undoes_only_what_failed(t *testing.T) {
+func TestWrite_rolls_back_only_the_failed_work(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		// The first holds the writer until all others wait, so that these are one
-		// batch where there are batches.
+		// The first creation blocks the writer until all others wait, so that they form one batch
+		// on the engine with batches.
 		hold, held := make(chan struct{}), make(chan struct{})
 		first := creation("first", "bakery")
 		build := first.Build
@@ -63,7 +63,7 @@ func TestWrite_undoes_only_what_failed(t *testing.T) {
 		close(hold)
 		group.Wait()
 		if made := rows(t, url, "SELECT id FROM invoices"); len(made) != 5 {
-			t.Errorf("got invoices %q, want the first and four more", made)
+			t.Errorf("got invoices %q, want the first one and four others", made)
 		}
 		if next := rows(t, url, "SELECT next FROM counters WHERE name = 'shop/BTC'"); len(next) != 1 || next[0] != "4" {
 			t.Errorf("counter: got %q, want 4", next)
@@ -74,14 +74,14 @@ func TestWrite_undoes_only_what_failed(t *testing.T) {
 	})
 }
 
-// waitFor returns when so many callers wait for the writer.
+// waitFor returns when a number of callers wait for the writer.
 func waitFor(s *storage.Storage, callers int) {
 	for s.Waiting() < callers {
 		runtime.Gosched()
 	}
 }
 
-func TestWrite_tells_everybody_when_a_commit_fails(t *testing.T) {
+func TestWrite_returns_a_failed_commit_to_every_caller(t *testing.T) {
 	t.Parallel()
 	s := open(t, engines["sqlite"](t))
 	hold, held := make(chan struct{}), make(chan struct{})
@@ -93,7 +93,7 @@ func TestWrite_tells_everybody_when_a_commit_fails(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("the batch before: %v", err)
+			t.Errorf("the previous batch: %v", err)
 		}
 	})
 	<-held
@@ -105,9 +105,9 @@ func TestWrite_tells_everybody_when_a_commit_fails(t *testing.T) {
 					_, err := exec("INSERT INTO merchants (id, name, created_at) VALUES ($1, '', 0)", i)
 					return err
 				}
-				_, err := exec("PRAGMA defer_foreign_keys = ON") // the fault shows at the commit
+				_, err := exec("PRAGMA defer_foreign_keys = ON") // the error occurs at the commit
 				if err == nil {
-					_, err = exec("INSERT INTO wallets VALUES ('w', 'nobody', '', '', '', '', '', 0, NULL, '')")
+					_, err = exec("INSERT INTO wallets VALUES ('w', 'unknown', '', '', '', '', '', 0, NULL, '')")
 				}
 				return err
 			})
@@ -121,9 +121,9 @@ func TestWrite_tells_everybody_when_a_commit_fails(t *testing.T) {
 	group.Wait()
 	made, err := s.Merchants(t.Context())
 	if err != nil || failed.Load() != 8 || len(made) != 0 {
-		t.Errorf("%d of 8 were told, and %d are there, error %v; want all told and none there", failed.Load(), len(made), err)
+		t.Errorf("%d of 8 calls failed, and %d merchants were written, error %v; want all to fail and none written", failed.Load(), len(made), err)
 	}
-	addMerchants(t, s) // goes on as if nothing had been
+	addMerchants(t, s) // the next write succeeds
 }
 
 func TestWrite_waits_for_another_process(t *testing.T) {
@@ -168,12 +168,12 @@ func TestWrite_runs_again_after_a_deadlock(t *testing.T) {
 	for i, counters := range [][2]string{{"x", "y"}, {"y", "x"}} {
 		var once sync.Once
 		group.Go(func() {
-			merchant := []string{"shop", "bakery"}[i] // creations of one come one after the other
+			merchant := []string{"shop", "bakery"}[i] // creations of one merchant run one after the other
 			create(t, s, invoice.Creation{MerchantID: merchant, At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
 				if _, err := next(counters[0]); err != nil {
 					return nil, err
 				}
-				once.Do(both.Done) // each has its first counter and wants the other's
+				once.Do(both.Done) // each has locked its first counter and waits for the other's
 				both.Wait()
 				_, err := next(counters[1])
 				return newInvoice(fmt.Sprint("i", i), merchant, uint32(i), uint32(i)), err
@@ -212,7 +212,7 @@ func TestStorage_used_inside_its_own_transaction_fails_at_once(t *testing.T) {
 	})
 }
 
-// deep calls a function from so many calls further down.
+// deep calls a function at the given depth of calls.
 func deep(calls int, call func()) {
 	if calls > 0 {
 		deep(calls-1, call)
@@ -235,28 +235,28 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 				return build(next)
 			}
 			if _, _, err := s.CreateInvoice(t.Context(), under); err != nil {
-				t.Errorf("creation that was under way: %v", err)
+				t.Errorf("running creation: %v", err)
 			}
 		})
 		<-held
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		if _, _, err := s.CreateInvoice(ctx, creation("c", "shop")); err == nil || ctx.Err() == nil {
-			t.Errorf("creation that waits: got error %v", err)
+			t.Errorf("waiting creation: got error %v", err)
 		}
 		close(hold)
 		group.Wait()
 		if _, err := s.Invoice(t.Context(), "b"); err != nil {
-			t.Errorf("the creation under way: %v", err)
+			t.Errorf("the running creation: %v", err)
 		}
 		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("context that has ended: got error %v", err)
+			t.Errorf("after the end of the context: got error %v", err)
 		}
 	})
 }
 
-// A decision may take long: it must not hold up the changes of others, and must not
-// overwrite a change that it did not see.
+// A decision may take long: it must not block the changes of others, and must not overwrite a
+// change that it did not see.
 func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
@@ -288,12 +288,12 @@ func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 		}
 		inv, err := s.Invoice(t.Context(), "a")
 		if err != nil || inv.Refund.Address != "bc1qrefund" || !slices.Equal(inv.Accepted, []string{"seen"}) || tries != 2 {
-			t.Errorf("refund to %q, accepted %q after %d tries, error %v, want both changes after 2", inv.Refund.Address, inv.Accepted, tries, err)
+			t.Errorf("refund to %q, accepted %q after %d attempts, error %v, want both changes after 2", inv.Refund.Address, inv.Accepted, tries, err)
 		}
 	})
 }
 
-func TestClose_ends_what_is_under_way(t *testing.T) {
+func TestClose_waits_for_running_writes(t *testing.T) {
 	t.Parallel()
 	for name, fresh := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -319,13 +319,13 @@ func TestClose_ends_what_is_under_way(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Errorf("close: %v", err)
 			}
-			_ = s.Close() // does no harm
+			_ = s.Close() // a second Close has no effect
 			group.Wait()
 			if _, err := s.Invoice(t.Context(), "i0"); err == nil {
 				t.Error("a closed storage still reads")
 			}
 			if ids := rows(t, url, "SELECT id FROM invoices"); len(ids) != made {
-				t.Errorf("%d creations were answered, %d are there", made, len(ids))
+				t.Errorf("%d creations succeeded, but %d invoices are stored", made, len(ids))
 			}
 		})
 	}

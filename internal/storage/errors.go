@@ -7,10 +7,9 @@ var (
 	ErrMasterKey = errors.New("the database was made with another master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE to that one")
 	// ErrNewer means that a newer release has changed the database.
 	ErrNewer = errors.New("the database was upgraded by a newer release of Chequer: run that release, or restore a backup made before")
-	// ErrOlder means that an older release made the database, and that it must not be
-	// upgraded.
-	ErrOlder = errors.New("the database is of an older release of Chequer")
-	// ErrNested means that a function given to storage called storage.
+	// ErrOlder means that an older release made the database, and that it must not be upgraded.
+	ErrOlder = errors.New("the database was made by an older release of Chequer")
+	// ErrNested means that a function passed to storage called storage.
 	ErrNested = errors.New("storage was used from inside one of its own transactions")
 	// ErrClosed means that storage is closed.
 	ErrClosed = errors.New("storage is closed")

@@ -2,13 +2,14 @@ package storage
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
 	"chequer/internal/invoice"
 )
 
-// positions are the last ones taken in the feeds of all merchants.
+// positions holds the last position allocated in the feed of each merchant.
 var positions = &kind{
 	add: `
 		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
@@ -17,10 +18,9 @@ var positions = &kind{
 	set: "UPDATE feeds SET position = $2 WHERE merchant_id = $1",
 }
 
-// takePositions moves a merchant's feed on and returns the last position taken.
-// The feed is locked from here to the commit, so that whoever sees a position has
-// seen all before it. What changes an invoice takes them last, what makes one
-// takes them first: see Storage.share.
+// takePositions allocates positions in a merchant's feed and returns the last one. The feed is
+// locked until the commit, so that a reader that sees a position has seen all lower ones. Changes
+// of an invoice allocate positions last, creations allocate them first: see Storage.share.
 func takePositions(ctx context.Context, q querier, merchantID string, count int) (last int64, err error) {
 	if last, err = add(ctx, q, number{positions, merchantID}, int64(count)); err != nil {
 		return 0, fmt.Errorf("lock feed: %w", err)
@@ -28,23 +28,36 @@ func takePositions(ctx context.Context, q querier, merchantID string, count int)
 	return last, nil
 }
 
-// appendEvents writes an invoice's events to its merchant's feed, up to the last
-// position taken for them, with their deliveries.
-func appendEvents(ctx context.Context, q querier, inv *invoice.Invoice, last int64) error {
-	for i, e := range inv.Events {
+// happened holds events that are written together.
+type happened struct {
+	merchantID string
+	mode       invoice.Mode
+	invoiceID  string // "" = events without an invoice
+	events     []invoice.Event
+}
+
+// eventsOf returns the new events of an invoice.
+func eventsOf(inv *invoice.Invoice) happened {
+	return happened{merchantID: inv.MerchantID, mode: inv.Mode, invoiceID: inv.ID, events: inv.Events}
+}
+
+// appendEvents writes events to their merchant's feed, with their deliveries; last is the last
+// position allocated for them.
+func appendEvents(ctx context.Context, q querier, h happened, last int64) error {
+	invoiceID := sql.Null[string]{V: h.invoiceID, Valid: h.invoiceID != ""}
+	for i, e := range h.events {
 		_, err := q.ExecContext(ctx, `
 			INSERT INTO events (merchant_id, position, id, invoice_id, mode, type, version, created_at, body)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			inv.MerchantID, last-int64(len(inv.Events)-1-i), e.ID, inv.ID, string(inv.Mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
+			h.merchantID, last-int64(len(h.events)-1-i), e.ID, invoiceID, string(h.mode), string(e.Type), e.Version, e.CreatedAt.UnixMilli(), string(e.Body))
 		if err != nil {
 			return fmt.Errorf("write event %s: %w", e.Type, err)
 		}
 	}
-	return addDeliveries(ctx, q, inv, last)
+	return addDeliveries(ctx, q, h, last)
 }
 
-// Events reads the events of a mode in a merchant's feed after a position, in the
-// order of commits.
+// Events returns the events of a mode in a merchant's feed after a position, in the order of commits.
 func (s *Storage) Events(ctx context.Context, merchantID string, mode invoice.Mode, after int64, limit int) ([]invoice.Event, error) {
 	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
 		return list(ctx, q, readEvent, `
@@ -58,8 +71,7 @@ func (s *Storage) Events(ctx context.Context, merchantID string, mode invoice.Mo
 	return events, nil
 }
 
-// FeedPosition is that of the newest event in a merchant's feed, 0 before there is
-// one.
+// FeedPosition returns the position of the newest event in a merchant's feed, 0 if there is none.
 func (s *Storage) FeedPosition(ctx context.Context, merchantID string) (int64, error) {
 	position, err := answer(ctx, s.read, func(ctx context.Context, q querier) (position int64, err error) {
 		err = q.QueryRowContext(ctx, "SELECT position FROM feeds WHERE merchant_id = $1", merchantID).Scan(&position)
@@ -74,8 +86,8 @@ func (s *Storage) FeedPosition(ctx context.Context, merchantID string) (int64, e
 	return position, nil
 }
 
-// NewestEvents reads the newest events of a mode in a merchant's feed after a
-// position, those of one type or, by "", of all, newest first.
+// NewestEvents returns the newest events of a mode in a merchant's feed after a position, newest
+// first: those of one type, or all if the type is "".
 func (s *Storage) NewestEvents(ctx context.Context, merchantID string, mode invoice.Mode, after int64, eventType string, limit int) ([]invoice.Event, error) {
 	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
 		return list(ctx, q, readEvent, `
@@ -98,9 +110,9 @@ func readEvent(row scanner) (invoice.Event, error) {
 	return e, err
 }
 
-// ForgetEvents deletes the oldest events of every merchant from before a time,
-// at most limit of each, with what was sent of them, and tells how many they
-// were. It stops at the first younger one.
+// ForgetEvents deletes the oldest events of every merchant that were created before a time, at most
+// limit per merchant, with their deliveries, and returns their number. It stops at the first event
+// that is not older.
 func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
 	marks, err := answer(ctx, s.read, readMarks)
 	if err != nil {
@@ -119,9 +131,9 @@ func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int)
 	return forgotten, nil
 }
 
-// oldEvents tells how many of a merchant's oldest events, at most limit, are from
-// before a time, and the position of the last of them. Those that tried an endpoint
-// are in no feed.
+// oldEvents returns the number of a merchant's oldest events, at most limit, that were created
+// before a time, and the position of the last of them. It includes test events, which are not in
+// the feed.
 func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.Time, limit int) (last int64, n int, err error) {
 	type place struct{ position, createdAt int64 }
 	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]place, error) {
@@ -146,8 +158,7 @@ func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.
 	return last, n, nil
 }
 
-// forgetEvents deletes a merchant's events up to a position, with what was sent of
-// them.
+// forgetEvents deletes a merchant's events up to a position, with their deliveries.
 func forgetEvents(ctx context.Context, q querier, merchantID string, last int64) error {
 	for _, statement := range []string{
 		"DELETE FROM tries WHERE endpoint_id IN (SELECT id FROM endpoints WHERE merchant_id = $1) AND position <= $2",

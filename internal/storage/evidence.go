@@ -19,12 +19,12 @@ func (s *Storage) Evidence(ctx context.Context, name string) (string, error) {
 	return text, nil
 }
 
-// keepEvidence writes what a creation's prices rest on, unless it is there.
+// keepEvidence writes the evidence of a creation's prices, unless it is stored already.
 func keepEvidence(ctx context.Context, q querier, c invoice.Creation) error {
 	return saveEvidence(ctx, q, c.EvidenceName, c.Evidence)
 }
 
-// saveEvidence writes a text under its name, unless it is there or there is none.
+// saveEvidence writes a text under its name, unless the text is empty or stored already.
 func saveEvidence(ctx context.Context, q querier, name, text string) error {
 	if text == "" {
 		return nil

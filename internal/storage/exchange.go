@@ -14,7 +14,7 @@ import (
 	"chequer/internal/seal"
 )
 
-// exchangeRow is an exchange account as columns keep it.
+// exchangeRow is an exchange account as stored in columns.
 type exchangeRow struct {
 	id, merchantID, exchange string
 	key, secret              string // the secret is sealed
@@ -26,7 +26,7 @@ type exchangeRow struct {
 	mac                      string
 }
 
-// sealExchange makes the row of an account.
+// sealExchange returns the row of an account.
 func sealExchange(box *seal.Box, a merchant.ExchangeAccount) exchangeRow {
 	r := exchangeRow{
 		id: a.ID, merchantID: a.MerchantID, exchange: a.Exchange, key: a.Key, secret: box.Seal(exchangeSecret(a.ID), []byte(a.Secret)),
@@ -37,7 +37,7 @@ func sealExchange(box *seal.Box, a merchant.ExchangeAccount) exchangeRow {
 	return r
 }
 
-// open checks the row and opens its secret; ErrTampered.
+// open verifies the row and decrypts its secret; ErrTampered.
 func (r exchangeRow) open(box *seal.Box) (merchant.ExchangeAccount, error) {
 	if !box.Check(r.mac, "exchange_accounts", r.fields()...) {
 		return merchant.ExchangeAccount{}, fmt.Errorf("exchange account %s: %w", r.id, merchant.ErrTampered)
@@ -58,7 +58,7 @@ func (r exchangeRow) open(box *seal.Box) (merchant.ExchangeAccount, error) {
 	return a, nil
 }
 
-// fields are what the row's code is over.
+// fields returns the fields that the row's MAC covers.
 func (r exchangeRow) fields() []string {
 	return []string{
 		r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, strconv.FormatInt(r.slippage, 10), strconv.FormatBool(r.active),
@@ -66,10 +66,10 @@ func (r exchangeRow) fields() []string {
 	}
 }
 
-// exchangeSecret is the purpose that an account's secret is sealed for.
+// exchangeSecret returns the purpose for which an account's secret is sealed.
 func exchangeSecret(id string) string { return "exchange_accounts secret " + id }
 
-// exchangeColumns are those that readExchangeRow reads.
+// exchangeColumns are the columns that readExchangeRow reads.
 const exchangeColumns = "id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac"
 
 func readExchangeRow(row scanner) (r exchangeRow, err error) {
@@ -98,7 +98,7 @@ func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.Exchange
 				id, merchant_id, exchange, key, secret, coins, smallest, slippage, active, created_at, archived_at, mac, claimed_until, nonce
 			) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13)`,
 			r.id, r.merchantID, r.exchange, r.key, r.secret, r.coins, r.smallest, r.slippage, r.active, r.createdAt, r.archivedAt, r.mac,
-			a.CreatedAt.UnixMicro()+callsOfClaim) // the key was examined at that time
+			a.CreatedAt.UnixMicro()+callsOfClaim) // the check of the key used nonces of that time
 
 		if err != nil {
 			return fmt.Errorf("write exchange account: %w", err)
@@ -149,8 +149,8 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 	})
 }
 
-// notBusy is ErrBusy while an order of a merchant has an outcome that is not known.
-// Who claims a conversion locks the account, as who asks here does.
+// notBusy returns ErrBusy while the outcome of one of a merchant's orders is not known. Both the
+// caller and ClaimConversion lock the account's row.
 func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	var claimed int64
 	if err := q.QueryRowContext(ctx, "SELECT claimed_until FROM exchange_accounts WHERE id = $1", a.ID).Scan(&claimed); err != nil {
@@ -176,7 +176,7 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	return nil
 }
 
-// callsOfClaim is how many numbers of calls belong to one claim.
+// callsOfClaim is the number of nonces that belong to one claim.
 const callsOfClaim = 1000
 
 // ClaimConversion implements convert.Storage.
@@ -190,10 +190,9 @@ func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (co
 	return c, err
 }
 
-// claimable is a conversion that is due: one with an order whatever its invoice does
-// by now; one that waits only while its merchant sells, its invoice is paid, and no
-// other order for the coin has an unknown outcome, which the balance must be able to
-// tell.
+// claimable is the condition for a conversion that is due: it has an order, whatever the state of
+// its invoice; or it waits, its merchant's account is active, its invoice is paid, and no other
+// order for the coin has an unknown outcome, since the outcome is determined from the balance.
 const claimable = `
 	c.merchant_id = a.merchant_id AND c.next_at <= $1 AND (c.state = 'sending' OR a.active
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
@@ -235,7 +234,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	if err != nil {
 		return c, err
 	}
-	// The invoice's row first, as everything that changes an invoice locks it first.
+	// The invoice's row is locked first, as in every change of an invoice.
 	_, err = q.ExecContext(ctx, "UPDATE invoices SET revision = revision + 1 WHERE id = $1", c.InvoiceID)
 	if err != nil {
 		return c, err
@@ -265,7 +264,7 @@ func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time
 	})
 }
 
-// ConversionCounts tells how many conversions there are in each state.
+// ConversionCounts returns the number of conversions in each state.
 func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.ConversionState]int, error) {
 	type row struct {
 		state string

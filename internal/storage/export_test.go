@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Write lets tests run statements of their own in a transaction.
+// Write runs a test's own statements in a transaction.
 func (s *Storage) Write(ctx context.Context, do func(exec func(query string, args ...any) (sql.Result, error)) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		return do(func(query string, args ...any) (sql.Result, error) { return q.ExecContext(ctx, query, args...) })
 	})
 }
 
-// Waiting is how many callers wait for SQLite's writer, and on PostgreSQL for
-// another one of their group.
+// Waiting returns the number of callers that wait for SQLite's writer or, on PostgreSQL, for
+// another caller of their group.
 func (s *Storage) Waiting() (callers int) {
 	switch e := s.engine.(type) {
 	case *sqliteEngine:
@@ -29,7 +29,7 @@ func (s *Storage) Waiting() (callers int) {
 	return callers
 }
 
-// AtWork is how many groups are at work on PostgreSQL.
+// AtWork returns the number of groups with running transactions on PostgreSQL.
 func (s *Storage) AtWork() int {
 	e, _ := s.engine.(*postgres)
 	e.groups.mu.Lock()
@@ -37,7 +37,7 @@ func (s *Storage) AtWork() int {
 	return len(e.groups.waiting)
 }
 
-// MakeSchema makes the tables of a schema version in a database without any.
+// MakeSchema makes the tables of a schema version in a database without tables.
 func MakeSchema(ctx context.Context, url string, version int64) error {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -51,7 +51,7 @@ func MakeSchema(ctx context.Context, url string, version int64) error {
 	return makeSchema(ctx, db, d, version)
 }
 
-// BelieveProofs sets how long a proof that the database takes writes is believed.
+// BelieveProofs sets the time for which a proof that the database accepts writes is cached.
 func (s *Storage) BelieveProofs(ttl time.Duration) {
 	s.proof.mu.Lock()
 	defer s.proof.mu.Unlock()

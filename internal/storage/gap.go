@@ -7,8 +7,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// gapRow is a time when unconfirmed money was not watched; from is 0 where it
-// had never been.
+// gapRow is the JSON form of a time when unconfirmed transfers were not watched; From is 0 if the
+// time before watching began.
 type gapRow struct {
 	From  int64 `json:"from"`
 	Until int64 `json:"until"`

@@ -6,20 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// groups lets the transactions of one group on PostgreSQL share a commit. They
-// would wait for each other's row locks and then each for the disk; so those that
-// wait together are done one after the other in one transaction. Groups do not
-// wait for each other.
+// groups lets the transactions of one group on PostgreSQL share a commit. Such transactions would
+// wait for each other's row locks, and then each for the disk; therefore those that wait at the
+// same time run one after the other in one transaction. Groups do not wait for each other.
 type groups struct {
-	commit func(batch []*job) // answers all
+	commit func(batch []*job) // answers all jobs of the batch
 
 	mu      sync.Mutex
-	waiting map[string][]*job // by group, of those that are at work
+	waiting map[string][]*job // by group; a group with running transactions has an entry
 	closed  bool
 	leaders sync.WaitGroup
 }
 
-// add gives a job to a group, which begins to work when it is not at it.
+// add adds a job to a group, and starts the group's goroutine if it does not run.
 func (g *groups) add(group string, j *job) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -34,15 +33,15 @@ func (g *groups) add(group string, j *job) error {
 	return nil
 }
 
-// lead commits a group's batches until nobody waits. It waits for nobody: what
-// has come meanwhile is the next batch.
+// lead commits batches of a group until no job waits. The jobs added during a commit are the next
+// batch.
 func (g *groups) lead(group string) {
 	for batch := g.next(group); len(batch) > 0; batch = g.next(group) {
 		g.commit(batch)
 	}
 }
 
-// next takes the next batch of a group; none ends its work.
+// next returns the next batch of a group. An empty batch ends the group's goroutine.
 func (g *groups) next(group string) []*job {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,7 +55,7 @@ func (g *groups) next(group string) []*job {
 	return waiting[:n:n]
 }
 
-// close refuses new jobs and returns when all that wait are answered.
+// close refuses new jobs, and returns when all waiting jobs are answered.
 func (g *groups) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -73,8 +72,8 @@ func (p *postgres) share(ctx context.Context, group string, w work) error {
 	return j.wait(ctx)
 }
 
-// commit does a batch in one transaction, and answers. It is cut off when nobody
-// waits for it any more.
+// commit runs a batch in one transaction and answers its jobs. It is cancelled when no caller waits
+// for the batch any more.
 func (p *postgres) commit(batch []*job) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

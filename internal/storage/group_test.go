@@ -14,7 +14,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestCreateInvoice_shares_a_commit_and_undoes_only_what_failed(t *testing.T) {
+func TestCreateInvoice_shares_a_commit_and_rolls_back_only_failures(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		release := hold(t, s)
 		const others = 24
@@ -52,8 +52,8 @@ func TestCreateInvoice_shares_a_commit_and_undoes_only_what_failed(t *testing.T)
 		waitFor(s, others)
 		release()
 		group.Wait()
-		// The one that held the others, one of each pair of equal keys, and a quarter
-		// with two events.
+		// The creation that blocked the others, one of each group of equal keys, and a quarter with
+		// two events.
 		const made, events = 1 + others/8 + others/4, 1 + others/8 + 2*others/4
 		indexes := rows(t, url, "SELECT address_index FROM destinations WHERE network = 'bitcoin' ORDER BY address_index")
 		if want := count(0, made-1); !slices.Equal(indexes, want) {
@@ -65,12 +65,12 @@ func TestCreateInvoice_shares_a_commit_and_undoes_only_what_failed(t *testing.T)
 		}
 		next := rows(t, url, "SELECT next FROM counters WHERE name = 'shop/BTC' UNION ALL SELECT position FROM feeds WHERE merchant_id = 'shop'")
 		if want := []string{strconv.Itoa(made), strconv.Itoa(events)}; !slices.Equal(next, want) {
-			t.Errorf("index counter and feed stand at %q, want %q", next, want)
+			t.Errorf("index counter and feed position are %q, want %q", next, want)
 		}
 	})
 }
 
-func TestCreateInvoice_that_nobody_waits_for_stops(t *testing.T) {
+func TestCreateInvoice_stops_when_no_caller_waits(t *testing.T) {
 	t.Parallel()
 	url := engines["postgres"](t)
 	s := open(t, url)
@@ -85,7 +85,7 @@ func TestCreateInvoice_that_nobody_waits_for_stops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	for i := range 3 { // the first waits for the other process, two for the first
+	for i := range 3 { // the first waits for the other process, two wait for the first
 		group.Go(func() {
 			if _, _, err := s.CreateInvoice(ctx, creation(fmt.Sprint("i", i), "shop")); !errors.Is(err, context.Canceled) {
 				t.Errorf("got error %v, want %v", err, context.Canceled)
@@ -109,7 +109,7 @@ func TestCreateInvoice_that_nobody_waits_for_stops(t *testing.T) {
 	}
 }
 
-// hold begins a creation that keeps the shop's others waiting until release.
+// hold begins a creation that blocks the merchant's other creations until release is called.
 func hold(t *testing.T, s *storage.Storage) (release func()) {
 	t.Helper()
 	begun, held := make(chan struct{}), make(chan struct{})
@@ -129,7 +129,7 @@ func hold(t *testing.T, s *storage.Storage) (release func()) {
 	}
 }
 
-// count is the numbers from first to last.
+// count returns the numbers from first to last.
 func count(first, last int) (all []string) {
 	for n := first; n <= last; n++ {
 		all = append(all, strconv.Itoa(n))

@@ -10,12 +10,12 @@ import (
 	"chequer/internal/invoice"
 )
 
-// keptFor is how long an idempotency key leads to the invoice made with it.
+// keptFor is the time for which an idempotency key leads to the invoice made with it.
 const keptFor = 24 * time.Hour
 
-// claimKey takes a creation's idempotency key, or returns the invoice that was
-// made with it; ErrConflict when that was with another body. A creation at the
-// same time with the same key is waited for.
+// claimKey claims a creation's idempotency key, or returns the invoice that was made with it;
+// ErrConflict if the key was used with another body. It waits for a concurrent creation with the
+// same key.
 func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
 	if c.Key.IsZero() {
 		return "", nil
@@ -35,8 +35,8 @@ func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID str
 	return findKey(ctx, q, c)
 }
 
-// findKey returns the invoice that was made with a creation's idempotency key;
-// ErrNotFound, or ErrConflict when that was with another body.
+// findKey returns the invoice that was made with a creation's idempotency key; ErrNotFound, or
+// ErrConflict if the key was used with another body.
 func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
 	var bodyHash string
 	var made sql.Null[string]
@@ -55,7 +55,7 @@ func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID stri
 	return made.V, nil
 }
 
-// keepKey notes the invoice that was made with a claimed key.
+// keepKey stores the invoice that was made with a claimed key.
 func keepKey(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
 	if c.Key.IsZero() {
 		return nil

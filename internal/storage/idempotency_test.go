@@ -57,7 +57,7 @@ func TestCreateInvoice_with_a_known_key(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_forgets_a_key_after_a_day(t *testing.T) {
+func TestCreateInvoice_accepts_a_key_again_after_a_day(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, keyed("a", "key", "hash"))
 		for _, test := range []struct {
@@ -67,7 +67,7 @@ func TestCreateInvoice_forgets_a_key_after_a_day(t *testing.T) {
 		}{
 			{"b", 24*time.Hour - time.Millisecond, true},
 			{"c", 24 * time.Hour, false},
-			{"d", 25 * time.Hour, true}, // of c now
+			{"d", 25 * time.Hour, true}, // leads to c
 		} {
 			c := keyed(test.id, "key", "hash")
 			c.At = noon.Add(test.age)
@@ -79,9 +79,9 @@ func TestCreateInvoice_forgets_a_key_after_a_day(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_with_one_key_at_once_makes_one(t *testing.T) {
+func TestCreateInvoice_concurrently_with_one_key_makes_one_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		other := open(t, url) // as a second process has it
+		other := open(t, url) // like a second process
 		const callers = 32
 		var answers [callers]*invoice.Invoice
 		var fresh [callers]bool
@@ -106,7 +106,7 @@ func TestCreateInvoice_with_one_key_at_once_makes_one(t *testing.T) {
 				made++
 			}
 			if diff := cmp.Diff(answers[0], inv); diff != "" {
-				t.Errorf("caller %d is told something else (-first +got):\n%s", i, diff)
+				t.Errorf("invoice returned to caller %d (-first +got):\n%s", i, diff)
 			}
 		}
 		if made != 1 {
@@ -118,7 +118,7 @@ func TestCreateInvoice_with_one_key_at_once_makes_one(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_prunes_what_has_run_out_once_a_minute(t *testing.T) {
+func TestCreateInvoice_deletes_expired_rows_once_a_minute(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		at := func(id string, after time.Duration) {
 			c := keyed(id, "key of "+id, "hash")
@@ -139,7 +139,7 @@ func TestCreateInvoice_prunes_what_has_run_out_once_a_minute(t *testing.T) {
 		}
 		at("d", 24*time.Hour+50*time.Second) // within a minute of c
 		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 4 {
-			t.Errorf("keys kept for a minute more: got %q, want all", kept)
+			t.Errorf("keys kept for another minute: got %q, want all", kept)
 		}
 		at("e", 24*time.Hour+time.Minute)
 		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 || kept[0] != "key of c" {
@@ -174,7 +174,7 @@ func TestUseNonce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kept := rows(t, url, "SELECT nonce FROM nonces"); len(kept) != 1 || kept[0] != "late" {
-			t.Errorf("nonces kept: %q, want the late one alone", kept)
+			t.Errorf("nonces kept: %q, want only the late one", kept)
 		}
 		if kept := rows(t, url, "SELECT key FROM idempotency"); len(kept) != 0 {
 			t.Errorf("idempotency keys kept: %q, want none", kept)
@@ -182,7 +182,7 @@ func TestUseNonce(t *testing.T) {
 	})
 }
 
-func TestUseNonce_is_fresh_for_one_of_many_at_once(t *testing.T) {
+func TestUseNonce_is_fresh_for_one_of_many_callers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
 		var mu sync.Mutex
@@ -219,14 +219,14 @@ func TestCreateInvoice_uses_its_nonce_with_the_creation(t *testing.T) {
 		failing.Nonce = nonce
 		failing.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return nil, errors.New("no wallet") }
 		if _, _, err := s.CreateInvoice(t.Context(), failing); err == nil {
-			t.Fatal("a failing creation worked")
+			t.Fatal("a failing creation succeeded")
 		}
 		first := keyed("a", "order", "hash")
 		first.Nonce = nonce
-		create(t, s, first) // the failed one gave the nonce back
+		create(t, s, first) // the failed creation did not use up the nonce
 
 		if _, replayed, err := s.CreateInvoice(t.Context(), first); err != nil || !replayed {
-			t.Errorf("the same request again: replayed %v, error %v", replayed, err)
+			t.Errorf("the same request repeated: replayed %v, error %v", replayed, err)
 		}
 		other := keyed("b", "another order", "hash")
 		other.Nonce = nonce

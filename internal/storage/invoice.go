@@ -11,8 +11,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// CreateInvoice implements invoice.Storage. The invoice returned is the one that
-// later readers get.
+// CreateInvoice implements invoice.Storage. It returns the invoice as later readers get it.
 func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
 	share := func(ctx context.Context, w work) error { return s.share(ctx, c.MerchantID, w) }
 	inv, err = answer(ctx, share, func(ctx context.Context, q querier) (*invoice.Invoice, error) { return s.create(ctx, q, c) })
@@ -27,7 +26,7 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 	return inv, false, nil
 }
 
-// madeError undoes a creation whose idempotency key leads to an invoice.
+// madeError rolls back a creation whose idempotency key or order leads to an existing invoice.
 type madeError struct{ invoiceID string }
 
 func (e *madeError) Error() string { return "made before: " + e.invoiceID }
@@ -41,9 +40,9 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 	return s.Invoice(ctx, known)
 }
 
-// create builds and writes an invoice, unless its idempotency key leads to one:
-// *madeError. It is returned as it will be read: what is written was just made,
-// and reading it again would cost as much as writing it.
+// create builds and writes an invoice, unless its idempotency key or order leads to an existing
+// one: *madeError. It returns the invoice as later readers get it, without reading it back, which
+// would cost as much as writing it.
 func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*invoice.Invoice, error) {
 	position, err := takePositions(ctx, q, c.MerchantID, 1)
 	if err != nil {
@@ -83,7 +82,7 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*i
 	return asRead(inv), s.keepUnpaidPlaces(ctx, q, c, inv.ID)
 }
 
-// insert writes a new invoice and all that belongs to it.
+// insert writes a new invoice with all its rows.
 func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, position int64) error {
 	made := toRecord(inv)
 	if err := made.row.insert(ctx, q); err != nil {
@@ -107,14 +106,14 @@ func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Inv
 	if err := keepEvidence(ctx, q, c); err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, inv, position); err != nil {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)
 }
 
-// asRead is a new invoice as readers get it: without events, and with lists and
-// maps that are empty or nil as reading makes them.
+// asRead returns a new invoice as readers get it: without events, and with lists and maps that are
+// empty or nil in the same way.
 func asRead(inv *invoice.Invoice) *invoice.Invoice {
 	read := *inv
 	read.Events = nil
@@ -136,14 +135,14 @@ func (s *Storage) Invoice(ctx context.Context, id string) (*invoice.Invoice, err
 	return found.invoice()
 }
 
-// evaluations is how often UpdateInvoice decides outside of the transaction that
-// writes, before it locks the invoice first.
+// evaluations is the number of attempts in which UpdateInvoice decides outside of the write
+// transaction. After that it locks the invoice first.
 const evaluations = 3
 
-// UpdateInvoice implements invoice.Storage. On SQLite all writes wait for each other,
-// so decide runs outside of the transaction on what it read before. The transaction
-// only compares the revision of the invoice and writes the rows that changed. When
-// the invoice was written in between, everything is done again.
+// UpdateInvoice implements invoice.Storage. On SQLite all writes wait for each other, so decide
+// runs outside of the transaction on an invoice read before. The transaction only compares the
+// revision of the invoice and writes the rows that changed. If the invoice was written in the
+// meantime, everything is repeated.
 func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
 	for range evaluations {
 		inv, err := s.tryUpdate(ctx, id, lease, decide)
@@ -171,11 +170,11 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 	return updated.invoice()
 }
 
-// errChanged means that an invoice was written since it was read.
+// errChanged means that an invoice was written after it was read.
 var errChanged = errors.New("the invoice changed since it was read")
 
-// tryUpdate reads an invoice, lets decide change it, and writes the result if the
-// invoice is still the one that was read; errChanged.
+// tryUpdate reads an invoice, lets decide change it, and writes the result if the invoice has not
+// changed since; errChanged.
 func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 		return nil, err
 	}
 	var next change
-	// The decision must not use storage, as inside of a transaction.
+	// As in a transaction, the decision must not use storage.
 	err = inside(ctx, nil, func(context.Context, querier) (err error) {
 		next, err = evaluate(before, decide)
 		return err
@@ -213,13 +212,13 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 	return next.after.invoice()
 }
 
-// change is what a decision made of an invoice.
+// change is the result of a decision about an invoice.
 type change struct {
 	before, after record
 	inv           *invoice.Invoice
 }
 
-// evaluate lets decide change an invoice that was read. It writes nothing.
+// evaluate lets decide change an invoice that was read before. It writes nothing.
 func evaluate(before record, decide func(*invoice.Invoice) error) (change, error) {
 	inv, err := before.invoice()
 	if err != nil {
@@ -243,7 +242,7 @@ func (c change) differs() bool {
 		!slices.Equal(c.after.conversions, c.before.conversions) || len(c.inv.Events) > 0
 }
 
-// write writes the rows that changed of a locked invoice.
+// write writes the rows of a locked invoice that changed.
 func (c change) write(ctx context.Context, q querier) error {
 	if c.after.row != c.before.row {
 		if err := c.after.row.update(ctx, q); err != nil {
@@ -265,19 +264,19 @@ func (c change) write(ctx context.Context, q querier) error {
 	return tell(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt)
 }
 
-// tell writes the events of a change and, when there is a new quote, its
-// destinations with the time until which they are watched now.
+// tell writes the events of a change and, if there is a new quote, the destinations with the new
+// time until which they are watched.
 func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
 	if len(inv.Events) == 0 && !requoted {
 		return nil
 	}
-	// Without events one position is taken all the same: watchers load what lies
-	// above their marks.
+	// A position is allocated even without events, since watchers load the destinations with
+	// positions above their marks.
 	position, err := takePositions(ctx, q, inv.MerchantID, max(len(inv.Events), 1))
 	if err != nil {
 		return err
 	}
-	if err := appendEvents(ctx, q, inv, position); err != nil || !requoted {
+	if err := appendEvents(ctx, q, eventsOf(inv), position); err != nil || !requoted {
 		return err
 	}
 	return saveDestinations(ctx, q, inv, position)
@@ -297,8 +296,7 @@ func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) ([]s
 	return ids, nil
 }
 
-// lockInvoice keeps everybody else from changing an invoice, and reads what the
-// last one left; ErrNotFound.
+// lockInvoice locks an invoice against other changes, and reads it; ErrNotFound.
 func (s *Storage) lockInvoice(ctx context.Context, q querier, id string) (record, error) {
 	err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/money"
 )
 
-// invoiceRow is an invoice without its transfers, as columns keep it. Two rows
-// that are equal need not be written.
+// invoiceRow is an invoice without its transfers, as stored in columns. If two rows are equal,
+// nothing needs to be written.
 type invoiceRow struct {
 	id, merchantID, mode           string
 	version                        int64
@@ -33,7 +33,7 @@ type invoiceRow struct {
 	paidCount                      int64
 	firstPaidAt, acceptedAt        sql.Null[int64]
 	acceptedBy                     string
-	revision                       int64 // of what is stored; two rows of one state share it
+	revision                       int64 // revision of the stored invoice; equal for two rows of the same state
 }
 
 func invoiceToRow(inv *invoice.Invoice) invoiceRow {
@@ -54,7 +54,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 	}
 }
 
-// invoice reads the row of an invoice.
+// invoice returns the invoice of the row.
 func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 	fiat := r.fiat()
 	inv := &invoice.Invoice{
@@ -83,7 +83,7 @@ func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 	return inv, err
 }
 
-// fiat is the currency of the price.
+// fiat returns the currency of the price.
 func (r invoiceRow) fiat() money.Currency {
 	return money.Currency{Code: r.currency, Decimals: int32(r.decimals)}
 }
@@ -123,7 +123,7 @@ func (r invoiceRow) insert(ctx context.Context, q querier) error {
 	return err
 }
 
-// update writes what may change of an invoice.
+// update writes the columns of an invoice that may change.
 func (r invoiceRow) update(ctx context.Context, q querier) error {
 	_, err := q.ExecContext(ctx, `
 		UPDATE invoices SET
@@ -140,7 +140,7 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 	return err
 }
 
-// invoiceColumns are those that readInvoiceColumns reads.
+// invoiceColumns are the columns that readInvoiceColumns reads.
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,

@@ -93,9 +93,8 @@ func TestInvoice_keeps_the_rate_of_its_own_currency(t *testing.T) {
 	})
 }
 
-// What is written of an invoice in euro is what always was, so that rows of
-// before read alike.
-func TestInvoice_in_euro_is_written_as_before(t *testing.T) {
+// The text of an invoice in euro must not change, so that older rows can be read.
+func TestInvoice_in_euro_keeps_its_stored_form(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		got := rows(t, url, "SELECT quotes FROM invoices")[0]
@@ -109,7 +108,7 @@ func TestInvoice_in_euro_is_written_as_before(t *testing.T) {
 	})
 }
 
-func TestInvoice_that_is_not_there_is_ErrNotFound(t *testing.T) {
+func TestInvoice_without_a_row_is_ErrNotFound(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for _, id := range []string{"nothing", "", "a\x00", "\xff"} {
 			if _, err := s.Invoice(t.Context(), id); !errors.Is(err, invoice.ErrNotFound) {
@@ -123,14 +122,14 @@ func TestInvoice_that_is_not_there_is_ErrNotFound(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_numbers_without_gap_or_double(t *testing.T) {
+func TestCreateInvoice_allocates_each_index_once_without_gaps(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		const invoices = 64
 		var group sync.WaitGroup
 		for i := range invoices {
 			group.Go(func() {
 				c := creation(fmt.Sprintf("i%d", i), "shop")
-				if i%4 == 3 { // a quarter fails after it took its indexes
+				if i%4 == 3 { // a quarter fails after allocating its indexes
 					build := c.Build
 					c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 						if _, err := build(next); err != nil {
@@ -175,7 +174,7 @@ func TestCreateInvoice_refuses_a_script_twice(t *testing.T) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 		if ids := rows(t, url, "SELECT id FROM invoices"); !slices.Equal(ids, []string{"a"}) {
-			t.Errorf("invoices: got %q, want a alone", ids)
+			t.Errorf("invoices: got %q, want only a", ids)
 		}
 	})
 }
@@ -232,7 +231,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
 
-		// What is there changes, one transfer comes, and all the rest stays.
+		// Recorded transfers change, one transfer is added, and everything else stays the same.
 		want.Transfers[0].Confirmations = 2
 		want.Transfers[1].Presence, want.Transfers[1].Block = invoice.Present, &chain.Block{Height: 7, Hash: "07", Time: noon}
 		want.Transfers = append(want.Transfers, invoice.Transfer{
@@ -256,7 +255,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 	})
 }
 
-func TestUpdateInvoice_writes_nothing_that_did_not_change(t *testing.T) {
+func TestUpdateInvoice_writes_only_changes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		forbidWrites(t, url)
@@ -274,7 +273,7 @@ func TestUpdateInvoice_writes_nothing_that_did_not_change(t *testing.T) {
 	})
 }
 
-// forbidWrites makes every change of an invoice fail.
+// forbidWrites makes every change of an invoice's row fail.
 func forbidWrites(t *testing.T, url string) {
 	t.Helper()
 	if url[:6] == "sqlite" {
@@ -304,12 +303,12 @@ func TestUpdateInvoice_writes_nothing_when_decide_fails(t *testing.T) {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
 		if events := rows(t, url, "SELECT id FROM events"); len(events) != 1 {
-			t.Errorf("events: got %q, want that of the creation alone", events)
+			t.Errorf("events: got %q, want only that of the creation", events)
 		}
 	})
 }
 
-func TestUpdateInvoice_loses_no_change_of_many_at_once(t *testing.T) {
+func TestUpdateInvoice_loses_no_concurrent_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		var group sync.WaitGroup
@@ -342,7 +341,7 @@ func TestUpdateInvoice_loses_no_change_of_many_at_once(t *testing.T) {
 		}
 		page, err := s.Events(t.Context(), "shop", invoice.Live, 30, 2)
 		if err != nil || len(page) != 2 || page[0].Version != 31 || page[1].Version != 32 {
-			t.Errorf("events after 30, two at most: got %v, error %v", page, err)
+			t.Errorf("at most two events after position 30: got %v, error %v", page, err)
 		}
 	})
 }
@@ -392,7 +391,7 @@ func TestEvidence_is_kept_once_for_all_quotes_that_share_it(t *testing.T) {
 			t.Errorf("Evidence() = %q, %v", got, err)
 		}
 		if kept := rows(t, url, "SELECT name FROM evidence"); len(kept) != 1 {
-			t.Errorf("%d texts are kept", len(kept))
+			t.Errorf("%d texts are kept, want 1", len(kept))
 		}
 		if _, err := s.Evidence(t.Context(), "other"); !errors.Is(err, invoice.ErrNotFound) {
 			t.Errorf("unknown evidence: %v", err)

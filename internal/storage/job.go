@@ -6,20 +6,19 @@ import (
 	"fmt"
 )
 
-// maxBatch is how many transactions one commit holds at most: enough to share the
-// wait for the disk, and so much less than index marks may be ahead that these
-// are seldom raised.
+// maxBatch is the largest number of transactions in one commit: enough to share the wait for the
+// disk, and far below the distance by which index marks may be ahead, so that the marks are rarely
+// raised.
 const maxBatch = 32
 
-// job is the work of one caller that may share a commit with others, and what
-// came of it. No statement runs under a caller's context: an interrupt would hit
-// the others too. A caller whose context ends stops waiting, and does not learn
-// whether its work was committed.
+// job is the work of one caller that may share a commit with others, and its result. No statement
+// runs under a caller's context, since an interrupt would affect the other jobs too. A caller whose
+// context ends stops waiting, and does not learn whether its work was committed.
 type job struct {
 	work     work
-	gone     func() error                    // an error when the caller stopped waiting
-	watch    func(func()) (stop func() bool) // has a function called then
-	done     chan struct{}                   // closed when it is committed or has failed
+	gone     func() error                    // an error if the caller stopped waiting
+	watch    func(func()) (stop func() bool) // calls a function when the caller stops waiting
+	done     chan struct{}                   // closed when the job is committed or has failed
 	err      error
 	panicked any
 }
@@ -31,7 +30,7 @@ func newJob(ctx context.Context, do work) *job {
 	}
 }
 
-// wait returns when j is done. A panic of the work is one here.
+// wait returns when j is done. It panics if the work panicked.
 func (j *job) wait(ctx context.Context) error {
 	select {
 	case <-j.done:
@@ -44,7 +43,7 @@ func (j *job) wait(ctx context.Context) error {
 	return j.err
 }
 
-// answer tells the caller what came of j, or that the commit failed.
+// answer wakes the caller of j; fault is the error of the commit, or nil.
 func (j *job) answer(fault error) {
 	if fault != nil {
 		j.err = fault
@@ -52,27 +51,28 @@ func (j *job) answer(fault error) {
 	close(j.done)
 }
 
-// doAll does jobs one after the other in a transaction. An error spoils it.
+// doAll runs jobs one after the other in a transaction. After an error the transaction must be
+// rolled back.
 func doAll(ctx context.Context, q querier, batch []*job) error {
 	if len(batch) == 1 {
 		return batch[0].alone(ctx, q)
 	}
-	t := newTally(q)
+	t := newSharedNumbers(q)
 	for _, j := range batch {
 		if err := j.share(ctx, t); err != nil {
 			return err
 		}
 	}
 	if err := t.flush(ctx); err != nil {
-		return fmt.Errorf("write what was counted: %w", err)
+		return fmt.Errorf("write counters: %w", err)
 	}
 	return nil
 }
 
-// errPanicked undoes the transaction of work that panicked.
+// errPanicked rolls back the transaction of work that panicked.
 var errPanicked = errors.New("work panicked")
 
-// alone does j in a transaction of its own, which needs no savepoint.
+// alone runs j in its own transaction, which needs no savepoint.
 func (j *job) alone(ctx context.Context, q querier) error {
 	if err := j.gone(); err != nil {
 		return err
@@ -83,9 +83,9 @@ func (j *job) alone(ctx context.Context, q querier) error {
 	return j.err
 }
 
-// share does j within a savepoint, so that an error or a panic undoes it alone:
-// they are noted in it. The error here is one that spoils the whole transaction.
-func (j *job) share(ctx context.Context, q *tally) error {
+// share runs j within a savepoint, so that an error or a panic rolls back only j, which stores it.
+// A returned error means that the whole transaction must be rolled back.
+func (j *job) share(ctx context.Context, q *sharedNumbers) error {
 	if j.err = j.gone(); j.err != nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (j *job) share(ctx context.Context, q *tally) error {
 	if j.err != nil || j.panicked != nil {
 		q.undo(before)
 		if _, err := q.ExecContext(ctx, "ROLLBACK TO job"); err != nil {
-			return fmt.Errorf("undo: %w", err)
+			return fmt.Errorf("roll back to savepoint: %w", err)
 		}
 	}
 	if _, err := q.ExecContext(ctx, "RELEASE job"); err != nil {
@@ -109,7 +109,7 @@ func (j *job) share(ctx context.Context, q *tally) error {
 	return nil
 }
 
-// attempt does the work and notes what came of it.
+// attempt runs the work and stores its result.
 func (j *job) attempt(ctx context.Context, q querier) {
 	defer func() { j.panicked = recover() }()
 	j.err = j.work(ctx, q)

@@ -2,8 +2,8 @@ package storage
 
 import "encoding/json"
 
-// jsonText is a frozen value as its column keeps it. The rows given to it are
-// ours and always have a JSON form.
+// jsonText returns the text of a frozen value for its column. All its callers pass rows that can be
+// encoded.
 func jsonText(row any) string {
 	text, err := json.Marshal(row)
 	if err != nil {
@@ -12,7 +12,7 @@ func jsonText(row any) string {
 	return string(text)
 }
 
-// listText is a list of words as its column keeps it, "" when it is empty.
+// listText returns the text of a list of words for its column, "" if it is empty.
 func listText[T ~string](words []T) string {
 	if len(words) == 0 {
 		return ""
@@ -20,7 +20,7 @@ func listText[T ~string](words []T) string {
 	return jsonText(words)
 }
 
-// parseList reads what listText wrote.
+// parseList parses the text of listText.
 func parseList[T ~string](text string) (words []T, err error) {
 	if text == "" {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/seal"
 )
 
-// keyRow is an API key as columns keep it.
+// keyRow is an API key as stored in columns.
 type keyRow struct {
 	id, merchantID, key string
 	secret              string // sealed
@@ -22,7 +22,7 @@ type keyRow struct {
 	mac                 string
 }
 
-// sealKey makes the row of a key.
+// sealKey returns the row of a key.
 func sealKey(box *seal.Box, k merchant.Key) keyRow {
 	r := keyRow{
 		id: k.ID, merchantID: k.MerchantID, key: k.Key,
@@ -34,7 +34,7 @@ func sealKey(box *seal.Box, k merchant.Key) keyRow {
 	return r
 }
 
-// open checks the row and opens its secret; ErrTampered.
+// open verifies the row and decrypts its secret; ErrTampered.
 func (r keyRow) open(box *seal.Box) (merchant.Key, error) {
 	if !box.Check(r.mac, "api_keys", r.fields()...) {
 		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, merchant.ErrTampered)
@@ -53,7 +53,7 @@ func (r keyRow) open(box *seal.Box) (merchant.Key, error) {
 	}, nil
 }
 
-// fields are what the row's code is over: what gives a right.
+// fields returns the fields that the row's MAC covers: those that give rights.
 func (r keyRow) fields() []string {
 	return []string{r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, strconv.FormatInt(r.createdAt, 10), nullText(r.revokedAt)}
 }
@@ -89,8 +89,8 @@ func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
 	return r.open(s.box)
 }
 
-// Keys implements merchant.Storage. One row that was changed fails them all; the
-// error names it.
+// Keys implements merchant.Storage. If one row was tampered with, it returns an error that names
+// the row.
 func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]keyRow, error) {
 		return list(ctx, q, readKeyRow, `
@@ -122,8 +122,7 @@ func (s *Storage) UseKey(ctx context.Context, id string, at time.Time) error {
 	})
 }
 
-// RevokeKey implements merchant.Storage. A key that was revoked before stays
-// revoked since then.
+// RevokeKey implements merchant.Storage. A key that is revoked already keeps its time of revocation.
 func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		r, err := readKeyRow(q.QueryRowContext(ctx, `
@@ -151,10 +150,10 @@ func readKeyRow(row scanner) (r keyRow, err error) {
 	return r, err
 }
 
-// keySecret is the purpose that a key's secret is sealed for.
+// keySecret returns the purpose for which a key's secret is sealed.
 func keySecret(id string) string { return "api_keys secret " + id }
 
-// nullText is a column as a field of a code, "" when it is NULL.
+// nullText returns a column as a field of a MAC, "" if it is NULL.
 func nullText(ms sql.Null[int64]) string {
 	if !ms.Valid {
 		return ""

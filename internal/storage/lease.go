@@ -12,16 +12,17 @@ import (
 	"chequer/internal/invoice"
 )
 
-// A lease is renewed by raising a counter in the database. A process that waits for
-// the lease of another one reads the counter again and again, and takes the lease
-// over when its own clock has passed the lease's duration while the counter stood
-// still. Each process compares only readings of its own clock, so the clocks of
-// several processes may differ by any amount.
+// A lease is renewed by incrementing a counter in the database. A process that waits for the lease
+// of another one polls the counter, and takes the lease over when the counter has not changed for
+// the lease's duration on its own clock. Each process compares only readings of its own clock, so
+// the clocks of several processes may differ by any amount.
+
+// renewal is the state of a lease: a change means that its holder is alive.
 
 // renewal is the state of a lease: a change means that its holder is alive.
 type renewal struct{ epoch, count int64 }
 
-// waiting names a process that waits for a lease.
+// waiting identifies a process that waits for a lease.
 type waiting struct {
 	network chain.ID
 	holder  string
@@ -34,15 +35,15 @@ type observation struct {
 	since time.Time
 }
 
-// observations are the leases that processes wait for. The zero value is empty and
-// ready to use. It is safe for concurrent use.
+// observations holds the leases that processes wait for. The zero value is empty and ready to use.
+// It is safe for concurrent use.
 type observations struct {
 	mu   sync.Mutex
 	seen map[waiting]observation
 }
 
-// expired returns the state in which a lease may be taken over; the zero renewal,
-// which no lease has, when it must not be.
+// expired returns the state in which a lease may be taken over, or the zero renewal, which no lease
+// has, if it must not be.
 func (o *observations) expired(w waiting, now time.Time, ttl time.Duration) renewal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,7 +67,7 @@ func (o *observations) note(w waiting, state renewal, now time.Time) {
 	o.seen[w] = observation{state, now}
 }
 
-// forget deletes what was noted of a lease.
+// forget deletes the observation of a lease.
 func (o *observations) forget(w waiting) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,8 +101,8 @@ func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder str
 	return is.epoch, nil
 }
 
-// takeLease takes a lease that is free, the caller's own or in the expired state;
-// sql.ErrNoRows if it is neither.
+// takeLease takes a lease that is free, already held by the caller or in the expired state;
+// otherwise it returns sql.ErrNoRows.
 func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired renewal) (is renewal, err error) {
 	err = q.QueryRowContext(ctx, `
 		INSERT INTO networks (network, epoch, holder, renewals, clock_skew, sequence, cursor_height, cursor_hash, tip_height, tip_hash)
@@ -116,8 +117,8 @@ func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired r
 	return is, err
 }
 
-// ReleaseLease implements watcher.Storage. The lease has no holder afterwards, so
-// the next holder gets a new epoch, even if it is the same one.
+// ReleaseLease implements watcher.Storage. The lease has no holder afterwards, so the next holder
+// gets a new epoch, even if it is the same process.
 func (s *Storage) ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.ExecContext(ctx, "UPDATE networks SET holder = '' WHERE network = $1 AND epoch = $2", string(network), epoch)
@@ -129,9 +130,9 @@ func (s *Storage) ReleaseLease(ctx context.Context, network chain.ID, epoch int6
 	return nil
 }
 
-// checkLease locks the lease of a network until the transaction ends, so that it
-// cannot be taken over and the cursor cannot be saved meanwhile. It returns
-// ErrFenced when the lease was lost or its snapshot is not newer than the saved one.
+// checkLease locks the lease of a network until the transaction ends, so that it cannot be taken
+// over and the cursor cannot be saved in the meantime. It returns ErrFenced if the lease was lost
+// or its snapshot is not newer than the saved one.
 func (s *Storage) checkLease(ctx context.Context, q querier, lease invoice.Lease) error {
 	if lease.IsZero() {
 		return nil

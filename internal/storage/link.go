@@ -80,7 +80,7 @@ func (s *Storage) LinkUses(ctx context.Context, slug string) (int, error) {
 	return answer(ctx, s.read, func(ctx context.Context, q querier) (int, error) { return linkUses(ctx, q, slug) })
 }
 
-// linkUses counts the invoices of a link that are paid or can still be.
+// linkUses returns the number of invoices of a link that are paid or can still be paid.
 func linkUses(ctx context.Context, q querier, slug string) (n int, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT COUNT(*) FROM link_uses u JOIN invoices i ON i.id = u.invoice_id
@@ -91,9 +91,8 @@ func linkUses(ctx context.Context, q querier, slug string) (n int, err error) {
 	return n, nil
 }
 
-// takeUse returns invoice.ErrLinkUsed when the link of a creation makes no more
-// invoices. The merchant's feed is locked by now, so creations of one merchant stand in
-// line.
+// takeUse returns invoice.ErrLinkUsed if the link of a creation has reached its limit of invoices.
+// The caller has locked the merchant's feed, so creations of one merchant do not run concurrently.
 func takeUse(ctx context.Context, q querier, l invoice.LinkUse) error {
 	if l.Slug == "" || l.Max == 0 {
 		return nil
@@ -105,7 +104,7 @@ func takeUse(ctx context.Context, q querier, l invoice.LinkUse) error {
 	return err
 }
 
-// keepUse notes a new invoice of a link, unless the link was removed meanwhile.
+// keepUse stores a new invoice of a link, unless the link was removed in the meantime.
 func keepUse(ctx context.Context, q querier, l invoice.LinkUse, invoiceID string) error {
 	if l.Slug == "" {
 		return nil
@@ -156,8 +155,8 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// invoiceOf returns the invoice that an order leads to: one that is paid at the order's
-// price, else one that is paid, else the newest; "" when there is none.
+// invoiceOf returns the invoice that an order leads to: one that is paid at the order's price,
+// otherwise one that is paid, otherwise the newest; "" if there is none.
 func invoiceOf(ctx context.Context, q querier, o invoice.Order) (id string, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT o.invoice_id FROM link_orders o JOIN invoices i ON i.id = o.invoice_id
@@ -172,9 +171,9 @@ func invoiceOf(ctx context.Context, q querier, o invoice.Order) (id string, err 
 	return id, nil
 }
 
-// findOrder returns the invoice that an order leads to by now, when that is another
-// one than this creation knows of; "" when it is not. The merchant's feed is
-// locked by now, so creations of one merchant stand in line.
+// findOrder returns the invoice that an order leads to, if it differs from Order.After; otherwise
+// "". The caller has locked the merchant's feed, so creations of one merchant do not run
+// concurrently.
 func findOrder(ctx context.Context, q querier, o invoice.Order) (invoiceID string, err error) {
 	if o.IsZero() {
 		return "", nil
@@ -186,7 +185,7 @@ func findOrder(ctx context.Context, q querier, o invoice.Order) (invoiceID strin
 	return leads, nil
 }
 
-// keepOrder notes an order's new invoice. The merchant's feed is locked by now.
+// keepOrder stores an order's new invoice. The caller has locked the merchant's feed.
 func keepOrder(ctx context.Context, q querier, o invoice.Order, invoiceID string) error {
 	if o.IsZero() {
 		return nil

@@ -31,7 +31,7 @@ func TestLinks(t *testing.T) {
 		}
 		taken := merchant.Link{Slug: "coffee", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}
 		if err := s.CreateLink(ctx, taken); !errors.Is(err, merchant.ErrExists) {
-			t.Errorf("a slug that is taken: got error %v, want %v", err, merchant.ErrExists)
+			t.Errorf("a slug in use: got error %v, want %v", err, merchant.ErrExists)
 		}
 		if got, err := s.Link(ctx, "coffee"); err != nil || got != coffee {
 			t.Errorf("got %+v, %v, want %+v", got, err, coffee)
@@ -41,12 +41,12 @@ func TestLinks(t *testing.T) {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		for name, remove := range map[string]func() error{
-			"another's":       func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee") },
-			"of another mode": func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee") },
-			"that is none":    func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea") },
+			"another merchant's": func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee") },
+			"of another mode":    func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee") },
+			"unknown":            func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea") },
 		} {
 			if err := remove(); !errors.Is(err, merchant.ErrNotFound) {
-				t.Errorf("remove one %s: got error %v, want %v", name, err, merchant.ErrNotFound)
+				t.Errorf("remove a link that is %s: got error %v, want %v", name, err, merchant.ErrNotFound)
 			}
 		}
 		changed := coffee
@@ -65,13 +65,13 @@ func TestLinks(t *testing.T) {
 			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		if err := s.CreateLink(ctx, taken); err != nil {
-			t.Errorf("a slug that is free again: %v", err)
+			t.Errorf("a slug of a removed link: %v", err)
 		}
 	})
 }
 
-// A link makes as many invoices as it may: those that are paid or can still be count.
-func TestCreateInvoice_of_a_link_with_a_number_of_uses(t *testing.T) {
+// The limit of a link counts the invoices that are paid or can still be paid.
+func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		tips := merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", MaxUses: 2, CreatedAt: noon}
@@ -106,7 +106,7 @@ func TestCreateInvoice_of_a_link_with_a_number_of_uses(t *testing.T) {
 			t.Errorf("after one expired: %v", err)
 		}
 		if err := use("e"); !errors.Is(err, invoice.ErrLinkUsed) {
-			t.Errorf("used up again: got error %v", err)
+			t.Errorf("at the limit again: got error %v", err)
 		}
 		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips"); err != nil {
 			t.Fatal(err)
@@ -115,12 +115,12 @@ func TestCreateInvoice_of_a_link_with_a_number_of_uses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 0 {
-			t.Errorf("made again: %d uses, %v, want none", used, err)
+			t.Errorf("after the link was made again: %d uses, %v, want none", used, err)
 		}
 	})
 }
 
-// ordered is a creation for an order of a key.
+// ordered returns a creation for an order of a key.
 func ordered(id string, o invoice.Order) invoice.Creation {
 	c := creation(id, "shop")
 	c.Order = o
@@ -137,7 +137,7 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 		}
 		order := invoice.Order{KeyID: "k1", ID: "1042"}
 		if _, err := s.OrderedInvoice(ctx, order); !errors.Is(err, invoice.ErrNotFound) {
-			t.Errorf("before: got error %v, want %v", err, invoice.ErrNotFound)
+			t.Errorf("before the first invoice: got error %v, want %v", err, invoice.ErrNotFound)
 		}
 		for _, tt := range []struct {
 			id    string
@@ -167,17 +167,17 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 			t.Fatal(err)
 		}
 		if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != "a" {
-			t.Errorf("when an earlier one is paid after all: got %v, error %v, want a", inv, err)
+			t.Errorf("after an earlier invoice was paid: got %v, error %v, want a", inv, err)
 		}
 		again := invoice.Order{KeyID: "k1", ID: "1042", After: "e"}
 		if inv, replayed, err := s.CreateInvoice(ctx, ordered("g", again)); err != nil || inv.ID != "a" || !replayed {
-			t.Errorf("a creation that has not heard of it: got %v, replayed %v, error %v, want a", inv, replayed, err)
+			t.Errorf("a creation that does not know of the payment: got %v, replayed %v, error %v, want a", inv, replayed, err)
 		}
 	})
 }
 
-// Of several paid invoices of an order, the one of the asked price comes first.
-func TestOrderedInvoice_prefers_the_price_that_is_asked(t *testing.T) {
+// Of several paid invoices of an order, the one with the requested price comes first.
+func TestOrderedInvoice_prefers_the_requested_price(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		if err := s.CreateKey(ctx, newKey("k1")); err != nil {
@@ -215,12 +215,12 @@ func TestOrderedInvoice_prefers_the_price_that_is_asked(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_for_one_order_at_once_makes_one(t *testing.T) {
+func TestCreateInvoice_concurrently_for_one_order_makes_one_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		if err := s.CreateKey(t.Context(), newKey("k1")); err != nil {
 			t.Fatal(err)
 		}
-		other := open(t, url) // as a second process has it
+		other := open(t, url) // like a second process
 		var group sync.WaitGroup
 		for i := range 32 {
 			group.Go(func() {

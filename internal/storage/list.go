@@ -9,7 +9,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// listed is the page of a list: the invoices of a filter behind a place.
+// listed selects a page of the list: the invoices of a filter after a place.
 const listed = `
 	FROM invoices
 	WHERE merchant_id = $1 AND mode = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR order_id = $4)
@@ -44,8 +44,7 @@ func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.
 	return all, nil
 }
 
-// readPage reads the rows of a page: of the invoices, then of all their
-// transfers.
+// readPage reads the rows of a page: the invoices, then all their transfers and conversions.
 func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
 	rows, err := list(ctx, q, readInvoiceColumns, "SELECT "+invoiceColumns+listed, args...)
 	if err != nil {

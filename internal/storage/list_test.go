@@ -17,9 +17,9 @@ import (
 	"chequer/internal/storage"
 )
 
-// CASES C77: invoices of one millisecond stand each at one place, and those that
-// are made while somebody walks move none of them.
-func TestInvoices_of_one_moment_are_listed_once_each(t *testing.T) {
+// C77 in the list of cases: invoices of the same millisecond have different places in the list, and
+// new invoices do not move the others while a caller reads page by page.
+func TestInvoices_of_one_millisecond_are_listed_once_each(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		const invoices, page = 57, 10
 		var group sync.WaitGroup
@@ -42,7 +42,7 @@ func TestInvoices_of_one_moment_are_listed_once_each(t *testing.T) {
 				break
 			}
 			after = list[page-1].Place()
-			c := creation(fmt.Sprintf("z%d", n), "shop") // before all of them, as it comes last
+			c := creation(fmt.Sprintf("z%d", n), "shop") // sorts before all the others, by its identifier
 			create(t, s, c)
 		}
 		want := make([]string, invoices)
@@ -50,7 +50,7 @@ func TestInvoices_of_one_moment_are_listed_once_each(t *testing.T) {
 			want[i] = fmt.Sprintf("i%02d", invoices-1-i)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("walked (-want +got):\n%s", diff)
+			t.Errorf("read page by page (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestInvoices_filters(t *testing.T) {
 			want   string
 		}{
 			{"all, newest first", all, "d c b a"},
-			{"test invoices apart", with(func(f *invoice.Filter) { f.Mode = invoice.Test }), "t"},
+			{"of the test mode", with(func(f *invoice.Filter) { f.Mode = invoice.Test }), "t"},
 			{"of another merchant", with(func(f *invoice.Filter) { f.MerchantID = "bakery" }), "o"},
 			{"of a status", with(func(f *invoice.Filter) { f.Status = invoice.Paid }), "d"},
 			{"of an order", with(func(f *invoice.Filter) { f.OrderID = "1042" }), "c"},
@@ -102,7 +102,7 @@ func TestInvoices_filters(t *testing.T) {
 			for _, inv := range list {
 				ids = append(ids, inv.ID)
 				if !tt.filter.Lets(inv) {
-					t.Errorf("%s: the filter does not let %s through", tt.name, inv.ID)
+					t.Errorf("%s: Lets is false for %s", tt.name, inv.ID)
 				}
 			}
 			if got := strings.Join(ids, " "); err != nil || got != tt.want {
@@ -173,7 +173,7 @@ func TestUpdateInvoice_keeps_evidence(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Evidence(t.Context(), "name"); !errors.Is(err, invoice.ErrNotFound) {
-			t.Errorf("after a refusal: %v", err)
+			t.Errorf("after an error of decide: %v", err)
 		}
 		if err := requote(nil); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// keptLooks is how many looks of a merchant stay: the one in force, and those that
-// pages which are open may still name.
+// keptLooks is the number of themes of a merchant that are kept: the current one, and older ones
+// that open pages may still refer to.
 const keptLooks = 8
 
 // SetLook implements merchant.LookStorage.
@@ -39,7 +39,7 @@ func (s *Storage) SetLook(ctx context.Context, merchantID string, l look.Look, a
 			DELETE FROM looks WHERE merchant_id = $1 AND number <= (SELECT MAX(number) FROM looks WHERE merchant_id = $1) - $2`,
 			merchantID, keptLooks)
 		if err != nil {
-			return fmt.Errorf("forget old looks: %w", err)
+			return fmt.Errorf("delete old themes: %w", err)
 		}
 		return nil
 	})

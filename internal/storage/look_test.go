@@ -12,7 +12,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// oddLook has all that is hard to keep.
+// oddLook has values that are hard to store.
 var oddLook = look.Look{
 	Name: "Süd \"<&>\" 🥨", Accent: "#0a7d5a", Line: "'x'; -- \\u0041", Support: "mailto:help@shop.example", Terms: "https://shop.example/?a=1&b=2",
 	Stay: true, Logo: look.Logo{Type: look.TypePNG, Body: []byte("\x89PNG\x00\xff\n")},
@@ -22,10 +22,10 @@ func TestLooks(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		if _, err := s.Look(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("before one is set: got error %v, want %v", err, merchant.ErrNotFound)
+			t.Errorf("before a theme is set: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.SetLook(ctx, "nobody", oddLook, noon); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("of no merchant: got error %v, want %v", err, merchant.ErrNotFound)
+		if err := s.SetLook(ctx, "unknown", oddLook, noon); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		red := look.Look{Accent: "#e8573a"}
 		for _, l := range []look.Look{red, oddLook} {
@@ -40,7 +40,7 @@ func TestLooks(t *testing.T) {
 			read func() (look.Look, error)
 			want look.Look
 		}{
-			"in force":           {func() (look.Look, error) { return s.Look(ctx, "shop") }, oddLook},
+			"the current one":    {func() (look.Look, error) { return s.Look(ctx, "shop") }, oddLook},
 			"another merchant's": {func() (look.Look, error) { return s.Look(ctx, "bakery") }, red},
 			"by hash":            {func() (look.Look, error) { return s.LookByHash(ctx, oddLook.Hash()) }, oddLook},
 			"the one before":     {func() (look.Look, error) { return s.LookByHash(ctx, red.Hash()) }, red},
@@ -50,13 +50,13 @@ func TestLooks(t *testing.T) {
 			}
 		}
 		if got, err := s.Look(ctx, "shop"); err != nil || got.Hash() != oddLook.Hash() {
-			t.Errorf("read back it has the hash %s, %v", got.Hash(), err)
+			t.Errorf("the theme that was read has the hash %s, error %v", got.Hash(), err)
 		}
 	})
 }
 
-// Pages that are open name the look that they were drawn with.
-func TestSetLook_forgets_all_but_the_last_eight(t *testing.T) {
+// Open pages refer to the theme that they were rendered with.
+func TestSetLook_keeps_the_last_eight(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		var all []look.Look

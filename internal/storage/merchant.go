@@ -66,7 +66,8 @@ func (s *Storage) Merchant(ctx context.Context, id string) (merchant.Merchant, e
 	return m, merchantNotFound(err, "read merchant")
 }
 
-// lockMerchant lets nobody else change what the merchant has; ErrNotFound.
+// lockMerchant locks a merchant, so that no other transaction changes its endpoints, wallets or
+// exchange account; ErrNotFound.
 func (s *Storage) lockMerchant(ctx context.Context, q querier, id string) error {
 	err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
 	return merchantNotFound(err, "lock merchant")
@@ -79,7 +80,8 @@ func readMerchant(row scanner) (m merchant.Merchant, err error) {
 	return m, err
 }
 
-// merchantNotFound says what could not be read; ErrNotFound when there is none.
+// merchantNotFound adds the failed operation to err. It returns merchant.ErrNotFound if there was
+// no row.
 func merchantNotFound(err error, doing string) error {
 	switch {
 	case err == nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
 )
@@ -40,12 +41,12 @@ func TestMerchants(t *testing.T) {
 		if got, err := s.Merchant(t.Context(), "first"); err != nil || got != first {
 			t.Errorf("got %v, %v, want %v", got, err, first)
 		}
-		if _, err := s.Merchant(t.Context(), "nobody"); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("nobody: got error %v, want %v", err, merchant.ErrNotFound)
+		if _, err := s.Merchant(t.Context(), "unknown"); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		all, err := s.Merchants(t.Context())
 		if err != nil || len(all) != 3 || all[0] != first || all[1].ID != "bakery" {
-			t.Errorf("got %v, %v, want the first, then bakery and shop", all, err)
+			t.Errorf("got %v, %v, want first, then bakery and shop", all, err)
 		}
 	})
 }
@@ -155,9 +156,9 @@ func TestWallets(t *testing.T) {
 			t.Errorf("older key again: %v", err)
 		}
 		stranger := newWallet("w7", "BTC", "zpub3", noon)
-		stranger.MerchantID = "nobody"
+		stranger.MerchantID = "unknown"
 		if err := s.CreateWallet(ctx, stranger); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("nobody's: got error %v, want %v", err, merchant.ErrNotFound)
+			t.Errorf("a wallet of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		for _, stored := range rows(t, url, "SELECT secret FROM wallets") {
 			if strings.Contains(stored, trial.Secret) {
@@ -167,7 +168,7 @@ func TestWallets(t *testing.T) {
 	})
 }
 
-func TestCreateWallet_leaves_one_in_force_of_many_at_once(t *testing.T) {
+func TestCreateWallet_concurrently_leaves_one_active(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		var group sync.WaitGroup
 		for i := range 16 {
@@ -180,7 +181,7 @@ func TestCreateWallet_leaves_one_in_force_of_many_at_once(t *testing.T) {
 		}
 		group.Wait()
 		if inForce, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(inForce) != 1 {
-			t.Errorf("got %d wallets in force, error %v, want 1", len(inForce), err)
+			t.Errorf("got %d active wallets, error %v, want 1", len(inForce), err)
 		}
 		if all := rows(t, url, "SELECT id FROM wallets"); len(all) != 16 {
 			t.Errorf("got wallets %q, want all 16 kept", all)
@@ -197,18 +198,19 @@ func TestRemoveWallet_keeps_the_wallet_listed(t *testing.T) {
 			}
 		}
 		end := later.Add(time.Hour)
-		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); err != nil {
+		wallets := newWallets(s, end)
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RemoveWallet(ctx, "shop", merchant.Live, "ETH", end); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("removed twice: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		if inForce, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(inForce) != 0 {
-			t.Errorf("got %+v in force, error %v, want none", inForce, err)
+			t.Errorf("got active wallets %+v, error %v, want none", inForce, err)
 		}
 		all, err := s.AllWallets(ctx, "shop", merchant.Live)
 		if err != nil || len(all) != 2 || !all[0].ArchivedAt.Equal(later) || !all[1].ArchivedAt.Equal(end) {
-			t.Errorf("got %+v, error %v, want both with their ends", all, err)
+			t.Errorf("got %+v, error %v, want both with their times of removal", all, err)
 		}
 	})
 }
@@ -232,7 +234,7 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 			}
 			change(t, url, "DELETE FROM wallets")
 		}
-		// An archived wallet cannot be put back in force.
+		// An archived wallet cannot be activated again.
 		for i, key := range []string{"zpub1", "zpub2"} {
 			if err := s.CreateWallet(ctx, newWallet("w"+key, "BTC", key, noon.Add(time.Duration(i)*time.Hour))); err != nil {
 				t.Fatal(err)
@@ -241,7 +243,7 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 		change(t, url, "DELETE FROM wallets WHERE archived_at IS NULL")
 		change(t, url, "UPDATE wallets SET archived_at = NULL")
 		if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) {
-			t.Errorf("archived wallet in force: got error %v, want %v", err, merchant.ErrTampered)
+			t.Errorf("activated archived wallet: got error %v, want %v", err, merchant.ErrTampered)
 		}
 	})
 }
@@ -278,8 +280,8 @@ func TestSetMethods(t *testing.T) {
 		if got, err := s.Merchant(t.Context(), m.ID); err != nil || got.Methods != "EURC BTC" {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if err := s.SetMethods(t.Context(), "nobody", ""); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("another merchant: got error %v", err)
+		if err := s.SetMethods(t.Context(), "unknown", ""); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("an unknown merchant: got error %v", err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// methodRow is one payment method.
+// methodRow is the JSON form of a payment method.
 type methodRow struct {
 	Asset       assetRow `json:"asset"`
 	Address     string   `json:"to"`

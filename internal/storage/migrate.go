@@ -18,13 +18,13 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrateTries is how often a migration is tried that fails, since on SQLite
-// another process may be at the same: whoever comes second finds the tables
-// there. Each migration is one transaction, so nothing is ever half done.
+// migrateTries is the largest number of attempts to run the migrations, since on SQLite another
+// process may run them at the same time: the second process finds the tables made. Each migration
+// is one transaction, so none is ever left half done.
 const migrateTries = 10
 
-// migrate brings the schema of a database to the version this program knows;
-// ErrNewer, and ErrOlder if it must not be changed.
+// migrate upgrades the schema of a database to the version of this program; ErrNewer, and ErrOlder
+// if it must not be upgraded.
 func migrate(ctx context.Context, db *sql.DB, d dialect, place string, o Options) (Migration, error) {
 	for try := 1; ; try++ {
 		m, err := upgrade(ctx, db, d, place, o)
@@ -44,15 +44,14 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, place string, o Options
 type Migration struct {
 	From int64 `json:"from"` // 0 = there were no tables
 	To   int64 `json:"to"`
-	// Copy is the file of the database as it was before; "" = none was made.
+	// Copy is the file with a copy of the database before the change; "" = no copy was made.
 	Copy string `json:"copy"`
 }
 
-// Migration returns what Open did to the schema.
+// Migration returns the change of the schema that Open made.
 func (s *Storage) Migration() Migration { return s.migration }
 
-// upgrade runs the migrations that are missing, if any. A SQLite database is copied
-// before.
+// upgrade runs the missing migrations, if any. It copies a SQLite database first.
 func upgrade(ctx context.Context, db *sql.DB, d dialect, place string, o Options) (m Migration, err error) {
 	if m.To, err = latestSchema(); err != nil {
 		return m, fmt.Errorf("read migrations: %w", err)
@@ -92,8 +91,8 @@ func migrateTo(ctx context.Context, db *sql.DB, d dialect, version int64) error 
 	})
 }
 
-// copyBefore copies a SQLite database beside it, as it is at a schema version, and
-// returns the path of the copy. An earlier copy of that version is replaced.
+// copyBefore copies a SQLite database of a schema version to a file next to it, and returns the
+// path of the copy. An earlier copy of that version is replaced.
 func copyBefore(ctx context.Context, db *sql.DB, place string, version int64) (path string, err error) {
 	path = fmt.Sprintf("%s.schema-%d", place, version)
 	unfinished := path + ".tmp"
@@ -103,7 +102,7 @@ func copyBefore(ctx context.Context, db *sql.DB, place string, version int64) (p
 	if err := makeFile(unfinished); err != nil { // so that only its owner can read it
 		return "", err
 	}
-	defer os.Remove(unfinished) // does nothing once it has its name
+	defer os.Remove(unfinished) // has no effect once the file was renamed
 	if _, err := db.ExecContext(ctx, "VACUUM INTO $1", unfinished); err != nil {
 		return "", err
 	}
@@ -113,8 +112,8 @@ func copyBefore(ctx context.Context, db *sql.DB, place string, version int64) (p
 	return path, durable.Move(unfinished, path)
 }
 
-// checkVersion fails unless a copy is of a schema version: another process may have
-// upgraded the database meanwhile.
+// checkVersion fails unless a copy has a schema version: another process may have upgraded the
+// database in the meantime.
 func checkVersion(ctx context.Context, path string, version int64) error {
 	db, err := readingPool(sqliteDialect, path)
 	if err != nil {
@@ -123,12 +122,12 @@ func checkVersion(ctx context.Context, path string, version int64) error {
 	defer db.Close()
 	is, err := currentSchema(ctx, db, sqliteDialect)
 	if err == nil && is != version {
-		err = fmt.Errorf("the schema version went from %d to %d meanwhile", version, is)
+		err = fmt.Errorf("the schema version changed from %d to %d in the meantime", version, is)
 	}
 	return err
 }
 
-// currentSchema is the version of a database's schema; 0 if it has no tables of ours.
+// currentSchema returns the schema version of a database; 0 if it has no tables of this program.
 func currentSchema(ctx context.Context, q querier, d dialect) (int64, error) {
 	there, err := hasTable(ctx, q, d, goose.DefaultTablename)
 	if err != nil || !there {
@@ -141,12 +140,12 @@ func currentSchema(ctx context.Context, q querier, d dialect) (int64, error) {
 func hasTable(ctx context.Context, q querier, d dialect, name string) (bool, error) {
 	var count int64
 	if err := q.QueryRowContext(ctx, d.countTable, name).Scan(&count); err != nil {
-		return false, fmt.Errorf("look at database: %w", err)
+		return false, fmt.Errorf("check database: %w", err)
 	}
 	return count > 0, nil
 }
 
-// migrationProvider reads our migrations.
+// migrationProvider returns a provider of the embedded migrations.
 func migrationProvider(db *sql.DB, d dialect) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -158,8 +157,8 @@ func migrationProvider(db *sql.DB, d dialect) (*goose.Provider, error) {
 // migrationLock is the advisory lock of the process that runs migrations.
 const migrationLock = 5_887_940_537_704_921_958
 
-// alone runs do while no other process runs migrations. On PostgreSQL the lock belongs
-// to a transaction, not to a session: a pooler may end a session's statements up on
+// alone runs do while no other process runs migrations. On PostgreSQL the lock belongs to a
+// transaction, not to a session, because a pooler may distribute the statements of a session over
 // several connections.
 func alone(ctx context.Context, db *sql.DB, d dialect, do func() error) error {
 	if d != postgresDialect {

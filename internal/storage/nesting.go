@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// checkNesting is ErrNested when storage is used from inside one of its own
-// transactions, which would wait for itself for ever. The functions given to
-// storage get no context that could tell, so the stack is what tells: whatever
-// runs inside a transaction was called by inside.
+// checkNesting returns ErrNested if storage is used from inside one of its own transactions, which
+// would wait for itself for ever. The functions passed to storage get no context that could carry
+// this information, so checkNesting looks at the stack: everything that runs inside a transaction
+// was called by inside.
 func checkNesting() error {
 	var calls [64]uintptr
 	for skip := 2; ; skip += len(calls) {
@@ -23,18 +23,18 @@ func checkNesting() error {
 	}
 }
 
-// noted makes work one that checkNesting finds.
+// noted wraps work so that checkNesting finds it.
 func noted(w work) work {
 	return func(ctx context.Context, q querier) error { return inside(ctx, q, w) }
 }
 
-// inside does the work of a transaction. It is a function of its own, so that
-// its call of the work is one place in the program.
+// inside runs the work of a transaction. It is a separate function, so that its call of the work
+// has a single address in the program.
 //
 //go:noinline
 func inside(ctx context.Context, q querier, w work) error { return w(ctx, q) }
 
-// insideCall is that place, as stacks show it.
+// insideCall is that address, as it appears in stack traces.
 var insideCall = func() uintptr {
 	var call [1]uintptr
 	_ = inside(context.Background(), nil, func(context.Context, querier) error {

@@ -30,8 +30,8 @@ func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 	return nil
 }
 
-// Progress implements invoice.Storage and watcher.Storage. A network that was
-// never scanned is not in it.
+// Progress implements invoice.Storage and watcher.Storage. It does not contain networks that were
+// never scanned.
 func (s *Storage) Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error) {
 	progress, err := answer(ctx, s.read, readProgress)
 	if err != nil {

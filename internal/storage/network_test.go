@@ -27,13 +27,13 @@ func TestAcquireLease(t *testing.T) {
 			{"bitcoin", "one", 0, 1},
 			{"bitcoin", "two", 0, 0},
 			{"ethereum", "two", 0, 1},
-			{"bitcoin", "one", 9 * time.Second, 1},  // renews it
-			{"bitcoin", "two", 11 * time.Second, 0}, // sees that
+			{"bitcoin", "one", 9 * time.Second, 1},  // renews the lease
+			{"bitcoin", "two", 11 * time.Second, 0}, // notices the renewal
 			{"bitcoin", "two", 20 * time.Second, 0},
-			{"bitcoin", "two", 21 * time.Second, 2}, // takes it over
+			{"bitcoin", "two", 21 * time.Second, 2}, // takes the lease over
 			{"bitcoin", "one", 21 * time.Second, 0},
-			{"bitcoin", "two", time.Hour, 2}, // was late, and nothing waited
-			{"bitcoin", "one", time.Hour, 0}, // waited, but did not see that the lease was renewed
+			{"bitcoin", "two", time.Hour, 2}, // renews late, but no process has waited
+			{"bitcoin", "one", time.Hour, 0}, // has waited, but reads the renewal only now
 			{"bitcoin", "one", time.Hour + 10*time.Second, 3},
 		} {
 			epoch, err := s.AcquireLease(t.Context(), test.network, test.holder, noon.Add(test.after), ttl)
@@ -44,7 +44,7 @@ func TestAcquireLease(t *testing.T) {
 	})
 }
 
-func TestAcquireLease_leads_one_of_many_at_once(t *testing.T) {
+func TestAcquireLease_concurrently_has_one_leader(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
 		var mu sync.Mutex
@@ -74,7 +74,7 @@ func TestAcquireLease_leads_one_of_many_at_once(t *testing.T) {
 	})
 }
 
-func TestProgress_is_what_was_saved(t *testing.T) {
+func TestProgress_returns_the_saved_progress(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		epoch := lead(t, s, "bitcoin", "one", noon)
 		if p, err := s.Progress(t.Context()); err != nil || len(p) != 0 {
@@ -100,7 +100,7 @@ func TestProgress_is_what_was_saved(t *testing.T) {
 	})
 }
 
-func TestLease_fences_who_must_not_write(t *testing.T) {
+func TestLease_fences_old_leaders_and_snapshots(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		old := lead(t, s, "bitcoin", "one", noon)
@@ -113,13 +113,13 @@ func TestLease_fences_who_must_not_write(t *testing.T) {
 			lease invoice.Lease
 			want  error
 		}{
-			"none":             {invoice.Lease{}, nil},
-			"in_force":         {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 6}, nil},
-			"taken_over":       {invoice.Lease{Network: "bitcoin", Epoch: old, Sequence: 6}, invoice.ErrFenced},
-			"saved_snapshot":   {saved, invoice.ErrFenced},
-			"older_snapshot":   {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 4}, invoice.ErrFenced},
-			"unheard_of_epoch": {invoice.Lease{Network: "bitcoin", Epoch: epoch + 1, Sequence: 6}, invoice.ErrFenced},
-			"unled_network":    {invoice.Lease{Network: "ethereum", Epoch: 1, Sequence: 6}, invoice.ErrFenced},
+			"none":                     {invoice.Lease{}, nil},
+			"in_force":                 {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 6}, nil},
+			"taken_over":               {invoice.Lease{Network: "bitcoin", Epoch: old, Sequence: 6}, invoice.ErrFenced},
+			"saved_snapshot":           {saved, invoice.ErrFenced},
+			"older_snapshot":           {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 4}, invoice.ErrFenced},
+			"unknown_epoch":            {invoice.Lease{Network: "bitcoin", Epoch: epoch + 1, Sequence: 6}, invoice.ErrFenced},
+			"network_without_a_leader": {invoice.Lease{Network: "ethereum", Epoch: 1, Sequence: 6}, invoice.ErrFenced},
 		} {
 			_, err := s.UpdateInvoice(t.Context(), "a", test.lease, func(inv *invoice.Invoice) error {
 				inv.Version++
@@ -160,7 +160,7 @@ func takeOver(t *testing.T, s *storage.Storage, network chain.ID, holder string,
 	return lead(t, s, network, holder, at.Add(time.Minute))
 }
 
-func TestAcquireLease_is_taken_over_by_one_of_many_that_wait(t *testing.T) {
+func TestAcquireLease_is_taken_over_by_one_waiting_process(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		lead(t, s, "bitcoin", "one", noon)
 		taken := 0
@@ -192,7 +192,7 @@ func TestMeasureSkew(t *testing.T) {
 		}
 		skews, err := s.LeaderSkews(t.Context())
 		if off := (skews["bitcoin"] - time.Hour).Abs(); err != nil || len(skews) != 1 || off > time.Minute {
-			t.Errorf("the clocks of those who watch are %v, error %v", skews, err)
+			t.Errorf("got skews %v, error %v, want only bitcoin with one hour", skews, err)
 		}
 	})
 }
@@ -215,13 +215,13 @@ func TestReleaseLease(t *testing.T) {
 		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+1 {
 			t.Errorf("next holder: got epoch %d, want %d", got, epoch+1)
 		}
-		release("bitcoin", epoch) // by who came too late
+		release("bitcoin", epoch) // by a former holder
 		if _, err := s.AcquireLease(t.Context(), "bitcoin", "one", noon, time.Minute); !errors.Is(err, invoice.ErrFenced) {
 			t.Errorf("after an old epoch was released: got error %v, want %v", err, invoice.ErrFenced)
 		}
 		release("bitcoin", epoch+1)
 		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+2 {
-			t.Errorf("same holder again: got epoch %d, want %d", got, epoch+2)
+			t.Errorf("same holder after a release: got epoch %d, want %d", got, epoch+2)
 		}
 	})
 }
@@ -237,13 +237,13 @@ func TestUnusedInARow(t *testing.T) {
 			return n
 		}
 		if got := unused(); got != 0 {
-			t.Errorf("before the first invoice: %d", got)
+			t.Errorf("before the first invoice: %d, want 0", got)
 		}
 		for i := range 25 {
 			create(t, s, creation(fmt.Sprint("i", i), "shop"))
 		}
 		if got := unused(); got != 25 {
-			t.Errorf("after 25 invoices: %d", got)
+			t.Errorf("after 25 invoices: %d, want 25", got)
 		}
 		_, err := s.UpdateInvoice(t.Context(), "i21", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Transfers = []invoice.Transfer{{
@@ -256,7 +256,7 @@ func TestUnusedInARow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := unused(); got != 3 {
-			t.Errorf("after the 22nd was paid: %d", got)
+			t.Errorf("after the 22nd was paid: %d, want 3", got)
 		}
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"chequer/internal/invoice"
 )
 
-// pruneEvery is how often a process forgets what has run out.
+// pruneEvery is the interval at which a process deletes expired rows.
 const pruneEvery = time.Minute
 
-// UseNonce notes that a nonce was used with an API key, for ttl, and tells
-// whether it was fresh. Of two uses at the same time one is.
+// UseNonce stores the use of a nonce with an API key, for ttl, and reports whether it was fresh. Of
+// two concurrent uses one is fresh.
 func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (fresh bool, err error) {
 	fresh, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
 		return useNonce(ctx, q, invoice.Nonce{Key: key, Value: nonce, For: ttl}, now)
@@ -24,7 +24,7 @@ func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time
 	return fresh, nil
 }
 
-// useNonce notes a nonce and tells whether it was fresh.
+// useNonce stores the use of a nonce, and reports whether it was fresh.
 func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (fresh bool, err error) {
 	used, err := exec(ctx, q, `
 		INSERT INTO nonces (key, nonce, expires_at) VALUES ($1, $2, $3)
@@ -49,15 +49,14 @@ func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
 	return err
 }
 
-// prune lets one caller in a while forget the nonces and idempotency keys that
-// count no more, in a transaction of its own. Nobody depends on it: one that
-// fails is made up for by the next.
+// prune deletes expired nonces and idempotency keys in its own transaction, at most once per
+// pruneEvery. A failure is only logged, since the next call deletes the rows.
 func (s *Storage) prune(ctx context.Context, now time.Time) {
 	if !s.pruneDue(now) {
 		return
 	}
 	if err := s.write(ctx, func(ctx context.Context, q querier) error { return forget(ctx, q, now) }); err != nil {
-		s.log.Warn("what has run out is kept for now", "error", err)
+		s.log.Warn("deleting expired rows failed", "error", err)
 	}
 }
 
@@ -72,7 +71,8 @@ func forget(ctx context.Context, q querier, now time.Time) error {
 	return forgetUnpaidPlaces(ctx, q, now)
 }
 
-// pruneDue tells one caller in a while to forget what has run out.
+// pruneDue reports whether pruneEvery has passed since the last deletion. It is true for only one
+// of several callers.
 func (s *Storage) pruneDue(now time.Time) bool {
 	last := s.pruned.Load()
 	return now.UnixMilli()-last >= pruneEvery.Milliseconds() && s.pruned.CompareAndSwap(last, now.UnixMilli())

@@ -18,7 +18,7 @@ func TestOpen_refuses_another_master_key(t *testing.T) {
 		if !errors.Is(err, storage.ErrMasterKey) || !strings.Contains(err.Error(), "CHEQUER_MASTER_KEY") {
 			t.Errorf("got error %v, want one that names CHEQUER_MASTER_KEY", err)
 		}
-		open(t, url) // the right one is still welcome
+		open(t, url) // the right key is still accepted
 	})
 }
 
@@ -32,18 +32,18 @@ func TestOpen_refuses_a_newer_schema(t *testing.T) {
 	})
 }
 
-func TestOpen_makes_a_new_database_once_for_many_at_once(t *testing.T) {
+func TestOpen_concurrently_makes_a_new_database_once(t *testing.T) {
 	t.Parallel()
 	for name, fresh := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := fresh(t)
-			if name == "postgres" { // which comes with the schema
+			if name == "postgres" { // the new database has the schema already
 				change(t, url, "DROP SCHEMA public CASCADE")
 				change(t, url, "CREATE SCHEMA public")
 			}
 			if used, err := storage.InUse(t.Context(), url); err != nil || used {
-				t.Errorf("before: in use %v, error %v", used, err)
+				t.Errorf("before Open: in use %v, error %v", used, err)
 			}
 			var group sync.WaitGroup
 			for range 6 {
@@ -51,7 +51,7 @@ func TestOpen_makes_a_new_database_once_for_many_at_once(t *testing.T) {
 			}
 			group.Wait()
 			if used, err := storage.InUse(t.Context(), url); err != nil || !used {
-				t.Errorf("afterwards: in use %v, error %v", used, err)
+				t.Errorf("after Open: in use %v, error %v", used, err)
 			}
 			if versions := rows(t, url, "SELECT version_id FROM goose_db_version WHERE version_id > 0 GROUP BY version_id HAVING COUNT(*) > 1"); len(versions) != 0 {
 				t.Errorf("migrations applied more than once: %q", versions)
@@ -75,7 +75,7 @@ func TestOpen_takes_any_file_name(t *testing.T) {
 	}
 }
 
-func TestOpen_says_what_is_wrong(t *testing.T) {
+func TestOpen_describes_its_error(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "no", "such", "directory.db")
 	for url, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestOpen_says_what_is_wrong(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen is what a start of the program pays for its database.
+// BenchmarkOpen measures the time to open the database at the start of the program.
 func BenchmarkOpen(b *testing.B) {
 	for name, url := range map[string]string{"sqlite": filepath.Join(b.TempDir(), "chequer.db"), "postgres": storagetest.Postgres(b)} {
 		b.Run(name, func(b *testing.B) {
@@ -109,7 +109,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-func TestOpen_never_repeats_a_database_URL_that_it_cannot_parse(t *testing.T) {
+func TestOpen_errors_never_contain_a_URL_that_cannot_be_parsed(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		"postgres://shop:hunter#seven@db.example/chequer",
@@ -123,8 +123,8 @@ func TestOpen_never_repeats_a_database_URL_that_it_cannot_parse(t *testing.T) {
 	}
 }
 
-// copyFile copies the file of a running SQLite database alone, as cp does, and returns
-// the URL of the copy.
+// copyFile copies only the file of a SQLite database in use, as cp does, and returns the URL of the
+// copy.
 func copyFile(t *testing.T, url string) string {
 	t.Helper()
 	content, err := os.ReadFile(url[len("sqlite:"):])
@@ -138,16 +138,16 @@ func copyFile(t *testing.T, url string) string {
 	return "sqlite:" + path
 }
 
-func TestOpen_leaves_a_new_database_in_its_file(t *testing.T) {
+func TestOpen_writes_a_new_database_to_its_file(t *testing.T) {
 	t.Parallel()
 	url := engines["sqlite"](t)
-	open(t, url) // which runs
+	open(t, url) // stays open
 	if used, err := storage.InUse(t.Context(), copyFile(t, url)); err != nil || !used {
 		t.Errorf("the copy of a new database is in use: %v, error %v", used, err)
 	}
 }
 
-func TestStorage_puts_what_was_written_into_its_file_when_idle(t *testing.T) {
+func TestStorage_checkpoints_its_file_when_idle(t *testing.T) {
 	t.Parallel()
 	url := engines["sqlite"](t)
 	s := open(t, url)
@@ -162,7 +162,7 @@ func TestInUse_is_false_without_tables(t *testing.T) {
 	t.Parallel()
 	for name, fresh := range engines {
 		url := fresh(t)
-		if name == "sqlite" { // a file that has a header alone, as a copy of one whose log was not copied
+		if name == "sqlite" { // a file with only a header, like a copy without the write-ahead log
 			change(t, url, "PRAGMA journal_mode = WAL")
 		}
 		if used, err := storage.InUse(t.Context(), url); used || err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// defaultConnections is the size of the pool when no option says one.
+// defaultConnections is the size of the pool if Options.Connections is zero.
 const defaultConnections = 8
 
-// tries is how often something is run that PostgreSQL did not get to the end of.
+// tries is the largest number of attempts for work that fails for a transient reason.
 const tries = 10
 
-// outage is how long PostgreSQL may be away before the caller is told.
+// outage is the time for which the loss of the connection is hidden from the caller.
 const outage = 500 * time.Millisecond
 
-// postgres runs every transaction by itself, as its locks are per row, but for
-// those that would wait for the same rows.
+// postgres runs every transaction on its own, since locks are per row, except those that would wait
+// for the same rows.
 type postgres struct {
 	db     *sql.DB
 	pool   *pool
 	groups groups
 }
 
-// newPostgres makes the engine of an open database.
+// newPostgres returns the engine of an open database.
 func newPostgres(db *sql.DB, pool *pool, connections int) *postgres {
 	if connections <= 0 {
 		connections = defaultConnections
@@ -41,8 +41,8 @@ func newPostgres(db *sql.DB, pool *pool, connections int) *postgres {
 	return p
 }
 
-// write implements engine. When the connection is lost at the commit, nobody
-// knows whether that came to pass, and the caller is told.
+// write implements engine. If the connection is lost during the commit, it is not known whether the
+// commit succeeded, and the caller gets an error.
 func (p *postgres) write(ctx context.Context, w work) error {
 	return p.persist(ctx, func() (final bool, err error) {
 		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
@@ -58,7 +58,7 @@ func (p *postgres) read(ctx context.Context, w work) error {
 func (p *postgres) snapshot(ctx context.Context, w work) error {
 	return p.persist(ctx, func() (final bool, err error) {
 		_, err = p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, w)
-		return false, err // there is nothing to commit
+		return false, err // nothing to commit
 	})
 }
 
@@ -68,14 +68,14 @@ func (p *postgres) close() error {
 	return p.db.Close()
 }
 
-// transaction runs work in a transaction. A fault is final when the commit may
-// have come to pass all the same.
+// transaction runs work in a transaction. An error is final if the commit may have succeeded
+// nevertheless.
 func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w work) (final bool, err error) {
 	tx, err := p.db.BeginTx(ctx, &o)
 	if err != nil {
 		return false, fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback() // no effect after a commit
 	if err := w(ctx, tx); err != nil {
 		return false, err
 	}
@@ -85,8 +85,9 @@ func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w work) (fi
 	return false, nil
 }
 
-// persist runs something again that PostgreSQL asks to run again, or was away
-// for, a few times, after a wait that grows and differs from caller to caller.
+// persist repeats do, a limited number of times, if PostgreSQL asks for a repetition or the
+// connection was lost. The wait in between grows, and is random so that callers do not repeat at
+// the same time.
 func (p *postgres) persist(ctx context.Context, do func() (final bool, err error)) error {
 	started := time.Now()
 	for try := 1; ; try++ {
@@ -104,16 +105,15 @@ func (p *postgres) persist(ctx context.Context, do func() (final bool, err error
 	}
 }
 
-// again tells whether a transaction failed only because of others that ran at
-// the same time. See PostgreSQL, appendix A: serialization_failure and
-// deadlock_detected.
+// again reports whether a transaction failed only because of concurrent ones. See PostgreSQL,
+// appendix A: serialization_failure and deadlock_detected.
 func again(err error) bool {
 	var fault *pgconn.PgError
 	return errors.As(err, &fault) && (fault.Code == "40001" || fault.Code == "40P01")
 }
 
-// absent tells whether a row was not found. A key that PostgreSQL cannot hold,
-// with a zero byte or no UTF-8, is the key of nothing: character_not_in_repertoire.
+// absent reports whether a row was not found. A key that PostgreSQL cannot store, with a zero byte
+// or invalid UTF-8, belongs to no row: character_not_in_repertoire.
 func absent(err error) bool {
 	var fault *pgconn.PgError
 	return errors.Is(err, sql.ErrNoRows) || errors.As(err, &fault) && fault.Code == "22021"

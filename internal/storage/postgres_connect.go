@@ -15,19 +15,17 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connectTimeout is how long connecting to one address may take, unless the URL says
-// otherwise.
+// connectTimeout limits the time for connecting to one address, unless the URL sets another timeout.
 const connectTimeout = 5 * time.Second
 
-// maxLifetime is how long a connection is used, so that a name that has moved to
-// another server is asked for again.
+// maxLifetime is the time after which a connection is replaced, so that a host name that points to
+// another server is resolved again.
 const maxLifetime = 15 * time.Minute
 
-// pool is what the connections to one PostgreSQL have in common. It is safe for
-// concurrent use.
+// pool is the state shared by the connections to one PostgreSQL. It is safe for concurrent use.
 type pool struct {
-	// generation grows when a connection turns out to lead to a server that does not
-	// take writes. Connections of an earlier one are closed instead of used again.
+	// generation is incremented when a connection is found to lead to a server that accepts no
+	// writes. Connections of an earlier generation are closed instead of reused.
 	generation atomic.Int64
 
 	mu     sync.Mutex
@@ -35,8 +33,7 @@ type pool struct {
 	probed bool // mode is known
 }
 
-// openPostgres returns a pool of connections to servers that take writes. Nothing is
-// asked of them yet.
+// openPostgres returns a pool of connections to servers that accept writes. It does not connect yet.
 func openPostgres(url string) (*sql.DB, *pool, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -49,7 +46,7 @@ func openPostgres(url string) (*sql.DB, *pool, error) {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	p := &pool{mode: config.DefaultQueryExecMode}
-	p.probed = p.mode != pgx.QueryExecModeCacheStatement // the URL names another one
+	p.probed = p.mode != pgx.QueryExecModeCacheStatement // the URL sets another mode
 	db := stdlib.OpenDB(*config,
 		stdlib.OptionBeforeConnect(p.beforeConnect),
 		stdlib.OptionAfterConnect(p.afterConnect),
@@ -58,9 +55,9 @@ func openPostgres(url string) (*sql.DB, *pool, error) {
 	return db, p, nil
 }
 
-// beforeConnect chooses how statements are sent: without named prepared statements
-// where a pooler stands between, which may give each transaction another connection to
-// the server. See PgBouncer, "Features": transaction pooling.
+// beforeConnect chooses how statements are sent: without named prepared statements if there is a
+// connection pooler, which may run each transaction on another connection to the server. See
+// PgBouncer, "Features": transaction pooling.
 func (p *pool) beforeConnect(ctx context.Context, config *pgx.ConnConfig) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,8 +75,8 @@ func (p *pool) beforeConnect(ctx context.Context, config *pgx.ConnConfig) error 
 	return nil
 }
 
-// isPooled reports whether a pooler stands between: it names another process than the
-// one that answers. See PostgreSQL, "Frontend/Backend Protocol": BackendKeyData.
+// isPooled reports whether there is a connection pooler: it announces another backend process than
+// the one that executes the statement. See PostgreSQL, "Frontend/Backend Protocol": BackendKeyData.
 func isPooled(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	config = config.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -90,12 +87,12 @@ func isPooled(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	defer conn.Close(ctx)
 	var process uint32
 	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&process); err != nil {
-		return false, fmt.Errorf("look for a connection pooler: %w", err)
+		return false, fmt.Errorf("detect a connection pooler: %w", err)
 	}
 	return process != conn.PgConn().PID(), nil
 }
 
-// generationKey is where a connection keeps the generation that it belongs to.
+// generationKey is the key of a connection's generation in its custom data.
 const generationKey = "chequer generation"
 
 func (p *pool) afterConnect(_ context.Context, conn *pgx.Conn) error {
@@ -103,7 +100,7 @@ func (p *pool) afterConnect(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// resetSession is called before a connection is used again.
+// resetSession is called before a connection is reused.
 func (p *pool) resetSession(_ context.Context, conn *pgx.Conn) error {
 	if conn.PgConn().CustomData()[generationKey] != p.generation.Load() {
 		return driver.ErrBadConn
@@ -111,16 +108,16 @@ func (p *pool) resetSession(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// note closes all connections, before they are used again, after an error that says
-// that one of them leads to a server that does not take writes.
+// note makes all connections be closed before their next use if an error says that a server accepts
+// no writes.
 func (p *pool) note(err error) {
 	if readOnly(err) {
 		p.generation.Add(1)
 	}
 }
 
-// readOnly reports whether an error says that a server does not take writes, as after
-// a failover: read_only_sql_transaction. See PostgreSQL, appendix A.
+// readOnly reports whether an error says that a server accepts no writes, as after a failover:
+// read_only_sql_transaction. See PostgreSQL, appendix A.
 func readOnly(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && fault.Code == "25006"

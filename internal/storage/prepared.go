@@ -6,14 +6,14 @@ import (
 	"errors"
 )
 
-// prepared is one connection that keeps every statement it ran ready to run
-// again. It serves one goroutine at a time.
+// prepared is one connection that keeps every statement that it ran prepared. It must not be used
+// concurrently.
 type prepared struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt // by text
 }
 
-// newPrepared takes a connection of its own from a pool.
+// newPrepared takes its own connection from a pool.
 func newPrepared(ctx context.Context, db *sql.DB) (*prepared, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -44,12 +44,12 @@ func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) 
 func (p *prepared) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	statement, err := p.statement(ctx, query)
 	if err != nil {
-		return p.conn.QueryRowContext(ctx, query, args...) // a row that says the same
+		return p.conn.QueryRowContext(ctx, query, args...) // returns a row with the same error
 	}
 	return statement.QueryRowContext(ctx, args...)
 }
 
-// close gives the connection back.
+// close returns the connection to the pool.
 func (p *prepared) close() error {
 	var faults []error
 	for _, statement := range p.statements {

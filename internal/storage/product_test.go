@@ -26,13 +26,13 @@ func TestProducts(t *testing.T) {
 		}
 		theirs := coffee
 		theirs.MerchantID = "bakery"
-		for _, p := range []merchant.Product{coffee, tea, theirs} { // a slug is a merchant's own
+		for _, p := range []merchant.Product{coffee, tea, theirs} { // two merchants may use the same slug
 			if err := s.CreateProduct(ctx, p); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := s.CreateProduct(ctx, coffee); !errors.Is(err, merchant.ErrExists) {
-			t.Errorf("a slug that is taken: got error %v, want %v", err, merchant.ErrExists)
+			t.Errorf("a slug in use: got error %v, want %v", err, merchant.ErrExists)
 		}
 		if got, err := s.Product(ctx, "bakery", "coffee"); err != nil || !cmp.Equal(got, theirs) {
 			t.Errorf("error %v (-got +want):\n%s", err, cmp.Diff(got, theirs))
@@ -47,18 +47,18 @@ func TestProducts(t *testing.T) {
 			p.Name = "Tea"
 			return refusal
 		}); !errors.Is(err, refusal) {
-			t.Errorf("a change that is refused: got error %v, want %v", err, refusal)
+			t.Errorf("a change that returns an error: got error %v, want %v", err, refusal)
 		}
 		for name, change := range map[string]func() error{
-			"another's":       func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee") },
-			"of another mode": func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee") },
-			"that is none": func() error {
+			"another merchant's": func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee") },
+			"of another mode":    func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee") },
+			"unknown": func() error {
 				_, err := s.UpdateProduct(ctx, "shop", merchant.Test, "coffee", func(*merchant.Product) error { return nil })
 				return err
 			},
 		} {
 			if err := change(); !errors.Is(err, merchant.ErrNotFound) {
-				t.Errorf("one %s: got error %v, want %v", name, err, merchant.ErrNotFound)
+				t.Errorf("a product that is %s: got error %v, want %v", name, err, merchant.ErrNotFound)
 			}
 		}
 		want := coffee
@@ -71,7 +71,7 @@ func TestProducts(t *testing.T) {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		if got, err := s.Product(ctx, "shop", "coffee"); err != nil || !cmp.Equal(got, want) {
-			t.Errorf("read again, error %v (-got +want):\n%s", err, cmp.Diff(got, want))
+			t.Errorf("after another read: error %v (-got +want):\n%s", err, cmp.Diff(got, want))
 		}
 
 		if err := s.RemoveProduct(ctx, "shop", merchant.Live, "coffee"); err != nil {
@@ -83,13 +83,13 @@ func TestProducts(t *testing.T) {
 	})
 }
 
-func TestProducts_lose_no_change_of_two_at_once(t *testing.T) {
+func TestProducts_lose_no_concurrent_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		p := merchant.Product{Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Name: "Coffee", Price: money.FromCents(100, money.EUR), CreatedAt: noon}
 		if err := s.CreateProduct(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		other := open(t, url) // as a second process has it
+		other := open(t, url) // like a second process
 		var group sync.WaitGroup
 		for i := range 20 {
 			group.Go(func() {

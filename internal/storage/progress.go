@@ -9,16 +9,16 @@ import (
 	"chequer/internal/invoice"
 )
 
-// recentFor is how long progress that was read is believed. Networks are scanned
-// every few seconds, so that what is written down is behind them by more.
+// recentFor is the time for which progress that was read is cached. Networks are scanned every few
+// seconds, so the stored progress is already older than that.
 const recentFor = 100 * time.Millisecond
 
-// recent is the progress read last.
+// recent caches the progress that was read last.
 type recent struct {
 	mu       sync.Mutex
-	saves    int64 // by this process
+	saves    int64 // number of saves by this process
 	progress map[chain.ID]invoice.Progress
-	read     time.Time // when that began; zero = nothing is remembered
+	read     time.Time // start of that read; zero = nothing is cached
 }
 
 // RecentProgress implements invoice.Storage.
@@ -42,7 +42,7 @@ func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Prog
 	return progress, nil
 }
 
-// forget makes the next one who asks read again, after progress was saved.
+// forget clears the cache after progress was saved.
 func (r *recent) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestRecentProgress_is_never_older_than_what_was_saved_here(t *testing.T) {
+func TestRecentProgress_is_never_older_than_this_process_saved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		epoch := lead(t, s, "bitcoin", "one", noon)
 		for sequence := range int64(20) {
 			saved := invoice.Progress{Tip: chain.Cursor{Height: sequence, Hash: "00aa"}, Scanned: noon, Sequence: sequence + 1}
-			if _, err := s.RecentProgress(t.Context()); err != nil { // is remembered
+			if _, err := s.RecentProgress(t.Context()); err != nil { // is cached
 				t.Fatal(err)
 			}
 			if err := s.SaveProgress(t.Context(), invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: sequence + 1}, saved); err != nil {

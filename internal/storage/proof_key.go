@@ -11,7 +11,7 @@ import (
 	"chequer/internal/seal"
 )
 
-// proofKeyRow is a proof key as columns keep it.
+// proofKeyRow is a proof key as stored in columns.
 type proofKeyRow struct {
 	number    int64
 	public    string
@@ -21,14 +21,14 @@ type proofKeyRow struct {
 	mac       string
 }
 
-// fields are what the row's code is over.
+// fields returns the fields that the row's MAC covers.
 func (r proofKeyRow) fields() []string {
 	return []string{
 		strconv.FormatInt(r.number, 10), r.public, r.secret, strconv.FormatInt(r.createdAt, 10), nullText(r.retiredAt),
 	}
 }
 
-// open checks the row and opens its secret; proof.ErrTampered.
+// open verifies the row and decrypts its secret; proof.ErrTampered.
 func (r proofKeyRow) open(box *seal.Box) (proof.Key, error) {
 	if !box.Check(r.mac, "proof_keys", r.fields()...) {
 		return proof.Key{}, fmt.Errorf("proof key %d: %w", r.number, proof.ErrTampered)
@@ -48,7 +48,7 @@ func (r proofKeyRow) open(box *seal.Box) (proof.Key, error) {
 	return k, nil
 }
 
-// ProofKeys implements proof.Storage. One row that was changed fails them all.
+// ProofKeys implements proof.Storage. If one row was tampered with, it returns an error.
 func (s *Storage) ProofKeys(ctx context.Context) ([]proof.Key, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]proofKeyRow, error) {
 		return list(ctx, q, readProofKeyRow, "SELECT number, public, secret, created_at, retired_at, mac FROM proof_keys ORDER BY number DESC")
@@ -86,7 +86,7 @@ func (s *Storage) CreateProofKey(ctx context.Context, k proof.Key) error {
 	})
 }
 
-// retireProofKeys ends the keys before a new one, and forgets what they signed with.
+// retireProofKeys retires the keys before a new one, and deletes their private keys.
 func (s *Storage) retireProofKeys(ctx context.Context, q querier, by proof.Key) error {
 	rows, err := list(ctx, q, readProofKeyRow, `
 		SELECT number, public, secret, created_at, retired_at, mac FROM proof_keys WHERE number < $1 AND retired_at IS NULL`, by.Number)
@@ -112,5 +112,5 @@ func readProofKeyRow(row scanner) (r proofKeyRow, err error) {
 	return r, err
 }
 
-// proofKeySecret is the purpose that a key's seed is sealed for.
+// proofKeySecret returns the purpose for which a key's seed is sealed.
 func proofKeySecret(number int64) string { return "proof_keys secret " + strconv.FormatInt(number, 10) }

@@ -21,7 +21,7 @@ func newProofKey(number int64) proof.Key {
 	}
 }
 
-func TestProofKeys_a_new_one_retires_the_one_before(t *testing.T) {
+func TestProofKeys_retires_the_previous_key(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		first, second := newProofKey(1), newProofKey(2)
 		if none, err := s.ProofKeys(t.Context()); err != nil || len(none) > 0 {
@@ -32,7 +32,7 @@ func TestProofKeys_a_new_one_retires_the_one_before(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := s.CreateProofKey(t.Context(), k); !errors.Is(err, proof.ErrExists) {
-				t.Errorf("a number that is taken: got error %v, want %v", err, proof.ErrExists)
+				t.Errorf("a number in use: got error %v, want %v", err, proof.ErrExists)
 			}
 		}
 		retired := first
@@ -43,7 +43,7 @@ func TestProofKeys_a_new_one_retires_the_one_before(t *testing.T) {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
 		if left := rows(t, url, "SELECT secret FROM proof_keys WHERE number = 1"); len(left) != 1 || left[0] != "" {
-			t.Errorf("the first key's secret is %q, want it forgotten", left)
+			t.Errorf("the first key's secret is %q, want it deleted", left)
 		}
 	})
 }
@@ -95,8 +95,8 @@ func TestProofKeys_refuse_a_row_that_was_changed(t *testing.T) {
 	})
 }
 
-// Processes that start at once make one key and sign alike; a new key of one is the
-// other's within a second.
+// Processes that start concurrently make one key and sign with the same key. A new key of one
+// process is used by the other within a second.
 func TestKeyring_is_shared_by_processes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		now := noon

@@ -11,8 +11,7 @@ import (
 // untrustedProxy is the name in meta of the address of a proxy that is not trusted.
 const untrustedProxy = "untrusted_proxy"
 
-// SaveUntrustedProxy records the address of a proxy that requests came through and that
-// is not trusted.
+// SaveUntrustedProxy stores the address of an untrusted proxy that forwarded requests.
 func (s *Storage) SaveUntrustedProxy(ctx context.Context, proxy netip.Addr) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.ExecContext(ctx, `
@@ -26,8 +25,8 @@ func (s *Storage) SaveUntrustedProxy(ctx context.Context, proxy netip.Addr) erro
 	return nil
 }
 
-// UntrustedProxy returns the address that SaveUntrustedProxy recorded last; the zero
-// address when there is none.
+// UntrustedProxy returns the address that SaveUntrustedProxy stored last, or the zero address if
+// there is none.
 func (s *Storage) UntrustedProxy(ctx context.Context) (netip.Addr, error) {
 	text, err := answer(ctx, s.read, func(ctx context.Context, q querier) (text string, err error) {
 		err = q.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = $1", untrustedProxy).Scan(&text)
@@ -39,6 +38,6 @@ func (s *Storage) UntrustedProxy(ctx context.Context) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("read untrusted proxy: %w", err)
 	}
-	proxy, _ := netip.ParseAddr(text) // a value that is no address says nothing
+	proxy, _ := netip.ParseAddr(text) // an invalid value counts as no address
 	return proxy, nil
 }

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/money"
 )
 
-// quoteRow is one quote; its amount due is in the invoice's currency.
+// quoteRow is the JSON form of a quote; its amount due is in the invoice's currency.
 type quoteRow struct {
 	Number int        `json:"n"`
 	From   int64      `json:"from"`
@@ -21,13 +21,13 @@ type quoteRow struct {
 	Evidence string `json:"ev,omitempty"`
 }
 
-// priceRow is one price; its amounts are in the currency of the method's asset.
+// priceRow is the JSON form of a price; its amounts are in the currency of the method's asset.
 type priceRow struct {
 	Asset    string `json:"a"`
 	Expected string `json:"x"`
 	EUR      string `json:"eur,omitempty"`
 	USD      string `json:"usd,omitempty"`
-	Other    string `json:"other,omitempty"` // in the invoice's currency, where that is neither
+	Other    string `json:"other,omitempty"` // in the invoice's currency, unless that is euro or dollar
 }
 
 func quotesToText(quotes []invoice.Quote) string {
@@ -77,7 +77,7 @@ func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]
 
 func (r priceRow) price(coin, fiat money.Currency) (invoice.Price, error) {
 	if coin == (money.Currency{}) {
-		return invoice.Price{}, errors.New("no method offers it")
+		return invoice.Price{}, errors.New("no payment method has this asset")
 	}
 	expected, err := parseAmount(r.Expected, coin)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r priceRow) price(coin, fiat money.Currency) (invoice.Price, error) {
 	return invoice.Price{Asset: r.Asset, Expected: expected, EUR: eur, USD: usd, Other: other}, nil
 }
 
-// rateText is the price of a rate, "" when it is none.
+// rateText returns the price of a rate, "" if it is zero.
 func rateText(r money.Rate) string {
 	if r.IsZero() {
 		return ""

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// proofTTL is how long a proof that the database takes writes is believed.
+// proofTTL is the time for which a proof that the database accepts writes is cached.
 const proofTTL = 3 * time.Second
 
-// proofTimeout is how long a proof may take.
+// proofTimeout limits the time of a proof.
 const proofTimeout = 2 * time.Second
 
-// writeProof is the last proof that the database takes writes.
+// writeProof is the last proof that the database accepts writes.
 type writeProof struct {
 	mu      sync.Mutex
 	ttl     time.Duration
 	at      time.Time
 	err     error
-	running chan struct{} // closed when the proof that is being made is there
+	running chan struct{} // closed when the running proof is complete
 }
 
-// Ready proves by a write that invoices can be kept, at most once every few seconds
-// however often it is called. The error is the reason why they cannot.
+// Ready proves with a write that invoices can be stored. It writes at most once every few seconds,
+// however often it is called. The error is the reason why invoices cannot be stored.
 func (s *Storage) Ready(ctx context.Context) error {
 	s.proof.mu.Lock()
 	if time.Since(s.proof.at) < s.proof.ttl {
@@ -59,8 +59,7 @@ func (s *Storage) prove(ctx context.Context, done chan struct{}) {
 	close(done)
 }
 
-// proveWrite writes to the database and to the file of index marks, which may lie on
-// another disk.
+// proveWrite writes to the database and to the file of index marks, which may be on another disk.
 func (s *Storage) proveWrite(ctx context.Context) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.ExecContext(ctx, `
@@ -74,7 +73,7 @@ func (s *Storage) proveWrite(ctx context.Context) error {
 	return s.reserve.prove()
 }
 
-// prove writes the marks as they are.
+// prove writes the marks without a change.
 func (r *reserve) prove() error {
 	if r.path == "" {
 		return nil

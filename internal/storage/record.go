@@ -7,11 +7,11 @@ import (
 	"chequer/internal/invoice"
 )
 
-// record is everything that is kept of an invoice.
+// record holds all rows of an invoice.
 type record struct {
 	row         invoiceRow
 	transfers   []transferRow
-	spends      map[spender][]string // by the transactions of the transfers
+	spends      map[spender][]string // by transaction of the transfers
 	conversions []conversionRow
 }
 
@@ -25,7 +25,7 @@ func toRecord(inv *invoice.Invoice) record {
 	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), spends: spends, conversions: conversionsToRows(inv)}
 }
 
-// invoice reads the rows.
+// invoice returns the invoice of the rows.
 func (r record) invoice() (*invoice.Invoice, error) {
 	inv, err := r.row.invoice()
 	if err != nil {
@@ -71,7 +71,8 @@ func readRecord(ctx context.Context, q querier, id string) (r record, err error)
 	return r, nil
 }
 
-// notFound says which invoice could not be read; ErrNotFound when there is none.
+// notFound adds the failed operation and the ID to err. It returns invoice.ErrNotFound if there was
+// no row.
 func notFound(err error, doing, id string) error {
 	if absent(err) {
 		return invoice.ErrNotFound

@@ -16,46 +16,45 @@ import (
 	"chequer/internal/durable"
 )
 
-// ahead is how far a mark may be above its counter, as far as that is committed.
+// ahead is the largest distance of a mark above the committed value of its counter.
 const ahead = 100
 
-// maxStep is how far above an index its mark is put at most. A commit may hold as many
-// indexes as transactions, and a crash undoes all of them but not the marks.
+// maxStep is the largest distance above an index at which its mark is set. A commit may contain as
+// many indexes as transactions, and a crash rolls back all of them but not the marks.
 const maxStep = ahead - maxBatch
 
-// minStep is how far above an index its mark is put while few indexes are handed out.
-// The first start after a crash skips as many, and wallets find no payments beyond
-// their gap limit, usually 20.
+// minStep is the distance above an index at which its mark is set while few indexes are allocated.
+// The first start after a crash skips as many indexes, and wallets find no payments beyond their
+// gap limit, usually 20.
 const minStep = 8
 
-// busyInterval is how long minStep indexes last at least while few are handed out.
+// busyInterval is the time between two raises of a mark below which many indexes are allocated.
 const busyInterval = time.Second
 
-// leap is how far a counter jumps when addresses may have been handed out that
-// the database does not know of.
+// leap is the number of indexes that a counter skips when addresses may have been used that the
+// database does not know.
 const leap = 1000
 
-// reserve remembers, outside the database, how far destination indexes may have
-// been used: a mark per counter, raised before the counter passes it and exact after
-// a clean stop. A start at which a counter is below its mark follows a crash, or runs
-// on an older copy of the database; the indexes in between may belong to invoices
-// that the database does not know, so they are never handed out again. The file is
-// left out of backups for that reason.
+// reserve stores, outside the database, the range of destination indexes that may have been used: a
+// mark per counter, which is raised before the counter passes it and exact after a clean stop. If a
+// counter is below its mark at a start, there was a crash, or the database is an older copy; the
+// indexes in between may belong to invoices that the database does not know, so they are never
+// allocated again. For that reason the file is not part of backups.
 type reserve struct {
-	path string // "" = nothing is remembered
+	path string // "" = no marks are stored
 	use  *os.File
-	// lost is what a counter without a mark means: on SQLite the file was lost or
-	// left behind, on PostgreSQL this machine is new.
+	// lost is the meaning of a counter without a mark: on SQLite the file was lost or not copied
+	// with the database, on PostgreSQL this machine is new.
 	lost bool
 
 	mu       sync.Mutex
 	marks    map[string]int64
-	given    map[string]int64     // the last index handed out here, by counter
+	given    map[string]int64     // by counter: last index allocated by this process
 	raisedAt map[string]time.Time // by counter
 	closed   bool
 }
 
-// openReserve reads the file, which may be absent. close must be called.
+// openReserve reads the file, which may be absent. The caller must call close.
 func openReserve(path string, d dialect) (*reserve, error) {
 	r := &reserve{path: path, lost: d == sqliteDialect, marks: map[string]int64{}, given: map[string]int64{}, raisedAt: map[string]time.Time{}}
 	if path == "" {
@@ -65,14 +64,14 @@ func openReserve(path string, d dialect) (*reserve, error) {
 	if r.use, err = os.OpenFile(path+".use", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, fmt.Errorf("lock index marks: %w", err)
 	}
-	// A file that cannot be written stops the start, not the first shopper.
+	// A file that cannot be written must stop the start, not the first creation.
 	if err := r.locked(func() error { return r.read() }); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
 }
 
-// close lets other processes find out that they are alone.
+// close releases the shared lock, so that another process can get the exclusive one.
 func (r *reserve) close() error {
 	if r.use == nil {
 		return nil
@@ -80,11 +79,10 @@ func (r *reserve) close() error {
 	return r.use.Close() // releases the lock
 }
 
-// Every process that uses the marks holds a shared lock on the file of uses. A process
-// that gets the exclusive lock is alone: no other one has raised marks that are ahead
-// of their counters.
+// Every process that uses the marks holds a shared lock on the file of uses. A process that gets
+// the exclusive lock is alone: no other process has raised marks that are ahead of their counters.
 
-// alone takes the exclusive lock, and reports whether it got it.
+// alone tries to get the exclusive lock, and reports whether it succeeded.
 func (r *reserve) alone() (bool, error) {
 	err := syscall.Flock(int(r.use.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -96,11 +94,11 @@ func (r *reserve) alone() (bool, error) {
 	return true, nil
 }
 
-// useRetry is how often a process tries to get the shared lock while another one, that
-// is starting or stopping, holds the exclusive one.
+// useRetry is the interval at which a process tries to get the shared lock while another one, which
+// starts or stops, holds the exclusive lock.
 const useRetry = 20 * time.Millisecond
 
-// shareUse takes the shared lock instead of the exclusive one, if that is held.
+// shareUse takes the shared lock, in place of the exclusive one if that is held.
 func (r *reserve) shareUse(ctx context.Context) error {
 	for {
 		err := syscall.Flock(int(r.use.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
@@ -112,27 +110,26 @@ func (r *reserve) shareUse(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for another process that starts: %w", ctx.Err())
+			return fmt.Errorf("wait for the start of another process: %w", ctx.Err())
 		case <-time.After(useRetry):
 		}
 	}
 }
 
-// locked does something while no other process of this data directory is at the
-// marks.
+// locked runs do while no other process with this data directory uses the marks.
 func (r *reserve) locked(do func() error) error {
 	f, err := os.OpenFile(r.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock index marks: %w", err)
 	}
-	defer f.Close() // gives the lock back
+	defer f.Close() // releases the lock
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock index marks: %w", err)
 	}
 	return do()
 }
 
-// read takes in what is higher in the file. It need not be there.
+// read raises the marks to those in the file, which may be absent.
 func (r *reserve) read() error {
 	text, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,9 +148,9 @@ func (r *reserve) read() error {
 	return nil
 }
 
-// next is the index to hand out for a counter that stands at index: the same, or
-// one further on when what lies between may be used. Its mark is above it, on
-// disk, when next returns.
+// next returns the index to allocate for a counter with the value index: index itself, or a higher
+// one if the indexes in between may be used. When next returns, the counter's mark is above that
+// index, on disk.
 func (r *reserve) next(counter string, index int64) (int64, error) {
 	if r.path == "" {
 		return index, nil
@@ -178,8 +175,8 @@ func (r *reserve) next(counter string, index int64) (int64, error) {
 	return index, err
 }
 
-// decide is next where the mark must be looked at closely, or raised. Another
-// process may have raised it meanwhile.
+// decide is next for the case that the mark must be read from the file, or raised. Another process
+// may have raised it in the meantime.
 func (r *reserve) decide(counter string, index int64) (int64, error) {
 	if err := r.read(); err != nil {
 		return 0, err
@@ -197,18 +194,18 @@ func (r *reserve) decide(counter string, index int64) (int64, error) {
 	return index, r.raise(counter, index)
 }
 
-// beyond is the first index that a counter may hand out that is below its mark.
+// beyond returns the first index that a counter below its mark may allocate.
 func beyond(mark, index int64) int64 {
-	if mark > index+ahead { // more than a crash leaves behind
+	if mark > index+ahead { // too far for a crash
 		return max(index+leap, mark)
 	}
 	return mark
 }
 
-// raise writes the mark of an index, wholly or not at all: further above the index
-// when the last time was less than busyInterval ago. The counters of one merchant's
-// keys go side by side, so the marks that will need it soon are raised with it: the
-// disk is waited for once.
+// raise writes the mark of an index, completely or not at all. The mark is further above the index
+// if it was raised less than busyInterval ago. The counters of one merchant's keys advance
+// together, so other marks that must be raised soon are raised as well, with a single wait for the
+// disk.
 func (r *reserve) raise(counter string, index int64) error {
 	now, step := time.Now(), int64(minStep)
 	if now.Sub(r.raisedAt[counter]) < busyInterval {
@@ -226,7 +223,7 @@ func (r *reserve) raise(counter string, index int64) error {
 	return r.write(marks)
 }
 
-// write puts marks into the file.
+// write writes marks to the file.
 func (r *reserve) write(marks map[string]int64) error {
 	text, err := json.Marshal(marks)
 	if err == nil {
@@ -239,7 +236,7 @@ func (r *reserve) write(marks map[string]int64) error {
 	return nil
 }
 
-// end lets no more indexes be handed out, and returns the counters that have marks.
+// end refuses further indexes, and returns the counters that have marks.
 func (r *reserve) end() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,8 +244,8 @@ func (r *reserve) end() []string {
 	return slices.Sorted(maps.Keys(r.marks))
 }
 
-// settle writes the counters as they are, so that the next start finds nothing
-// skipped. The caller is alone. A mark that a crash does not explain stays.
+// settle sets the marks to the exact counters, so that the next start skips nothing. The caller
+// holds the exclusive lock. A mark that is further ahead than a crash explains is kept.
 func (r *reserve) settle(counters map[string]int64) error {
 	return r.locked(func() error {
 		r.mu.Lock()

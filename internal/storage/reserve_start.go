@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// catchUp moves every counter to its mark at the start of the first process that uses
-// the marks: the indexes in between may have been handed out, before a crash or after
-// this copy of the database was made.
+// catchUp moves every counter to its mark at the start of the first process that uses the marks:
+// the indexes in between may have been used, before a crash or after this copy of the database was
+// made.
 func (s *Storage) catchUp(ctx context.Context) error {
 	if s.reserve.path == "" {
 		return nil
@@ -30,7 +30,7 @@ func (s *Storage) catchUp(ctx context.Context) error {
 	return s.reserve.shareUse(ctx)
 }
 
-// raiseCounters moves those counters that are below their marks, and logs it.
+// raiseCounters moves the counters that are below their marks, and logs each move.
 func (s *Storage) raiseCounters(ctx context.Context, marks map[string]int64) error {
 	type move struct{ from, to int64 }
 	moves, err := answer(ctx, s.write, func(ctx context.Context, q querier) (map[string]move, error) {
@@ -56,11 +56,11 @@ func (s *Storage) raiseCounters(ctx context.Context, marks map[string]int64) err
 	return err
 }
 
-// settleTimeout is how long a stop waits for the counters.
+// settleTimeout limits the time that a stop waits for the counters.
 const settleTimeout = 2 * time.Second
 
-// settleMarks writes the exact counters at a clean stop of the last process that uses
-// the marks. If that fails, the next start skips the indexes up to the marks.
+// settleMarks writes the exact counters at a clean stop of the last process that uses the marks. If
+// that fails, the next start skips the indexes up to the marks.
 func (s *Storage) settleMarks() {
 	counters := s.reserve.end()
 	if len(counters) == 0 || s.reserve.path == "" {
@@ -80,12 +80,12 @@ func (s *Storage) settleMarks() {
 	}
 }
 
-// writeMarks waits for transactions that have taken an index, and writes the counters.
+// writeMarks waits for transactions that have allocated an index, and writes the counters.
 func (s *Storage) writeMarks(ctx context.Context, counters []string) error {
 	exact, err := answer(ctx, s.write, func(ctx context.Context, q querier) (map[string]int64, error) {
 		exact := map[string]int64{}
 		for _, counter := range counters {
-			next, err := add(ctx, q, number{indexes, counter}, 0) // which locks it
+			next, err := add(ctx, q, number{indexes, counter}, 0) // locks the counter
 			if err != nil {
 				return nil, err
 			}

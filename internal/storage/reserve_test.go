@@ -16,8 +16,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// shop is a database with a file of index marks, closed and opened as a server
-// is stopped and started.
+// shop is a database with a file of index marks, which is closed and opened as by a stop and a
+// start of the server.
 type shop struct {
 	t     *testing.T
 	url   string
@@ -26,7 +26,7 @@ type shop struct {
 	log   *logtest.Journal
 }
 
-// index creates an invoice in a new run of the server and tells its index.
+// index opens the database, creates an invoice, closes the database and returns the index.
 func (s *shop) index() uint32 {
 	s.t.Helper()
 	return s.indexes(1)[0]
@@ -76,13 +76,13 @@ func TestIndexesSkipNothingOverRestarts(t *testing.T) {
 			}
 			list := s.indexes(250)
 			if first, last := list[0], list[249]; first != 3 || last != 252 {
-				t.Errorf("250 indexes run from %d to %d", first, last)
+				t.Errorf("250 indexes run from %d to %d, want 3 to 252", first, last)
 			}
 		})
 	}
 }
 
-func TestIndexesOfAnOlderDatabaseAreNotUsedTwice(t *testing.T) {
+func TestIndexesUsedAfterACopyAreNotUsedTwice(t *testing.T) {
 	t.Parallel()
 	for _, since := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
 		t.Run(fmt.Sprint(since), func(t *testing.T) {
@@ -101,9 +101,9 @@ func TestIndexesOfAnOlderDatabaseAreNotUsedTwice(t *testing.T) {
 			if err := os.WriteFile(path, older, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s.made += 1000 // other ids than those that the copy does not know
+			s.made += 1000 // IDs that differ from those of the lost invoices
 			if got := s.index(); got <= used[len(used)-1] {
-				t.Errorf("the next index is %d, though %d was used", got, used[len(used)-1])
+				t.Errorf("the next index is %d, although %d was used", got, used[len(used)-1])
 			}
 			if !s.log.Says("destination indexes skipped") {
 				t.Errorf("the log does not say that indexes were skipped:\n%s", s.log)
@@ -112,7 +112,7 @@ func TestIndexesOfAnOlderDatabaseAreNotUsedTwice(t *testing.T) {
 	}
 }
 
-// A wallet that an older copy does not know of has a mark all the same.
+// A wallet that was added after the copy was made has a mark, too.
 func TestIndexesOfAWalletThatAnOlderDatabaseDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
@@ -130,8 +130,8 @@ func TestIndexesOfAWalletThatAnOlderDatabaseDoesNotKnow(t *testing.T) {
 	}
 }
 
-// crash copies a database and its marks as they are on disk while a server runs, and
-// returns the shop as the next start finds it.
+// crash copies a database and its marks from the disk while a server runs, and returns a shop with
+// the copies, as the next start finds them.
 func (s *shop) crash() *shop {
 	s.t.Helper()
 	folder := s.t.TempDir()
@@ -153,8 +153,8 @@ func (s *shop) crash() *shop {
 	return &after
 }
 
-// Wallets do not look far beyond the last address that was used, usually 20: a crash
-// of a quiet shop must not skip as many.
+// Wallets look only for a limited number of addresses, usually 20, beyond the last used one: a
+// crash with little traffic must skip fewer.
 func TestACrashSkipsFewIndexes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
@@ -170,23 +170,23 @@ func TestACrashSkipsFewIndexes(t *testing.T) {
 	}
 }
 
-// A process that stops while another one runs must not lower the marks of that one.
-func TestAStopLeavesTheMarksOfServersThatRun(t *testing.T) {
+// A process that stops while another one runs must not lower the other's marks.
+func TestAStopKeepsTheMarksOfRunningServers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
-	runs, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+	running, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, runs, creation("first", "shop"))
-	if got := s.index(); got != 1 { // in a process that starts and stops meanwhile
+	create(t, running, creation("first", "shop"))
+	if got := s.index(); got != 1 { // in another process that starts and stops
 		t.Errorf("the second index is %d, want 1", got)
 	}
-	create(t, runs, creation("third", "shop"))
+	create(t, running, creation("third", "shop"))
 	if got := s.crash().index(); got < 3 {
-		t.Errorf("the index after a crash is %d, though 2 was used", got)
+		t.Errorf("the index after a crash is %d, although 2 was used", got)
 	}
-	if err := runs.Close(); err != nil {
+	if err := running.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.index(); got != 3 {
@@ -194,9 +194,8 @@ func TestAStopLeavesTheMarksOfServersThatRun(t *testing.T) {
 	}
 }
 
-// Creations that are under way at a stop are committed before the marks are settled,
-// or fail.
-func TestAStopInTheMiddleOfCreationsUsesNoIndexTwice(t *testing.T) {
+// Creations that run during a stop either are committed before the marks are settled, or fail.
+func TestAStopDuringCreationsUsesNoIndexTwice(t *testing.T) {
 	t.Parallel()
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -237,19 +236,19 @@ func TestAStopInTheMiddleOfCreationsUsesNoIndexTwice(t *testing.T) {
 			}
 			next := rows(t, s.url, "SELECT CAST(next AS TEXT) FROM counters WHERE name = 'shop/BTC'")
 			if got := fmt.Sprint(marks["shop/BTC"]); len(next) != 1 || got != next[0] {
-				t.Errorf("the mark is %s, the counter %s", got, next)
+				t.Errorf("the mark is %s, want the counter %s", got, next)
 			}
 		})
 	}
 }
 
-func TestIndexesLeapWhenTheMarksAreLost(t *testing.T) {
+func TestIndexesAreSkippedWhenTheMarksAreLost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		engine string
 		want   uint32
 	}{
-		{"sqlite", 1003}, // somebody put the database alone somewhere else
+		{"sqlite", 1003}, // the database was moved without its marks
 		{"postgres", 3},  // a second machine has no marks yet
 	} {
 		t.Run(tt.engine, func(t *testing.T) {
@@ -281,8 +280,8 @@ func TestDamagedMarksStopTheStart(t *testing.T) {
 	}
 }
 
-// A crash in the middle of a commit that held many creations leaves marks above
-// a counter that never moved: that is no restore, and skips nothing.
+// A crash during a commit with many creations leaves marks above a counter that did not change.
+// That is not a restore, and must skip nothing.
 func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
@@ -294,7 +293,7 @@ func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
 		create(t, store, creation(fmt.Sprint("made", i), "shop"))
 	}
 	var group sync.WaitGroup
-	for i := range 200 { // all of them take an index, and none keeps it
+	for i := range 200 { // all of them allocate an index and are rolled back
 		group.Go(func() {
 			c := creation(fmt.Sprint("lost", i), "shop")
 			build := c.Build
@@ -321,8 +320,8 @@ func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
 	}
 }
 
-// Two servers of one data directory raise marks of counters that the other does
-// not use: neither may put the other's back.
+// Two servers with one data directory raise the marks of counters that the other does not use.
+// Neither may reset the marks of the other.
 func TestServersKeepEachOthersMarks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
@@ -355,7 +354,7 @@ func TestServersKeepEachOthersMarks(t *testing.T) {
 			t.Errorf("the mark of %s is %d after 150 indexes", counter, marks[counter])
 		}
 	}
-	// And one that begins late takes no counter for lost.
+	// A server that allocates its first index late must not treat the counter as lost.
 	if got := create(t, one, creation("late", "shop")).Methods[0].Index; got != 150 {
 		t.Errorf("the first server's first index of the shop is %d, want 150", got)
 	}
@@ -373,11 +372,11 @@ func TestMarksThatCannotBeWrittenStopTheStart(t *testing.T) {
 		s := &shop{t: t, url: engines["sqlite"](t), marks: marks, log: &logtest.Journal{}}
 		addMerchants(t, open(t, s.url))
 		if got := s.index(); got != 0 {
-			t.Errorf("%s: the first index is %d", name, got)
+			t.Errorf("%s: the first index is %d, want 0", name, got)
 		}
 	}
 	_, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: filepath.Join(t.TempDir(), "nowhere", "indexes.json")})
 	if err == nil {
-		t.Error("marks in a folder that is not there were accepted")
+		t.Error("marks in a missing folder were accepted")
 	}
 }

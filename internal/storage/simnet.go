@@ -8,8 +8,8 @@ import (
 	"chequer/internal/chain/simnet"
 )
 
-// simnetBlock and simnetTx are rows of the made-up chain. Two that are equal
-// need not be written.
+// simnetBlock and simnetTx are rows of the simnet chain. If two rows are equal, nothing needs to be
+// written.
 type (
 	simnetBlock struct {
 		height       int64
@@ -106,7 +106,7 @@ func readSimnet(ctx context.Context, q querier, above int64) (rows simnetRows, e
 	return rows, err
 }
 
-// saveSimnet writes one part of the chain in the place of another.
+// saveSimnet replaces one part of the chain by another.
 func saveSimnet(ctx context.Context, q querier, before, after simnetRows) error {
 	err := replace(before.blocks, after.blocks,
 		func(b simnetBlock) int64 { return b.height },
@@ -127,7 +127,7 @@ func saveSimnet(ctx context.Context, q querier, before, after simnetRows) error 
 		})
 }
 
-// replace saves the rows that are new or differ and deletes those that are gone.
+// replace saves the rows that are new or changed, and deletes the rows that are missing in after.
 func replace[R, K comparable](before, after []R, key func(R) K, save func(R) error, remove func(K) error) error {
 	gone := map[K]R{}
 	for _, r := range before {

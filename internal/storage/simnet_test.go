@@ -67,8 +67,8 @@ func TestSimnet(t *testing.T) {
 			Txs:    []simnet.Tx{tx("high", 2), tx("waiting", -1)},
 		})
 
-		// A reorganisation takes one block away and changes another, a transaction
-		// waits again, one is replaced and one is gone. What is below stays.
+		// A reorganisation removes one block and changes another. One transaction is unconfirmed
+		// again, one is replaced and one is gone. The lower blocks stay.
 		update(0, func(c *simnet.Chain) {
 			c.Blocks = []simnet.Block{block(1, "c1")}
 			high, waiting := tx("high", -1), tx("waiting", -1)

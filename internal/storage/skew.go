@@ -8,9 +8,9 @@ import (
 	"chequer/internal/chain"
 )
 
-// MeasureSkew returns how far this process's clock is ahead of the database's, and
-// by how much the result may be wrong: half of the time that the question took. The
-// result is stored with the leases that this process holds.
+// MeasureSkew returns the time by which this process's clock is ahead of the database's, and the
+// largest error of the result, which is half of the round trip. The result is stored with the
+// leases that this process holds.
 func (s *Storage) MeasureSkew(ctx context.Context, now func() time.Time) (skew, margin time.Duration, err error) {
 	asked := now()
 	clock, err := answer(ctx, s.read, func(ctx context.Context, q querier) (clock int64, err error) {
@@ -26,8 +26,8 @@ func (s *Storage) MeasureSkew(ctx context.Context, now func() time.Time) (skew, 
 	return skew, margin, nil
 }
 
-// LeaderSkews returns, for each network that is being watched, how far the clock of
-// the process that watches it is ahead of the database's.
+// LeaderSkews returns, for each watched network, the time by which the clock of the process that
+// watches it is ahead of the database's.
 func (s *Storage) LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error) {
 	skews, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]time.Duration, error) {
 		skews := map[chain.ID]time.Duration{}

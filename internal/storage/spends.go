@@ -8,11 +8,11 @@ import (
 	"chequer/internal/invoice"
 )
 
-// spender names a transaction on a network.
+// spender identifies a transaction on a network.
 type spender struct{ network, tx string }
 
-// spendsOfInvoice and spendsOfUnfinished select the rows of the transactions of an
-// invoice's transfers, and of the transfers that a scan may change.
+// spendsOfInvoice and spendsOfUnfinished select the spends of the transactions of an invoice's
+// transfers, and of the transfers that a scan may change.
 const (
 	spendsOfInvoice = `SELECT s.network, s.tx, s.outpoints
 		FROM (SELECT DISTINCT network, tx FROM transfers WHERE invoice_id = $1 AND tx <> '') t
@@ -21,7 +21,7 @@ const (
 		WHERE network = $1 AND tx IN (SELECT tx ` + unfinished + ` UNION SELECT tx ` + finishedAbove + `)`
 )
 
-// readSpends reads what transactions spend, each list once.
+// readSpends returns the outpoints that transactions spend.
 func readSpends(ctx context.Context, q querier, query string, args ...any) (map[spender][]string, error) {
 	spends := map[spender][]string{}
 	err := each(ctx, q, func(row scanner) error {
@@ -40,8 +40,8 @@ func readSpends(ctx context.Context, q querier, query string, args ...any) (map[
 	return spends, nil
 }
 
-// saveSpends writes what the transactions of an invoice's new transfers spend. A
-// transaction always spends the same.
+// saveSpends writes the outpoints that the transactions of an invoice's new transfers spend. They
+// never change for a transaction.
 func saveSpends(ctx context.Context, q querier, known map[spender][]string, inv *invoice.Invoice) error {
 	written := map[spender]bool{}
 	for _, t := range inv.Transfers {

@@ -15,14 +15,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// leastReaders is how many connections read at least.
+// leastReaders is the smallest number of connections for reading.
 const leastReaders = 4
 
-// busyTimeout is how long a lock of another process is waited for when no option
-// says it.
+// busyTimeout is the time to wait for a lock of another process if Options.BusyTimeout is zero.
 const busyTimeout = 10 * time.Second
 
-// sqliteEngine reads on a few connections and writes on one.
+// sqliteEngine reads on several connections and writes on one.
 type sqliteEngine struct {
 	writer  *writer
 	readers chan *prepared
@@ -30,7 +29,7 @@ type sqliteEngine struct {
 	reading *sql.DB
 }
 
-// newSQLite makes the engine of an open database and its file.
+// newSQLite returns the engine of an open database and its file.
 func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqliteEngine, error) {
 	reading, err := sql.Open("sqlite", sqliteReading(path, o.BusyTimeout))
 	if err != nil {
@@ -56,10 +55,10 @@ func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqlite
 // write implements engine.
 func (s *sqliteEngine) write(ctx context.Context, w work) error { return s.writer.write(ctx, w) }
 
-// share implements engine. All that is written shares commits.
+// share implements engine. All writes share commits.
 func (s *sqliteEngine) share(ctx context.Context, _ string, w work) error { return s.write(ctx, w) }
 
-// read implements engine. Reads are short, so none is cut off in the middle.
+// read implements engine. Reads are short, so a running one is never interrupted.
 func (s *sqliteEngine) read(ctx context.Context, w work) error {
 	select {
 	case <-s.closing:
@@ -84,15 +83,15 @@ func (s *sqliteEngine) snapshot(ctx context.Context, w work) error {
 			return fmt.Errorf("begin: %w", err)
 		}
 		defer func() {
-			_, ended := q.ExecContext(ctx, "ROLLBACK") // there is nothing to commit
+			_, ended := q.ExecContext(ctx, "ROLLBACK") // nothing to commit
 			err = errors.Join(err, ended)
 		}()
 		return w(ctx, q)
 	})
 }
 
-// close implements engine. The writer's connection is the last, so that it is
-// the one that puts the log back into the file.
+// close implements engine. It closes the writer's connection last, so that this connection moves
+// the write-ahead log into the database's file.
 func (s *sqliteEngine) close() error {
 	if err := s.writer.drain(); err != nil {
 		return err
@@ -106,9 +105,9 @@ func (s *sqliteEngine) close() error {
 	return errors.Join(err, s.reading.Close(), s.writer.close())
 }
 
-// makeFile makes a database's file, if it is not there, so that only its owner
-// can read it. A file that is there is not touched: closing it here would take
-// away the locks that SQLite holds on it in this process.
+// makeFile makes a database's file, readable only by its owner, if it does not exist. An existing
+// file is not opened: closing it here would release the locks that SQLite holds on it in this
+// process.
 func makeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -120,10 +119,10 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// sqliteWriting opens a file for the connection that writes: what is committed
-// is on disk, a lock of another process is waited for, and what savepoints may
-// have to undo is kept in memory. The log is put back into the file every 16 MiB:
-// pages that change again and again are then written there once.
+// sqliteWriting returns the data source name of a file for the connection that writes: commits are
+// synced to disk, it waits for a lock of another process, and rollback data of savepoints is kept
+// in memory. The write-ahead log is moved into the file every 16 MiB, so that pages that change
+// often are written there only once.
 func sqliteWriting(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{
 		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)"},
@@ -131,7 +130,7 @@ func sqliteWriting(path string, busy time.Duration) string {
 	})
 }
 
-// sqliteReading opens a file for connections that read.
+// sqliteReading returns the data source name of a file for connections that read.
 func sqliteReading(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{"_pragma": {busyPragma(busy), "query_only(1)"}})
 }
@@ -144,8 +143,7 @@ func sqliteURL(path string, options url.Values) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options.Encode()
 }
 
-// busy tells whether a statement failed only because another process holds a
-// lock.
+// busy reports whether a statement failed only because another process holds a lock.
 func busy(err error) bool {
 	var fault *sqlite.Error
 	return errors.As(err, &fault) && fault.Code()&0xff == sqlite3.SQLITE_BUSY

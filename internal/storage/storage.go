@@ -1,5 +1,4 @@
-// Package storage keeps everything that lasts, in SQLite or PostgreSQL: one
-// schema, one SQL text.
+// Package storage stores all persistent data in SQLite or PostgreSQL: one schema, one SQL text.
 package storage
 
 import (
@@ -34,8 +33,8 @@ type Storage struct {
 	leases    observations
 	proof     writeProof
 	skew      atomic.Int64 // of this process's clock against the database's, in milliseconds
-	pruned    atomic.Int64 // when, in Unix milliseconds
-	away      atomic.Bool  // the database does not answer, so that the log tells of changes only
+	pruned    atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
+	away      atomic.Bool  // the database is unavailable; used to log only changes
 }
 
 var _ interface {
@@ -50,25 +49,25 @@ var _ interface {
 	convert.AccountStorage
 } = (*Storage)(nil)
 
-// Options are what need not be said to open a database.
+// Options are the options of Open.
 type Options struct {
-	// Connections is how many PostgreSQL is given at most; 0 = 8. SQLite has
-	// one that writes and a few that read.
+	// Connections is the largest number of connections to PostgreSQL; 0 = 8. SQLite has one
+	// connection that writes and several that read.
 	Connections int
-	// IndexMarks is the file that remembers, outside the database, how far
-	// destination indexes may have been used; "" = none is kept.
+	// IndexMarks is the file that stores, outside the database, the range of destination indexes
+	// that may have been used; "" = none.
 	IndexMarks string
-	// Upgrade changes the schema of a database that an older release made. Without it
-	// Open returns ErrOlder.
+	// Upgrade allows Open to upgrade the schema of a database that an older release made. Without
+	// it Open returns ErrOlder.
 	Upgrade bool
-	// BusyTimeout is how long SQLite waits, each of a few times, while another
-	// process keeps the database locked; 0 = 10 s.
+	// BusyTimeout is the time that SQLite waits while another process locks the database; a write
+	// makes several such attempts. 0 = 10 s.
 	BusyTimeout time.Duration
 	Log         *slog.Logger
 }
 
-// Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and
-// makes its schema. The errors include ErrMasterKey, ErrNewer and ErrOlder.
+// Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and makes its schema if
+// necessary. The errors include ErrMasterKey, ErrNewer and ErrOlder.
 func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, error) {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -94,7 +93,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	return s, nil
 }
 
-// InUse reports whether there is a database that was made with a master key.
+// InUse reports whether there is a database that was opened with a master key.
 func InUse(ctx context.Context, url string) (bool, error) {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -107,7 +106,7 @@ func InUse(ctx context.Context, url string) (bool, error) {
 	}
 	db, err := readingPool(d, place)
 	if err != nil {
-		return false, fmt.Errorf("look at database: %w", err)
+		return false, fmt.Errorf("check database: %w", err)
 	}
 	defer db.Close()
 	there, err := hasTable(ctx, db, d, "meta")
@@ -119,7 +118,7 @@ func InUse(ctx context.Context, url string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at database: %w", err)
+		return false, fmt.Errorf("check database: %w", err)
 	}
 	return true, nil
 }
@@ -131,19 +130,19 @@ func emptyFile(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at database: %w", err)
+		return false, fmt.Errorf("check database: %w", err)
 	}
 	return file.Size() == 0, nil
 }
 
-// Close ends what is under way and closes the database.
+// Close waits for running transactions and closes the database.
 func (s *Storage) Close() error {
 	s.settleMarks()
 	return errors.Join(s.engine.close(), s.reserve.close())
 }
 
-// connect makes a pool for a database; of SQLite, of the one connection that
-// writes. Nothing is asked of the database yet.
+// connect returns a pool for a database; for SQLite, with the single connection that writes. It
+// does not connect yet.
 func connect(d dialect, place string, busy time.Duration) (*sql.DB, error) {
 	if d != sqliteDialect {
 		db, _, err := openPostgres(place)
@@ -160,7 +159,7 @@ func connect(d dialect, place string, busy time.Duration) (*sql.DB, error) {
 	return db, nil
 }
 
-// readingPool makes a pool for a database that is only read.
+// readingPool returns a pool for a database that is only read.
 func readingPool(d dialect, place string) (*sql.DB, error) {
 	if d == sqliteDialect {
 		return sql.Open(d.driver, sqliteReading(place, busyTimeout))
@@ -205,8 +204,8 @@ func (s *Storage) prepare(ctx context.Context, db *sql.DB, place string, o Optio
 	return checkMasterKey(ctx, db, s.box)
 }
 
-// checkMasterKey compares a value that only the master key can make with the one
-// written when the database was new.
+// checkMasterKey compares a value that depends on the master key with the one that was written when
+// the database was new.
 func checkMasterKey(ctx context.Context, q querier, box *seal.Box) error {
 	const purpose = "meta master_key"
 	value, err := masterKeyValue(ctx, q)
@@ -231,10 +230,9 @@ func masterKeyValue(ctx context.Context, q querier) (value string, err error) {
 	return value, err
 }
 
-// write runs work in a transaction; ErrNested from inside another one, and
-// invoice.ErrUnavailable. Whether work was committed is known only without an
-// error, and it may run on when the context has ended: what it finds out comes
-// back by answer.
+// write runs work in a transaction. It returns ErrNested inside another transaction, and
+// invoice.ErrUnavailable. After an error it is not known whether work was committed. Work may still
+// run after the context has ended, so its results must be returned through answer.
 func (s *Storage) write(ctx context.Context, w work) error {
 	if err := checkNesting(); err != nil {
 		return err
@@ -242,8 +240,8 @@ func (s *Storage) write(ctx context.Context, w work) error {
 	return s.availability(ctx, s.engine.write(ctx, noted(w)))
 }
 
-// share is write for work that locks a merchant's feed before anything else, so
-// that those of one merchant may share a commit.
+// share is write for work that locks a merchant's feed before anything else, so that work of one
+// merchant may share a commit.
 func (s *Storage) share(ctx context.Context, merchantID string, w work) error {
 	if err := checkNesting(); err != nil {
 		return err
@@ -251,8 +249,7 @@ func (s *Storage) share(ctx context.Context, merchantID string, w work) error {
 	return s.availability(ctx, s.engine.share(ctx, merchantID, noted(w)))
 }
 
-// read runs work whose statements need not agree with each other; ErrNested and
-// invoice.ErrUnavailable.
+// read runs work whose statements may see different states; ErrNested and invoice.ErrUnavailable.
 func (s *Storage) read(ctx context.Context, w work) error {
 	if err := checkNesting(); err != nil {
 		return err
@@ -269,9 +266,9 @@ func (s *Storage) snapshot(ctx context.Context, w work) error {
 	return s.availability(ctx, s.engine.snapshot(ctx, w))
 }
 
-// answer runs work that finds something out, by write, read or snapshot. The
-// answer is looked at only when work has ended: a caller whose context ends goes
-// home with nothing, while the writer may still be at it.
+// answer runs find with write, read or snapshot, and returns its result. The result is read only
+// when find has ended: if the context ends first, answer returns the zero value, while find may
+// still run.
 func answer[T any](ctx context.Context, run func(context.Context, work) error, find func(context.Context, querier) (T, error)) (T, error) {
 	var found, nothing T
 	err := run(ctx, func(ctx context.Context, q querier) (err error) {

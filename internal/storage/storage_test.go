@@ -22,19 +22,19 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// engines are the two that every test of this suite runs on; each makes the URL
-// of a fresh database.
+// engines are the database engines that every test runs on; each function returns the URL of a new
+// database.
 var engines = map[string]func(testing.TB) string{
 	"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chequer.db") },
 	"postgres": storagetest.Postgres,
 }
 
-// onBoth runs a test on both engines, each with a fresh database in which the
-// merchants "shop" and "bakery" are.
+// onBoth runs a test on both engines, each with a new database with the merchants "shop" and
+// "bakery".
 func onBoth(t *testing.T, test func(t *testing.T, s *storage.Storage, url string)) {
 	t.Helper()
 	t.Parallel()
-	for name, fresh := range engines {
+	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := fresh(t)
@@ -69,7 +69,7 @@ func addMerchants(t testing.TB, s *storage.Storage) {
 	}
 }
 
-// box makes a box of a master key that is one byte over and over.
+// box returns a box with a master key that repeats one byte.
 func box(t testing.TB, b byte) *seal.Box {
 	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{b}, seal.KeySize))
@@ -79,7 +79,7 @@ func box(t testing.TB, b byte) *seal.Box {
 	return box
 }
 
-// rows reads the first column of a query by a connection of its own.
+// rows returns the first column of a query, read on a separate connection.
 func rows(t testing.TB, url, query string, args ...any) []string {
 	t.Helper()
 	result, err := database(t, url).QueryContext(t.Context(), query, args...)
@@ -101,8 +101,7 @@ func rows(t testing.TB, url, query string, args ...any) []string {
 	return all
 }
 
-// change runs a statement by a connection of its own, as somebody with access to
-// the database would.
+// change runs a statement on a separate connection, like an operator with access to the database.
 func change(t testing.TB, url, statement string, args ...any) {
 	t.Helper()
 	if _, err := database(t, url).ExecContext(t.Context(), statement, args...); err != nil {
@@ -124,11 +123,11 @@ func database(t testing.TB, url string) *sql.DB {
 	return db
 }
 
-// noon is when everything here happens.
+// noon is the time of all events in the tests.
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// same compares what was written with what is read: empty lists are like none,
-// and events are not read back.
+// same compares a written invoice with the one that was read: empty and nil lists are equal, and
+// events are not read back.
 var same = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(invoice.Invoice{}, "Events"),
@@ -155,8 +154,8 @@ var (
 	}
 )
 
-// newInvoice makes an invoice of 56.50 EUR with an index of each of a merchant's
-// two keys, one of which serves two methods. The event is that of its creation.
+// newInvoice returns an invoice of 56.50 EUR with an index of each of a merchant's two keys, one of
+// which serves two methods, and the event of its creation.
 func newInvoice(id, merchantID string, bitcoinIndex, etherIndex uint32) *invoice.Invoice {
 	price := money.FromCents(5650, money.EUR)
 	rate := func(coin money.Currency, eur, usd string) (money.Rate, money.Rate) {
@@ -206,7 +205,7 @@ func newEvent(invoiceID string, t invoice.EventType, version int64) invoice.Even
 	}
 }
 
-// creation creates newInvoice with indexes of the merchant's counters.
+// creation returns a creation of newInvoice with indexes of the merchant's counters.
 func creation(id, merchantID string) invoice.Creation {
 	return invoice.Creation{MerchantID: merchantID, At: noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
 		bitcoinIndex, err := next(merchantID + "/BTC")
@@ -221,12 +220,12 @@ func creation(id, merchantID string) invoice.Creation {
 	}}
 }
 
-// create writes a creation that must work.
+// create writes a creation that must succeed.
 func create(t testing.TB, s *storage.Storage, c invoice.Creation) *invoice.Invoice {
 	t.Helper()
 	inv, _, err := s.CreateInvoice(t.Context(), c)
 	if err != nil {
-		t.Errorf("create invoice: %v", err) // not Fatal: other goroutines create, too
+		t.Errorf("create invoice: %v", err) // not Fatal, since tests call create in goroutines
 	}
 	return inv
 }

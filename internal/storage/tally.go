@@ -5,37 +5,38 @@ import (
 	"maps"
 )
 
-// tally is the statements of a transaction that several jobs share, and the
-// numbers that they have moved on. Their rows are locked from the first job on
-// that takes one, so the next jobs need not ask the database: what the numbers
-// came to is written once, before the commit.
-type tally struct {
+// sharedNumbers is a querier for a transaction that several jobs share. It caches the numbers that
+// the jobs incremented. A number's row is locked by the first job that uses it, so later jobs need
+// not ask the database, and the final value is written once, before the commit.
+type sharedNumbers struct {
 	querier
-	numbers map[number]standing
+	numbers map[number]value
 }
 
-// number is a row that counts on: of a key's destination indexes, or of a
-// merchant's feed.
+// number identifies a row with a number that only grows: the next destination index of a key, or
+// the last position of a merchant's feed.
 type number struct {
 	kind *kind
 	name string
 }
 
-// standing is where a number stands in the transaction and in its row.
-type standing struct{ now, row int64 }
+// value is a number's current value in the transaction, and the value in its row.
+type value struct{ now, row int64 }
 
-// kind is the statements of one table of numbers.
+// kind holds the statements for one table of numbers.
 type kind struct {
-	add string // to the number $1 the value $2, and tell where it stands
-	set string // the number $1 to the value $2
+	add string // adds $2 to the number $1, and returns the sum
+	set string // sets the number $1 to $2
 }
 
-func newTally(q querier) *tally { return &tally{querier: q, numbers: map[number]standing{}} }
+func newSharedNumbers(q querier) *sharedNumbers {
+	return &sharedNumbers{querier: q, numbers: map[number]value{}}
+}
 
-// add moves a number on and tells where it stands then. Its row is locked to the
-// end of the transaction.
+// add adds to a number and returns the sum. The number's row is locked until the end of the
+// transaction.
 func add(ctx context.Context, q querier, n number, by int64) (now int64, err error) {
-	t, shared := q.(*tally)
+	t, shared := q.(*sharedNumbers)
 	if !shared {
 		err = q.QueryRowContext(ctx, n.kind.add, n.name, by).Scan(&now)
 		return now, err
@@ -53,24 +54,24 @@ func add(ctx context.Context, q querier, n number, by int64) (now int64, err err
 	return s.now, nil
 }
 
-// set moves a number that was added to further on.
+// set sets a number that the transaction has added to before.
 func set(ctx context.Context, q querier, n number, to int64) error {
-	if t, shared := q.(*tally); shared {
-		t.numbers[n] = standing{now: to, row: t.numbers[n].row}
+	if t, shared := q.(*sharedNumbers); shared {
+		t.numbers[n] = value{now: to, row: t.numbers[n].row}
 		return nil
 	}
 	_, err := q.ExecContext(ctx, n.kind.set, n.name, to)
 	return err
 }
 
-// mark is what undo goes back to when a job is undone.
-func (t *tally) mark() map[number]standing { return maps.Clone(t.numbers) }
+// mark returns the state to which undo returns after a job failed.
+func (t *sharedNumbers) mark() map[number]value { return maps.Clone(t.numbers) }
 
-// undo forgets what a job did, as the database does.
-func (t *tally) undo(mark map[number]standing) { t.numbers = mark }
+// undo drops the changes of a job, like the rollback in the database.
+func (t *sharedNumbers) undo(mark map[number]value) { t.numbers = mark }
 
-// flush writes what the numbers came to.
-func (t *tally) flush(ctx context.Context) error {
+// flush writes the final values.
+func (t *sharedNumbers) flush(ctx context.Context) error {
 	for n, s := range t.numbers {
 		if s.now == s.row {
 			continue

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/money"
 )
 
-// termsRow is what an invoice's terms say beside price and order number, which
-// have columns of their own.
+// termsRow is the JSON form of an invoice's terms, without the price and the order ID, which have
+// their own columns.
 type termsRow struct {
 	Merchant         string            `json:"shop,omitempty"`
 	AllowPaidExpired bool              `json:"late,omitempty"`
@@ -25,18 +25,18 @@ type termsRow struct {
 	Convert          *convertRow       `json:"sell,omitempty"`
 }
 
-// rulesRow are the rules; windows are in milliseconds.
+// rulesRow is the JSON form of the rules; windows are in milliseconds.
 type rulesRow struct {
 	Tolerance     string `json:"tol,omitempty"`
 	BlindWindow   int64  `json:"blind,omitempty"`
 	ConfirmWindow int64  `json:"conf,omitempty"`
 	RequoteWindow int64  `json:"requote,omitempty"`
 	LatePercent   int64  `json:"late,omitempty"`
-	// Gas is by network; null where the rule was not known yet.
+	// Gas is by network; null in invoices made before this rule.
 	Gas map[string]gasRow `json:"gas"`
 }
 
-// gasRow is an amount of a network's own coin.
+// gasRow is the JSON form of an amount of a network's native coin.
 type gasRow struct {
 	Amount   string `json:"amount"`
 	Currency string `json:"cur"`
@@ -69,7 +69,7 @@ func parseGas(rows map[string]gasRow) (map[chain.ID]money.Amount, error) {
 	return gas, nil
 }
 
-// convertRow says what is sold of what comes in.
+// convertRow is the JSON form of the terms for selling received coins.
 type convertRow struct {
 	Coins    []string `json:"coins"`
 	Smallest string   `json:"min"`

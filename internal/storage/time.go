@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// millis is a time as columns keep it, NULL when it is zero. Columns of times
-// that are always there are plain integers.
+// millis returns a time for its column, NULL if it is zero. Columns of times that are never zero
+// are plain integers.
 func millis(t time.Time) sql.Null[int64] {
 	if t.IsZero() {
 		return sql.Null[int64]{}
@@ -14,7 +14,7 @@ func millis(t time.Time) sql.Null[int64] {
 	return sql.Null[int64]{V: t.UnixMilli(), Valid: true}
 }
 
-// fromMillis is the time that millis wrote.
+// fromMillis returns the time of a column that millis wrote.
 func fromMillis(ms sql.Null[int64]) time.Time {
 	if !ms.Valid {
 		return time.Time{}

@@ -10,8 +10,7 @@ import (
 	"chequer/internal/money"
 )
 
-// transferRow is a transfer as columns keep it. Two rows that are equal need not
-// be written.
+// transferRow is a transfer as stored in columns. If two rows are equal, nothing needs to be written.
 type transferRow struct {
 	network, id, invoiceID  string
 	tx, asset, script       string
@@ -30,7 +29,7 @@ type transferRow struct {
 	folded                  int64
 }
 
-// transfersToRows are the rows of an invoice's transfers, in its order.
+// transfersToRows returns the rows of an invoice's transfers, in order.
 func transfersToRows(inv *invoice.Invoice) []transferRow {
 	rows := make([]transferRow, len(inv.Transfers))
 	for i, t := range inv.Transfers {
@@ -54,8 +53,8 @@ func transfersToRows(inv *invoice.Invoice) []transferRow {
 	return rows
 }
 
-// transfer reads a row; fiat is the invoice's currency. What its transaction spends
-// is kept elsewhere.
+// transfer returns the transfer of a row without its spends, which are stored separately; fiat is
+// the invoice's currency.
 func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 	amount, err := parseAmount(r.amount, money.Currency{Code: r.currency, Decimals: int32(r.decimals)})
 	if err != nil {
@@ -81,12 +80,12 @@ func (r transferRow) transfer(fiat money.Currency) (invoice.Transfer, error) {
 	return t, nil
 }
 
-// transferColumns are those that readTransferColumns reads.
+// transferColumns are the columns that readTransferColumns reads.
 const transferColumns = `network, id, invoice_id, tx, asset, script, amount, currency,
 	decimals, coinbase, presence, first_seen, sighted, block_height, block_hash,
 	block_time, confirmed_at, confirmations, required, old, unsure, market, folded`
 
-// readTransferRows reads an invoice's transfers, in its order.
+// readTransferRows reads the transfers of an invoice, in order.
 func readTransferRows(ctx context.Context, q querier, invoiceID string) ([]transferRow, error) {
 	return list(ctx, q, readTransferColumns, "SELECT "+transferColumns+" FROM transfers WHERE invoice_id = $1 ORDER BY number", invoiceID)
 }
@@ -98,8 +97,7 @@ func readTransferColumns(row scanner) (r transferRow, err error) {
 	return r, err
 }
 
-// insert writes a transfer seen for the first time, under its number within the
-// invoice.
+// insert writes a new transfer, with its number within the invoice.
 func (r transferRow) insert(ctx context.Context, q querier, number int64) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO transfers (
@@ -115,7 +113,7 @@ func (r transferRow) insert(ctx context.Context, q querier, number int64) error 
 	return err
 }
 
-// update writes what may change of a transfer.
+// update writes the columns of a transfer that may change.
 func (r transferRow) update(ctx context.Context, q querier) error {
 	_, err := q.ExecContext(ctx, `
 		UPDATE transfers SET
@@ -128,14 +126,14 @@ func (r transferRow) update(ctx context.Context, q querier) error {
 	return err
 }
 
-// delete removes a row whose folded transfers another row stands for.
+// delete deletes a row whose folded transfers were added to another row.
 func (r transferRow) delete(ctx context.Context, q querier) error {
 	_, err := q.ExecContext(ctx, "DELETE FROM transfers WHERE network = $1 AND id = $2", r.network, r.id)
 	return err
 }
 
-// saveTransfers writes the transfers that changed, are new, or were added to
-// another one. Those that stay keep their order, and new ones follow.
+// saveTransfers writes the transfers that are new or changed, and deletes those that were added to
+// another one. Existing transfers keep their order, and new ones follow.
 func saveTransfers(ctx context.Context, q querier, before, after []transferRow) error {
 	known := make(map[[2]string]transferRow, len(before))
 	for _, row := range before {
@@ -164,8 +162,8 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 	return insertTransfers(ctx, q, added, len(before) > 0)
 }
 
-// insertTransfers writes the rows of one invoice behind those that are there, if
-// any are.
+// insertTransfers writes rows of one invoice after the existing ones; behind is true if there are
+// any.
 func insertTransfers(ctx context.Context, q querier, rows []transferRow, behind bool) error {
 	if len(rows) == 0 {
 		return nil
@@ -185,7 +183,8 @@ func insertTransfers(ctx context.Context, q querier, rows []transferRow, behind 
 	return nil
 }
 
-// unfinished is the transfers on network $1 that a scan above height $2 may change.
+// unfinished and finishedAbove select the transfers on network $1 that a scan above height $2 may
+// change.
 const unfinished = `
 	FROM transfers
 	WHERE network = $1 AND presence = 'present' AND (block_height IS NULL OR confirmations < required)`

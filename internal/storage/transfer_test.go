@@ -72,8 +72,54 @@ func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
 	})
 }
 
-// What a transaction spends is kept once, however many transfers it makes; and an
-// aggregate that was added to another one leaves the rows that stay as they were.
+// A row stores the currency of its amount, so it can be read even if the program does not know the
+// asset.
+func TestTransfers_of_an_unknown_asset_are_read(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		amount := money.MustParse("7.000001", money.Currency{Code: "USDBC", Decimals: 6})
+		shown := chain.Transfer{
+			ID: "0xaa:0", Tx: "0xaa", Asset: "USDBC", Script: "shop/ETH/0", Amount: amount,
+			Block: &chain.Block{Height: 101, Hash: "0x101", Time: noon},
+		}
+		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Transfers = []invoice.Transfer{{
+				ID: shown.ID, Network: "ethereum", Tx: shown.Tx, Asset: shown.Asset, Script: shown.Script, Amount: amount,
+				Presence: invoice.Present, FirstSeen: noon, Block: shown.Block, Confirmations: 1, Required: 1,
+			}}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inv, err := s.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: inv.Mode}, invoice.Place{}, 10)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d invoices: %v", len(list), err)
+		}
+		recorded, err := s.RecordedTransfers(t.Context(), "ethereum", 100)
+		if err != nil || len(recorded) != 1 {
+			t.Fatalf("%d recorded: %v", len(recorded), err)
+		}
+		above, err := s.TransfersAbove(t.Context(), "ethereum", 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]chain.Transfer{shown}, above, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("above a block (-want +got):\n%s", diff)
+		}
+		got := []money.Amount{inv.Transfers[0].Amount, list[0].Transfers[0].Amount, recorded[0].Amount}
+		if diff := cmp.Diff([]money.Amount{amount, amount, amount}, got); diff != "" {
+			t.Errorf("amounts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The spends of a transaction are stored once, even if it has several transfers. If an aggregate is
+// added to another one, the other rows stay the same.
 func TestTransfers_of_one_transaction_share_its_spends(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))

@@ -9,8 +9,8 @@ import (
 	"chequer/internal/money"
 )
 
-// blocksAbove is the transfers on network $1 in blocks above height $2, each one by
-// itself: a network knows no aggregates.
+// blocksAbove selects the transfers on network $1 in blocks above height $2. It leaves out
+// aggregates, which networks do not know.
 const blocksAbove = `
 	FROM transfers
 	WHERE network = $1 AND presence = 'present' AND block_height > $2 AND folded = 0`
@@ -38,8 +38,8 @@ func (s *Storage) TransfersAbove(ctx context.Context, network chain.ID, height i
 	return all, nil
 }
 
-// readChainTransfer reads a transfer in a block as its network shows it, without what
-// its transaction spends.
+// readChainTransfer reads a transfer in a block, in the form in which its network shows it but
+// without its spends.
 func readChainTransfer(row scanner) (t chain.Transfer, err error) {
 	var amount string
 	var currency money.Currency

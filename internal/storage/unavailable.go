@@ -18,9 +18,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// availability is invoice.ErrUnavailable, with the cause, for an error that only
-// says that the database does not answer now. What such a transaction was to do
-// may be done or not.
+// availability returns invoice.ErrUnavailable, with the cause, for an error that only says that the
+// database is temporarily unavailable. The transaction may or may not have been committed.
 func (s *Storage) availability(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -37,12 +36,11 @@ func (s *Storage) availability(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)
 }
 
-// unusable are the codes with which SQLite says that the disk is full, fails or takes no
-// writes. See SQLite, "Result and Error Codes".
+// unusable are SQLite's codes for a disk that is full, fails or accepts no writes. See SQLite,
+// "Result and Error Codes".
 var unusable = []int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
-// full reports whether a disk is full or otherwise takes no writes: disk_full of
-// PostgreSQL.
+// full reports whether the disk is full or otherwise accepts no writes: disk_full on PostgreSQL.
 func full(err error) bool {
 	if fault, ok := errors.AsType[*sqlite.Error](err); ok {
 		return slices.Contains(unusable, fault.Code()&0xff)
@@ -51,15 +49,14 @@ func full(err error) bool {
 	return ok && fault.Code == "53100" || errors.Is(err, syscall.ENOSPC)
 }
 
-// leaving are the codes with which PostgreSQL says, but for class 08, that it is
-// away for a while, or that this connection is: admin_shutdown, crash_shutdown,
-// cannot_connect_now, database_dropped, idle_session_timeout,
-// idle_in_transaction_session_timeout, too_many_connections, out_of_memory and
-// io_error. See PostgreSQL, appendix A.
+// leaving are PostgreSQL's codes, in addition to class 08, for a server or a connection that is
+// temporarily unavailable: admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
+// idle_session_timeout, idle_in_transaction_session_timeout, too_many_connections, out_of_memory
+// and io_error. See PostgreSQL, appendix A.
 var leaving = []string{"57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "53200", "58030"}
 
-// lost reports whether a statement failed only because there is no connection to a
-// PostgreSQL that takes writes, or no more.
+// lost reports whether a statement failed only because there is no connection, or no connection any
+// more, to a PostgreSQL that accepts writes.
 func lost(err error) bool {
 	if fault, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(fault.Code, "08") || slices.Contains(leaving, fault.Code) || readOnly(err)

@@ -17,7 +17,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestStorage_says_that_SQLite_stays_locked(t *testing.T) {
+func TestStorage_reports_a_locked_SQLite(t *testing.T) {
 	t.Parallel()
 	url := engines["sqlite"](t)
 	s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{BusyTimeout: 10 * time.Millisecond})
@@ -49,7 +49,7 @@ func TestStorage_says_that_SQLite_stays_locked(t *testing.T) {
 	create(t, s, creation("a", "shop"))
 }
 
-func TestStorage_hides_that_idle_connections_were_ended(t *testing.T) {
+func TestStorage_hides_the_end_of_idle_connections(t *testing.T) {
 	t.Parallel()
 	url := engines["postgres"](t)
 	s := open(t, url)
@@ -74,32 +74,32 @@ func TestStorage_hides_that_idle_connections_were_ended(t *testing.T) {
 	}
 }
 
-func TestStorage_loses_nothing_it_answered_when_PostgreSQL_restarts(t *testing.T) {
+func TestStorage_loses_no_commit_when_PostgreSQL_restarts(t *testing.T) {
 	t.Parallel()
 	server := storagetest.NewServer(t)
 	s := open(t, server.URL())
 	addMerchants(t, s)
-	l := &load{t: t, s: s, answered: map[string]bool{}}
+	l := &load{t: t, s: s, created: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() { l.run(ctx, i) })
 	}
-	l.goOn(20)
+	l.waitForCreations(20)
 	for _, mode := range []string{"fast", "immediate"} {
 		server.Stop(t, mode)
 		l.waitForFault()
 		server.Start(t)
-		l.goOn(20)
+		l.waitForCreations(20)
 		rows(t, server.URL(), "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
-		l.goOn(20)
+		l.waitForCreations(20)
 	}
 	stop()
 	group.Wait()
 
-	for id := range l.answered {
+	for id := range l.created {
 		if _, err := s.Invoice(t.Context(), id); err != nil {
-			t.Errorf("invoice %s was answered and is not there: %v", id, err)
+			t.Errorf("invoice %s was created and is missing: %v", id, err)
 		}
 	}
 	twice := "SELECT key FROM idempotency WHERE invoice_id IS NULL OR invoice_id NOT IN (SELECT id FROM invoices)"
@@ -113,16 +113,16 @@ func TestStorage_loses_nothing_it_answered_when_PostgreSQL_restarts(t *testing.T
 	checkFeed(t, server.URL(), "shop")
 }
 
-// A server that was demoted answers, but takes no writes; a new connection leads to
-// the one that was promoted. Settings of the server and of the database stand for the
-// two: sessions keep those that they began with.
-func TestStorage_leaves_a_PostgreSQL_that_was_demoted(t *testing.T) {
+// A server that was demoted answers, but accepts no writes; a new connection leads to the promoted
+// one. Settings of the server and of the database simulate the two: a session keeps the settings
+// with which it began.
+func TestStorage_leaves_a_demoted_PostgreSQL(t *testing.T) {
 	t.Parallel()
 	server := storagetest.NewServer(t)
 	s := open(t, server.URL())
 	addMerchants(t, s)
 	var group sync.WaitGroup
-	for i := range 32 { // so that there are several connections
+	for i := range 32 { // opens several connections
 		group.Go(func() { create(t, s, creation(fmt.Sprint("before", i), "shop")) })
 	}
 	group.Wait()
@@ -152,7 +152,7 @@ func TestStorage_leaves_a_PostgreSQL_that_was_demoted(t *testing.T) {
 	await(t, "storage is ready again", func() bool { return s.Ready(t.Context()) == nil })
 }
 
-// await returns when something is so.
+// await returns when a condition is true.
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
@@ -178,7 +178,7 @@ func TestReady_fails_while_SQLite_takes_no_writes(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // the second and the third from memory
+	for range 3 { // the second and the third result are cached
 		if err := s.Ready(t.Context()); !errors.Is(err, invoice.ErrUnavailable) {
 			t.Errorf("got error %v, want %v", err, invoice.ErrUnavailable)
 		}
@@ -190,7 +190,7 @@ func TestReady_fails_while_SQLite_takes_no_writes(t *testing.T) {
 	await(t, "storage is ready", func() bool { return s.Ready(t.Context()) == nil })
 }
 
-func TestReady_writes_at_most_once_in_a_while(t *testing.T) {
+func TestReady_caches_its_result(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		s.BelieveProofs(time.Hour)
 		if err := s.Ready(t.Context()); err != nil {
@@ -207,7 +207,7 @@ func TestReady_writes_at_most_once_in_a_while(t *testing.T) {
 		}
 		group.Wait()
 		if wrote := rows(t, url, "SELECT value FROM meta WHERE name = 'ready_at'"); len(wrote) > 0 {
-			t.Errorf("wrote %q", wrote)
+			t.Errorf("wrote %q, want no second write", wrote)
 		}
 	})
 }
@@ -227,19 +227,19 @@ func TestReady_fails_while_the_marks_cannot_be_written(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Ready(t.Context()); err == nil {
-		t.Error("ready without a place for the marks")
+		t.Error("ready without a folder for the marks")
 	}
 }
 
-// load creates and reads invoices, again and again until each is answered.
+// load creates and reads invoices, and repeats each creation until it succeeds.
 type load struct {
 	t      *testing.T
 	s      *storage.Storage
-	faults atomic.Int64 // that only said that the database was away
-	fresh  atomic.Int64 // creations answered
+	faults atomic.Int64 // errors that report an unavailable database
+	fresh  atomic.Int64 // successful creations
 
-	mu       sync.Mutex
-	answered map[string]bool
+	mu      sync.Mutex
+	created map[string]bool
 }
 
 func (l *load) run(ctx context.Context, caller int) {
@@ -249,7 +249,7 @@ func (l *load) run(ctx context.Context, caller int) {
 		if err == nil {
 			_, err = l.s.Invoice(ctx, inv.ID)
 			l.mu.Lock()
-			l.answered[inv.ID] = true
+			l.created[inv.ID] = true
 			l.mu.Unlock()
 			l.fresh.Add(1)
 			i++
@@ -265,17 +265,17 @@ func (l *load) run(ctx context.Context, caller int) {
 	}
 }
 
-// goOn returns when so many more creations were answered.
-func (l *load) goOn(creations int64) { l.more(&l.fresh, creations) }
+// waitForCreations returns after a number of further successful creations.
+func (l *load) waitForCreations(creations int64) { l.more(&l.fresh, creations) }
 
-// waitForFault returns when somebody was told that the database is away.
+// waitForFault returns after a caller has got an error that reports an unavailable database.
 func (l *load) waitForFault() { l.more(&l.faults, 1) }
 
 func (l *load) more(count *atomic.Int64, by int64) {
 	l.t.Helper()
 	for want, end := count.Load()+by, time.Now().Add(30*time.Second); count.Load() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			l.t.Fatal("nothing goes on")
+			l.t.Fatal("no progress for 30 seconds")
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"chequer/internal/invoice"
 )
 
-// checkUnpaidLimits returns *invoice.TooManyUnpaidError when a creation has reached
-// one of its limits. The merchant's feed is locked, so no other creation of the
-// merchant is between the check and the insertion.
+// checkUnpaidLimits returns *invoice.TooManyUnpaidError if a creation has reached one of its
+// limits. The merchant's feed is locked, so no other creation of the merchant runs between the
+// check and the insertion.
 func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Creation) error {
 	for _, limit := range c.UnpaidLimits {
 		var unpaid int
@@ -31,7 +31,7 @@ func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Cr
 	return nil
 }
 
-// keepUnpaidPlaces records that an invoice counts towards the limits of its creation.
+// keepUnpaidPlaces stores that an invoice counts towards the limits of its creation.
 func (s *Storage) keepUnpaidPlaces(ctx context.Context, q querier, c invoice.Creation, invoiceID string) error {
 	for _, limit := range c.UnpaidLimits {
 		_, err := q.ExecContext(ctx, `
@@ -44,7 +44,7 @@ func (s *Storage) keepUnpaidPlaces(ctx context.Context, q querier, c invoice.Cre
 	return nil
 }
 
-// callerGroup returns the name under which storage knows the group of a limit.
+// callerGroup returns the name of a limit's group in storage, a MAC of the group.
 func (s *Storage) callerGroup(c invoice.Creation, limit invoice.UnpaidLimit) string {
 	if limit.Group == "" {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// limited is a creation with limits of unpaid invoices.
+// limited returns a creation with limits of unpaid invoices.
 func limited(id, merchantID string, mode invoice.Mode, at time.Time, limits ...invoice.UnpaidLimit) invoice.Creation {
 	c := creation(id, merchantID)
 	c.Mode, c.At, c.UnpaidLimits = mode, at, limits
@@ -46,13 +46,13 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 			c    invoice.Creation
 			want string
 		}{
-			{"the network's third", limited("c", "shop", "live", noon, narrow, whole), "limit of " + network},
+			{"a third invoice from the network", limited("c", "shop", "live", noon, narrow, whole), "limit of " + network},
 			{"another mode", limited("d", "shop", "test", noon, narrow, whole), ""},
 			{"another merchant", limited("e", "bakery", "live", noon, narrow, whole), ""},
 			{"another network", limited("f", "shop", "live", noon, invoice.UnpaidLimit{Group: "192.0.2.0/24", Most: 2}, whole), ""},
-			{"the whole is used", limited("g", "shop", "live", noon, invoice.UnpaidLimit{Group: "198.51.100.0/24", Most: 2}, whole), "limit of "},
+			{"the limit for all networks is reached", limited("g", "shop", "live", noon, invoice.UnpaidLimit{Group: "198.51.100.0/24", Most: 2}, whole), "limit of "},
 			{"a creation without limits", creation("h", "shop"), ""},
-			{"when they are too old", limited("i", "shop", "live", noon.Add(invoice.UnpaidWindow), narrow, whole), ""},
+			{"after the others are too old to count", limited("i", "shop", "live", noon.Add(invoice.UnpaidWindow), narrow, whole), ""},
 		} {
 			if got := refused(tt.c); got != tt.want {
 				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -98,7 +98,7 @@ func TestUnpaidPlaces_are_deleted_when_they_no_longer_count(t *testing.T) {
 		create(t, s, limited("a", "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
 		create(t, s, limited("b", "shop", "live", noon.Add(invoice.UnpaidWindow), invoice.UnpaidLimit{Most: 5}))
 		if got := rows(t, url, "SELECT invoice_id FROM unpaid_places"); len(got) != 1 {
-			t.Errorf("places are kept: %q", got)
+			t.Errorf("places: %q, want only that of b", got)
 		}
 	})
 }

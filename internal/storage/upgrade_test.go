@@ -20,8 +20,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// firstRelease makes a database as the first release left it, see
-// testdata/schema1.sql.
+// firstRelease makes a database as the first release left it; see testdata/schema1.sql.
 func firstRelease(t *testing.T, engine string) (url string) {
 	t.Helper()
 	url = withoutTables(t, engine)
@@ -40,15 +39,15 @@ func firstRelease(t *testing.T, engine string) (url string) {
 func withoutTables(t *testing.T, engine string) (url string) {
 	t.Helper()
 	url = engines[engine](t)
-	if engine == "postgres" { // which comes with the schema
+	if engine == "postgres" { // the new database has the schema already
 		change(t, url, "DROP SCHEMA public CASCADE")
 		change(t, url, "CREATE SCHEMA public")
 	}
 	return url
 }
 
-// A migration that was released is never changed: databases have it.
-func TestMigrations_that_were_released_stay_as_they_are(t *testing.T) {
+// Databases have the released migrations, so a released migration must not change.
+func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("migrations/00001_first.sql")
 	if err != nil {
@@ -60,7 +59,7 @@ func TestMigrations_that_were_released_stay_as_they_are(t *testing.T) {
 	}
 }
 
-// C79: an upgrade loses nothing, and creating works at once.
+// C79: an upgrade loses no data, and invoices can be created right after it.
 func TestOpen_upgrades_the_first_schema(t *testing.T) {
 	t.Parallel()
 	for engine := range engines {
@@ -75,7 +74,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			wantSpendsOnce(t, before, after)
 			forgetAdded(t, after)
 			for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
-				row, _, _ = strings.Cut(row, ", paid_count: ") // of migration 22
+				row, _, _ = strings.Cut(row, ", paid_count: ") // columns of migration 22
 				row = strings.TrimSuffix(strings.TrimSuffix(row, ", revision: 0"), ", conversions: 0")
 				after["invoices"][i] = strings.TrimSuffix(row, `, refund_asset: ""`)
 			}
@@ -92,20 +91,20 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 				t.Errorf("rows (-before +after):\n%s", diff)
 			}
 			if wrong := rows(t, url, "SELECT e.id FROM events e JOIN invoices i ON i.id = e.invoice_id WHERE e.mode <> i.mode"); len(wrong) > 0 {
-				t.Errorf("events %q are not of their invoice's mode", wrong)
+				t.Errorf("events %q have another mode than their invoice", wrong)
 			}
 			wantFirstRelease(t, s)
 			wantNext(t, s, 11, 6)
-			open(t, url) // by the next start
+			open(t, url) // like the next start
 		})
 	}
 }
 
-// spendsColumn is the column of transfers that the first release kept spends in.
+// spendsColumn matches the column of transfers with the spends in the first release.
 var spendsColumn = regexp.MustCompile(`spends: "(.*?)", coinbase`)
 
-// wantSpendsOnce compares the spends of the first release's transfers with those
-// that are kept by transaction now, and takes both out of the dumps.
+// wantSpendsOnce compares the spends of the first release's transfers with those that are now
+// stored by transaction, and removes both from the dumps.
 func wantSpendsOnce(t *testing.T, before, after map[string][]string) {
 	t.Helper()
 	var want []string
@@ -126,8 +125,8 @@ func wantSpendsOnce(t *testing.T, before, after map[string][]string) {
 	delete(after, "spends")
 }
 
-// An idempotency key of the merchant's API stays one across the upgrade that gives
-// every kind of caller a namespace.
+// The upgrade that gives every kind of caller a namespace keeps the idempotency keys of the
+// merchant's API.
 func TestOpen_keeps_idempotency_keys(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 27, 12, 24, 2, 0, time.UTC)
@@ -158,7 +157,7 @@ func TestOpen_keeps_idempotency_keys(t *testing.T) {
 	}
 }
 
-// forgetAdded takes out of a dump what later releases added to the first.
+// forgetAdded removes from a dump everything that later releases added.
 func forgetAdded(t *testing.T, tables map[string][]string) {
 	t.Helper()
 	for i, row := range tables["events"] {
@@ -169,14 +168,14 @@ func forgetAdded(t *testing.T, tables map[string][]string) {
 	}
 	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places"} {
 		if len(tables[added]) > 0 {
-			t.Errorf("%s are there: %q", added, tables[added])
+			t.Errorf("%s has rows: %q", added, tables[added])
 		}
 		delete(tables, added)
 	}
 }
 
-// C79: a backup that the first release wrote is restored by this one.
-func TestRestore_takes_a_backup_of_the_first_release(t *testing.T) {
+// C79: this release restores a backup that the first release wrote.
+func TestRestore_accepts_a_backup_of_the_first_release(t *testing.T) {
 	t.Parallel()
 	backup, err := os.ReadFile("testdata/schema1.backup")
 	if err != nil {
@@ -196,8 +195,7 @@ func TestRestore_takes_a_backup_of_the_first_release(t *testing.T) {
 	}
 }
 
-// wantFirstRelease fails unless everything of the first release is read as it was
-// meant.
+// wantFirstRelease fails unless all data of the first release is read correctly.
 func wantFirstRelease(t *testing.T, s *storage.Storage) {
 	t.Helper()
 	scanned := time.Date(2026, 11, 27, 12, 24, 2, 0, time.UTC)
@@ -208,7 +206,7 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 	if diff := cmp.Diff(map[chain.ID]invoice.Progress{
 		"simnet": {
 			Cursor: chain.Cursor{Height: 0, Hash: progress["simnet"].Cursor.Hash}, Tip: chain.Cursor{Height: 4, Hash: progress["simnet"].Tip.Hash},
-			Scanned: scanned, Sequence: 8, // watched since ever, without a gap
+			Scanned: scanned, Sequence: 8, // always watched, without a gap
 		},
 		"bitcoin": {
 			Cursor: chain.Cursor{Height: 800_000, Hash: "00aa"}, Tip: chain.Cursor{Height: 800_100, Hash: "00bb"},
@@ -226,24 +224,24 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 			t.Errorf("invoice %s: %v", id, err)
 			continue
 		}
-		if got := told(inv.Standing); got != want {
+		if got := standingText(inv.Standing); got != want {
 			t.Errorf("invoice %s is %s, want %s", id, got, want)
 		}
 		if blind := !inv.Coverage["simnet"].BlindFrom.IsZero(); blind != (id == "47") {
-			t.Errorf("invoice %s was not watched for some time: %v", id, blind)
+			t.Errorf("invoice %s has a gap: %v", id, blind)
 		}
-		// That bitcoin was not watched once says nothing of who was judged before.
+		// A gap of bitcoin does not affect invoices that were judged before it was recorded.
 		for _, m := range inv.Methods {
 			p := progress[m.Asset.Network]
 			inv.Cover(m.Asset.Network, inv.Coverage[m.Asset.Network].Scanned, p.Gaps)
 		}
-		if got := told(inv.Judge()); got != want {
+		if got := standingText(inv.Judge()); got != want {
 			t.Errorf("invoice %s is judged %s, want %s", id, got, want)
 		}
 	}
 	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", Key: invoice.IdempotencyKey{Value: "order-1042"}, BodyHash: "hash", At: scanned})
 	if err != nil || first.Terms.Description != strings.Repeat("é", 5000) || first.Terms.Metadata["table"] != "7" {
-		t.Errorf("the first invoice asked for again: %+v, error %v", first, err)
+		t.Errorf("replay of the first invoice: %+v, error %v", first, err)
 	}
 	if keys, err := s.Keys(t.Context(), "m"); err != nil || len(keys) != 1 || keys[0].Secret != "firstsecret" {
 		t.Errorf("keys: %+v, error %v", keys, err)
@@ -253,8 +251,8 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 	}
 }
 
-// told is how an invoice stands, in words.
-func told(s invoice.Standing) string {
+// standingText returns the status and the exceptions as text.
+func standingText(s invoice.Standing) string {
 	words := []string{string(s.Status)}
 	for _, e := range s.Exceptions {
 		words = append(words, string(e))
@@ -262,8 +260,7 @@ func told(s invoice.Standing) string {
 	return strings.Join(words, " ")
 }
 
-// wantNext creates an invoice with the next indexes of the first release's
-// wallets.
+// wantNext fails unless a new invoice gets the next indexes of the first release's wallets.
 func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 	t.Helper()
 	c := creation("next", "m")
@@ -281,18 +278,17 @@ func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 	}
 }
 
-// C79: an upgrade that fails in its middle leaves the old schema, and is made up
-// for by the next start.
-func TestOpen_undoes_an_upgrade_that_fails(t *testing.T) {
+// C79: an upgrade that fails halfway leaves the old schema, and the next start repeats it.
+func TestOpen_rolls_back_a_failed_upgrade(t *testing.T) {
 	t.Parallel()
 	for engine := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			url := firstRelease(t, engine)
 			before := dump(t, url)
-			change(t, url, "CREATE VIEW in_the_way AS SELECT continuous_since FROM networks") // of the last step
+			change(t, url, "CREATE VIEW in_the_way AS SELECT continuous_since FROM networks") // the last step fails
 			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{Upgrade: true}); err == nil {
-				t.Error("upgraded all the same", s.Close())
+				t.Error("the upgrade succeeded", s.Close())
 			}
 			change(t, url, "DROP VIEW in_the_way")
 			wantVersion(t, url, "1")
@@ -349,7 +345,7 @@ func TestOpen_copies_a_SQLite_database_before_it_upgrades_it(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(copied[len("sqlite:"):]))
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".tmp") {
-			t.Errorf("%s was left behind", e.Name())
+			t.Errorf("%s remains", e.Name())
 		}
 	}
 	if err != nil {
@@ -365,20 +361,21 @@ func wantVersion(t *testing.T, url, want string) {
 	}
 }
 
-// upgradeURL is where a child of this test binary finds the database to upgrade.
+// upgradeURL is the environment variable with the URL of the database that a child process of this
+// test binary upgrades.
 const upgradeURL = "CHEQUER_UPGRADE_CHILD"
 
-// TestUpgradeChild is the child: it is killed in the middle.
+// TestUpgradeChild is the child process, which is killed during the upgrade.
 func TestUpgradeChild(t *testing.T) {
 	url := os.Getenv(upgradeURL)
 	if url == "" {
-		t.Skip("runs as a child of TestOpen_goes_on_after_an_upgrade_was_killed")
+		t.Skip("runs as a child of TestOpen_continues_after_an_upgrade_was_killed")
 	}
 	open(t, url)
 }
 
-// C79: kill -9 in the middle of an upgrade.
-func TestOpen_goes_on_after_an_upgrade_was_killed(t *testing.T) {
+// C79: kill -9 during an upgrade.
+func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 	t.Parallel()
 	for engine, stuck := range map[string]struct{ hang, unhang string }{
 		"sqlite": { // a trigger that counts for ever
@@ -386,7 +383,7 @@ func TestOpen_goes_on_after_an_upgrade_was_killed(t *testing.T) {
 				SELECT COUNT(*) FROM events a, events b, events c, events d, events e, events f, events g, events h, events i; END`,
 			unhang: "DROP TRIGGER stuck",
 		},
-		"postgres": { // whose server is slow to notice that a client is gone
+		"postgres": { // the server is slow to notice that the client is gone
 			hang: `CREATE FUNCTION sleep() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$ LANGUAGE plpgsql;
 				CREATE TRIGGER stuck AFTER UPDATE ON networks FOR EACH STATEMENT EXECUTE FUNCTION sleep()`,
 			unhang: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database();
@@ -423,8 +420,8 @@ func TestOpen_goes_on_after_an_upgrade_was_killed(t *testing.T) {
 	}
 }
 
-// waitUntilStuck returns when somebody is in the middle of an upgrade: on SQLite,
-// when somebody else writes whenever one looks.
+// waitUntilStuck returns when an upgrade is blocked: on SQLite, when another process holds the
+// write lock in several checks in a row.
 func waitUntilStuck(t *testing.T, url string) {
 	t.Helper()
 	conn, err := database(t, url).Conn(t.Context())
@@ -450,13 +447,13 @@ func waitUntilStuck(t *testing.T, url string) {
 		}
 	}
 	begin := time.Now()
-	for looks := 0; looks < 5; time.Sleep(20 * time.Millisecond) {
+	for checks := 0; checks < 5; time.Sleep(20 * time.Millisecond) {
 		is, err := stuck()
 		if err != nil || time.Since(begin) > time.Minute {
-			t.Fatalf("nobody is stuck, error %v", err)
+			t.Fatalf("no upgrade is blocked, error %v", err)
 		}
-		if looks++; !is {
-			looks = 0
+		if checks++; !is {
+			checks = 0
 		}
 	}
 }

@@ -3,26 +3,26 @@ package storage
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
 )
 
-// walletRow is a wallet as columns keep it.
+// walletRow is a wallet as stored in columns.
 type walletRow struct {
 	id, merchantID, mode, asset, key, counter string
 
-	secret     string // sealed, "" when there is none
+	secret     string // sealed, "" if there is none
 	createdAt  int64
 	archivedAt sql.Null[int64]
 	mac        string
 }
 
-// sealWallet makes the row of a wallet.
+// sealWallet returns the row of a wallet.
 func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 	r := walletRow{
 		id: w.ID, merchantID: w.MerchantID, mode: string(w.Mode), asset: w.Asset, key: w.Key, counter: w.Counter,
@@ -35,7 +35,7 @@ func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 	return r
 }
 
-// open checks the row and opens its secret; ErrTampered.
+// open verifies the row and decrypts its secret; ErrTampered.
 func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
 	if !box.Check(r.mac, "wallets", r.fields()...) {
 		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, merchant.ErrTampered)
@@ -55,7 +55,7 @@ func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
 	return w, nil
 }
 
-// fields are what the row's code is over.
+// fields returns the fields that the row's MAC covers.
 func (r walletRow) fields() []string {
 	return []string{
 		r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret,
@@ -63,54 +63,86 @@ func (r walletRow) fields() []string {
 	}
 }
 
-// CreateWallet implements merchant.Storage.
+// CreateWallet implements merchant.WalletStorage.
 func (s *Storage) CreateWallet(ctx context.Context, w merchant.Wallet) error {
-	r := sealWallet(s.box, w)
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		if err := s.lockMerchant(ctx, q, w.MerchantID); err != nil {
-			return err
-		}
-		if err := s.archiveWallet(ctx, q, w); err != nil {
-			return err
-		}
-		made, err := exec(ctx, q, `
-			INSERT INTO wallets (id, merchant_id, mode, asset, key, counter, secret, created_at, mac)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-			r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret, r.createdAt, r.mac)
-		if err != nil {
-			return fmt.Errorf("write wallet: %w", err)
-		}
-		if made == 0 {
-			return merchant.ErrExists
-		}
-		return nil
+		_, err := s.changeWallet(ctx, q, w.MerchantID, w.Mode, w.Asset, func(active merchant.Wallet) (merchant.WalletChange, error) {
+			if active.Key == w.Key {
+				return merchant.WalletChange{}, merchant.ErrExists
+			}
+			return merchant.WalletChange{Wallet: w, At: w.CreatedAt}, nil
+		})
+		return err
 	})
 }
 
-// archiveWallet takes the wallet out of force that another takes the place of,
-// if there is one; ErrExists when it has the same key. It is kept: its invoices
-// may be paid yet.
-func (s *Storage) archiveWallet(ctx context.Context, q querier, by merchant.Wallet) error {
+// ChangeWallet implements merchant.WalletStorage. The feed is locked before the merchant, as in the
+// creation of an invoice, to avoid a deadlock.
+func (s *Storage) ChangeWallet(ctx context.Context, merchantID string, mode merchant.Mode, asset string, decide func(active merchant.Wallet) (merchant.WalletChange, error)) (merchant.WalletChange, error) {
+	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.WalletChange, error) {
+		position, err := takePositions(ctx, q, merchantID, 1)
+		if err != nil {
+			return merchant.WalletChange{}, err
+		}
+		c, err := s.changeWallet(ctx, q, merchantID, mode, asset, decide)
+		if err != nil {
+			return merchant.WalletChange{}, err
+		}
+		return c, appendEvents(ctx, q, happened{
+			merchantID: merchantID, mode: invoice.Mode(mode),
+			events: []invoice.Event{{ID: c.EventID, Type: merchant.EventWalletChanged, CreatedAt: c.At, Body: c.Body}},
+		}, position)
+	})
+}
+
+// changeWallet writes the change of a merchant's wallet that decide returns. Former wallets are
+// kept, since their invoices may still be paid.
+func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string, mode merchant.Mode, asset string, decide func(active merchant.Wallet) (merchant.WalletChange, error)) (c merchant.WalletChange, err error) {
+	if err := s.lockMerchant(ctx, q, merchantID); err != nil {
+		return c, err
+	}
 	r, err := readWalletRow(q.QueryRowContext(ctx, `
 		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
 		FROM wallets WHERE merchant_id = $1 AND mode = $2 AND asset = $3 AND archived_at IS NULL`,
-		by.MerchantID, string(by.Mode), by.Asset))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		merchantID, string(mode), asset))
+	var active merchant.Wallet
+	if err == nil {
+		active, err = r.open(s.box)
 	}
-	if err != nil {
-		return fmt.Errorf("read wallet: %w", err)
+	if err != nil && !absent(err) {
+		return c, fmt.Errorf("read wallet: %w", err)
 	}
-	if _, err := r.open(s.box); err != nil {
-		return err
+	if c, err = decide(active); err != nil {
+		return c, err
 	}
-	if r.key == by.Key {
-		return merchant.ErrExists
+	if active.ID != "" {
+		if err := s.archive(ctx, q, r, c.At); err != nil {
+			return c, err
+		}
 	}
-	return s.archive(ctx, q, r, by.CreatedAt)
+	if c.Wallet.ID == active.ID { // the wallet was removed
+		return c, nil
+	}
+	return c, s.insertWallet(ctx, q, c.Wallet)
 }
 
-// archive takes a wallet out of force. Its row is kept.
+// insertWallet writes a wallet; merchant.ErrExists.
+func (s *Storage) insertWallet(ctx context.Context, q querier, w merchant.Wallet) error {
+	r := sealWallet(s.box, w)
+	made, err := exec(ctx, q, `
+		INSERT INTO wallets (id, merchant_id, mode, asset, key, counter, secret, created_at, mac)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret, r.createdAt, r.mac)
+	if err != nil {
+		return fmt.Errorf("write wallet: %w", err)
+	}
+	if made == 0 {
+		return merchant.ErrExists
+	}
+	return nil
+}
+
+// archive makes a wallet inactive. Its row is kept.
 func (s *Storage) archive(ctx context.Context, q querier, r walletRow, at time.Time) error {
 	r.archivedAt = millis(at)
 	_, err := q.ExecContext(ctx, "UPDATE wallets SET archived_at = $2, mac = $3 WHERE id = $1",
@@ -121,28 +153,8 @@ func (s *Storage) archive(ctx context.Context, q querier, r walletRow, at time.T
 	return nil
 }
 
-// RemoveWallet implements merchant.Storage.
-func (s *Storage) RemoveWallet(ctx context.Context, merchantID string, mode merchant.Mode, asset string, at time.Time) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
-			return err
-		}
-		r, err := readWalletRow(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
-			FROM wallets WHERE merchant_id = $1 AND mode = $2 AND asset = $3 AND archived_at IS NULL`,
-			merchantID, string(mode), asset))
-		if err != nil {
-			return merchantNotFound(err, "read wallet")
-		}
-		if _, err := r.open(s.box); err != nil {
-			return err
-		}
-		return s.archive(ctx, q, r, at)
-	})
-}
-
-// Wallets implements merchant.Storage. One row that was changed fails them all;
-// the error names it.
+// Wallets implements merchant.Storage. If one row was tampered with, it returns an error that names
+// the row.
 func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
 	return s.wallets(ctx, `
 		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
@@ -157,7 +169,7 @@ func (s *Storage) AllWallets(ctx context.Context, merchantID string, mode mercha
 		FROM wallets WHERE merchant_id = $1 AND mode = $2 ORDER BY created_at, id`, merchantID, string(mode))
 }
 
-// wallets reads the wallets that a statement selects.
+// wallets returns the wallets that a statement selects.
 func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([]merchant.Wallet, error) {
 	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]walletRow, error) {
 		return list(ctx, q, readWalletRow, statement, args...)
@@ -176,8 +188,8 @@ func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([
 	return all, nil
 }
 
-// HasWallet tells whether any merchant has a live wallet for an asset, or had one:
-// invoices of a former wallet may be paid yet.
+// HasWallet reports whether any merchant has or had a live wallet for an asset: invoices of a
+// former wallet may still be paid.
 func (s *Storage) HasWallet(ctx context.Context, asset string) (bool, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (found bool, err error) {
 		err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM wallets WHERE mode = 'live' AND asset = $1)", asset).Scan(&found)
@@ -194,5 +206,5 @@ func readWalletRow(row scanner) (r walletRow, err error) {
 	return r, err
 }
 
-// walletSecret is the purpose that a wallet's secret is sealed for.
+// walletSecret returns the purpose for which a wallet's secret is sealed.
 func walletSecret(id string) string { return "wallets secret " + id }

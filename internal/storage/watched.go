@@ -9,8 +9,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// OpenWatched counts, by network, the live invoices that wait for money which was
-// looked for when they were made, leaving out networks that are looked at now.
+// OpenWatched returns, by network, the number of live invoices that wait for payments which were
+// watched at creation. It leaves out the networks that are watched now.
 func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID]int, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]int, error) {
 		networks, err := list(ctx, q, func(row scanner) (network string, err error) {
@@ -41,8 +41,8 @@ func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID
 	return found, nil
 }
 
-// OpenBalances counts, by network, the live invoices that wait for money which only
-// balances show, on some networks.
+// OpenBalances returns, by network, the number of live invoices that wait for payments which only
+// balances show.
 func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[chain.ID]int, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]int, error) {
 		found := map[chain.ID]int{}
@@ -68,8 +68,8 @@ func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[ch
 	return found, nil
 }
 
-// OpenAssets counts, by asset, the live invoices that wait for an asset of a network
-// which was looked for when they were made, leaving out assets that are looked for now.
+// OpenAssets returns, by asset, the number of live invoices that wait for an asset of a network
+// which was watched at creation. It leaves out the assets that are watched now.
 func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string) (map[string]int, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]int, error) {
 		found := map[string]int{}
@@ -88,8 +88,8 @@ func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string
 	return found, nil
 }
 
-// eachOpen calls do with the methods on a network of each live invoice that waits for
-// money there.
+// eachOpen calls do with the methods on a network of each live invoice that waits for a payment
+// there.
 func eachOpen(ctx context.Context, q querier, network chain.ID, do func([]invoice.Method)) error {
 	return each(ctx, q, func(row scanner) error {
 		var text string

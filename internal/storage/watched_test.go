@@ -12,7 +12,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestOpenWatched_counts_who_would_wait_for_nobody(t *testing.T) {
+func TestOpenWatched_counts_invoices_on_unwatched_networks(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("open", "shop"))
 		create(t, s, creation("pending", "bakery"))
@@ -51,7 +51,7 @@ func TestOpenWatched_counts_who_would_wait_for_nobody(t *testing.T) {
 	})
 }
 
-func TestHasWallet_finds_those_that_were_replaced_too(t *testing.T) {
+func TestHasWallet_finds_live_wallets(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		has := func(asset string, want bool) {
 			t.Helper()

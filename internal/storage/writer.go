@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// beginTries is how often the writer waits for another process to end its
-// transaction, each time for the busy timeout, before it gives up.
+// beginTries is the number of times that the writer waits, each time for the busy timeout, for
+// another process to end its transaction.
 const beginTries = 3
 
-// writer runs the transactions of all callers on one connection, one after the
-// other, and commits those that wait together at once: a commit waits for the
-// disk, and so many share one wait. Each has a savepoint of its own, so that an
-// error or a panic undoes it alone. Nobody is answered before the commit, and
-// when that fails everybody is told.
+// writer runs the transactions of all callers on one connection, one after the other. Transactions
+// that wait at the same time share a commit, because each commit waits for the disk. Each has its
+// own savepoint, so that an error or a panic rolls back only that one. No caller gets a result
+// before the commit, and if the commit fails, every caller gets the error.
 type writer struct {
 	db    *sql.DB
 	conn  *prepared
@@ -25,7 +24,7 @@ type writer struct {
 	ended chan struct{}
 	log   *slog.Logger
 
-	mu     sync.RWMutex // held to send to queue, and alone to close it
+	mu     sync.RWMutex // read-locked to send to queue, locked to close it
 	closed bool
 }
 
@@ -36,13 +35,12 @@ func newWriter(ctx context.Context, db *sql.DB, log *slog.Logger) (*writer, erro
 		return nil, err
 	}
 	w := &writer{db: db, conn: conn, queue: make(chan *job, maxBatch), ended: make(chan struct{}), log: log}
-	w.checkpoint(ctx) // of what migrations and a crash left
+	w.checkpoint(ctx) // of the log that migrations or a crash left
 	go w.run()
 	return w, nil
 }
 
-// write does work in a transaction and returns when it is committed. A panic of
-// the work is one here.
+// write runs work in a transaction and returns when it is committed. It panics if the work panicked.
 func (w *writer) write(ctx context.Context, do work) error {
 	j := newJob(ctx, do)
 	if err := w.enqueue(ctx, j); err != nil {
@@ -51,7 +49,7 @@ func (w *writer) write(ctx context.Context, do work) error {
 	return j.wait(ctx)
 }
 
-// drain refuses new work and returns when all that waits is done.
+// drain refuses new work and returns when all waiting work is done.
 func (w *writer) drain() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,16 +84,16 @@ func (w *writer) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
-// checkpointDelay is how long after a commit the log is put back into the database's
-// file, if the writer is idle then.
+// checkpointDelay is the time after a commit when the write-ahead log is moved into the database's
+// file, if the writer is idle.
 const checkpointDelay = 2 * time.Second
 
-// run commits batch after batch until the queue is closed and empty. It does not wait
-// for more jobs: those that arrived meanwhile are the next batch.
+// run commits batch after batch until the queue is closed and empty. It does not wait for more
+// jobs: those that arrived during a commit are the next batch.
 func (w *writer) run() {
 	defer close(w.ended)
 	ctx := context.Background()
-	var due <-chan time.Time // of the next checkpoint; nil = the log is empty
+	var due <-chan time.Time // time of the next checkpoint; nil = the log is empty
 	for {
 		select {
 		case j, ok := <-w.queue:
@@ -117,7 +115,7 @@ func (w *writer) run() {
 	}
 }
 
-// batch commits a job with those that wait, and answers them.
+// batch commits a job together with the waiting ones, and answers them.
 func (w *writer) batch(ctx context.Context, first *job) {
 	batch := []*job{first}
 	for range min(len(w.queue), maxBatch-1) {
@@ -129,17 +127,17 @@ func (w *writer) batch(ctx context.Context, first *job) {
 	}
 }
 
-// checkpoint puts the log back into the database's file, as far as readers allow, so
-// that a copy of the file alone is nearly complete. See SQLite, "Write-Ahead Logging".
+// checkpoint moves the write-ahead log into the database's file, as far as readers allow, so that a
+// copy of only the file is nearly complete. See SQLite, "Write-Ahead Logging".
 func (w *writer) checkpoint(ctx context.Context) {
 	var busy, logged, moved int64
 	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &logged, &moved)
 	if err != nil {
-		w.log.Warn("log not put back into the database's file", "error", err)
+		w.log.Warn("checkpoint failed", "error", err)
 	}
 }
 
-// commit does a batch in one transaction. An error undid all of it.
+// commit runs a batch in one transaction. After an error everything is rolled back.
 func (w *writer) commit(ctx context.Context, batch []*job) error {
 	if err := w.begin(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -165,6 +163,6 @@ func (w *writer) begin(ctx context.Context) error {
 	}
 }
 
-// rollback ends a transaction that failed. Some faults, such as a full disk,
-// have ended it already, and then it fails itself.
+// rollback ends a failed transaction. Some errors, such as a full disk, have ended it already; then
+// the statement itself fails.
 func (w *writer) rollback(ctx context.Context) { _, _ = w.conn.ExecContext(ctx, "ROLLBACK") }

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkWriter counts commits per second: of one caller, of 32 whose
-// transactions share commits, and of 32 that commit one by one as plain
-// database/sql does.
+// BenchmarkWriter measures commits per second: of one caller, of 32 whose transactions share
+// commits, and of 32 that commit one by one with plain database/sql.
 func BenchmarkWriter(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -39,7 +38,7 @@ func BenchmarkWriter(b *testing.B) {
 	})
 }
 
-// BenchmarkCreateInvoice counts whole creations per second.
+// BenchmarkCreateInvoice measures whole creations per second.
 func BenchmarkCreateInvoice(b *testing.B) {
 	for name, fresh := range engines {
 		for _, callers := range []int{1, 32} {
@@ -55,7 +54,7 @@ func BenchmarkCreateInvoice(b *testing.B) {
 	}
 }
 
-// BenchmarkInvoice counts reads of one invoice per second.
+// BenchmarkInvoice measures reads of one invoice per second.
 func BenchmarkInvoice(b *testing.B) {
 	for name, fresh := range engines {
 		b.Run(name, func(b *testing.B) {
@@ -70,7 +69,7 @@ func BenchmarkInvoice(b *testing.B) {
 	}
 }
 
-// commits lets callers commit, all at once, until b has enough.
+// commits lets concurrent callers commit b.N times in total.
 func commits(b *testing.B, callers int, commit func(n int64) error) {
 	b.Helper()
 	b.ResetTimer()

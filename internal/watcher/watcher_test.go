@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +32,7 @@ func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *cloc
 	t.Helper()
 	t.Parallel()
 	for name, fresh := range map[string]func(testing.TB) string{
-		"sqlite":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "chequer.db") },
+		"sqlite":   storagetest.File,
 		"postgres": storagetest.Postgres,
 	} {
 		t.Run(name, func(t *testing.T) {

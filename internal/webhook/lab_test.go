@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,15 +34,13 @@ import (
 func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
-	for name, fresh := range map[string]func(testing.TB) string{"sqlite": file, "postgres": storagetest.Postgres} {
+	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, newLab(t, fresh(t), clocktest.At(noon)))
 		})
 	}
 }
-
-func file(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chequer.db") }
 
 // lab is a merchant with a worker on real storage.
 type lab struct {

@@ -14,6 +14,7 @@ import (
 	"chequer/internal/clocktest"
 	"chequer/internal/guard"
 	"chequer/internal/merchant"
+	"chequer/internal/storage/storagetest"
 )
 
 // names is a resolver with changing answers: each look-up returns the next one, and the last one is
@@ -47,7 +48,7 @@ func TestWorker_checks_certificates(t *testing.T) {
 		"wrong name":        {"shop.example", known, merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate is valid for example.com"},
 		"unknown authority": {"example.com", x509.NewCertPool(), merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
-		l := newLab(t, file(t), clocktest.At(noon))
+		l := newLab(t, storagetest.File(t), clocktest.At(noon))
 		l.connect(&guard.Dialer{Policy: open, Resolver: &names{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
 		e := l.endpoint("https://" + test.host + ":" + port + "/")
 		l.order("a")
@@ -64,7 +65,7 @@ func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t)
 	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(inside.url, "http://"), "/hook?token=hush"))
-	l := newLab(t, file(t), clocktest.At(noon))
+	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	resolver := &names{answers: []string{"127.8.8.8", "127.0.0.1"}}
 	policy := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.8.0.0/16")}}
 	l.connect(&guard.Dialer{Policy: policy, Resolver: resolver}, nil)

@@ -14,6 +14,7 @@ import (
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/storage/storagetest"
 )
 
 // pipes is a network within the process, for use in a synctest bubble. Each host is a function that
@@ -116,7 +117,7 @@ func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
 // within runs a test in a synctest bubble, on SQLite and a network of pipes.
 func within(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
 	t.Helper()
-	database := file(t)
+	database := storagetest.File(t)
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, database, bubble{})
 		p := &pipes{hosts: map[string]func(net.Conn){}}

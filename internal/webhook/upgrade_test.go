@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/clocktest"
 	"chequer/internal/merchant"
+	"chequer/internal/storage/storagetest"
 )
 
 // switching answers with a switch of protocols and keeps the connection open: net/http does not
@@ -48,7 +49,7 @@ func listenSwitching(t *testing.T) (url string, asked <-chan struct{}) {
 
 func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, file(t), clocktest.At(noon))
+	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	url, _ := listenSwitching(t)
 	e := l.endpoint(url)
 	l.order("a")
@@ -70,7 +71,7 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 
 func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, file(t), clocktest.At(noon))
+	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	url, asked := listenSwitching(t)
 	l.endpoint(url)
 	l.order("a")

@@ -20,6 +20,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/programtest"
+	"chequer/internal/storage/storagetest"
 )
 
 func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
@@ -289,7 +290,7 @@ func TestWorker_answers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, file(t), clocktest.At(noon))
+			l := newLab(t, storagetest.File(t), clocktest.At(noon))
 			r := newReceiver(t)
 			r.reply = test.reply
 			e := l.endpoint(r.url)

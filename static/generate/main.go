@@ -1,6 +1,6 @@
-// Command generate joins the sources in a folder into the files that pages load,
-// and writes these into its folder "generated", plain and compressed. Compressing as far as
-// possible takes a lot of time and memory, which the program itself must not spend.
+// Command generate joins the sources in a folder into the files that pages load, and writes these
+// into the subfolder "generated", plain and compressed. The best compression takes much time and
+// memory, so the program itself does not compress them.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 	"chequer/static"
 )
 
-// bundles names each asset and the sources that it is joined from, so that a page
-// loads one style sheet and one script.
+// bundles maps each asset to the sources that it is joined from, so that a page loads one style sheet
+// and one script.
 var bundles = map[string][]string{
 	"pay.css":   {"base.css", "pay.css"},
 	"store.css": {"base.css", "store.css"},
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// run replaces what is in the folder "generated" of a folder of sources.
+// run replaces the contents of the subfolder "generated" of a folder of sources.
 func run(folder string) error {
 	files, err := build(os.DirFS(folder))
 	if err != nil {
@@ -68,7 +68,7 @@ func run(folder string) error {
 	return nil
 }
 
-// build returns the generated files by their names: each asset, and the same with the endings
+// build returns the generated files by name: each asset, and its compressed forms with the suffixes
 // ".gz" and ".br".
 func build(sources fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
@@ -81,7 +81,7 @@ func build(sources fs.FS) (map[string][]byte, error) {
 			}
 			joined = append(joined, source...)
 		}
-		body, err := lean(string(joined), path.Ext(name))
+		body, err := minify(string(joined), path.Ext(name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -90,8 +90,8 @@ func build(sources fs.FS) (map[string][]byte, error) {
 	return files, nil
 }
 
-// lean returns an asset without what browsers do not need.
-func lean(source, extension string) ([]byte, error) {
+// minify returns a style sheet or a script in its shortest form, and any other asset unchanged.
+func minify(source, extension string) ([]byte, error) {
 	loader, ok := map[string]esbuild.Loader{".css": esbuild.LoaderCSS, ".js": esbuild.LoaderJS}[extension]
 	if !ok {
 		return []byte(source), nil

@@ -36,7 +36,7 @@ func TestBuild(t *testing.T) {
 			t.Errorf("embedded files (-got +want), run make generate:\n%s", diff)
 		}
 	})
-	t.Run("embedded_files_are_fresh", func(t *testing.T) {
+	t.Run("embedded_files_match_their_sources", func(t *testing.T) {
 		t.Parallel()
 		for name := range bundles {
 			for ending, read := range map[string]func([]byte) ([]byte, error){"": plain, ".gz": unzip, ".br": unbrotli} {
@@ -49,7 +49,7 @@ func TestBuild(t *testing.T) {
 	})
 }
 
-func TestLean(t *testing.T) {
+func TestMinify(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ extension, source, want string }{
 		"script":  {".js", "// a\n(function () { var long = f(`a  b`); g(long, long); })();", "(function(){var n=f(\"a  b\");g(n,n)})();"},
@@ -58,15 +58,15 @@ func TestLean(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := lean(tt.source, tt.extension)
+			got, err := minify(tt.source, tt.extension)
 			if err != nil || string(got) != tt.want {
-				t.Errorf("lean(%q) = %q, %v, want %q", tt.source, got, err, tt.want)
+				t.Errorf("minify(%q) = %q, %v, want %q", tt.source, got, err, tt.want)
 			}
 		})
 	}
 	for extension, source := range map[string]string{".js": "f(", ".css": "a{color:{}"} {
-		if got, err := lean(source, extension); err == nil {
-			t.Errorf("lean(%q) = %q without an error", source, got)
+		if got, err := minify(source, extension); err == nil {
+			t.Errorf("minify(%q) = %q, want an error", source, got)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package bitcoin offers Bitcoin and Litecoin, which differ in data only: what
-// can be paid with there and which addresses the money goes to.
+// Package bitcoin offers Bitcoin and Litecoin, which differ only in data: their assets and their
+// addresses.
 package bitcoin
 
 import (
@@ -10,20 +10,20 @@ import (
 	"chequer/internal/keys"
 )
 
-// Params are what one network of this family differs by.
+// Params are the parameters of one network of this family.
 type Params struct {
 	Asset chain.Asset
-	// Name is what settings call it, Chain what a node's getblockchaininfo does.
+	// Name is the name in settings, Chain the name in a node's getblockchaininfo.
 	Name, Chain string
 	// Genesis is the hash of its first block.
 	Genesis string
-	// Checkpoint is a block that coins with the same first blocks do not have; zero
-	// where there are none to be mistaken for it.
+	// Checkpoint is a block that distinguishes the network from others with the same first
+	// blocks; zero if there are no such networks.
 	Checkpoint Checkpoint
-	// Keys is the network whose keys are taken here.
+	// Keys is the network of the keys that destinations are derived from.
 	Keys keys.Network
-	// Extended tells that blocks hold more than Bitcoin's do, so that they are read
-	// as a node spells them out.
+	// Extended is true if blocks contain more than those of Bitcoin, so that they are read
+	// in the node's JSON form.
 	Extended bool
 }
 
@@ -39,24 +39,24 @@ type Network struct {
 	keys   keys.Cache
 }
 
-// New is the network of some parameters, such as Mainnet.
+// New returns the network with the given parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
 
-// Params are what the network was made of.
+// Params returns the parameters of the network.
 func (n *Network) Params() Params { return n.params }
 
-// ID is "bitcoin" or "litecoin", with the name of a test network behind it.
+// ID returns "bitcoin" or "litecoin", for a test network followed by its name.
 func (n *Network) ID() chain.ID { return n.params.Asset.Network }
 
-// Assets is the network's one coin.
+// Assets returns the network's only coin.
 func (n *Network) Assets() []chain.Asset {
 	asset := n.params.Asset
 	asset.Policy.Depth = slices.Clone(asset.Policy.Depth)
 	return []chain.Asset{asset}
 }
 
-// NewDestination makes the address at an index of a key as keys.Load reads it,
-// and its scriptPubKey in hex. A key of another network is keys.ErrNetwork.
+// NewDestination returns the address at an index of a key and its scriptPubKey in hex. The
+// error for a key of another network is keys.ErrNetwork. See keys.Load for the form of the key.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
 	key, err := n.keys.LoadOn(request.Key, n.params.Keys)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestNewDestination_refuses(t *testing.T) {
 		want   error
 	}{
 		"no key":                     {bitcoin.Mainnet, "", 0, keys.ErrMalformed},
-		"a key as it was pasted":     {bitcoin.Mainnet, ltcZpub, 0, keys.ErrMalformed},
+		"a key without prefix":       {bitcoin.Mainnet, ltcZpub, 0, keys.ErrMalformed},
 		"a Litecoin key on Bitcoin":  {bitcoin.Mainnet, stored(t, ltcZpub, keys.LTC, keys.Main), 0, keys.ErrNetwork},
 		"a Bitcoin key on Litecoin":  {bitcoin.Litecoin, btcKey, 0, keys.ErrNetwork},
 		"an Ethereum key on Bitcoin": {bitcoin.Mainnet, strings.Replace(btcKey, "btc:p2wpkh", "eth", 1), 0, keys.ErrNetwork},
@@ -84,13 +84,13 @@ func TestNewDestination_refuses(t *testing.T) {
 				t.Errorf("NewDestination() = %+v, %v, want %v", got, err, test.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "pub6") {
-				t.Errorf("the error holds the key: %q", err)
+				t.Errorf("error contains the key: %q", err)
 			}
 		})
 	}
 }
 
-func TestNewDestination_many_callers(t *testing.T) {
+func TestNewDestination_is_safe_for_concurrent_use(t *testing.T) {
 	t.Parallel()
 	network := bitcoin.New(bitcoin.Mainnet)
 	var group sync.WaitGroup
@@ -149,7 +149,7 @@ func TestAssets(t *testing.T) {
 			}
 			asset.Policy.Depth[0].Confirmations = 99
 			if network.Assets()[0].Policy.Depth[0].Confirmations == 99 {
-				t.Error("Assets() gives away the network's own policy")
+				t.Error("Assets() returns the network's own policy, not a copy")
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/chain"
 )
 
-// NewTx reads a transaction as the network spells it.
+// NewTx converts a transaction.
 func NewTx(message *wire.MsgTx) Tx {
 	tx := Tx{ID: message.TxHash().String(), Coinbase: blockchain.IsCoinBaseTx(message)}
 	for _, in := range message.TxIn {
@@ -25,7 +25,7 @@ func NewTx(message *wire.MsgTx) Tx {
 	return tx
 }
 
-// NewHeader reads a header at a height.
+// NewHeader converts a header at a height.
 func NewHeader(height int64, header *wire.BlockHeader) Header {
 	return Header{
 		Block:  chain.Block{Height: height, Hash: header.BlockHash().String(), Time: header.Timestamp.UTC()},
@@ -33,8 +33,8 @@ func NewHeader(height int64, header *wire.BlockHeader) Header {
 	}
 }
 
-// NewBlock reads a block at a height, and fails when its transactions are not
-// those that its header commits to.
+// NewBlock converts a block at a height. It returns an error if the block's transactions do
+// not have the Merkle root of its header.
 func NewBlock(height int64, message *wire.MsgBlock) (Block, error) {
 	txs := make([]*btcutil.Tx, len(message.Transactions))
 	block := Block{Header: NewHeader(height, &message.Header), Txs: make([]Tx, len(message.Transactions))}
@@ -43,7 +43,7 @@ func NewBlock(height int64, message *wire.MsgBlock) (Block, error) {
 		block.Txs[i] = NewTx(tx)
 	}
 	if len(txs) == 0 || blockchain.CalcMerkleRoot(txs, false) != message.Header.MerkleRoot {
-		return Block{}, fmt.Errorf("block %s: its transactions are not those of its header", block.Hash)
+		return Block{}, fmt.Errorf("block %s: transactions do not match the Merkle root", block.Hash)
 	}
 	return block, nil
 }

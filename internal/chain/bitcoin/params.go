@@ -6,11 +6,11 @@ import (
 	"chequer/internal/money"
 )
 
-// coinbase is how many confirmations a mined output needs before it can be spent
-// at all: COINBASE_MATURITY of consensus.h.
+// coinbase is the number of confirmations that the output of a coinbase transaction needs
+// before it can be spent: COINBASE_MATURITY of consensus.h.
 const coinbase = 100
 
-// Mainnet is Bitcoin itself.
+// Mainnet is Bitcoin.
 var Mainnet = Params{
 	Name: "mainnet", Chain: "main", Keys: keys.Main,
 	Genesis: "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
@@ -34,7 +34,7 @@ var Mainnet = Params{
 	},
 }
 
-// Litecoin is Bitcoin's rules with a block every two and a half minutes.
+// Litecoin has the rules of Bitcoin with a block every two and a half minutes.
 var Litecoin = Params{
 	Name: "mainnet", Chain: "main", Keys: keys.Main, Extended: true,
 	Genesis: "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2",
@@ -55,8 +55,8 @@ var Litecoin = Params{
 	},
 }
 
-// Bitcoins and Litecoins are the networks of each, the real one first. Coins of
-// the others are worth nothing. The first blocks are those of chainparams.cpp in
+// Bitcoins and Litecoins are the networks of each coin, the main network first. Coins of
+// the test networks are worth nothing. The first blocks are those of chainparams.cpp in
 // Bitcoin Core and Litecoin Core.
 var (
 	Bitcoins = []Params{
@@ -72,7 +72,7 @@ var (
 	}
 )
 
-// trial is a test network beside a real one.
+// trial returns a test network of a main network.
 func (p Params) trial(name, chainName string, network keys.Network, genesis string) Params {
 	p.Name, p.Chain, p.Keys, p.Genesis, p.Checkpoint = name, chainName, network, genesis, Checkpoint{}
 	p.Asset.Network += chain.ID("-" + name)
@@ -81,8 +81,8 @@ func (p Params) trial(name, chainName string, network keys.Network, genesis stri
 	return p
 }
 
-// policy asks for as many blocks as fit the time of one of Bitcoin's, so that
-// the same money waits as long on a network with faster blocks.
+// policy returns the confirmation counts of Bitcoin, multiplied by the number of blocks in the
+// time of one Bitcoin block, so that the waiting time is equal on a network with faster blocks.
 func policy(blocks int) chain.Policy {
 	return chain.Policy{
 		Depth: []chain.Depth{

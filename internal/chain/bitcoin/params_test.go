@@ -10,14 +10,14 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestParams_name_the_first_block_of_their_chain(t *testing.T) {
+func TestParams_have_the_genesis_block_of_their_chain(t *testing.T) {
 	t.Parallel()
 	want := map[string]*chaincfg.Params{
 		"mainnet": &chaincfg.MainNetParams, "signet": &chaincfg.SigNetParams, "regtest": &chaincfg.RegressionNetParams,
 	}
 	for _, p := range bitcoin.Bitcoins {
 		if known := want[p.Name]; known != nil && known.GenesisHash.String() != p.Genesis {
-			t.Errorf("%s begins with %s, want %s", p.Name, p.Genesis, known.GenesisHash)
+			t.Errorf("%s has genesis block %s, want %s", p.Name, p.Genesis, known.GenesisHash)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func TestNewDestination_on_test_networks(t *testing.T) {
 	for _, p := range bitcoin.Bitcoins {
 		network := bitcoin.New(p)
 		if seen[network.ID()] {
-			t.Errorf("%s names two networks", network.ID())
+			t.Errorf("%s is the ID of two networks", network.ID())
 		}
 		seen[network.ID()] = true
 		if p.Name == "mainnet" {
@@ -45,7 +45,7 @@ func TestNewDestination_on_test_networks(t *testing.T) {
 			t.Errorf("first address on %s: %+v, %v, want %s", p.Name, got, err, want[p.Name])
 		}
 		if _, err := network.NewDestination(chain.Request{Key: btcKey}); err == nil {
-			t.Errorf("%s takes a key of real money", p.Name)
+			t.Errorf("%s accepts a key of the main network", p.Name)
 		}
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"chequer/internal/money"
 )
 
-// depth is how far the cursor stays behind the tip: deeper than any plausible
-// reorganisation and than every confirmation count, that of mined coins included.
+// depth is how far the cursor stays behind the tip: more than any plausible reorganisation and
+// than every confirmation count, including that of a coinbase.
 const depth = coinbase
 
-// patience is how long one scan may read blocks that were missed, before it
-// records what it has and goes on with the next.
-const patience = 5 * time.Second
+// catchUpTimeout is how long one scan may read blocks that were missed, before it returns a
+// snapshot of a part of them.
+const catchUpTimeout = 5 * time.Second
 
-// Scanner is a network that is watched through a source. It implements
-// chain.Scanner and chain.Waker.
+// Scanner is a network that is watched through a source. It implements chain.Scanner,
+// chain.Waker and chain.Reporter.
 type Scanner struct {
 	*Network
 	source   Source
@@ -35,7 +35,7 @@ var _ interface {
 	chain.Reporter
 } = (*Scanner)(nil)
 
-// Watch watches a network through a source.
+// Watch returns a Scanner of a network that reads from a source.
 func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 	return &Scanner{Network: network, source: source, now: now, view: view{asset: network.params.Asset, source: source, now: now}}
 }
@@ -71,7 +71,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 		if t.Block.Height > snapshot.Tip.Height && !s.view.departed.Has(t.Block.Cursor()) {
 			return chain.Snapshot{}, chain.AboveTip(t, snapshot.Tip.Height)
 		}
-		if snapshot.Blocks[t.Block.Height] == t.Block.Hash { // the block was read, and does not hold it
+		if snapshot.Blocks[t.Block.Height] == t.Block.Hash { // the block was read and does not contain it
 			snapshot.Refuted = append(snapshot.Refuted, t.ID)
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if err := s.waiting(ctx, &snapshot, watched); err != nil {
 		return chain.Snapshot{}, err
 	}
-	// A transaction that a block took meanwhile would be nowhere.
+	// A transaction mined after the mempool was read would be in neither.
 	if again, err := s.source.Best(ctx); err != nil {
 		return chain.Snapshot{}, err
 	} else if again.Hash != best.Hash {
@@ -91,30 +91,30 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	return snapshot, nil
 }
 
-// base is the block after which a scan begins: the cursor's, or one below the
-// fork when that left the chain.
+// base returns the block after which a scan begins: the cursor's, or if that left the best
+// chain, a block below the fork.
 func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Header, error) {
 	if from.IsZero() {
 		return s.source.AtHeight(ctx, max(best.Height-depth, 0))
 	}
 	if best.Height < from.Height {
-		return Header{}, fmt.Errorf("the source is at block %d only, and block %d was read already", best.Height, from.Height)
+		return Header{}, fmt.Errorf("the source is at block %d only, and block %d was already read", best.Height, from.Height)
 	}
 	if from.Height == best.Height && from.Hash == best.Hash {
 		return best, nil
 	}
 	base, err := s.source.AtHeight(ctx, from.Height)
 	if err == nil && base.Hash != from.Hash {
-		// Where the old chain left the best one is not kept: begin lower.
+		// The fork point is unknown: begin lower.
 		base, err = s.source.AtHeight(ctx, max(from.Height-depth, 0))
 	}
-	if errors.Is(err, ErrNoBlock) { // it is below the best block
+	if errors.Is(err, ErrNoBlock) { // its height is below the best block, so the chain changed
 		return Header{}, chain.ErrMoved
 	}
 	return base, err
 }
 
-// blocks is the part of a snapshot that the blocks show.
+// blocks returns the part of a snapshot that the blocks show.
 func (s *Scanner) blocks(base Header, watched chain.Watched) chain.Snapshot {
 	snapshot := chain.Snapshot{From: base.Cursor(), Tip: base.Block, Next: base.Cursor(), Blocks: map[int64]string{base.Height: base.Hash}}
 	if n := len(s.view.records); n > 0 {
@@ -140,7 +140,7 @@ func (s *Scanner) blocks(base Header, watched chain.Watched) chain.Snapshot {
 	return snapshot
 }
 
-// waiting adds what no block holds yet.
+// waiting adds the unconfirmed transfers.
 func (s *Scanner) waiting(ctx context.Context, snapshot *chain.Snapshot, watched chain.Watched) error {
 	waiting, err := s.source.Waiting(ctx, watched)
 	if err != nil {
@@ -173,7 +173,7 @@ func spendsAny(tx Tx, outpoints map[string]bool) bool {
 	return false
 }
 
-// transfers are what a waiting transaction pays to watched destinations.
+// transfers returns the transfers of a waiting transaction to watched destinations.
 func (s *Scanner) transfers(tx Tx, watched chain.Watched) []chain.Transfer {
 	found := transfers(s.params.Asset, tx, nil, watched)
 	for i := range found {
@@ -182,8 +182,8 @@ func (s *Scanner) transfers(tx Tx, watched chain.Watched) []chain.Transfer {
 	return found
 }
 
-// transfers are what a transaction pays to watched destinations. Nothing, or
-// less, is no money.
+// transfers returns the transfers of a transaction to watched destinations, except those of
+// zero or less.
 func transfers(asset chain.Asset, tx Tx, block *chain.Block, watched chain.Watched) []chain.Transfer {
 	var found []chain.Transfer
 	for i, out := range tx.Outputs {

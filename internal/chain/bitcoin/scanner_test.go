@@ -21,13 +21,13 @@ import (
 type source struct {
 	best    []bitcoin.Block // the best chain by height
 	all     map[string]bitcoin.Block
-	known   map[string]bool // blocks that were read, whose payments it remembers
-	reads   []int64         // heights of blocks as they were read
+	known   map[string]bool // blocks that were read; Concerns is exact for them
+	reads   []int64         // heights of blocks in the order in which they were read
 	waiting []bitcoin.Tx
 	seen    map[string]time.Time
 	buried  []string
 	fault   string
-	before  func(call string, height int64) error // is called before each call
+	before  func(call string, height int64) error // called before each call
 }
 
 var _ bitcoin.Source = (*source)(nil)
@@ -40,7 +40,7 @@ func newSource(height int64) *source {
 	return s
 }
 
-// mine adds a block; branch tells blocks of one height apart.
+// mine adds a block; branch distinguishes blocks of one height.
 func (s *source) mine(branch string, txs ...bitcoin.Tx) chain.Block {
 	height := int64(len(s.best))
 	b := bitcoin.Block{Txs: txs}
@@ -53,7 +53,7 @@ func (s *source) mine(branch string, txs ...bitcoin.Tx) chain.Block {
 	return b.Block
 }
 
-// fork leaves the blocks up to a height and mines a branch up to another.
+// fork removes the blocks above a height and mines a branch up to another height.
 func (s *source) fork(from, to int64, branch string) {
 	s.best = s.best[:from+1]
 	for int64(len(s.best)) <= to {
@@ -128,8 +128,8 @@ func (s *source) Buried(txs []string)   { s.buried = append(s.buried, txs...) }
 func (s *source) Health() chain.Health  { return chain.Health{Fault: s.fault} }
 func (s *source) Wake() <-chan struct{} { return nil }
 
-// watch are watched scripts in the order in which they came. It implements
-// chain.Watched with marks, as the watcher does.
+// watch are watched scripts in the order in which they were added. It implements
+// chain.Watched with marks, like the watcher.
 type watch []string
 
 func (w watch) Destination(script string) bool { return slices.Contains(w, script) }
@@ -158,7 +158,7 @@ func scan(t *testing.T, s *bitcoin.Scanner, from chain.Cursor, w watch) chain.Sn
 	return snapshot
 }
 
-// wantTxs fails when a snapshot shows others; "tx@height" is in a block.
+// wantTxs fails the test if a snapshot shows other transactions. "tx@height" is in a block.
 func wantTxs(t *testing.T, s chain.Snapshot, want ...string) {
 	t.Helper()
 	var got []string
@@ -205,7 +205,7 @@ func TestScan_begins_below_a_fork_deeper_than_the_cursor(t *testing.T) {
 	}
 }
 
-func TestScan_reads_again_when_the_chain_moves(t *testing.T) {
+func TestScan_repeats_if_the_chain_changes(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"AtHeight 20", "Block 115", "Block 120", "Waiting 0"} {
 		t.Run(moment, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestScan_reads_again_when_the_chain_moves(t *testing.T) {
 	}
 }
 
-func TestScan_reads_again_when_the_chain_shrinks_below_the_cursor(t *testing.T) {
+func TestScan_repeats_if_the_chain_shrinks_below_the_cursor(t *testing.T) {
 	t.Parallel()
 	s := newSource(120)
 	shrunk := false
@@ -256,7 +256,7 @@ func TestScan_reads_again_when_the_chain_shrinks_below_the_cursor(t *testing.T) 
 	}
 }
 
-func TestScan_fails_on_a_chain_that_never_rests(t *testing.T) {
+func TestScan_fails_if_the_chain_keeps_changing(t *testing.T) {
 	t.Parallel()
 	s := newSource(120)
 	s.before = func(call string, _ int64) error {
@@ -266,7 +266,7 @@ func TestScan_fails_on_a_chain_that_never_rests(t *testing.T) {
 		return nil
 	}
 	if _, err := watching(s).Scan(t.Context(), chain.Cursor{}, watch{}); err == nil || !strings.Contains(err.Error(), "moved") {
-		t.Errorf("Scan() = %v, want that the chain moved", err)
+		t.Errorf("Scan() = %v, want an error with: moved", err)
 	}
 }
 
@@ -274,31 +274,31 @@ func TestScan_fails_below_the_cursor(t *testing.T) {
 	t.Parallel()
 	_, err := watching(newSource(120)).Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
 	if err == nil || !strings.Contains(err.Error(), "at block 120 only") {
-		t.Errorf("Scan() = %v, want that the source is at block 120 only", err)
+		t.Errorf("Scan() = %v, want an error with: at block 120 only", err)
 	}
 }
 
-func TestHealth_tells_how_the_last_scan_went(t *testing.T) {
+func TestHealth_reports_the_error_of_the_last_scan(t *testing.T) {
 	t.Parallel()
 	s := newSource(120)
 	watcher := watching(s)
 	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
-	want := chain.Health{Fault: "the source is at block 120 only, and block 121 was read already"}
+	want := chain.Health{Fault: "the source is at block 120 only, and block 121 was already read"}
 	if diff := cmp.Diff(watcher.Health(), want); diff != "" {
-		t.Errorf("after a scan that failed (-got +want):\n%s", diff)
+		t.Errorf("after a failed scan (-got +want):\n%s", diff)
 	}
 	scan(t, watcher, chain.Cursor{}, nil)
 	if diff := cmp.Diff(watcher.Health(), chain.Health{}); diff != "" {
-		t.Errorf("after a scan that went well (-got +want):\n%s", diff)
+		t.Errorf("after a successful scan (-got +want):\n%s", diff)
 	}
-	s.fault = "it has no peers"
+	s.fault = "no peers"
 	_, _ = watcher.Scan(t.Context(), chain.Cursor{Height: 121, Hash: "a121"}, watch{})
 	if got := watcher.Health().Fault; got != s.fault {
-		t.Errorf("the fault is %q, want the source's own %q", got, s.fault)
+		t.Errorf("fault is %q, want the source's own %q", got, s.fault)
 	}
 }
 
-func TestScan_says_what_it_has_when_patience_is_over(t *testing.T) {
+func TestScan_returns_a_partial_snapshot_after_the_timeout(t *testing.T) {
 	t.Parallel()
 	s := newSource(100)
 	var want []string
@@ -328,16 +328,16 @@ func TestScan_says_what_it_has_when_patience_is_over(t *testing.T) {
 		}
 		if scans++; snapshot.Behind {
 			if snapshot.Unconfirmed != chain.None || !snapshot.ViewSince.IsZero() || snapshot.Tip.Height == 400 {
-				t.Fatalf("a scan that is behind covers %q since %v up to %d", snapshot.Unconfirmed, snapshot.ViewSince, snapshot.Tip.Height)
+				t.Fatalf("scan that is behind covers %q since %v up to %d", snapshot.Unconfirmed, snapshot.ViewSince, snapshot.Tip.Height)
 			}
 			if !(snapshot.Next.Height > cursor.Height) || snapshot.Next.Height != snapshot.Tip.Height-100 {
-				t.Fatalf("from %d to %d with the tip %d", cursor.Height, snapshot.Next.Height, snapshot.Tip.Height)
+				t.Fatalf("cursor moves from %d to %d with tip %d", cursor.Height, snapshot.Next.Height, snapshot.Tip.Height)
 			}
 			cursor = snapshot.Next
 			continue
 		}
 		if snapshot.Tip.Height != 400 || snapshot.Unconfirmed != chain.Complete {
-			t.Errorf("the last scan covers %q up to %d", snapshot.Unconfirmed, snapshot.Tip.Height)
+			t.Errorf("last scan covers %q up to %d", snapshot.Unconfirmed, snapshot.Tip.Height)
 		}
 		wantTxs(t, snapshot, "tx300@300", "tx350@350", "tx400@400", "waits")
 		break
@@ -346,11 +346,11 @@ func TestScan_says_what_it_has_when_patience_is_over(t *testing.T) {
 		t.Errorf("transfers (-got +want):\n%s", diff)
 	}
 	if scans < 10 || len(s.reads) != 400 {
-		t.Errorf("%d scans read %d blocks, want many and 400", scans, len(s.reads))
+		t.Errorf("%d scans read %d blocks, want at least 10 scans and 400 blocks", scans, len(s.reads))
 	}
 }
 
-func TestScan_reads_only_blocks_again_that_pay_a_new_destination(t *testing.T) {
+func TestScan_reads_again_only_blocks_with_a_new_destination(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
 	s.mine("a", pay("one", "first", 1), pay("two", "second", 1))
@@ -364,11 +364,11 @@ func TestScan_reads_only_blocks_again_that_pay_a_new_destination(t *testing.T) {
 	if diff := cmp.Diff(s.reads, []int64{111}); diff != "" {
 		t.Errorf("blocks read (-got +want):\n%s", diff)
 	}
-	wantTxs(t, scan(t, scanner, cursor, watch{"third"}), "four@113") // an index that begins anew, with fewer
+	wantTxs(t, scan(t, scanner, cursor, watch{"third"}), "four@113") // a new index with fewer destinations
 	wantTxs(t, scan(t, scanner, cursor, watch{"third", "fourth"}), "four@113")
 }
 
-func TestScan_loses_nothing_by_an_error(t *testing.T) {
+func TestScan_is_complete_after_an_error(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	s := newSource(110)
@@ -422,18 +422,18 @@ func TestScan_shows_a_transaction_once(t *testing.T) {
 		return c.Outpoint == stolen.Spends[0] && c.Tx == "thief" && c.Block.Height == 111
 	}
 	if !slices.ContainsFunc(snapshot.Conflicts, stolenBy) {
-		t.Errorf("conflicts %+v, want the thief's among them", snapshot.Conflicts)
+		t.Errorf("conflicts %+v, want one by thief", snapshot.Conflicts)
 	}
 }
 
-func TestScan_shows_no_money_of_nothing_or_less(t *testing.T) {
+func TestScan_does_not_show_amounts_of_zero_or_less(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
 	s.mine("a", pay("nothing", "mine", 0), pay("less", "mine", -1), pay("least", "mine", 1))
 	wantTxs(t, scan(t, watching(s), chain.Cursor{}, watch{"mine"}), "least@111")
 }
 
-func TestScan_tells_what_is_buried(t *testing.T) {
+func TestScan_reports_buried_transactions(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
 	s.mine("a", pay("deep", "mine", 1))
@@ -442,7 +442,7 @@ func TestScan_tells_what_is_buried(t *testing.T) {
 	s.fork(111, 211, "a")
 	cursor = scan(t, scanner, cursor, watch{"mine"}).Next
 	if cursor.Height != 111 || len(s.buried) > 0 {
-		t.Fatalf("cursor at %d with %q buried, want 111 and nothing yet", cursor.Height, s.buried)
+		t.Fatalf("cursor at %d with %q buried, want 111 and none buried", cursor.Height, s.buried)
 	}
 	wantTxs(t, scan(t, scanner, cursor, watch{"mine"}))
 	if diff := cmp.Diff(s.buried, []string{"deep"}); diff != "" {

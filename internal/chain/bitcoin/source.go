@@ -12,36 +12,36 @@ import (
 // ErrNoBlock means that the source has no such block.
 var ErrNoBlock = errors.New("no such block")
 
-// Source is who tells what a network shows: a node of the merchant's own, or the
-// light client. Its methods are called one at a time, but for Wake and Health,
-// which may be called at any time. An error concludes nothing.
+// Source reads a network: through the merchant's node or the light client. Its methods are
+// called one at a time, except Wake and Health, which may be called at any time. From an error
+// the caller must conclude nothing.
 type Source interface {
-	// Best is the tip of the best chain, as far as it may be believed.
+	// Best returns the tip of the best chain that is trusted.
 	Best(ctx context.Context) (Header, error)
-	// AtHeight reads the header at a height of the best chain: ErrNoBlock above
-	// its tip.
+	// AtHeight returns the header at a height of the best chain. The error above the tip is
+	// ErrNoBlock.
 	AtHeight(ctx context.Context, height int64) (Header, error)
-	// Concerns tells whether a block may pay or spend from one of some scripts, in
-	// hex. It may say yes in vain, and never says no wrongly.
+	// Concerns reports whether a block may pay to or spend from one of the scripts, in
+	// hex. It may return true wrongly, but never false.
 	Concerns(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error)
-	// Block reads a block.
+	// Block returns a block.
 	Block(ctx context.Context, hash string) (Block, error)
-	// Waiting tells what no block holds yet. A transaction that is in a block by
-	// now may still be among it.
+	// Waiting returns the unconfirmed transactions. A transaction that was mined in the
+	// meantime may still be among them.
 	Waiting(ctx context.Context, watched chain.Watched) (Waiting, error)
-	// Seen is when a transaction was first seen waiting; zero when it was not.
+	// Seen returns when a transaction was first seen unconfirmed; zero if it was not.
 	Seen(tx string) time.Time
-	// Inputs lists, from a mark on, the scripts that waiting transactions of
-	// interest spend from, so that a block that spends from them is read.
+	// Inputs returns, from a mark on, the scripts that relevant waiting transactions spend
+	// from, so that a block that spends from them is read. It also returns the next mark.
 	Inputs(mark uint64) (scripts iter.Seq[string], next uint64)
-	// Pending tells whether a waiting transaction of interest spends an outpoint.
+	// Pending reports whether a relevant waiting transaction spends an outpoint.
 	Pending(outpoint string) bool
-	// Buried tells of transactions that are too deep in the chain to come back: what
-	// they spent is gone for those that wait.
+	// Buried is called with transactions that are too deep in the chain to be reorganised:
+	// waiting transactions that spend the same outpoints cannot be mined any more.
 	Buried(txs []string)
-	// Health is how the source fares, from memory.
+	// Health returns the state of the source, from memory.
 	Health() chain.Health
-	// Wake rings when a scan is worth while.
+	// Wake returns a channel that gets a value when a scan is worthwhile.
 	Wake() <-chan struct{}
 }
 
@@ -57,7 +57,7 @@ type Block struct {
 	Txs []Tx
 }
 
-// Tx is a transaction, as far as we look at it. Hashes and scripts are hex.
+// Tx is the part of a transaction that scans use. Hashes and scripts are hex.
 type Tx struct {
 	ID       string
 	Coinbase bool
@@ -71,12 +71,12 @@ type Output struct {
 	Units  int64 // of the smallest unit: satoshi, litoshi
 }
 
-// Waiting is what no block holds yet.
+// Waiting are the unconfirmed transactions of a network.
 type Waiting struct {
 	Coverage chain.Coverage
-	// Since is since when there is this view without a gap; zero without one.
+	// Since is the time since which the view has no gap; zero if there is no such view.
 	Since time.Time
 	Txs   []Tx // those that pay watched destinations
-	// Conflicts are transactions that took a watched outpoint.
+	// Conflicts are transactions that spend a watched outpoint.
 	Conflicts []chain.Conflict
 }

@@ -11,35 +11,35 @@ import (
 	"chequer/internal/chain"
 )
 
-// view is the covered part of the best chain, kept from scan to scan so that a
-// block is read once.
+// view is the covered part of the best chain. It is kept between scans so that a block is read
+// once.
 type view struct {
 	asset   chain.Asset
 	source  Source
 	now     func() time.Time
-	records []record // each on top of the one before
-	// What the records were looked through for: marks of watched destinations and
-	// of the inputs of waiting transactions.
+	records []record // each on top of the previous one
+	// scripts and inputs are the marks of the watched destinations and of the inputs of
+	// waiting transactions that the records were searched for.
 	scripts, inputs uint64
 	departed        chain.Departed
 }
 
-// record is a covered block and what is of interest in it.
+// record is a covered block with its relevant transactions.
 type record struct {
 	Header
 	transfers []chain.Transfer
 	conflicts []chain.Conflict
-	// whole reports that the block was read for its recorded transfers.
+	// whole is true if the block was read for its recorded transfers.
 	whole bool
 }
 
-// follow brings the view to the blocks above base up to best; behind tells that
-// it ran out of patience on the way there.
+// follow extends the view to the blocks above base up to best. behind is true if it stopped
+// after catchUpTimeout.
 func (v *view) follow(ctx context.Context, base, best Header, watched chain.Watched) (behind bool, err error) {
 	if err := v.keep(ctx, base); err != nil {
 		return false, err
 	}
-	if err := v.lookAgain(ctx, watched); err != nil {
+	if err := v.addScripts(ctx, watched); err != nil {
 		return false, err
 	}
 	if behind, err = v.extend(ctx, base, best, watched); err != nil {
@@ -48,9 +48,9 @@ func (v *view) follow(ctx context.Context, base, best Header, watched chain.Watc
 	return behind, v.readRecorded(ctx, base, watched)
 }
 
-// readRecorded reads the blocks of recorded transfers that the records do not show.
-// A block proves by its hash what is in it, so a filter or an earlier reading does not
-// count against a recorded transfer.
+// readRecorded reads the blocks of recorded transfers that the records do not show. Only the
+// block itself can refute a recorded transfer, because its hash proves its content; a filter
+// or an earlier reading cannot.
 func (v *view) readRecorded(ctx context.Context, base Header, watched chain.Watched) error {
 	tip := base.Height
 	if n := len(v.records); n > 0 {
@@ -74,7 +74,7 @@ func (v *view) readRecorded(ctx context.Context, base Header, watched chain.Watc
 	return nil
 }
 
-// keep forgets records that are not above base on the best chain.
+// keep drops records that are not above base on the best chain.
 func (v *view) keep(ctx context.Context, base Header) error {
 	var buried []string
 	for len(v.records) > 0 && v.records[0].Height <= base.Height {
@@ -106,17 +106,17 @@ func (v *view) keep(ctx context.Context, base Header) error {
 	return nil
 }
 
-// lookAgain looks through the records for what is watched since.
-func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
+// addScripts searches the records for scripts that were added since the last call.
+func (v *view) addScripts(ctx context.Context, watched chain.Watched) error {
 	scripts, nextScripts := watched.Since(v.scripts)
-	if nextScripts < v.scripts { // the marks begin anew
+	if nextScripts < v.scripts { // the marks restarted
 		scripts, nextScripts = watched.Since(0)
 	}
 	inputs, nextInputs := v.source.Inputs(v.inputs)
-	fresh := concat(scripts, inputs)
-	if some(fresh) {
+	added := concat(scripts, inputs)
+	if nonEmpty(added) {
 		for i, r := range v.records {
-			again, err := v.look(ctx, r.Header, fresh, watched)
+			again, err := v.readIfConcerned(ctx, r.Header, added, watched)
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
 	return nil
 }
 
-// extend adds the blocks up to best, as far as patience goes.
+// extend adds the blocks up to best, until catchUpTimeout.
 func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watched) (behind bool, err error) {
 	last := base
 	if n := len(v.records); n > 0 {
@@ -139,7 +139,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 	scripts, _ := watched.Since(0)
 	inputs, _ := v.source.Inputs(0)
 	for last.Height < best.Height {
-		if last.Height-base.Height > depth && v.now().Sub(begin) > patience {
+		if last.Height-base.Height > depth && v.now().Sub(begin) > catchUpTimeout {
 			return true, nil
 		}
 		header, err := v.source.AtHeight(ctx, last.Height+1)
@@ -149,7 +149,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		if err != nil {
 			return false, err
 		}
-		found, err := v.look(ctx, header, concat(scripts, inputs), watched)
+		found, err := v.readIfConcerned(ctx, header, concat(scripts, inputs), watched)
 		if err != nil {
 			return false, err
 		}
@@ -165,8 +165,8 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 	return false, nil
 }
 
-// look reads a block if it concerns some scripts; nil when it does not.
-func (v *view) look(ctx context.Context, header Header, scripts iter.Seq[string], watched chain.Watched) (*record, error) {
+// readIfConcerned reads a block if it concerns one of the scripts; otherwise it returns nil.
+func (v *view) readIfConcerned(ctx context.Context, header Header, scripts iter.Seq[string], watched chain.Watched) (*record, error) {
 	concerns, err := v.source.Concerns(ctx, header.Hash, scripts)
 	if err != nil || !concerns {
 		return nil, err
@@ -174,7 +174,7 @@ func (v *view) look(ctx context.Context, header Header, scripts iter.Seq[string]
 	return v.readBlock(ctx, header, watched)
 }
 
-// readBlock reads what is of interest in a block.
+// readBlock reads the relevant transactions of a block.
 func (v *view) readBlock(ctx context.Context, header Header, watched chain.Watched) (*record, error) {
 	block, err := v.source.Block(ctx, header.Hash)
 	if err != nil {
@@ -192,7 +192,7 @@ func (v *view) readBlock(ctx context.Context, header Header, watched chain.Watch
 	return &r, nil
 }
 
-// concat is one sequence after the other.
+// concat returns the concatenation of two sequences.
 func concat(a, b iter.Seq[string]) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for s := range a {
@@ -204,8 +204,8 @@ func concat(a, b iter.Seq[string]) iter.Seq[string] {
 	}
 }
 
-// some tells whether there is anything in a sequence.
-func some(s iter.Seq[string]) bool {
+// nonEmpty reports whether a sequence has an entry.
+func nonEmpty(s iter.Seq[string]) bool {
 	for range s {
 		return true
 	}

@@ -8,25 +8,25 @@ import (
 	"chequer/internal/money"
 )
 
-// Coins is a Lab of a network where money is outputs that are spent whole.
+// Coins is a Lab of a UTXO network.
 type Coins interface {
 	Lab
-	// Conflict makes a double spend of a waiting transaction, for Mine to put into a
-	// block before a scan has seen it wait.
+	// Conflict makes a double spend of a waiting transaction. Mine can put it into a block
+	// before a scan sees it in the mempool.
 	Conflict(t *testing.T, tx string, outputs ...Output) (conflict string)
-	// Spend puts a transaction into the mempool that spends an output which pays one
-	// of the lab's scripts, "txid:vout".
+	// Spend puts a transaction into the mempool that spends an output of one of the lab's
+	// scripts, "txid:vout".
 	Spend(t *testing.T, outpoint string, outputs ...Output) (tx string)
 }
 
-// coins are the hands of a lab that has them.
+// coins returns the lab as Coins, or skips the test.
 func (b *bench) coins(t *testing.T) Coins {
 	t.Helper()
-	c, ok := b.Lab.(Coins)
+	coins, ok := b.Lab.(Coins)
 	if !ok {
-		t.Skip("money is no coins here")
+		t.Skip("network has no UTXOs")
 	}
-	return c
+	return coins
 }
 
 func reorganisedDeep(t *testing.T, b *bench) {
@@ -45,7 +45,7 @@ func reorganisedDeep(t *testing.T, b *bench) {
 	for height := after.From.Height + 1; height <= before.Tip.Height; height++ {
 		held, was := after.Blocks[height] == before.Blocks[height], height <= before.Tip.Height-6
 		if before.Blocks[height] != "" && held != was {
-			t.Errorf("block %d of the old chain is in the new one: %t", height, held)
+			t.Errorf("block %d of the old chain is in the new one: %t, want %t", height, held, was)
 		}
 	}
 	b.from = after.Next
@@ -80,7 +80,7 @@ func spent(t *testing.T, b *bench) {
 	}
 }
 
-// dust pays so little in a block only: nodes hand on none of it.
+// dust pays the smallest amounts only in a block, because nodes do not relay them.
 func dust(t *testing.T, b *bench) {
 	coins, script := b.coins(t), b.script(t)
 	unit := money.FromCents(1, b.Asset().Currency)
@@ -99,7 +99,7 @@ func sameBlock(t *testing.T, b *bench) {
 	b.Mine(t)
 	second := b.want(t, shown{tx, script, "0.5", true})
 	if diff := cmp.Diff(first.Transfers, second.Transfers); diff != "" {
-		t.Errorf("transfers of a block that is scanned again (-first +second):\n%s", diff)
+		t.Errorf("transfers of a block in two scans (-first +second):\n%s", diff)
 	}
 }
 
@@ -135,7 +135,7 @@ func down(t *testing.T, b *bench) {
 	b.Mine(t, back)
 	gone := b.Send(t, Output{stolen, b.amount("0.3")})
 	b.from = b.want(t, shown{low, bumped, "0.1", false}, shown{back, returned, "0.2", true}, shown{gone, stolen, "0.3", false}).Next
-	// Nobody looks now.
+	// No scan happens in the meantime.
 	high := b.Replace(t, low, Output{bumped, b.amount("0.1")})
 	b.Reorganise(t, back)
 	b.Mine(t, high)

@@ -1,5 +1,5 @@
-// Package chaintest is the suite that every watched network meets: what a scan
-// must show of money that waits, confirms, is replaced or reorganised.
+// Package chaintest is the test suite for all watched networks: what a scan must show of
+// transfers that are unconfirmed, confirmed, replaced or reorganised.
 package chaintest
 
 import (
@@ -14,29 +14,28 @@ import (
 	"chequer/internal/money"
 )
 
-// Output pays a script.
+// Output is a payment to a script.
 type Output struct {
 	Script string
 	Amount money.Amount
 }
 
-// Lab is a network with hands on it: a node that the test started, or simnet.
-// Its methods fail the test themselves, and return when a scan can see what they
-// did.
+// Lab controls a network in a test: a node that the test started, or simnet. Its methods fail
+// the test on errors, and return when a scan can see their effect.
 type Lab interface {
 	Network() chain.Scanner
-	// Asset is what the lab pays with.
+	// Asset is the asset that the lab pays with.
 	Asset() chain.Asset
-	// NewScript makes a destination that nothing was paid to.
+	// NewScript returns a destination without payments.
 	NewScript(t *testing.T) string
 	// Send puts a transaction into the mempool.
 	Send(t *testing.T, outputs ...Output) (tx string)
 	// Replace double-spends a waiting transaction.
 	Replace(t *testing.T, tx string, outputs ...Output) (replacement string)
-	// Mine makes a block with those of the transactions that wait.
+	// Mine mines a block with the given waiting transactions.
 	Mine(t *testing.T, txs ...string)
-	// Reorganise takes the newest blocks off the chain for one more: what they
-	// held waits again.
+	// Reorganise replaces the newest blocks by one more, from the lowest that contains one
+	// of the transactions: their transactions are unconfirmed again.
 	Reorganise(t *testing.T, txs ...string)
 }
 
@@ -46,7 +45,7 @@ type Watch map[string]bool
 // Destination implements chain.Watched.
 func (w Watch) Destination(script string) bool { return w[script] }
 
-// Since implements chain.Watched: every script is new to every call.
+// Since implements chain.Watched: every call returns all scripts.
 func (w Watch) Since(uint64) (iter.Seq[string], uint64) { return maps.Keys(w), 0 }
 
 // Outpoint implements chain.Watched.
@@ -64,7 +63,7 @@ type Recording struct {
 // Recorded implements chain.Watched.
 func (r Recording) Recorded() iter.Seq[chain.Transfer] { return slices.Values(r.Transfers) }
 
-// Run runs the suite, with a new lab for each test.
+// Run runs the suite, with a new lab for each case.
 func Run(t *testing.T, open func(t *testing.T) Lab) {
 	for _, tt := range []struct {
 		name string
@@ -76,22 +75,23 @@ func Run(t *testing.T, open func(t *testing.T) Lab) {
 		{"other_scripts_are_not_shown", otherScripts},
 		{"double_spend_is_gone", doubleSpend},
 		{"fee_bump_spends_the_same_outpoint", feeBump},
-		{"reorganised_away_and_back", reorganised},
-		{"missed_while_down_is_found", missed},
-		{"the_same_scan_twice_is_the_same", twice},
+		{"reorganised_transfer_is_unconfirmed_until_it_is_mined_again", reorganised},
+		{"transfer_during_downtime_is_found", missed},
+		{"two_scans_of_the_same_chain_are_equal", twice},
 		{"cursor_stays_behind_the_tip", cursorBehind},
-		{"reorganised_6_deep_and_back", reorganisedDeep},
-		{"double_spend_that_never_waited_is_in_a_block", hiddenDoubleSpend},
-		{"spending_what_was_received_changes_nothing", spent},
-		{"dust_and_nothing_do_not_disturb", dust},
-		{"the_same_block_twice_is_the_same", sameBlock},
+		{"reorganisation_of_6_blocks", reorganisedDeep},
+		{"double_spend_first_seen_in_a_block_is_shown", hiddenDoubleSpend},
+		{"spending_a_received_output_changes_nothing", spent},
+		{"dust_and_zero_outputs_do_not_hide_transfers", dust},
+		{"block_scanned_twice_has_equal_transfers", sameBlock},
 		{"old_payment_to_a_reused_script_is_not_shown", reusedScript},
-		{"destination_that_comes_later_is_found", laterDestination},
-		{"what_changed_while_down_is_seen", down},
-		{"recorded_transfer_that_a_read_missed_is_shown", recordedMissed},
+		{"transfer_to_a_destination_added_later_is_found", laterDestination},
+		{"changes_during_downtime_are_seen", down},
+		{"recorded_transfer_that_a_scan_missed_is_shown", recordedMissed},
 		{"recorded_transfer_that_is_not_in_its_block_is_refuted", recordedRefuted},
 		{"recorded_transfer_leaves_with_its_block", recordedLeaves},
 		{"recorded_transfer_above_the_tip_is_an_error", recordedAbove},
+		{"bridged_token_is_shown_as_itself_and_not_offered", bridgedToken},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lab := open(t)
@@ -100,14 +100,14 @@ func Run(t *testing.T, open func(t *testing.T) Lab) {
 	}
 }
 
-// bench is a lab with its cursor and its watch.
+// bench is a lab with a cursor and a set of watched scripts.
 type bench struct {
 	Lab
 	watch Watch
 	from  chain.Cursor
 }
 
-// scan scans from the cursor, which stays where it is.
+// scan scans from the cursor and does not move it.
 func (b *bench) scan(t *testing.T) chain.Snapshot {
 	t.Helper()
 	s, err := b.Network().Scan(t.Context(), b.from, b.watch)
@@ -129,13 +129,13 @@ func (b *bench) amount(text string) money.Amount {
 	return money.MustParse(text, b.Asset().Currency)
 }
 
-// shown is what the suite compares of a transfer.
+// shown is the compared part of a transfer.
 type shown struct {
 	Tx, Script, Amount string
 	Confirmed          bool
 }
 
-// summary leaves transfers of nothing out: a network may show them or not.
+// summary returns the transfers without those of zero, which a network need not show.
 func summary(s chain.Snapshot) []shown {
 	list := []shown{}
 	for _, t := range s.Transfers {
@@ -147,11 +147,11 @@ func summary(s chain.Snapshot) []shown {
 	return list
 }
 
-// mempool tells whether money is seen on the network before it is in a block.
+// mempool reports whether the network shows unconfirmed transfers.
 func (b *bench) mempool() bool { return b.Asset().Policy.Mempool }
 
-// want scans and compares what is shown. What is not in a block yet is not wanted
-// where the network has no mempool.
+// want scans and compares the transfers. Unconfirmed transfers are removed from want if the
+// network has no mempool.
 func (b *bench) want(t *testing.T, want ...shown) chain.Snapshot {
 	t.Helper()
 	s := b.scan(t)
@@ -175,10 +175,10 @@ func unconfirmedThenConfirmed(t *testing.T, b *bench) {
 	tx := b.Send(t, Output{script, b.amount("0.5")})
 	waiting := b.want(t, shown{tx, script, "0.5", false})
 	if b.mempool() && waiting.Transfers[0].FirstSeen.IsZero() && waiting.Unconfirmed == chain.Complete {
-		t.Error("a complete mempool tells no first sighting")
+		t.Error("complete mempool has no first sighting")
 	}
 	if !b.mempool() && waiting.Unconfirmed != chain.None {
-		t.Errorf("unconfirmed money is covered %s without a mempool", waiting.Unconfirmed)
+		t.Errorf("coverage without a mempool is %s, want none", waiting.Unconfirmed)
 	}
 	b.Mine(t, tx)
 	s := b.want(t, shown{tx, script, "0.5", true})
@@ -186,7 +186,7 @@ func unconfirmedThenConfirmed(t *testing.T, b *bench) {
 		t.Errorf("block = %+v, tip = %+v", got, s.Tip)
 	}
 	if b.mempool() && s.Transfers[0].ID != waiting.Transfers[0].ID {
-		t.Errorf("the transfer's ID moved from %s to %s", waiting.Transfers[0].ID, s.Transfers[0].ID)
+		t.Errorf("transfer's ID changed from %s to %s", waiting.Transfers[0].ID, s.Transfers[0].ID)
 	}
 }
 
@@ -198,7 +198,7 @@ func twoOutputs(t *testing.T, b *bench) {
 	}
 	s := b.want(t, shown{tx, script, "0.1", !b.mempool()}, shown{tx, script, "0.2", !b.mempool()})
 	if s.Transfers[0].ID == s.Transfers[1].ID {
-		t.Errorf("two outputs share the ID %s", s.Transfers[0].ID)
+		t.Errorf("two outputs have the same ID %s", s.Transfers[0].ID)
 	}
 }
 
@@ -226,7 +226,7 @@ func doubleSpend(t *testing.T, b *bench) {
 
 func feeBump(t *testing.T, b *bench) {
 	if !b.mempool() {
-		t.Skip("nothing is seen before it is in a block here")
+		t.Skip("network has no mempool")
 	}
 	script := b.script(t)
 	tx := b.Send(t, Output{script, b.amount("0.5")})
@@ -247,10 +247,10 @@ func reorganised(t *testing.T, b *bench) {
 	b.Reorganise(t, tx)
 	after := b.want(t, shown{tx, script, "0.5", false})
 	if after.From.Height >= before.Transfers[0].Block.Height {
-		t.Errorf("the scan after a reorganisation begins at %d, above the fork below %d", after.From.Height, before.Transfers[0].Block.Height)
+		t.Errorf("scan after a reorganisation begins at %d, want below %d", after.From.Height, before.Transfers[0].Block.Height)
 	}
 	if after.Blocks[before.Tip.Height] == before.Tip.Hash {
-		t.Error("the old tip is still shown as a block of the best chain")
+		t.Error("old tip is still in Blocks")
 	}
 	b.Mine(t, tx)
 	b.want(t, shown{tx, script, "0.5", true})
@@ -272,7 +272,7 @@ func twice(t *testing.T, b *bench) {
 	script := b.script(t)
 	b.Mine(t, b.Send(t, Output{script, b.amount("0.1")}))
 	b.Send(t, Output{script, b.amount("0.2")})
-	b.scan(t) // a node's mempool counts as complete from its second list on
+	b.scan(t) // a node's mempool is complete from its second list on
 	first, second := b.scan(t), b.scan(t)
 	second.Started = first.Started
 	first.Conflicts, second.Conflicts = foreign(first), foreign(second)
@@ -281,8 +281,8 @@ func twice(t *testing.T, b *bench) {
 	}
 }
 
-// foreign are a snapshot's conflicts without those of a transfer with itself: they
-// are told once the network knows that somebody is interested.
+// foreign returns a snapshot's conflicts without those of a transfer with itself, which are
+// shown only after a scan has watched the outpoint.
 func foreign(s chain.Snapshot) (conflicts []chain.Conflict) {
 	for _, c := range s.Conflicts {
 		if !slices.ContainsFunc(s.Transfers, func(t chain.Transfer) bool { return t.Tx == c.Tx }) {
@@ -302,9 +302,9 @@ func cursorBehind(t *testing.T, b *bench) {
 	}
 	s := b.scan(t)
 	if behind := s.Tip.Height - s.Next.Height; behind < int64(deepest) {
-		t.Errorf("the cursor is %d blocks behind the tip, less than the deepest confirmation count %d", behind, deepest)
+		t.Errorf("cursor is %d blocks behind the tip, want at least the largest confirmation count %d", behind, deepest)
 	}
 	if s.Blocks[s.Next.Height] != s.Next.Hash {
-		t.Error("the next cursor is no block of the best chain")
+		t.Error("next cursor is not a block of the best chain")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"chequer/internal/chain"
 )
 
-// partial is a Recording that lists no new destinations, so that a network does not
-// look through blocks again that it read.
+// partial is a Recording that returns no new destinations, so that a network does not search
+// its blocks again.
 type partial struct{ Recording }
 
 // Since implements chain.Watched.
@@ -20,11 +20,11 @@ func (p partial) Since(mark uint64) (iter.Seq[string], uint64) {
 	return p.Recording.Since(mark)
 }
 
-// confirmed pays a new script in a block, and returns the transfer and the cursor of
-// before. The network is left without knowledge of the block.
+// confirmed pays a new script in a block, and returns the transfer. It sets the cursor to the
+// block before. The network does not keep the block in memory.
 func (b *bench) confirmed(t *testing.T) chain.Transfer {
 	t.Helper()
-	b.script(t) // another one, so that blocks are read
+	b.script(t) // an unpaid script, so that blocks are read
 	before := b.scan(t).Tip.Cursor()
 	script := b.script(t)
 	tx := b.Send(t, Output{script, b.amount("0.5")})
@@ -38,7 +38,7 @@ func (b *bench) confirmed(t *testing.T) chain.Transfer {
 	return s.Transfers[0]
 }
 
-// scanWith scans from the cursor for something else than the bench watches.
+// scanWith scans from the cursor with another Watched than the bench's.
 func (b *bench) scanWith(t *testing.T, watched chain.Watched) chain.Snapshot {
 	t.Helper()
 	s, err := b.Network().Scan(t.Context(), b.from, watched)
@@ -51,7 +51,7 @@ func (b *bench) scanWith(t *testing.T, watched chain.Watched) chain.Snapshot {
 	return s
 }
 
-// placed are the IDs of the transfers that a snapshot shows in a block.
+// placed returns the IDs of the transfers that a snapshot shows in a block.
 func placed(s chain.Snapshot) (ids []string) {
 	for _, t := range s.Transfers {
 		if t.Block != nil {
@@ -107,6 +107,6 @@ func recordedAbove(t *testing.T, b *bench) {
 	recorded.Block = &block
 	watched := Recording{b.watch, []chain.Transfer{recorded}}
 	if s, err := b.Network().Scan(t.Context(), b.from, watched); err == nil {
-		t.Errorf("scan to block %d concludes of a transfer that is recorded in block %d: %+v", s.Tip.Height, block.Height, s)
+		t.Errorf("scan to block %d succeeds with a transfer recorded in block %d: %+v", s.Tip.Height, block.Height, s)
 	}
 }

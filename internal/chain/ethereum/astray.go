@@ -12,37 +12,37 @@ import (
 	"chequer/internal/keys"
 )
 
-// How often it is looked for the network's own coin where it is not expected, and of
-// how many addresses: of the newest each time, and of the others in turn. So it costs
-// as much for many addresses as for some.
+// Accounts where the network's own coin is not expected are read at intervals: the newest
+// of them each time, the others in turn. So the cost does not grow with their number.
 const (
-	astrayEvery = time.Minute
-	astrayNew   = 100
-	astrayOld   = 400
-	// astrayFound bounds how many of them are looked into at once for when it came, and
-	// astrayReadings in how many blocks.
-	astrayFound    = 20
-	astrayReadings = 60
+	strayInterval = time.Minute
+	newestStrays  = 100
+	otherStrays   = 400
+	// maxStraysSearched and maxStrayReadings limit how many of the accounts whose balance
+	// rose are searched at once, and in how many blocks.
+	maxStraysSearched = 20
+	maxStrayReadings  = 60
 )
 
-// astray is what is known of addresses where the network's own coin is not expected.
-// Nothing waits for it, and none of it is kept: what came is told a little later.
+// astray is the state of the accounts where the network's own coin is not expected. It is not
+// stored, and neither the cursor nor the scanned time depends on it: a transfer there is shown
+// with a delay.
 type astray struct {
-	at   time.Time // of the last look
-	next int       // of those that take turns, the oldest first
-	// read is where an address held no more than is recorded, by its script, and silent
-	// are those that hold more of which nothing follows: they spent.
+	at   time.Time // of the last reading
+	next int       // index of the next account read in turn, oldest first
+	// read is the block at which an account last held no more than is recorded, by script.
+	// silent are the accounts that hold more although no transfer is found: they spent.
 	read   map[string]chain.Block
 	silent map[string]bool
 }
 
 func newAstray() astray { return astray{read: map[string]chain.Block{}, silent: map[string]bool{}} }
 
-// lookAstray adds to a snapshot what came to addresses where it is not expected, of
-// which some are known for what is recorded of them. A fault leaves it to the next look.
-func (b *balances) lookAstray(ctx context.Context, s *chain.Snapshot, tip Header, known []*account, watched chain.Accounts) error {
+// readStrays adds to a snapshot the transfers to accounts where the coin is not expected. known
+// are those of them with recorded transfers. After an error they are read again later.
+func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header, known []*account, watched chain.Accounts) error {
 	since := b.now().Sub(b.astray.at)
-	if s.Behind || since >= 0 && since < astrayEvery {
+	if s.Behind || since >= 0 && since < strayInterval {
 		return nil
 	}
 	accounts, err := b.turn(known, watched)
@@ -51,10 +51,10 @@ func (b *balances) lookAstray(ctx context.Context, s *chain.Snapshot, tip Header
 	}
 	b.astray.at = b.now()
 	if err := b.readAt(ctx, tip, accounts); err != nil {
-		return ctx.Err() // endpoints tell themselves what is wrong with them
+		return ctx.Err() // each endpoint reports its own fault
 	}
 	risen, before := b.sift(tip, accounts), len(s.Transfers)
-	if b.show(ctx, s, tip, risen, astrayReadings) != nil {
+	if b.show(ctx, s, tip, risen, maxStrayReadings) != nil {
 		return ctx.Err()
 	}
 	for _, a := range risen {
@@ -63,21 +63,21 @@ func (b *balances) lookAstray(ctx context.Context, s *chain.Snapshot, tip Header
 	return nil
 }
 
-// sift takes note of the accounts that hold no more than is recorded, and gives some of
-// those that do.
+// sift notes the accounts that hold no more than is recorded, and returns up to
+// maxStraysSearched of the others.
 func (b *balances) sift(tip Header, accounts []*account) (risen []*account) {
 	for _, a := range accounts {
 		switch {
 		case !a.risen():
 			b.astray.read[a.Script] = tip.Block
-		case len(risen) < astrayFound && !b.astray.silent[a.Script]:
+		case len(risen) < maxStraysSearched && !b.astray.silent[a.Script]:
 			risen = append(risen, a)
 		}
 	}
 	return risen
 }
 
-// turn are the accounts of the next look.
+// turn returns the accounts to read now.
 func (b *balances) turn(known []*account, watched chain.Accounts) ([]*account, error) {
 	maps.DeleteFunc(b.astray.read, func(script string, _ chain.Block) bool { return !watched.Destination(script) })
 	maps.DeleteFunc(b.astray.silent, func(script string, silent bool) bool { return !silent || !watched.Destination(script) })
@@ -87,7 +87,7 @@ func (b *balances) turn(known []*account, watched chain.Accounts) ([]*account, e
 		byScript[a.Script] = a
 		scripts = append(scripts, a.Script)
 	}
-	newest := min(len(scripts), astrayNew)
+	newest := min(len(scripts), newestStrays)
 	var accounts []*account
 	for _, script := range slices.Concat(scripts[:newest], b.inTurn(scripts[newest:])) {
 		a := byScript[script]
@@ -106,16 +106,16 @@ func (b *balances) turn(known []*account, watched chain.Accounts) ([]*account, e
 	return accounts, nil
 }
 
-// inTurn are some of those that take turns, the newest first.
+// inTurn returns the next of the accounts that are read in turn, newest first.
 func (b *balances) inTurn(scripts []string) []string {
-	if len(scripts) <= astrayOld {
+	if len(scripts) <= otherStrays {
 		return scripts
 	}
 	if b.astray.next >= len(scripts) {
 		b.astray.next = 0
 	}
 	end := len(scripts) - b.astray.next
-	begin := max(end-astrayOld, 0)
+	begin := max(end-otherStrays, 0)
 	b.astray.next += end - begin
 	return scripts[begin:end]
 }

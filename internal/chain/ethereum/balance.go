@@ -15,48 +15,48 @@ import (
 )
 
 const (
-	// fewAccounts is how many balances are read with every block; more of them are
-	// read every readEvery.
+	// fewAccounts is the number of balances up to which they are read at every block. If
+	// there are more, they are read every readEvery.
 	fewAccounts = 50
 	readEvery   = 15 * time.Second
-	// maxReadings bounds how many blocks are looked into for when balances rose.
+	// maxReadings limits the number of blocks searched for the rises of balances.
 	maxReadings = 500
 )
 
-// balances looks for the network's own coin.
+// balances finds transfers of the network's own coin.
 type balances struct {
 	source BalanceSource
 	coin   chain.Asset
 	now    func() time.Time
 	view   *view
 
-	// at is when balances were read last, at block; as of started the network counts as
-	// looked at then, if that was recorded.
+	// at is when balances were last read, and block at which block. The network counts as
+	// scanned at started, if the result was recorded.
 	at, started time.Time
 	block       chain.Block
-	// spent are accounts whose nonce was above zero at the birth of their invoice.
+	// spent are the accounts whose nonce was above zero at the birth of their invoice.
 	spent  map[string]bool
 	astray astray
 }
 
-// account is a watched account while its balance is read.
+// account is a watched account whose balance is read.
 type account struct {
 	chain.Account
 	address keys.EthereumAddress
 	highest *big.Int // recorded so far
-	unsure  bool     // a person decides about its rises
-	// forked tells that the birth block left the chain while what was there is not
-	// known: a person decides about rises up to its height.
+	unsure  bool     // the merchant must decide about its rises
+	// forked is true if the birth block left the chain before the balance at it was known.
+	// The merchant must decide about rises up to its height.
 	forked  bool
 	balance *big.Int // now
-	// read is the block at which the balance was read last, and recorded.
+	// read is the last block at which the balance was read and recorded.
 	read chain.Block
-	// from is the last block that is known to show no more than highest.
+	// from is the last block that is known to have a balance of at most highest.
 	from Header
 }
 
-// add adds to a snapshot the rises that are recorded, and new ones as of its tip. The
-// cursor does not pass a block before balances were read at it or above.
+// add adds to a snapshot the recorded rises, and new ones up to its tip. The cursor does not
+// pass a block before balances were read at that block or above.
 func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown int64, watched chain.Accounts) error {
 	accounts, strays, err := b.recorded(ctx, s, watched)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 		if err != nil && (tip.Height <= shown || ctx.Err() != nil) {
 			return err
 		}
-		s.Behind = err != nil // the next scan meets the fault, if it lasts
+		s.Behind = err != nil // a lasting fault fails the next scan
 	}
 	if s.Read.Hash != "" {
 		last, b.block, b.at, b.started = s.Read, s.Read, b.now(), s.Started
@@ -83,10 +83,10 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	if len(accounts) > 0 {
 		b.hold(s, last)
 	}
-	return b.lookAstray(ctx, s, tip, strays, watched)
+	return b.readStrays(ctx, s, tip, strays, watched)
 }
 
-// hold keeps the cursor from passing the block at which balances were read last.
+// hold keeps the cursor at or below the block at which balances were last read.
 func (b *balances) hold(s *chain.Snapshot, read chain.Block) {
 	if s.Next.Height <= read.Height {
 		return
@@ -99,8 +99,8 @@ func (b *balances) hold(s *chain.Snapshot, read chain.Block) {
 	}
 }
 
-// recorded gives the accounts, those where the coin is not expected apart, and shows
-// those of their recorded rises that are on the chain above the cursor.
+// recorded returns the accounts, and separately those where the coin is not expected. It adds
+// to the snapshot their recorded rises that are on the chain above the cursor.
 func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chain.Accounts) (accounts, strays []*account, err error) {
 	for w := range watched.Accounts() {
 		address, err := keys.ParseEthereumAddress(w.Script)
@@ -163,10 +163,10 @@ func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last
 	return nil
 }
 
-// risen tells whether an account holds more than is recorded.
+// risen reports whether an account holds more than is recorded.
 func (a *account) risen() bool { return a.balance.Cmp(a.highest) > 0 }
 
-// show adds to a snapshot what came to accounts that hold more than is recorded.
+// show adds to a snapshot the transfers to accounts that hold more than is recorded.
 func (b *balances) show(ctx context.Context, s *chain.Snapshot, tip Header, risen []*account, readings int) error {
 	if len(risen) == 0 {
 		return nil
@@ -202,8 +202,8 @@ func addressesOf(accounts []*account) []keys.EthereumAddress {
 	return list
 }
 
-// rises are the transfers that accounts got which hold more than is recorded. So many
-// blocks at most are looked into for when they came.
+// rises returns the transfers to accounts that hold more than is recorded. It searches at
+// most the given number of blocks.
 func (b *balances) rises(ctx context.Context, tip Header, risen []*account, readings int) ([]chain.Transfer, error) {
 	nonces, err := b.source.Nonces(ctx, tip, addressesOf(risen))
 	if err != nil {
@@ -222,7 +222,7 @@ func (b *balances) rises(ctx context.Context, tip Header, risen []*account, read
 			}
 			found = append(found, base...)
 		}
-		// An account that spent since is the merchant's: nothing follows from it.
+		// If the account has spent since, its balance proves no transfers.
 		if (nonces[i] == 0 || a.unsure || b.spent[a.Script]) && a.balance.Cmp(a.highest) > 0 {
 			searched = append(searched, a)
 		}
@@ -244,7 +244,7 @@ func (b *balances) rises(ctx context.Context, tip Header, risen []*account, read
 	return append(found, search.found...), nil
 }
 
-// begin finds the last block that showed no more of an account than is recorded.
+// begin sets a.from to the last block whose balance is known to be no more than is recorded.
 func (b *balances) begin(ctx context.Context, a *account) error {
 	if a.Known && a.read.Height > a.from.Height {
 		on, err := b.view.onChain(ctx, a.read.Cursor())
@@ -255,7 +255,7 @@ func (b *balances) begin(ctx context.Context, a *account) error {
 			a.from = Header{Block: a.read}
 		}
 	}
-	// No cursor waits for what comes by mistake: that may be older than the view.
+	// The cursor does not wait for strays, so a.from may be below the view.
 	if a.Stray && a.from.Hash != "" {
 		return nil
 	}
@@ -266,9 +266,9 @@ func (b *balances) begin(ctx context.Context, a *account) error {
 	return nil
 }
 
-// base reads what was there when the invoice was made, which is not for it: at its
-// birth block or, where that is not on the chain, at the first block below. Where
-// that cannot be told, a person decides about all that comes.
+// base reads the balance from before the invoice, which does not count for it: at its birth
+// block or, if that block is not on the chain, at the first block below. If the balance
+// is not available, the merchant must decide about all transfers.
 func (b *balances) base(ctx context.Context, a *account) ([]chain.Transfer, error) {
 	at, err := b.birth(ctx, a)
 	if err != nil {
@@ -299,7 +299,7 @@ func (b *balances) base(ctx context.Context, a *account) ([]chain.Transfer, erro
 	return []chain.Transfer{t}, nil
 }
 
-// birth is the block at which what was there before the invoice is read.
+// birth returns the block at which the balance from before the invoice is read.
 func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
 	if a.Birth.IsZero() {
 		return b.view.base, nil
@@ -312,8 +312,8 @@ func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
 	return b.view.base, nil
 }
 
-// sticks tells whether later rises are unsure after one that was: not where only a
-// fork made it so.
+// sticks reports whether rises after the unsure rise t are unsure, too. They are not if t is
+// unsure only because of a fork.
 func (b *balances) sticks(ctx context.Context, a *account, t chain.Transfer) (bool, error) {
 	if t.Block.Height > a.Birth.Height {
 		return true, nil
@@ -322,7 +322,7 @@ func (b *balances) sticks(ctx context.Context, a *account, t chain.Transfer) (bo
 	return header.Cursor() == a.Birth, err
 }
 
-// transfer is the rise of an account's balance between two levels.
+// transfer returns the rise of an account's balance between two levels.
 func (b *balances) transfer(a *account, low, high *big.Int, block chain.Block) chain.Transfer {
 	return chain.Transfer{
 		ID: chain.RiseID(b.coin.ChainID, a.Script, high), Asset: b.coin.Code, Script: a.Script,

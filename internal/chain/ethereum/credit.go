@@ -13,15 +13,14 @@ import (
 	"chequer/internal/money"
 )
 
-// holding is what an account holds of a token after a block.
+// holding identifies the balance of an account of a token after a block.
 type holding struct {
 	contract, account keys.EthereumAddress
 	height            int64
 }
 
-// remember sets the recorded transfers of claimed tokens above the cursor. Their
-// amounts were credited before and are not read again: the state of their blocks may
-// not be kept any more.
+// remember sets the recorded transfers of claimed tokens above the cursor. Their amounts are
+// not read again, because the state of their blocks may have been pruned since.
 func (v *view) remember(watched chain.Watched) {
 	v.recorded = map[string]chain.Transfer{}
 	if len(v.claimed) == 0 {
@@ -34,18 +33,18 @@ func (v *view) remember(watched chain.Watched) {
 	}
 }
 
-// credit returns the transfers that confirmed logs of a record make. headers are
-// those of their blocks, by height.
+// credit returns the transfers of confirmed logs of a record. headers are the headers of their
+// blocks, by height.
 //
 // The log of a claimed token does not prove its amount: the token may keep a fee or
-// change balances. Its transfer is the rise of the balance in the block, and never
-// more than the log. Several logs to one account in one block share the rise, in the
-// order of the logs; a log that is left without a share makes no transfer. Where the
-// state of the block is not kept any more, the transfer is unsure.
+// change balances. The amount of its transfer is the rise of the balance in the block, at
+// most the amount of the log. Several logs to one account in one block share the rise, in
+// the order of the logs; a log without a share makes no transfer. If the state of the block
+// is pruned, the transfer is unsure.
 func (v *view) credit(ctx context.Context, r *record, confirmed []Log, headers map[int64]Header) ([]chain.Transfer, error) {
 	slices.SortFunc(confirmed, func(a, b Log) int { return cmp.Or(cmp.Compare(a.Height, b.Height), cmp.Compare(a.Index, b.Index)) })
 	var transfers []chain.Transfer
-	rests := map[holding]*big.Int{} // of the rise; nil where it is not known
+	rests := map[holding]*big.Int{} // of the rise; nil if unknown
 	for _, l := range confirmed {
 		block := headers[l.Height].Block
 		t := v.transfer(l, &block)
@@ -83,8 +82,8 @@ func (v *view) credit(ctx context.Context, r *record, confirmed []Log, headers m
 	return transfers, nil
 }
 
-// rest returns how much the balance of an account rose in a block, without what is
-// credited already; nil where the state of the block or of its parent is not kept.
+// rest returns the rise of an account's balance in a block, less the amounts that are already
+// credited; nil if the state of the block or of its parent is pruned.
 func (v *view) rest(ctx context.Context, r *record, h holding, at Header) (*big.Int, error) {
 	source, ok := v.source.(BalanceSource)
 	if !ok {
@@ -109,7 +108,7 @@ func (v *view) rest(ctx context.Context, r *record, h holding, at Header) (*big.
 	return rest, nil
 }
 
-// credited returns the transfers that make up a part of a rise already, by their ID.
+// credited returns the transfers that are already credited from a rise, by ID.
 func (v *view) credited(r *record, h holding, at Header) map[string]chain.Transfer {
 	asset, script := v.tokens[h.contract].Code, Log{To: h.account}.script()
 	found := map[string]chain.Transfer{}

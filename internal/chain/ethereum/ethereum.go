@@ -1,5 +1,5 @@
-// Package ethereum offers the EVM networks, which differ in data only: what can
-// be paid with there and which addresses the money goes to.
+// Package ethereum offers the EVM networks, which differ only in data: their assets and their
+// addresses.
 package ethereum
 
 import (
@@ -11,59 +11,68 @@ import (
 	"chequer/internal/keys"
 )
 
-// Params are what one EVM network differs by.
+// Params are the parameters of one EVM network.
 type Params struct {
 	ID chain.ID
-	// Assets in the order in which they are offered, all of this network.
+	// Assets are the assets of the network in the order in which they are offered.
 	Assets []chain.Asset
-	// More are tokens that are offered only where a setting names them.
+	// More are tokens that are offered only if a setting names them.
 	More []chain.Asset
-	// Claimed are the codes of assets that a setting describes, and no issuer's list.
+	// Bridged are tokens of bridges. Transfers of them are watched; they are never offered.
+	Bridged []chain.Asset
+	// Claimed are the codes of assets that only a setting describes, not an issuer's list.
 	Claimed []string
-	// Keys is the network whose keys are taken here.
+	// Keys is the network of the keys that destinations are derived from.
 	Keys keys.Network
-	// ChainID tells the network from others. See EIP-155.
+	// ChainID is the chain ID of EIP-155.
 	ChainID   uint64
 	BlockTime time.Duration
-	// Tags tells that endpoints know which block is "finalized". See EIP-1898 and
-	// the execution APIs, "Block tags".
+	// Tags is true if endpoints know the block "finalized". See EIP-1898 and the
+	// execution APIs, "Block tags".
 	Tags bool
-	// Public are endpoints of different operators that ask for no account.
+	// Public are endpoints of different operators that need no account.
 	Public []string
-	// Trial is a test network: its coins are worth nothing.
+	// Trial is true for a test network, whose coins are worth nothing.
 	Trial bool
 }
 
-// Network is one EVM network. It implements chain.Network.
+// Network is one EVM network. It implements chain.Network and chain.Bridged.
 type Network struct {
 	params Params
 }
 
-// loaded is one for all EVM networks: a key has the same addresses on each, and
-// what was derived for one need not be for the next.
+var _ chain.Bridged = (*Network)(nil)
+
+// loaded caches the keys of all EVM networks: a key has the same addresses on each of them.
 var loaded keys.Cache
 
-// New is the network of some parameters, such as Mainnet.
+// New returns the network with the given parameters, such as Mainnet.
 func New(params Params) *Network { return &Network{params: params} }
 
-// Params are those that the network was made of.
+// Params returns the parameters of the network.
 func (n *Network) Params() Params { return n.params }
 
-// ID is "ethereum" or "base".
+// ID returns the network's ID, such as "ethereum" or "base".
 func (n *Network) ID() chain.ID { return n.params.ID }
 
-// Assets are the network's own coin and the tokens on it.
-func (n *Network) Assets() []chain.Asset {
-	assets := slices.Clone(n.params.Assets)
+// Assets returns the network's own coin and its tokens.
+func (n *Network) Assets() []chain.Asset { return clone(n.params.Assets) }
+
+// Bridged implements chain.Bridged.
+func (n *Network) Bridged() []chain.Asset { return clone(n.params.Bridged) }
+
+// clone returns assets that share nothing with others.
+func clone(assets []chain.Asset) []chain.Asset {
+	assets = slices.Clone(assets)
 	for i := range assets {
 		assets[i].Policy.Depth = slices.Clone(assets[i].Policy.Depth)
 	}
 	return assets
 }
 
-// NewDestination makes the address at an index of a key as keys.Load reads it,
-// the same for every asset, with the checksum of ERC-55; its script is the
-// address in lower case. A key of another network is keys.ErrNetwork.
+// NewDestination returns the address at an index of a key, which is the same for every
+// asset, with the checksum of ERC-55. Its script is the address in lower case. The error for a
+// key of another network is keys.ErrNetwork. See keys.Load for the form of the key.
 func (n *Network) NewDestination(request chain.Request) (chain.Destination, error) {
 	key, err := loaded.Load(request.Key)
 	if err != nil {

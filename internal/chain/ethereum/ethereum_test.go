@@ -58,11 +58,11 @@ func TestNewDestination_refuses(t *testing.T) {
 		index uint32
 		want  error
 	}{
-		"no key":                 {"", 0, keys.ErrMalformed},
-		"a key as it was pasted": {account, 0, keys.ErrMalformed},
-		"a Bitcoin key":          {"btc:p2wpkh:" + account, 0, keys.ErrNetwork},
-		"a test key":             {"eth:" + tpub, 0, keys.ErrNetwork},
-		"an index too large":     {ethKey, 1 << 31, keys.ErrIndex},
+		"no key":               {"", 0, keys.ErrMalformed},
+		"a key without prefix": {account, 0, keys.ErrMalformed},
+		"a Bitcoin key":        {"btc:p2wpkh:" + account, 0, keys.ErrNetwork},
+		"a test key":           {"eth:" + tpub, 0, keys.ErrNetwork},
+		"an index too large":   {ethKey, 1 << 31, keys.ErrIndex},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestNewDestination_refuses(t *testing.T) {
 				t.Errorf("NewDestination() = %+v, %v, want %v", got, err, test.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "pub") && !errors.Is(err, keys.ErrMalformed) {
-				t.Errorf("the error holds the key: %q", err)
+				t.Errorf("error contains the key: %q", err)
 			}
 		})
 	}
@@ -111,10 +111,10 @@ func TestAssets(t *testing.T) {
 			for _, a := range network.Assets() {
 				got = append(got, row{a.Code, a.Symbol, a.Rate, a.Wallet, a.Contract, a.Network, a.ChainID, a.Currency.Decimals, a.Volatile})
 				if a.Network != network.ID() || a.Scheme != "ethereum" || !a.Dust.IsZero() || a.Dust.Currency() != a.Currency {
-					t.Errorf("%s: %+v is not of %s, or has dust", a.Code, a, network.ID())
+					t.Errorf("%s: %+v is not on %s, or has dust", a.Code, a, network.ID())
 				}
 				if contract, err := keys.ParseEthereumAddress(a.Contract); a.Contract != "" && (err != nil || contract.String() != a.Contract) {
-					t.Errorf("%s: contract %s is not written as ERC-55 has it: %v", a.Code, a.Contract, err)
+					t.Errorf("%s: contract %s does not have the spelling of ERC-55: %v", a.Code, a.Contract, err)
 				}
 				if a.Policy.Mempool || a.Policy.BlockGrace != 3*time.Minute {
 					t.Errorf("%s: policy %+v, want no mempool and three minutes", a.Code, a.Policy)
@@ -134,7 +134,7 @@ func TestAssets(t *testing.T) {
 			}
 			network.Assets()[0].Policy.Depth[0].Confirmations = 99
 			if network.Assets()[0].Policy.Depth[0].Confirmations == 99 {
-				t.Error("Assets() gives away the network's own policy")
+				t.Error("Assets() returns the network's own policy, not a copy")
 			}
 		})
 	}
@@ -143,7 +143,7 @@ func TestAssets(t *testing.T) {
 func TestNetworks_contracts_have_right_checksums(t *testing.T) {
 	t.Parallel()
 	for _, params := range ethereum.Networks {
-		for _, asset := range slices.Concat(params.Assets, params.More) {
+		for _, asset := range slices.Concat(params.Assets, params.More, params.Bridged) {
 			if asset.Contract == "" {
 				continue
 			}
@@ -155,19 +155,19 @@ func TestNetworks_contracts_have_right_checksums(t *testing.T) {
 	}
 }
 
-func TestNetworks_are_told_apart(t *testing.T) {
+func TestNetworks_are_distinct(t *testing.T) {
 	t.Parallel()
 	ids, chains, codes, contracts := map[chain.ID]bool{}, map[uint64]bool{}, map[string]bool{}, map[string]string{}
 	for _, p := range ethereum.Networks {
 		if ids[p.ID] || chains[p.ChainID] || p.BlockTime == 0 || p.Keys != keys.Main {
-			t.Errorf("network %s, %d is there twice, or lacks something", p.ID, p.ChainID)
+			t.Errorf("network %s, %d is a duplicate or lacks a parameter", p.ID, p.ChainID)
 		}
 		ids[p.ID], chains[p.ChainID] = true, true
-		for _, a := range slices.Concat(p.Assets, p.More) {
-			// A test network has the codes of the real one, so the two are never offered
-			// together.
+		for _, a := range slices.Concat(p.Assets, p.More, p.Bridged) {
+			// A test network has the codes of its main network, because the two are never
+			// offered together.
 			if codes[a.Code] != p.Trial {
-				t.Errorf("%s on %s: the code is there before: %t", a.Code, p.ID, codes[a.Code])
+				t.Errorf("%s on %s: code is a duplicate: %t", a.Code, p.ID, codes[a.Code])
 			}
 			codes[a.Code] = true
 			if a.Network != p.ID || a.ChainID != p.ChainID || a.NetworkName == "" {
@@ -199,6 +199,55 @@ func TestNetworks_public_endpoints_are_of_three_operators(t *testing.T) {
 		if len(operators) < 3 || len(operators) != len(p.Public) {
 			t.Errorf("%s: %d operators of %d endpoints, want at least 3", p.ID, len(operators), len(p.Public))
 		}
+	}
+}
+
+func TestBridged(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Code, Symbol, BridgeOf, Contract string
+		Decimals                         int32
+	}
+	want := map[chain.ID][]row{
+		"base":     {{"USDBC", "USDbC", "USDC", "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA", 6}},
+		"arbitrum": {{"USDCE-ARBITRUM", "USDC.e", "USDC", "0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8", 6}},
+		"optimism": {{"USDCE-OPTIMISM", "USDC.e", "USDC", "0x7F5c764cBc14f9669B88837ca1490cCa17c31607", 6}},
+		"polygon":  {{"USDCE-POLYGON", "USDC.e", "USDC", "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174", 6}},
+		"gnosis": {
+			{"USDCE-GNOSIS", "USDC.e", "USDC", "0x2a22f9c3b484c3629090FeED35F17Ff8F88f76F0", 6},
+			{"USDC-XDAI", "USDC", "USDC", "0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83", 6},
+		},
+		"avalanche": {
+			{"USDCE-AVALANCHE", "USDC.e", "USDC", "0xA7D7079b0FEaD91F3e65f86E8915Cb59c1a4C664", 6},
+			{"USDTE-AVALANCHE", "USDT.e", "USDT", "0xc7198437980c041c805A1EDcbA50c1Ce5db95118", 6},
+		},
+	}
+	got := map[chain.ID][]row{}
+	for _, p := range ethereum.Networks {
+		network := ethereum.New(p)
+		for _, a := range network.Bridged() {
+			got[p.ID] = append(got[p.ID], row{a.Code, a.Symbol, a.BridgeOf, a.Contract, a.Currency.Decimals})
+			if a.Rate != "" || a.Volatile || a.Policy.Balance || a.Name == "" || len(a.Policy.Depth) != 3 || a.Dust.Currency() != a.Currency {
+				t.Errorf("%s: %+v", a.Code, a)
+			}
+			same := func(o chain.Asset) bool { return o.Currency.Code == a.Currency.Code }
+			if slices.ContainsFunc(slices.Concat(p.Assets, p.More), same) {
+				t.Errorf("%s has the currency %s of an offered asset", a.Code, a.Currency.Code)
+			}
+		}
+		for _, a := range slices.Concat(network.Assets(), p.More) {
+			if a.BridgeOf != "" {
+				t.Errorf("%s is a bridged token and offered", a.Code)
+			}
+		}
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("bridged tokens (-got +want):\n%s", diff)
+	}
+	network := ethereum.New(ethereum.Base)
+	network.Bridged()[0].Policy.Depth[0].Confirmations = 99
+	if network.Bridged()[0].Policy.Depth[0].Confirmations == 99 {
+		t.Error("Bridged() gives away the network's own policy")
 	}
 }
 

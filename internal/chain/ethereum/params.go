@@ -8,7 +8,7 @@ import (
 	"chequer/internal/money"
 )
 
-// The tokens of an issuer have one currency, and so one rate, on every network.
+// The tokens of an issuer have one currency, and so one exchange rate, on every network.
 var (
 	usdc = money.Currency{Code: "USDC", Decimals: 6}
 	eurc = money.Currency{Code: "EURC", Decimals: 6}
@@ -19,28 +19,39 @@ var (
 	avax = money.Currency{Code: "AVAX", Decimals: 18}
 )
 
-// Networks are all that we know, in the order in which they are offered: the real
-// ones first, then those whose coins are worth nothing.
+// Networks are all known networks in the order in which they are offered: first the main
+// networks, then the test networks.
 var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Avalanche, Sepolia, BaseSepolia}
 
 // The contracts are those that their issuers publish: developers.circle.com/stablecoins,
 // "USDC Contract Addresses" and "EURC Contract Addresses"; tether.to, "Supported
-// protocols". Beside each stands where it was last compared, on 2026-11-28:
+// protocols". The comment at each contract names the source that it was last compared with,
+// on 2026-11-28:
 //
 //	circle page  the issuer's list itself
 //	circle code  github.com/circlefin/circle-gateway-wallet, lib/wagmi/usdcAddresses.ts,
 //	             and for test networks circle-cctp-crosschain-transfer, src/lib/chains.ts
 //	circle kit   npm @circle-fin/bridge-kit 1.15.1, the issuer's own, which has all of
-//	             these of USDC and EURC; what it says of USDT is another's word
-//	others       lists of others only, which agree: the issuer's could not be read (of
-//	             tether.to the names of the networks, without addresses)
+//	             these of USDC and EURC; for USDT it is not the issuer's list
+//	others       only lists of third parties, which agree: the issuer's list could not be
+//	             read (on tether.to only the names of the networks, without addresses)
+//
+// The contracts of bridged tokens, with their decimals, are those of the aave list:
+// github.com/bgd-labs/aave-address-book, src/AaveV3*.sol and src/AaveV2Avalanche.sol.
+// Beside each stands the other list that it was compared with, on 2026-11-28:
+//
+//	optimism list  github.com/ethereum-optimism/ethereum-optimism.github.io,
+//	               data/BridgedUSDC/data.json, that of the bridge
+//	avalanche list github.com/ava-labs/avalanche-bridge-resources,
+//	               avalanche_contract_address.json, that of the bridge
+//	uniswap list   github.com/Uniswap/default-token-list, src/tokens
 //
 // The public endpoints are those of chainid.network, the list of
-// github.com/ethereum-lists/chains, that ask for no account: each of another
-// operator. Some of them pass questions on to others, so that they are not quite as
-// independent as they look: an own node is better.
+// github.com/ethereum-lists/chains, that need no account: each of another operator. Some of
+// them forward requests to others, so they are not entirely independent: an own node is
+// better.
 
-// Mainnet is Ethereum itself, home of its tokens.
+// Mainnet is Ethereum.
 var Mainnet = Params{
 	ID:        "ethereum",
 	Keys:      keys.Main,
@@ -63,7 +74,7 @@ var Mainnet = Params{
 	},
 }
 
-// Base is the rollup of that name, where a transfer costs a cent or less.
+// Base is the rollup Base, where a transfer costs a cent or less.
 var Base = Params{
 	ID:        "base",
 	Keys:      keys.Main,
@@ -74,6 +85,9 @@ var Base = Params{
 		base.asset("EURC-BASE", "EURC", "Euro Coin", eurc, "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"), // circle page
 		base.asset("USDC-BASE", "USDC", "USD Coin", usdc, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),  // circle code
 		base.asset("ETH-BASE", "ETH", "Ether", money.ETH, ""),
+	},
+	Bridged: []chain.Asset{
+		base.bridged("USDBC", "USDbC", "USD Base Coin", "USDC", "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"), // optimism list
 	},
 	Public: []string{
 		"https://mainnet.base.org",
@@ -94,6 +108,9 @@ var Arbitrum = Params{
 		arbitrum.asset("USDC-ARBITRUM", "USDC", "USD Coin", usdc, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"), // circle code
 		arbitrum.asset("ETH-ARBITRUM", "ETH", "Ether", money.ETH, ""),
 	},
+	Bridged: []chain.Asset{
+		arbitrum.bridged("USDCE-ARBITRUM", "USDC.e", "Bridged USDC", "USDC", "0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8"), // uniswap list
+	},
 	Public: []string{
 		"https://arb1.arbitrum.io/rpc",
 		"https://arbitrum-one-rpc.publicnode.com",
@@ -112,6 +129,9 @@ var Optimism = Params{
 	Assets: []chain.Asset{
 		optimism.asset("USDC-OPTIMISM", "USDC", "USD Coin", usdc, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"), // circle code
 		optimism.asset("ETH-OPTIMISM", "ETH", "Ether", money.ETH, ""),
+	},
+	Bridged: []chain.Asset{
+		optimism.bridged("USDCE-OPTIMISM", "USDC.e", "Bridged USDC", "USDC", "0x7F5c764cBc14f9669B88837ca1490cCa17c31607"), // optimism list
 	},
 	Public: []string{
 		"https://mainnet.optimism.io",
@@ -132,6 +152,9 @@ var Polygon = Params{
 		polygon.asset("USDC-POLYGON", "USDC", "USD Coin", usdc, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"), // circle code
 		polygon.asset("POL", "POL", "POL", pol, ""),
 	},
+	Bridged: []chain.Asset{
+		polygon.bridged("USDCE-POLYGON", "USDC.e", "USD Coin (PoS)", "USDC", "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"), // uniswap list
+	},
 	Public: []string{
 		"https://polygon-rpc.com",
 		"https://polygon-bor-rpc.publicnode.com",
@@ -140,7 +163,7 @@ var Polygon = Params{
 	},
 }
 
-// Gnosis is Gnosis Chain. Circle and Tether issue nothing there.
+// Gnosis is Gnosis Chain. Circle and Tether issue nothing there: all of USDC is bridged.
 var Gnosis = Params{
 	ID:        "gnosis",
 	Keys:      keys.Main,
@@ -150,6 +173,10 @@ var Gnosis = Params{
 	Assets: []chain.Asset{
 		gnosis.asset("XDAI", "xDAI", "xDAI", xdai, ""),
 	},
+	Bridged: []chain.Asset{
+		gnosis.bridged("USDCE-GNOSIS", "USDC.e", "Bridged USDC", "USDC", "0x2a22f9c3b484c3629090FeED35F17Ff8F88f76F0"), // aave list alone
+		gnosis.bridged("USDC-XDAI", "USDC", "USD//C on Gnosis", "USDC", "0xDDAfbb505ad214D7b80b1f830fcCc89B60fb7A83"),  // aave list alone
+	},
 	Public: []string{
 		"https://rpc.gnosischain.com",
 		"https://gnosis-rpc.publicnode.com",
@@ -158,8 +185,8 @@ var Gnosis = Params{
 	},
 }
 
-// Avalanche is its C-Chain. What is in a block there is final, so there is nothing
-// that a tag would add.
+// Avalanche is the C-Chain of Avalanche. Every block there is final, so it does not need
+// tags.
 var Avalanche = Params{
 	ID:        "avalanche",
 	Keys:      keys.Main,
@@ -172,6 +199,10 @@ var Avalanche = Params{
 	},
 	More: []chain.Asset{
 		avalanche.asset("USDT-AVALANCHE", "USDT", "Tether USD", usdt, "0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7"), // others
+	},
+	Bridged: []chain.Asset{
+		avalanche.bridged("USDCE-AVALANCHE", "USDC.e", "USD Coin", "USDC", "0xA7D7079b0FEaD91F3e65f86E8915Cb59c1a4C664"),   // avalanche list
+		avalanche.bridged("USDTE-AVALANCHE", "USDT.e", "Tether USD", "USDT", "0xc7198437980c041c805A1EDcbA50c1Ce5db95118"), // avalanche list
 	},
 	Public: []string{
 		"https://api.avax.network/ext/bc/C/rpc",
@@ -203,8 +234,8 @@ var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]s
 	"https://base-sepolia.drpc.org",
 )
 
-// trial is a test network beside a real one, with those of its assets that have a
-// contract there. Keys and codes are those of the real one, as with Bitcoin, so the
+// trial returns the test network of a main network, with those of its assets that have a
+// contract there. Keys and codes are those of the main network, as for Bitcoin, so the
 // two are never offered together.
 func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[string]string, public ...string) Params {
 	var assets []chain.Asset
@@ -214,31 +245,31 @@ func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[st
 			assets = append(assets, a)
 		}
 	}
-	p.ID, p.ChainID, p.Assets, p.More, p.Public, p.Trial = id, chainID, assets, nil, public, true
+	p.ID, p.ChainID, p.Assets, p.More, p.Bridged, p.Public, p.Trial = id, chainID, assets, nil, nil, public, true
 	return p
 }
 
-// Token is a token on the network that we do not list, priced as its currency is.
+// Token returns a token on the network that is in no list here. Its currency sets its rate.
 func (p Params) Token(code string, contract keys.EthereumAddress, currency money.Currency) chain.Asset {
-	a := p.Assets[0] // all assets of a network share what is the network's
+	a := p.Assets[0] // the parameters of the network are equal in all assets
 	a.Code, a.Symbol, a.Name, a.Contract = code, code, code, contract.String()
 	a.Currency, a.Rate, a.Dust, a.Volatile = currency, currency.Code, money.Zero(currency), false
 	a.Policy.Balance, a.Policy.Gas = false, money.Amount{}
 	return a
 }
 
-// network is what all assets of one network share.
+// network is the data that all assets of one network share.
 type network struct {
 	id      chain.ID
 	name    string
 	chainID uint64 // EIP-155
 	depth   []chain.Depth
-	// gas is what a merchant may bring to an address to gather its tokens: some hundred
-	// thousand gas at the price of a busy hour.
+	// gas is the amount that a merchant may send to an address to pay for a sweep of its
+	// tokens: some hundred thousand gas at the price of a busy hour.
 	gas string
 }
 
-// depth asks for so many blocks below 500 EUR, below 5,000 EUR and above.
+// depth returns the numbers of blocks required below 500 EUR, below 5,000 EUR and above.
 func depth(small, middle, large int) []chain.Depth {
 	return []chain.Depth{
 		{BelowCents: 500_00, Confirmations: small},
@@ -249,40 +280,38 @@ func depth(small, middle, large int) []chain.Depth {
 
 var (
 	// mainnet has a block every 12 seconds. 12 blocks are two and a half minutes, as
-	// exchanges ask; 32 are an epoch; after 64, two epochs, a block is final unless a
+	// exchanges require; 32 are an epoch; after 64, two epochs, a block is final unless a
 	// third of the stake is given up. See the consensus specifications, "Casper FFG".
 	mainnet = network{id: "ethereum", name: "Ethereum", chainID: 1, depth: depth(12, 32, 64), gas: "0.002"}
 
-	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute of
-	// its word alone; after 150, five minutes, they usually stand on Ethereum too;
-	// after 900, half an hour, that part of Ethereum is final. See docs.base.org,
+	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute, and
+	// depend on the sequencer alone; after 150, five minutes, they are usually on Ethereum,
+	// too; after 900, half an hour, that part of Ethereum is final. See docs.base.org,
 	// "Transaction Finality".
 	base = network{id: "base", name: "Base", chainID: 8453, depth: depth(30, 150, 900), gas: "0.0002"}
 
-	// optimism is what Base is built like, and arbitrum is alike with four blocks a
-	// second.
+	// optimism has the design of Base; arbitrum is similar, with four blocks a second.
 	optimism = network{id: "optimism", name: "OP Mainnet", chainID: 10, depth: depth(30, 150, 900), gas: "0.0002"}
 	arbitrum = network{id: "arbitrum", name: "Arbitrum One", chainID: 42161, depth: depth(240, 1200, 7200), gas: "0.0002"}
 
-	// polygon has had reorganisations of more than a hundred blocks before it had
-	// milestones, which make a block final within seconds.
+	// polygon had reorganisations of more than a hundred blocks before it had milestones,
+	// which make a block final within seconds.
 	polygon = network{id: "polygon", name: "Polygon PoS", chainID: 137, depth: depth(32, 128, 256), gas: "0.5"}
 
-	// gnosis works as Ethereum does, with a block every 5 seconds and 16 of them to an
-	// epoch.
+	// gnosis works like Ethereum, with a block every 5 seconds and 16 blocks in an epoch.
 	gnosis = network{id: "gnosis", name: "Gnosis Chain", chainID: 100, depth: depth(12, 32, 64), gas: "0.05"}
 
-	// avalanche accepts a block once and for all: what is asked for above one is time
-	// for endpoints that lag.
+	// avalanche never replaces an accepted block. More than one block is required to give
+	// time to endpoints that lag.
 	avalanche = network{id: "avalanche", name: "Avalanche C-Chain", chainID: 43114, depth: depth(2, 4, 12), gas: "0.01"}
 )
 
-// blockGrace is for blocks that take their time: there is no mempool to see the
-// money in before, so only the block's own time tells when it came.
+// blockGrace allows for slow blocks: without a mempool, only the time of the block shows when
+// a transfer arrived.
 const blockGrace = 3 * time.Minute
 
-// asset is the network's own coin, or a token where a contract is named. Only the
-// coin is volatile: the tokens stand for fiat money.
+// asset returns the network's own coin, or a token if a contract is given. Only the coin is
+// volatile: the tokens represent fiat money.
 func (n network) asset(code, symbol, name string, currency money.Currency, contract string) chain.Asset {
 	policy := chain.Policy{Depth: n.depth, BlockGrace: blockGrace}
 	if contract == "" {
@@ -304,4 +333,13 @@ func (n network) asset(code, symbol, name string, currency money.Currency, contr
 		Volatile:    contract == "",
 		Policy:      policy,
 	}
+}
+
+// bridged returns a token that a bridge made of an issuer's token, which has the symbol
+// of. Its currency is its own, so that amounts of the two are never added up, and it has
+// no rate: it is never offered.
+func (n network) bridged(code, symbol, name, of, contract string) chain.Asset {
+	a := n.asset(code, symbol, name, money.Currency{Code: code, Decimals: 6}, contract)
+	a.Rate, a.BridgeOf = "", of
+	return a
 }

@@ -14,43 +14,42 @@ import (
 )
 
 const (
-	// ripe is how many final blocks are gathered before they are read for the last
+	// finalBatch is how many final blocks are collected before they are read for the last
 	// time.
-	ripe = 32
-	// secondLook is how old blocks are that are read for the second time: endpoints
-	// may have a block a moment before they can tell what is in it.
-	secondLook = 20 * time.Second
-	// byAddress is for how many destinations a source is asked by their addresses.
-	// For more it is less to read the transfers to everybody.
-	byAddress = 1000
+	finalBatch = 32
+	// secondReadAge is the age at which blocks are read for the second time: an endpoint
+	// may have a block shortly before it can return its logs.
+	secondReadAge = 20 * time.Second
+	// maxAddresses is the number of destinations up to which a source is queried by
+	// address. For more, it is less work to read the transfers to all addresses.
+	maxAddresses = 1000
 )
 
-// reading is how often the logs of a block were read.
+// reading says which reading of the logs of a block was the last.
 type reading int
 
 const (
 	unread  reading = iota
-	once            // when the block came
-	twice           // a little later
+	once            // when the block was new
+	twice           // after secondReadAge
 	settled         // when it was final
 )
 
-// record is one covered block, or a range of them that ends with it.
+// record is one covered block, or a range of blocks that ends with it.
 type record struct {
 	Header
 	first     int64 // height of the first block
 	read      reading
-	logs      []Log // to everybody, or to those who were asked for
-	everybody bool
+	logs      []Log // to all addresses, or to those in the query
+	complete  bool  // logs are those to all addresses
 	transfers []chain.Transfer
 }
 
-// read reads the logs of records that were not read yet, and once more of those
-// that are older or final now. While nothing is watched there is nothing to read
-// them for.
+// read reads the logs of records that were not read yet, and reads those again that have
+// reached the age of the second or of the final reading. If nothing is watched, it reads none.
 func (v *view) read(ctx context.Context, final int64, watched chain.Watched) error {
 	all, _ := watched.Since(0)
-	if !some(all) {
+	if !nonEmpty(all) {
 		return nil
 	}
 	due := v.due(final)
@@ -70,7 +69,7 @@ func (v *view) read(ctx context.Context, final int64, watched chain.Watched) err
 	return nil
 }
 
-// goal is how often a record should have been read by now.
+// goal returns the reading that a record should have had by now.
 func (v *view) goal(r record, final int64) reading {
 	switch {
 	case r.Height <= final:
@@ -81,8 +80,8 @@ func (v *view) goal(r record, final int64) reading {
 	return once
 }
 
-// due tells which records are read now: new ones at once, the others when enough of
-// them wait to be read together.
+// due returns a function that reports whether a record is read now: new records at once,
+// others when enough of them are due to be read together.
 func (v *view) due(final int64) func(record) bool {
 	waiting := map[reading]int64{}
 	for _, r := range v.records {
@@ -97,36 +96,36 @@ func (v *view) due(final int64) func(record) bool {
 		case r.read >= goal:
 			return false
 		case goal == settled:
-			return waiting[settled] >= ripe
+			return waiting[settled] >= finalBatch
 		}
 		return waiting[twice] >= v.soon
 	}
 }
 
-// readRange reads the logs of adjoining records at once.
+// readRange reads the logs of adjoining records in one query.
 func (v *view) readRange(ctx context.Context, records []record, final int64, to iter.Seq[string], watched chain.Watched) error {
-	logs, everybody, err := v.ask(ctx, records, to)
+	logs, complete, err := v.ask(ctx, records, to)
 	if err != nil {
 		return err
 	}
 	for i := range records {
 		r := &records[i]
-		if err := v.look(ctx, r, logs, watched.Destination); err != nil {
+		if err := v.addLogs(ctx, r, logs, watched.Destination); err != nil {
 			return err
 		}
-		r.read, r.everybody = v.goal(*r, final), r.everybody || everybody
+		r.read, r.complete = v.goal(*r, final), r.complete || complete
 	}
 	return nil
 }
 
-// ask reads the logs of adjoining records, in the order of their blocks: those to
-// some destinations at least, or to everybody.
-func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, everybody bool, err error) {
-	if len(v.contracts) == 0 { // only the network's own coin is looked for
+// ask reads the logs of adjoining records, in the order of their blocks: those to the given
+// destinations at least, or to all addresses, which complete reports.
+func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, complete bool, err error) {
+	if len(v.contracts) == 0 { // only the network's own coin is watched
 		return nil, true, nil
 	}
 	query := Query{Contracts: v.contracts}
-	if v.source.ByAddress() && atMost(to, byAddress) {
+	if v.source.ByAddress() && atMost(to, maxAddresses) {
 		query.To = slices.Collect(to)
 	}
 	span := Span{From: records[0].first, To: records[len(records)-1].Header}
@@ -137,7 +136,7 @@ func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (
 	return logs, query.To == nil, nil
 }
 
-// atMost tells whether a sequence has no more than so many entries.
+// atMost reports whether a sequence has at most the given number of entries.
 func atMost(s iter.Seq[string], most int) bool {
 	for range s {
 		if most--; most < 0 {
@@ -147,7 +146,7 @@ func atMost(s iter.Seq[string], most int) bool {
 	return true
 }
 
-// between are the logs of some blocks, out of a list in their order.
+// between returns the logs of a range of blocks from a list in their order.
 func between(logs []Log, first, last int64) []Log {
 	height := func(l Log, height int64) int { return cmp.Compare(l.Height, height) }
 	begin, _ := slices.BinarySearchFunc(logs, first, height)
@@ -155,39 +154,39 @@ func between(logs []Log, first, last int64) []Log {
 	return logs[begin:max(begin, end)]
 }
 
-// look takes the logs of a record's blocks in, and makes transfers of those that
-// are ours.
-func (v *view) look(ctx context.Context, r *record, logs []Log, ours func(script string) bool) error {
+// addLogs adds logs to a record of their blocks, and makes transfers of those to wanted
+// destinations.
+func (v *view) addLogs(ctx context.Context, r *record, logs []Log, wanted func(script string) bool) error {
 	logs = between(logs, r.first, r.Height)
 	if len(logs) == 0 {
-		return v.settle(ctx, r, r.logs, ours)
+		return v.settle(ctx, r, r.logs, wanted)
 	}
 	known := map[Log]int{}
 	for i, l := range r.logs {
 		known[l.Event()] = i
 	}
-	fresh := slices.Clone(r.logs)
+	merged := slices.Clone(r.logs)
 	for _, l := range logs {
 		if i, have := known[l.Event()]; have {
-			fresh[i].Voices |= l.Voices
+			merged[i].Voices |= l.Voices
 			continue
 		}
-		known[l.Event()] = len(fresh)
-		fresh = append(fresh, l)
+		known[l.Event()] = len(merged)
+		merged = append(merged, l)
 	}
-	if err := v.settle(ctx, r, fresh, ours); err != nil {
+	if err := v.settle(ctx, r, merged, wanted); err != nil {
 		return err
 	}
-	r.logs = fresh
+	r.logs = merged
 	return nil
 }
 
-// settle makes transfers of logs that are ours, once they are confirmed.
-func (v *view) settle(ctx context.Context, r *record, logs []Log, ours func(script string) bool) error {
+// settle makes transfers of the logs to wanted destinations, once the source confirms them.
+func (v *view) settle(ctx context.Context, r *record, logs []Log, wanted func(script string) bool) error {
 	var claims []Log
 	headers := map[int64]Header{}
 	for _, l := range logs {
-		if l.Amount == ([32]byte{}) || !ours(l.script()) || r.has(l) {
+		if l.Amount == ([32]byte{}) || !wanted(l.script()) || r.has(l) {
 			continue
 		}
 		header, known := headers[l.Height]
@@ -220,14 +219,14 @@ func (v *view) settle(ctx context.Context, r *record, logs []Log, ours func(scri
 	return nil
 }
 
-// has tells whether a log is among the transfers already.
+// has reports whether the record already has the transfer of a log.
 func (r *record) has(l Log) bool {
 	id := transferID(l)
 	return slices.ContainsFunc(r.transfers, func(t chain.Transfer) bool { return t.ID == id })
 }
 
-// transferID is unique on the network: a log's number is unique in its block, and a
-// transaction is in one block of the best chain at most.
+// transferID returns an ID that is unique on the network: the index of a log is unique in its
+// block, and a transaction is in at most one block of the best chain.
 func transferID(l Log) string { return fmt.Sprintf("%s:%d", l.Tx, l.Index) }
 
 func (v *view) transfer(l Log, block *chain.Block) chain.Transfer {
@@ -238,18 +237,18 @@ func (v *view) transfer(l Log, block *chain.Block) chain.Transfer {
 	}
 }
 
-// lookAgain looks through the records for destinations that came since.
-func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
-	fresh, next := watched.Since(v.scripts)
+// addScripts searches the records for destinations that were added since the last call.
+func (v *view) addScripts(ctx context.Context, watched chain.Watched) error {
+	added, next := watched.Since(v.scripts)
 	set := map[string]bool{}
-	for s := range fresh {
+	for s := range added {
 		set[s] = true
 	}
 	if len(set) == 0 {
 		v.scripts = next
 		return nil
 	}
-	ours := func(script string) bool { return set[script] }
+	wanted := func(script string) bool { return set[script] }
 	for i := 0; i < len(v.records); {
 		end := i
 		for end < len(v.records) && v.records[end].read != unread && v.records[end].Height-v.records[i].first < stride {
@@ -259,7 +258,7 @@ func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
 			i++
 			continue
 		}
-		if err := v.lookAgainIn(ctx, v.records[i:end], fresh, ours); err != nil {
+		if err := v.addScriptsIn(ctx, v.records[i:end], added, wanted); err != nil {
 			return err
 		}
 		i = end
@@ -268,25 +267,25 @@ func (v *view) lookAgain(ctx context.Context, watched chain.Watched) error {
 	return nil
 }
 
-// lookAgainIn looks through adjoining records, which are asked for again where
-// their logs are not those to everybody.
-func (v *view) lookAgainIn(ctx context.Context, records []record, fresh iter.Seq[string], ours func(string) bool) error {
+// addScriptsIn searches adjoining records for added destinations. The logs of records that
+// do not have the logs to all addresses are read again.
+func (v *view) addScriptsIn(ctx context.Context, records []record, added iter.Seq[string], wanted func(string) bool) error {
 	var logs []Log
-	if slices.ContainsFunc(records, func(r record) bool { return !r.everybody }) {
+	if slices.ContainsFunc(records, func(r record) bool { return !r.complete }) {
 		var err error
-		if logs, _, err = v.ask(ctx, records, fresh); err != nil {
+		if logs, _, err = v.ask(ctx, records, added); err != nil {
 			return err
 		}
 	}
 	for i := range records {
-		if err := v.look(ctx, &records[i], logs, ours); err != nil {
+		if err := v.addLogs(ctx, &records[i], logs, wanted); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readUpTo is how many records from the first on are read.
+// readUpTo returns the number of records, from the first on, that have been read.
 func (v *view) readUpTo() int {
 	i := slices.IndexFunc(v.records, func(r record) bool { return r.read == unread })
 	if i < 0 {
@@ -295,5 +294,5 @@ func (v *view) readUpTo() int {
 	return i
 }
 
-// some tells whether there is anything in a sequence.
-func some(s iter.Seq[string]) bool { return !atMost(s, 0) }
+// nonEmpty reports whether a sequence has an entry.
+func nonEmpty(s iter.Seq[string]) bool { return !atMost(s, 0) }

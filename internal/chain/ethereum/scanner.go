@@ -8,40 +8,43 @@ import (
 	"chequer/internal/chain"
 )
 
-// stale is how old the newest block may be while the network still counts as
-// looked at: where it stands still, money that waits cannot be seen.
-const stale = 5 * time.Minute
+// maxTipAge is the age of the newest block up to which the network counts as scanned: if the
+// network stops, waiting transfers cannot be seen.
+const maxTipAge = 5 * time.Minute
 
-// lag is how much older than now a newest block may be that shows how things stand
-// now. Of an older one it is said how they stood then.
-const lag = time.Minute
+// maxTipLag is the age of the newest block up to which a snapshot shows the present state of the
+// network. With an older block, the scanned time is the block's time plus maxTipLag.
+const maxTipLag = time.Minute
 
 // Scanner is an EVM network that is watched through a source. It implements
 // chain.Scanner and chain.Reporter. It offers the listed tokens. The network's own coin
-// and claimed tokens are offered only where a source may be asked for the balances of
-// addresses: nothing else shows how much arrived.
+// and claimed tokens are offered only if a source may be asked for the balances of
+// addresses: only balances prove how much of them arrived. Transfers of
+// bridged tokens are watched, and these are never offered.
 type Scanner struct {
 	*Network
 	assets   []chain.Asset
+	bridged  []chain.Asset
 	source   Source
 	now      func() time.Time
 	view     view
-	balances *balances // nil where the network's own coin is not offered
+	balances *balances // nil if the network's own coin is not offered
 	attempts chain.Attempts
 	doubts   *doubts
-	// Doubted is told when a contract makes it known that its token is not offered. It
-	// may be nil, and is set before the first scan.
+	// Doubted is called when the answer of a contract means that its token is not offered.
+	// It may be nil, and is set before the first scan.
 	Doubted func(Doubt)
 }
 
 var _ interface {
 	chain.Scanner
 	chain.Reporter
+	chain.Bridged
 } = (*Scanner)(nil)
 
-// Watch watches a network through a source.
+// Watch returns a Scanner of a network that reads from a source.
 func Watch(network *Network, source Source, now func() time.Time) *Scanner {
-	s := &Scanner{Network: network, source: source, now: now}
+	s := &Scanner{Network: network, bridged: network.Bridged(), source: source, now: now}
 	accounts, ok := source.(BalanceSource)
 	for _, a := range network.Assets() {
 		if a.Policy.Balance {
@@ -57,9 +60,9 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 	return s
 }
 
-// Assets are those that are looked for, some of them in doubt.
+// Assets returns the watched assets. Those that are not offered have Doubted set.
 func (s *Scanner) Assets() []chain.Asset {
-	assets := New(Params{Assets: s.assets}).Assets()
+	assets := clone(s.assets)
 	for i := range assets {
 		_, assets[i].Doubted = s.doubts.doubt(assets[i].Code)
 	}
@@ -79,12 +82,12 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if err != nil {
 		return chain.Snapshot{}, err
 	}
-	if age := s.now().Sub(best.Time); age > stale {
+	if age := s.now().Sub(best.Time); age > maxTipAge {
 		return chain.Snapshot{}, fmt.Errorf("block %d, the newest, is %s old", best.Height, age.Round(time.Second))
 	}
 	if err := s.CheckTokens(ctx); err != nil && ctx.Err() != nil {
 		return chain.Snapshot{}, err
-	} // else it is asked again, and what is not known to be right is not offered
+	} // otherwise it is asked again; until then, a token with unknown decimals is not offered
 	if err := s.view.begin(ctx, from, best); err != nil {
 		return chain.Snapshot{}, err
 	}
@@ -99,7 +102,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if behind {
 		snapshot.Started = best.At
 	}
-	if known := snapshot.Tip.Time.Add(lag); known.Before(snapshot.Started) {
+	if known := snapshot.Tip.Time.Add(maxTipLag); known.Before(snapshot.Started) {
 		snapshot.Started = known
 	}
 	if accounts, ok := watched.(chain.Accounts); ok && s.balances != nil {

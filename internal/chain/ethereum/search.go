@@ -13,8 +13,8 @@ import (
 	"chequer/internal/keys"
 )
 
-// search finds the blocks in which balances rose, by reading them at blocks half way
-// between two others.
+// search finds the blocks in which balances rose, by bisection: it reads the balances at the
+// block half way between two others.
 type search struct {
 	*balances
 	left  int // blocks that may still be read
@@ -24,17 +24,17 @@ type search struct {
 // levels are balances of some accounts at a block.
 type levels map[*account]*big.Int
 
-// span is where balances rose: after the one block, up to the other.
+// span is the range of blocks in which balances rose: after from, up to to.
 type span struct {
 	from, to Header
-	// dark tells that the state of the one block is not kept, so that the balances may
-	// have risen before it: after the block of the time since.
-	dark  bool
-	since time.Time
+	// noState is true if the state of from is pruned, so the balances may have risen
+	// before it: after the block with the time since.
+	noState bool
+	since   time.Time
 }
 
-// between finds when accounts rose from one level to another. With a nonce of zero
-// nothing is ever taken away, so that balances between are between.
+// between finds the blocks in which accounts rose from one level to another. An account with a
+// nonce of zero never spends, so its balance never falls within the span.
 func (s *search) between(ctx context.Context, where span, low, high levels) error {
 	rose := slices.DeleteFunc(slices.Collect(maps.Keys(high)), func(a *account) bool { return high[a].Cmp(low[a]) <= 0 })
 	if len(rose) == 0 {
@@ -42,7 +42,7 @@ func (s *search) between(ctx context.Context, where span, low, high levels) erro
 	}
 	slices.SortFunc(rose, func(a, b *account) int { return strings.Compare(a.Script, b.Script) })
 	if where.to.Height-where.from.Height <= 1 || s.left <= 0 {
-		where.dark = where.dark || where.to.Height-where.from.Height > 1
+		where.noState = where.noState || where.to.Height-where.from.Height > 1
 		return s.settle(ctx, where, rose, low, high)
 	}
 	s.left--
@@ -67,25 +67,25 @@ func (s *search) between(ctx context.Context, where span, low, high levels) erro
 			half[a] = high[a]
 		}
 	}
-	if err := s.between(ctx, span{where.from, middle, where.dark, where.since}, low, half); err != nil {
+	if err := s.between(ctx, span{where.from, middle, where.noState, where.since}, low, half); err != nil {
 		return err
 	}
 	return s.between(ctx, span{middle, where.to, false, middle.Time}, half, high)
 }
 
-// settle makes transfers of accounts that rose in one block, or at an unknown time
-// before it. Where one transaction brought all of it, the transfer says so.
+// settle makes transfers of accounts whose balances rose in one block, or at an unknown time
+// before it. If one transaction sent the whole amount, the transfer names it.
 func (s *search) settle(ctx context.Context, where span, rose []*account, low, high levels) error {
 	var sent []Payment
-	if !where.dark {
+	if !where.noState {
 		var err error
 		if sent, err = s.source.Payments(ctx, where.to, addressesOf(rose)); err != nil && ctx.Err() != nil {
 			return err
-		} // else the transaction stays unknown
+		} // otherwise the transaction stays unknown
 	}
 	for _, a := range rose {
 		t := s.transfer(a, low[a], high[a], where.to.Block)
-		if where.dark {
+		if where.noState {
 			t.Since = where.since
 		}
 		t.Tx = only(sent, a.address, t.Amount.Minor())
@@ -94,7 +94,8 @@ func (s *search) settle(ctx context.Context, where span, rose []*account, low, h
 	return nil
 }
 
-// only is the one transaction that paid an account, if it paid this amount; else "".
+// only returns the transaction that paid an account, if it is the only one and paid this
+// amount; otherwise "".
 func only(sent []Payment, to keys.EthereumAddress, amount *big.Int) string {
 	tx := ""
 	for _, p := range sent {

@@ -12,59 +12,59 @@ import (
 	"chequer/internal/keys"
 )
 
-// Source is who tells what an EVM network shows: endpoints that agree, or one that
-// is trusted. Its methods are called one at a time, but for Health, which may be
-// called at any time. An error concludes nothing.
+// Source reads an EVM network: from endpoints that agree, or from one that is trusted. Its
+// methods are called one at a time, except Health, which may be called at any time. From an
+// error the caller must conclude nothing.
 type Source interface {
-	// Best is the newest block that may be believed.
+	// Best returns the newest block that is trusted.
 	Best(ctx context.Context) (Best, error)
-	// Headers reads the blocks of the best chain at some heights, none of them above
-	// Best. It may read fewer than asked, and at least one.
+	// Headers returns the blocks of the best chain at a range of heights, none above Best.
+	// It may return fewer than asked, but at least one.
 	Headers(ctx context.Context, from, to int64) ([]Header, error)
-	// ByAddress tells whether the source may be told which addresses are ours.
-	// Where it may not, Logs reads the transfers to everybody.
+	// ByAddress reports whether the source may be queried by the addresses of
+	// destinations. If false, Logs returns the transfers to all addresses.
 	ByAddress() bool
-	// Logs reads the transfers in a range of blocks, as anybody shows them: they are
-	// not believed yet. That others are not there may be believed.
+	// Logs returns the transfers in a range of blocks that any endpoint shows: they are
+	// not confirmed yet. The absence of others is confirmed.
 	Logs(ctx context.Context, span Span, query Query) ([]Log, error)
 	// Confirm returns those of some logs, each in a block of the best chain, that are
-	// really there. It is an error when that cannot be told of one of them. A log
-	// without voices was confirmed by an earlier process: it counts as not there only
-	// when enough deny it and none confirms it. The amount of a log without an amount
+	// really there. It returns an error if this is unknown for one of them. A log
+	// without voices was confirmed by an earlier process: it counts as absent only if
+	// enough endpoints deny it and none confirms it. The amount of a log without an amount
 	// is not compared: its place in the block identifies it.
 	Confirm(ctx context.Context, logs []Log) ([]Log, error)
-	// Health is how the source fares, from memory.
+	// Health returns the state of the source, from memory.
 	Health() chain.Health
 }
 
-// BalanceSource is a Source that tells what accounts hold. Its lists are in the order
+// BalanceSource is a Source that returns the balances of accounts. Its lists are in the order
 // of the accounts.
 type BalanceSource interface {
 	Source
-	// MayAsk tells whether there is anybody who may be told which addresses are ours.
-	// While ByAddress says no, the other methods fail.
+	// MayAsk reports whether any endpoint may be queried by the addresses of destinations.
+	// While ByAddress returns false, the other methods fail.
 	MayAsk() bool
-	// Balances and Nonces are those in the state after a block. ErrNoState means that
-	// the block is there and its state is not kept any more.
+	// Balances and Nonces return the values in the state after a block. ErrNoState means that
+	// the block exists and its state is pruned.
 	Balances(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]*big.Int, error)
 	Nonces(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]uint64, error)
 	// Tokens returns how much of a token accounts hold in the state after a block. Its
 	// errors are those of Balances. See EIP-20, "balanceOf".
 	Tokens(ctx context.Context, at Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error)
-	// Payments are the transactions of a block that send the network's own coin to
-	// some accounts, without those of contracts.
+	// Payments returns the transactions of a block that send the network's own coin to
+	// accounts, except those of contracts.
 	Payments(ctx context.Context, at Header, to []keys.EthereumAddress) ([]Payment, error)
 }
 
-// TokenSource is a Source that tells what token contracts say of themselves.
+// TokenSource is a Source that returns properties of token contracts.
 type TokenSource interface {
 	Source
-	// Decimals is how a contract scales its amounts, in the state after a block; told is
-	// false where the contract does not say, or is not there.
+	// Decimals returns the decimals of a contract, in the state after a block. told is
+	// false if the contract does not return them, or does not exist.
 	Decimals(ctx context.Context, at Header, contract keys.EthereumAddress) (decimals int, told bool, err error)
 }
 
-// ErrNoState means that the state of a block is not kept any more.
+// ErrNoState means that the state of a block is pruned.
 var ErrNoState = errors.New("the state of the block is not kept any more")
 
 // Payment is a transaction that sends the network's own coin.
@@ -80,13 +80,12 @@ type Header struct {
 	Parent string // hash
 }
 
-// Best is the newest block that may be believed.
+// Best is the newest block that is trusted.
 type Best struct {
 	Header
-	// Final is the height up to which the network itself calls blocks final; 0 when
-	// that is not known.
+	// Final is the height up to which the network calls blocks final; 0 if unknown.
 	Final int64
-	// At is when the source was asked: it need not be asked each time.
+	// At is when the source was asked; it may return the same Best for a while.
 	At time.Time
 }
 
@@ -96,20 +95,20 @@ type Span struct {
 	To   Header // the last block
 }
 
-// Query says which transfers are read.
+// Query says which transfers are returned.
 type Query struct {
 	Contracts []keys.EthereumAddress
-	// To are the destinations, as scripts; nil for those to everybody.
+	// To are the destinations, as scripts; nil for all addresses.
 	To []string
 }
 
-// Hash is that of a block or a transaction.
+// Hash is the hash of a block or a transaction.
 type Hash [32]byte
 
 // String implements fmt.Stringer.
 func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 
-// ParseHash reads a hash as endpoints write it.
+// ParseHash parses a hash in the spelling of JSON-RPC: 0x and 64 hex digits.
 func ParseHash(text string) (Hash, bool) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil || len(raw) != len(Hash{}) || !strings.HasPrefix(text, "0x") {
@@ -127,14 +126,14 @@ type Log struct {
 	Index    uint32 // within its block
 	Block    Hash
 	Height   int64
-	// Voices are who showed it, as the source numbers them.
+	// Voices are the endpoints that showed it, as bits that the source assigns.
 	Voices uint64
 }
 
-// script is the destination that the log pays.
+// script returns the destination of the transfer.
 func (l Log) script() string { return "0x" + hex.EncodeToString(l.To[:]) }
 
-// Event is the log without those who showed it: two logs of one event are equal.
+// Event returns the log without Voices: two logs of one event are equal.
 func (l Log) Event() Log {
 	l.Voices = 0
 	return l

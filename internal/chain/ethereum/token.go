@@ -11,32 +11,31 @@ import (
 	"chequer/internal/keys"
 )
 
-// askAgain is how long a contract is left alone that could not be asked.
+// askAgain is the time after which contracts that could not be asked are asked again.
 const askAgain = time.Minute
 
-// Doubt is why a token is not offered.
+// Doubt says why a token is not offered, or why a bridged token is not watched.
 type Doubt struct {
 	Asset string // its code
-	// Wrong tells that its contract scales amounts in another way than we would: what
-	// comes there is not looked for either, as it would be read by a wrong scale.
+	// Wrong is true if the contract's decimals are not those of the asset. Its transfers are
+	// not watched either, because their amounts would be wrong.
 	Wrong bool
-	// Unreadable reports that no endpoint may be asked what addresses hold of the token:
-	// transfers of it are not looked for either, as their logs do not prove how much
-	// arrived.
+	// Unreadable is true if no endpoint may be asked for balances of the token. Its
+	// transfers are not watched either, because their logs do not prove the amounts.
 	Unreadable bool
 	Says       string
 }
 
-// doubts are what is known of the scales of tokens. Safe for concurrent use.
+// doubts are the tokens that are not offered and why. It is safe for concurrent use.
 type doubts struct {
 	mu    sync.Mutex
 	by    map[string]Doubt // by the code of the asset
 	asked map[string]bool
-	at    time.Time // of the last try
+	at    time.Time // of the last attempt
 }
 
 // newDoubts returns the doubts about the claimed tokens: their contracts must confirm
-// the decimals that the setting states, and their balances must be readable.
+// the decimals of the setting, and their balances must be readable.
 func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
 	d := &doubts{by: map[string]Doubt{}, asked: map[string]bool{}}
 	for _, a := range assets {
@@ -51,7 +50,7 @@ func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
 	return d
 }
 
-// doubt tells why a token is not offered.
+// doubt returns why a token is not offered.
 func (d *doubts) doubt(code string) (Doubt, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +58,7 @@ func (d *doubts) doubt(code string) (Doubt, bool) {
 	return doubt, doubted
 }
 
-// answer takes note of what a contract says: whether that is news.
+// answer records the answer of a contract; news reports whether the doubt is new.
 func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +70,11 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 	case !told && doubted:
 		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not say how many decimals it has, or is not there", a.Contract)}
 	case told && decimals != int(a.Currency.Decimals):
-		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("is neither offered nor looked for: its contract %s has %d decimals, not %d", a.Contract, decimals, a.Currency.Decimals)}
+		lacks := "is neither offered nor looked for"
+		if a.BridgeOf != "" {
+			lacks = "is not looked for"
+		}
+		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", lacks, a.Contract, decimals, a.Currency.Decimals)}
 	default:
 		delete(d.by, a.Code)
 		return Doubt{}, false
@@ -80,7 +83,7 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 	return doubt, doubt != before
 }
 
-// due are the tokens whose contracts are asked now.
+// due returns the tokens whose contracts are asked now.
 func (d *doubts) due(assets []chain.Asset, now time.Time) []chain.Asset {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,15 +97,15 @@ func (d *doubts) due(assets []chain.Asset, now time.Time) []chain.Asset {
 	return due
 }
 
-// CheckTokens asks contracts how they scale their amounts, once each, and looks no
-// more for tokens that do it in another way than we would. An error leaves the rest to
-// another time.
+// CheckTokens asks each contract for its decimals once, and stops watching tokens whose
+// decimals differ from the asset's. After an error the remaining contracts are asked
+// again later.
 func (s *Scanner) CheckTokens(ctx context.Context) error {
 	source, ok := s.source.(TokenSource)
 	if !ok {
 		return nil
 	}
-	due := s.doubts.due(s.assets, s.now())
+	due := s.doubts.due(s.known(), s.now())
 	if len(due) == 0 {
 		return nil
 	}
@@ -130,7 +133,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 	return nil
 }
 
-// Looked returns the codes of the assets whose transfers are looked for.
+// Looked returns the codes of the watched assets.
 func (s *Scanner) Looked() []string {
 	var codes []string
 	for _, a := range s.looked() {
@@ -139,18 +142,21 @@ func (s *Scanner) Looked() []string {
 	return codes
 }
 
-// looked are the assets that are looked for.
+// known returns the assets and the bridged tokens.
+func (s *Scanner) known() []chain.Asset { return slices.Concat(s.assets, s.bridged) }
+
+// looked returns the watched assets and bridged tokens.
 func (s *Scanner) looked() []chain.Asset {
-	return slices.DeleteFunc(slices.Clone(s.assets), func(a chain.Asset) bool {
+	return slices.DeleteFunc(s.known(), func(a chain.Asset) bool {
 		doubt, _ := s.doubts.doubt(a.Code)
 		return doubt.Wrong || doubt.Unreadable
 	})
 }
 
-// Doubts are why tokens are not offered, from memory.
+// Doubts returns why tokens are not offered or not watched, from memory.
 func (s *Scanner) Doubts() []Doubt {
 	var list []Doubt
-	for _, a := range s.assets {
+	for _, a := range s.known() {
 		if doubt, doubted := s.doubts.doubt(a.Code); doubted {
 			list = append(list, doubt)
 		}

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// patience is how long one scan may read blocks that were missed, before it
-	// records what it has and goes on with the next.
-	patience = 5 * time.Second
-	// stride is how many blocks are read at once where all of them are final.
+	// catchUpTimeout is how long one scan may read blocks that were missed, before it
+	// returns a snapshot of a part of them.
+	catchUpTimeout = 5 * time.Second
+	// stride is how many blocks are read at once if all of them are final.
 	stride = 100
-	// step is how many blocks are read at once where each has to be known.
+	// step is how many blocks are read at once if the hash of each is needed.
 	step = 50
 )
 
-// view is the covered part of the best chain, kept from scan to scan so that what
-// is in a block need not be read for each.
+// view is the covered part of the best chain. It is kept between scans so that a block is not
+// read again for each scan.
 type view struct {
 	source    Source
 	tokens    map[keys.EthereumAddress]chain.Asset
@@ -33,11 +33,10 @@ type view struct {
 	soon     int64                     // how far behind the tip blocks are read for the second time
 
 	base    Header
-	records []record // each on top of the one before
-	// scripts is the mark of the destinations that the records were looked through
-	// for.
+	records []record // each on top of the previous one
+	// scripts is the mark of the destinations that the records were searched for.
 	scripts uint64
-	// shown is the height of the last snapshot's tip, seen is when the tip was last
+	// shown is the height of the last snapshot's tip. seen is when the tip was last
 	// known to be the newest block.
 	shown    int64
 	seen     time.Time
@@ -47,7 +46,7 @@ type view struct {
 // newView returns a view of the assets. claimed are the codes of the tokens among them
 // that a setting describes.
 func newView(source Source, assets []chain.Asset, claimed []string, blockTime time.Duration) view {
-	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, claimed: map[keys.EthereumAddress]bool{}, soon: max(2, int64(secondLook/blockTime))}
+	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, claimed: map[keys.EthereumAddress]bool{}, soon: max(2, int64(secondReadAge/blockTime))}
 	for _, a := range assets {
 		for _, d := range a.Policy.Depth {
 			v.behind = max(v.behind, int64(d.Confirmations))
@@ -68,7 +67,7 @@ func newView(source Source, assets []chain.Asset, claimed []string, blockTime ti
 	return v
 }
 
-// begin makes the view start at the cursor's block, or below the fork where that
+// begin sets the start of the view to the cursor's block, or below the fork if that block
 // left the best chain.
 func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
 	if from.IsZero() {
@@ -92,16 +91,16 @@ func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
 	if err := v.restart(ctx, from.Height); err != nil || v.base.Hash == from.Hash {
 		return err
 	}
-	// Where the old chain left the best one is not known: begin lower.
+	// The fork point is unknown: begin lower.
 	return v.restart(ctx, max(from.Height-v.behind, 0))
 }
 
-// tooLow says that the source is not where it was before.
+// tooLow returns the error for a source that is below a block that it had before.
 func tooLow(best Best, height int64) error {
-	return fmt.Errorf("the endpoints are at block %d only, and block %d was read already", best.Height, height)
+	return fmt.Errorf("the endpoints are at block %d only, and block %d was already read", best.Height, height)
 }
 
-// restart forgets everything and begins above a height.
+// restart drops all records and begins above a height.
 func (v *view) restart(ctx context.Context, height int64) error {
 	v.base, v.records, v.scripts, v.shown = Header{}, nil, 0, height
 	base, err := v.at(ctx, height)
@@ -112,7 +111,7 @@ func (v *view) restart(ctx context.Context, height int64) error {
 	return nil
 }
 
-// at reads the header of one block.
+// at returns the header of the block at a height.
 func (v *view) at(ctx context.Context, height int64) (Header, error) {
 	headers, err := v.source.Headers(ctx, height, height)
 	if err != nil {
@@ -121,7 +120,7 @@ func (v *view) at(ctx context.Context, height int64) (Header, error) {
 	return headers[0], nil
 }
 
-// last is the newest block of the view.
+// last returns the newest block of the view.
 func (v *view) last() Header {
 	if n := len(v.records); n > 0 {
 		return v.records[n-1].Header
@@ -129,20 +128,20 @@ func (v *view) last() Header {
 	return v.base
 }
 
-// follow brings the view to the best block. Of the records, the first reached
-// ones are read; behind tells that there is more above them.
+// follow extends the view to the best block. reached is the number of records, from the first
+// on, that were read; behind is true if there are blocks above them.
 func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (reached int, behind bool, err error) {
 	if err := v.keep(ctx, best); err != nil {
 		return 0, false, err
 	}
-	if err := v.lookAgain(ctx, watched); err != nil {
+	if err := v.addScripts(ctx, watched); err != nil {
 		return 0, false, err
 	}
 	begin := time.Now()
 	for {
 		err := v.read(ctx, v.final(best), watched)
 		if err == nil && v.last().Height < best.Height {
-			if v.last().Height-v.base.Height > v.behind && time.Since(begin) > patience {
+			if v.last().Height-v.base.Height > v.behind && time.Since(begin) > catchUpTimeout {
 				return len(v.records), true, nil
 			}
 			if err = v.extend(ctx, best); err == nil {
@@ -160,13 +159,13 @@ func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (re
 		}
 		reached = v.readUpTo()
 		if n := reached - 1; n >= 0 && v.records[n].Height > v.shown && ctx.Err() == nil {
-			return reached, true, nil // the next scan meets the fault, if it lasts
+			return reached, true, nil // a lasting fault fails the next scan
 		}
 		return 0, false, err
 	}
 }
 
-// final is the height up to which no block leaves the chain any more.
+// final returns the height up to which blocks cannot leave the chain any more.
 func (v *view) final(best Best) int64 {
 	if best.Final > 0 {
 		return best.Final
@@ -174,8 +173,8 @@ func (v *view) final(best Best) int64 {
 	return best.Height - v.behind
 }
 
-// keep forgets records that left the best chain. An endpoint that lags does not
-// count: its block is one of ours.
+// keep drops records that left the best chain. If the best block is below the tip of the view
+// and in the view, the source lags and nothing is dropped.
 func (v *view) keep(ctx context.Context, best Best) error {
 	for len(v.records) > 0 {
 		last := v.last()
@@ -216,7 +215,7 @@ func (v *view) keep(ctx context.Context, best Best) error {
 	return nil
 }
 
-// lower begins again below a base that left the chain.
+// lower restarts below a base that left the chain.
 func (v *view) lower(ctx context.Context) error {
 	v.departed.Add(v.base.Cursor())
 	for _, r := range v.records {
@@ -228,8 +227,8 @@ func (v *view) lower(ctx context.Context) error {
 	return chain.ErrMoved
 }
 
-// extend adds the next blocks on the way to the best one: a range in one record
-// where they are final, else one by one, so that their hashes are known.
+// extend adds the next blocks up to the best one: final blocks as a range in one record,
+// others one by one, so that their hashes are known.
 func (v *view) extend(ctx context.Context, best Best) error {
 	last := v.last()
 	if end := min(last.Height+stride, v.final(best)); end > last.Height+1 {
@@ -257,8 +256,7 @@ func (v *view) extend(ctx context.Context, best Best) error {
 	return nil
 }
 
-// onChain tells whether a block is on the best chain. What is not above the view
-// stays.
+// onChain reports whether a block is on the best chain. Blocks below the view always are.
 func (v *view) onChain(ctx context.Context, block chain.Cursor) (bool, error) {
 	last := v.last()
 	switch {
@@ -277,7 +275,7 @@ func (v *view) onChain(ctx context.Context, block chain.Cursor) (bool, error) {
 	return header.Hash == block.Hash, err
 }
 
-// snapshot is what the first so many records show.
+// snapshot returns what the first records, up to reached, show.
 func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 	s := chain.Snapshot{From: v.base.Cursor(), Tip: v.base.Block, Next: v.base.Cursor(), Blocks: map[int64]string{v.base.Height: v.base.Hash}}
 	records := v.records[:reached]
@@ -286,7 +284,7 @@ func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 	}
 	v.shown = s.Tip.Height
 	all, _ := watched.Since(0)
-	idle, pass := !some(all), true
+	idle, pass := !nonEmpty(all), true
 	for _, r := range records {
 		s.Blocks[r.Height] = r.Hash
 		pass = pass && r.Height <= s.Tip.Height-v.behind && (idle || r.read == settled)

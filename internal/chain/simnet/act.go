@@ -10,19 +10,19 @@ import (
 	"chequer/internal/money"
 )
 
-// Pay sends an amount to a script. The transaction waits in the mempool.
+// Pay sends an amount to a script. The transaction is in the mempool.
 func (n *Network) Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error) {
 	return n.Send(ctx, Tx{Outputs: []Output{Pays(asset, script, amount)}})
 }
 
-// Pays is an output that pays a script.
+// Pays returns an output that pays a script.
 func Pays(asset chain.Asset, script string, amount money.Amount) Output {
 	return Output{Asset: asset.Code, Script: script, Units: amount.Minor().String()}
 }
 
-// Send puts a transaction into the mempool and returns its identifier. Without
-// inputs it gets one of its own. What it conflicts with there is replaced; an
-// input that a block has spent already is ErrSpent.
+// Send puts a transaction into the mempool and returns its identifier. If it has no
+// inputs, it gets a new one. It replaces conflicting transactions in the mempool. The error
+// is ErrSpent if an input is already spent in a block.
 func (n *Network) Send(ctx context.Context, tx Tx) (string, error) {
 	tx.ID, tx.Height = randomHash(), waiting
 	if len(tx.Spends) == 0 {
@@ -46,7 +46,8 @@ func (n *Network) Send(ctx context.Context, tx Tx) (string, error) {
 	return tx.ID, err
 }
 
-// Replace double-spends a waiting transaction to somebody else; ErrUnknownTx.
+// Replace double-spends a waiting transaction to a script outside simnet. The error for
+// an unknown transaction is ErrUnknownTx.
 func (n *Network) Replace(ctx context.Context, tx string) error {
 	return n.update(ctx, func(c *Chain) error {
 		i := c.index(tx)
@@ -63,8 +64,8 @@ func (n *Network) Replace(ctx context.Context, tx string) error {
 	})
 }
 
-// Confirm mines one block with those of the transactions that wait, and with
-// every double spend of others.
+// Confirm mines one block with the given waiting transactions and with every double spend
+// that Replace made.
 func (n *Network) Confirm(ctx context.Context, txs []string) error {
 	return n.update(ctx, func(c *Chain) error {
 		b := c.mine(n.now())
@@ -79,10 +80,10 @@ func (n *Network) Confirm(ctx context.Context, txs []string) error {
 	})
 }
 
-// Reorganise takes the blocks from the lowest one that holds one of the
-// transactions off the chain, and mines as many and one more in their place:
-// these transactions wait again, all others are in the new blocks as before.
-// ErrUnknownTx when none of them is in a block.
+// Reorganise removes the blocks from the lowest one that contains one of the transactions,
+// and mines the same number and one more: these transactions are unconfirmed again, all
+// others are in the new blocks at the same heights. The error is ErrUnknownTx if none of the
+// transactions is in a block.
 func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 	return n.update(ctx, func(c *Chain) error {
 		lowest := int64(-1)
@@ -110,8 +111,8 @@ func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 	})
 }
 
-// Drop forgets a waiting transaction, as a mempool does that is full or lost;
-// ErrUnknownTx.
+// Drop removes a waiting transaction, as a full mempool does. The error for an unknown
+// transaction is ErrUnknownTx.
 func (n *Network) Drop(ctx context.Context, tx string) error {
 	return n.update(ctx, func(c *Chain) error {
 		i := c.index(tx)
@@ -126,15 +127,15 @@ func (n *Network) Drop(ctx context.Context, tx string) error {
 // waiting is the height of a transaction in the mempool.
 const waiting = -1
 
-// elsewhere is a script that is nobody's destination.
+// elsewhere is a script that is not a destination.
 const elsewhere = "elsewhere"
 
-// elsewhere tells whether a transaction pays nobody here.
+// elsewhere reports whether a transaction pays only to elsewhere.
 func (t Tx) elsewhere() bool {
 	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return o.Script != elsewhere })
 }
 
-// update changes the newest part of the chain and rings the bell.
+// update changes the newest part of the chain and sends a wake-up.
 func (n *Network) update(ctx context.Context, change func(*Chain) error) error {
 	tip, err := n.storage.SimnetTip(ctx)
 	if err != nil {
@@ -164,12 +165,12 @@ func (c *Chain) mine(now time.Time) Block {
 	return b
 }
 
-// index finds a transaction; −1 when it is not there.
+// index returns the index of a transaction, −1 if it does not exist.
 func (c *Chain) index(tx string) int {
 	return slices.IndexFunc(c.Txs, func(t Tx) bool { return t.ID == tx })
 }
 
-// hash is that of the block at a height, or "" below the part that is loaded.
+// hash returns the hash of the block at a height, or "" if it is below the loaded part.
 func (c *Chain) hash(height int64) string {
 	for _, b := range c.Blocks {
 		if b.Height == height {

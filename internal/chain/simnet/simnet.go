@@ -1,6 +1,5 @@
-// Package simnet is a network made up by us, for the demo, test keys and tests:
-// one chain that every asset moves on. Its blocks and mempool are rows in
-// storage.
+// Package simnet is a simulated network for the demo, test keys and tests: one chain for every
+// asset. Its blocks and mempool are rows in storage.
 package simnet
 
 import (
@@ -20,16 +19,16 @@ import (
 // ID is the name of the network.
 const ID chain.ID = "simnet"
 
-// depth is how far the cursor stays behind the tip: more than any reorganisation
-// here and than the largest confirmation count.
+// depth is how far the cursor stays behind the tip: more than any reorganisation of simnet
+// and than the largest confirmation count.
 const depth = 24
 
 var (
-	// ErrUnknownTx means that a transaction is not where it must be: waiting, or
-	// in a block.
-	ErrUnknownTx = errors.New("simnet has no such transaction there")
+	// ErrUnknownTx means that a transaction does not exist or is not in the required
+	// place: the mempool, or a block.
+	ErrUnknownTx = errors.New("simnet has no such transaction")
 	// ErrSpent means that an input was spent in a block.
-	ErrSpent = errors.New("input is spent")
+	ErrSpent = errors.New("input is already spent")
 )
 
 // Network is the simnet. It is safe for concurrent use.
@@ -45,7 +44,7 @@ var _ interface {
 	chain.Waker
 } = (*Network)(nil)
 
-// New opens the simnet kept in storage.
+// New returns the simnet in a storage.
 func New(storage Storage, now func() time.Time) *Network {
 	return &Network{storage: storage, now: now, wake: make(chan struct{}, 1)}
 }
@@ -53,7 +52,7 @@ func New(storage Storage, now func() time.Time) *Network {
 // ID implements chain.Network.
 func (n *Network) ID() chain.ID { return ID }
 
-// Wake implements chain.Waker: it rings when this process changed the chain.
+// Wake implements chain.Waker: the channel gets a value when this process changes the chain.
 func (n *Network) Wake() <-chan struct{} { return n.wake }
 
 // NewDestination implements chain.Network with test-network addresses.
@@ -69,8 +68,8 @@ func (n *Network) NewDestination(r chain.Request) (chain.Destination, error) {
 	return chain.Destination{Address: address, Script: script}, nil
 }
 
-// Scan implements chain.Scanner. The mempool is complete and remembers first
-// sightings, as a node of our own does.
+// Scan implements chain.Scanner. The mempool is complete and remembers first sightings, like
+// an own node.
 func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
 	started := n.now()
 	c, err := n.read(ctx, &from)
@@ -80,7 +79,7 @@ func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	tip := c.Blocks[len(c.Blocks)-1]
 	s := chain.Snapshot{
 		Started: started, From: from, Tip: tip.chain(), Next: tip.chain().Cursor(),
-		Blocks: map[int64]string{}, Unconfirmed: chain.Complete, ViewSince: time.UnixMilli(0), // everything is remembered
+		Blocks: map[int64]string{}, Unconfirmed: chain.Complete, ViewSince: time.UnixMilli(0), // no sighting is forgotten
 	}
 	byHeight := map[int64]Block{}
 	for _, b := range c.Blocks {
@@ -110,8 +109,8 @@ func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 			s.Transfers = append(s.Transfers, t)
 		}
 	}
-	for _, t := range s.Unshown(watched) { // storage has all of the chain
-		if t.Block.Height > s.Tip.Height { // the chain never becomes shorter
+	for _, t := range s.Unshown(watched) { // storage has the whole chain
+		if t.Block.Height > s.Tip.Height { // the chain never gets shorter
 			return chain.Snapshot{}, chain.AboveTip(t, s.Tip.Height)
 		}
 		if s.Blocks[t.Block.Height] == t.Block.Hash {
@@ -121,9 +120,9 @@ func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	return s, nil
 }
 
-// read loads the chain from the cursor's block on. When that block left the
-// chain, the cursor becomes the fork point below it; as no older hashes are
-// kept, that is depth blocks lower, which scans more than it must.
+// read loads the chain from the cursor's block on. If that block left the chain, the cursor
+// becomes a block below the fork point. The old hashes are not kept, so that block is depth
+// blocks lower, and the scan covers more than necessary.
 func (n *Network) read(ctx context.Context, from *chain.Cursor) (Chain, error) {
 	tip, err := n.storage.SimnetTip(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func (n *Network) read(ctx context.Context, from *chain.Cursor) (Chain, error) {
 	}
 }
 
-// transfer makes the transfer of an output.
+// transfer returns the transfer of an output.
 func transfer(tx Tx, i int, out Output) (chain.Transfer, error) {
 	asset, ok := assetByCode(out.Asset)
 	units, whole := new(big.Int).SetString(out.Units, 10)
@@ -166,7 +165,7 @@ func transfer(tx Tx, i int, out Output) (chain.Transfer, error) {
 
 func (b Block) chain() chain.Block { return chain.Block{Height: b.Height, Hash: b.Hash, Time: b.Time} }
 
-// randomHash makes an identifier of a block or transaction.
+// randomHash returns an identifier of a block or transaction.
 func randomHash() string {
 	var b [32]byte
 	rand.Read(b[:]) // never fails, see crypto/rand

@@ -22,7 +22,7 @@ func TestSimnet(t *testing.T) {
 
 var _ chaintest.Coins = (*lab)(nil)
 
-// lab is simnet with hands on it.
+// lab is a chaintest.Coins on simnet.
 type lab struct{ net *simnet.Network }
 
 func (l *lab) Network() chain.Scanner { return l.net }
@@ -58,7 +58,7 @@ func (l *lab) send(t *testing.T, spends []string, outputs []chaintest.Output) st
 	return id
 }
 
-// Conflict implements chaintest.Coins: until the next scan nobody sees it wait.
+// Conflict implements chaintest.Coins: no scan sees the transaction in the mempool before Mine.
 func (l *lab) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) string {
 	t.Helper()
 	return l.Replace(t, tx, outputs...)
@@ -70,7 +70,7 @@ func (l *lab) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) 
 	return l.send(t, []string{outpoint}, outputs)
 }
 
-// spends finds the inputs of a transaction that the lab sent.
+// spends returns the inputs of a transaction that the lab sent.
 func (l *lab) spends(t *testing.T, tx string) []string {
 	t.Helper()
 	s, err := l.net.Scan(t.Context(), chain.Cursor{}, everything{})
@@ -112,21 +112,20 @@ func (everything) Since(uint64) (iter.Seq[string], uint64) {
 	return func(func(string) bool) {}, 0
 }
 
-// TestSimnetRemembers shows that the chain is in storage: another process sees
-// the same.
-func TestSimnetRemembers(t *testing.T) {
+// The chain is in storage: another process sees the same transfers.
+func TestSimnet_is_shared_between_processes(t *testing.T) {
 	t.Parallel()
 	store := storagetest.SQLite(t)
-	one := &lab{net: simnet.New(store, time.Now)}
-	script := one.NewScript(t)
-	amount := one.Asset().Dust.Add(one.Asset().Dust)
-	tx := one.Send(t, chaintest.Output{Script: script, Amount: amount})
-	two := simnet.New(store, time.Now)
-	s, err := two.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{script: true})
+	first := &lab{net: simnet.New(store, time.Now)}
+	script := first.NewScript(t)
+	amount := first.Asset().Dust.Add(first.Asset().Dust)
+	tx := first.Send(t, chaintest.Output{Script: script, Amount: amount})
+	second := simnet.New(store, time.Now)
+	s, err := second.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{script: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(s.Transfers) != 1 || s.Transfers[0].Tx != tx || !s.Transfers[0].Amount.Equal(amount) {
-		t.Errorf("another process sees %+v", s.Transfers)
+		t.Errorf("other process sees %+v, want transaction %s", s.Transfers, tx)
 	}
 }

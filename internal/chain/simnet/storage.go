@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Storage keeps the made-up chain, so that a restart and a second process see
-// the same.
+// Storage stores the simulated chain, so that it survives a restart and is the same for all
+// processes.
 type Storage interface {
-	// SimnetChain reads blocks above a height, in order, and every transaction in
+	// SimnetChain returns the blocks above a height, in order, and every transaction in
 	// them or in the mempool.
 	SimnetChain(ctx context.Context, above int64) (Chain, error)
-	// UpdateSimnet reads the part of the chain above a height, lets change make
-	// another of it, and writes that in its place, in one transaction. Change is
-	// pure and may run more than once.
+	// UpdateSimnet reads the part of the chain above a height, calls change on it, and
+	// writes the result in its place, in one transaction. change is pure and may be called
+	// more than once.
 	UpdateSimnet(ctx context.Context, above int64, change func(*Chain) error) error
-	// SimnetTip reads the newest block's height; −1 before there is one.
+	// SimnetTip returns the newest block's height; −1 if there is none.
 	SimnetTip(ctx context.Context) (int64, error)
 }
 
@@ -25,7 +25,7 @@ type Chain struct {
 	Txs    []Tx
 }
 
-// Block is a made-up block.
+// Block is a simulated block.
 type Block struct {
 	Height int64
 	Hash   string
@@ -33,8 +33,8 @@ type Block struct {
 	Time   time.Time
 }
 
-// Tx is a made-up transaction. Spends are outpoints; a replaced one is gone from
-// the mempool and kept for the record.
+// Tx is a simulated transaction. Spends are outpoints. A replaced transaction is not in the
+// mempool any more and is kept as a record.
 type Tx struct {
 	ID         string
 	Seen       time.Time

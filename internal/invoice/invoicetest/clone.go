@@ -7,7 +7,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Clone is a copy of an invoice that shares nothing with it.
+// Clone returns a deep copy of an invoice.
 func Clone(inv *invoice.Invoice) *invoice.Invoice {
 	c := *inv
 	c.Terms.Metadata = maps.Clone(inv.Terms.Metadata)

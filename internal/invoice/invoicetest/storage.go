@@ -1,5 +1,5 @@
-// Package invoicetest has an invoice.Storage in memory, for tests of what stands
-// on the invoice service.
+// Package invoicetest provides an invoice.Storage in memory, for tests of packages that use the
+// invoice service.
 package invoicetest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Storage keeps invoices in memory. It is safe for concurrent use, and shares
-// nothing with its callers.
+// Storage keeps invoices in memory. It is safe for concurrent use, and shares no data with its
+// callers.
 type Storage struct {
 	mu       sync.Mutex
 	invoices map[string]*invoice.Invoice
@@ -27,7 +27,7 @@ type Storage struct {
 	orders   map[orderOf][]string // newest last
 	links    map[string][]string  // invoices by slug
 	nonces   map[invoice.Nonce]bool
-	places   map[string][]string // invoices of a merchant, mode and group of callers, see invoice.UnpaidLimit
+	places   map[string][]string // invoices by merchant, mode and group of callers, see invoice.UnpaidLimit
 	pages    []int
 }
 
@@ -40,12 +40,12 @@ type keyOf struct {
 // orderOf is an order of the key that signed it.
 type orderOf struct{ keyID, id string }
 
-// claim is what an idempotency key was used for.
+// claim is the use of an idempotency key.
 type claim struct{ bodyHash, invoiceID string }
 
 var _ invoice.Storage = (*Storage)(nil)
 
-// New makes an empty Storage.
+// New returns an empty Storage.
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
@@ -158,7 +158,7 @@ func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice
 	return s.Invoice(ctx, id)
 }
 
-// LinkUses counts the invoices of a link that are paid or can still be.
+// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 func (s *Storage) LinkUses(slug string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *Storage) uses(slug string) (n int) {
 	return n
 }
 
-// leads is the invoice that an order leads to, "" for none.
+// leads returns the ID of the invoice that an order leads to, "" for none.
 func (s *Storage) leads(o invoice.Order) string {
 	best, rank := "", 3
 	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
@@ -204,8 +204,8 @@ func (s *Storage) Invoice(_ context.Context, id string) (*invoice.Invoice, error
 	return Clone(inv), nil
 }
 
-// UpdateInvoice implements invoice.Storage. Of a lease it checks only that its
-// snapshot is newer than the saved one.
+// UpdateInvoice implements invoice.Storage. It checks only that the snapshot of a lease is newer
+// than the saved one.
 func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Lease, decide func(*invoice.Invoice) error) (*invoice.Invoice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +243,7 @@ func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Pl
 	return all[:min(limit, len(all))], nil
 }
 
-// Asked lists the lengths of the pages that were asked for.
+// Asked returns the lengths of the requested pages.
 func (s *Storage) Asked() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,14 +327,14 @@ func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Prog
 	return s.Progress(ctx)
 }
 
-// SaveProgress notes how far a network was scanned.
+// SaveProgress stores the progress of a network.
 func (s *Storage) SaveProgress(network chain.ID, p invoice.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress[network] = p
 }
 
-// Owner finds whose destination a script is.
+// Owner returns the owner of a destination script.
 func (s *Storage) Owner(script string) (invoice.Owner, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -348,21 +348,21 @@ func (s *Storage) Owner(script string) (invoice.Owner, bool) {
 	return invoice.Owner{}, false
 }
 
-// Count tells how many invoices there are.
+// Count returns the number of invoices.
 func (s *Storage) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.invoices)
 }
 
-// Events lists everything that happened, in order.
+// Events returns all events, in order.
 func (s *Storage) Events() []invoice.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.events)
 }
 
-// write keeps a copy of an invoice, and its events apart.
+// write stores a copy of an invoice, and its events separately.
 func (s *Storage) write(inv *invoice.Invoice) {
 	c := Clone(inv)
 	s.events = append(s.events, c.Events...)

@@ -18,15 +18,15 @@ import (
 type cluster struct {
 	port int
 	data string // its directory
-	// alive keeps the server running: it ends when this pipe does, and so with
-	// this process, however that ends.
+	// alive keeps the server running: the server ends when this pipe is closed, and therefore with
+	// this process, in whatever way that ends.
 	alive *os.File
 }
 
-// patience is how long the server may take to start on a busy machine.
-const patience = time.Minute
+// startTimeout limits the start of a server, which may be slow on a busy machine.
+const startTimeout = time.Minute
 
-// settings are for tests: nothing needs to survive the machine.
+// settings are for tests: no data needs to survive a crash of the machine.
 const settings = `
 listen_addresses = '127.0.0.1'
 port = %d
@@ -39,7 +39,7 @@ deadlock_timeout = 50ms
 log_min_messages = fatal
 `
 
-// keeper runs the server until its input ends, then takes everything away.
+// keeper runs the server until its input ends, then deletes the data.
 const keeper = `
 bin=$1; data=$2
 "$bin/postgres" -D "$data" >"$data/log" 2>&1 &
@@ -49,8 +49,7 @@ wait
 rm -rf "$data"
 `
 
-// startCluster makes and starts a server in a new directory under the temporary
-// one, on a free port.
+// startCluster makes and starts a server on a free port, with its data in a new temporary directory.
 func startCluster() (*cluster, error) {
 	data, err := os.MkdirTemp("", "chequer-pg-")
 	if err != nil {
@@ -95,9 +94,9 @@ func (c *cluster) run(data string) error {
 	return shell.Start()
 }
 
-// wait returns when the server answers.
+// wait returns when the server accepts statements.
 func (c *cluster) wait(data string) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(20 * time.Millisecond) {
 		err := run(c.url("postgres"), "SELECT 1")
 		if err == nil {
 			return nil
@@ -109,8 +108,8 @@ func (c *cluster) wait(data string) error {
 	}
 }
 
-// asPostgres is a command that runs as an ordinary user: PostgreSQL refuses to
-// run as root, and then runs as the user its package made.
+// asPostgres returns a command that runs as an ordinary user. PostgreSQL refuses to run as root, so
+// as root the command runs as the user that its package made.
 func asPostgres(name string, args ...string) *exec.Cmd {
 	if os.Getuid() == 0 {
 		args = append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups", name}, args...)
@@ -119,11 +118,11 @@ func asPostgres(name string, args ...string) *exec.Cmd {
 	command := exec.Command(name, args...)
 	command.Dir = "/"
 	command.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what interrupts the tests is not meant for it
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt of the tests must not reach it
 	return command
 }
 
-// giveAway makes the user that asPostgres runs as own a directory.
+// giveAway makes the user of asPostgres the owner of a directory.
 func giveAway(directory string) error {
 	if os.Getuid() != 0 {
 		return nil

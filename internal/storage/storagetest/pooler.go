@@ -12,7 +12,7 @@ import (
 	"chequer/internal/programtest"
 )
 
-// poolerSettings give each transaction another one of a few connections to the server.
+// poolerSettings make the pooler run each transaction on another connection to the server.
 const poolerSettings = `
 [databases]
 * = host=%s port=%s
@@ -36,8 +36,8 @@ wait
 rm -rf "$1"
 `
 
-// Pooler starts PgBouncer, in transaction mode, before the server of a database, and
-// returns the database's URL there. It ends with the test.
+// Pooler starts PgBouncer in transaction mode for the server of a database, and returns the URL of
+// the database through it. It ends with the test.
 func Pooler(t testing.TB, database string) string {
 	t.Helper()
 	if _, err := exec.LookPath("pgbouncer"); err != nil {
@@ -81,7 +81,7 @@ func Pooler(t testing.TB, database string) string {
 		}
 	})
 	u.Host = fmt.Sprintf("127.0.0.1:%d", port)
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(20 * time.Millisecond) {
 		err := run(u.String()+"&default_query_exec_mode=simple_protocol", "SELECT 1")
 		if err == nil {
 			return u.String()

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// Server is a PostgreSQL server of one test's own, which may be stopped.
+// Server is a PostgreSQL server of a single test, which can be stopped.
 type Server struct{ cluster *cluster }
 
-// NewServer starts a server that ends with the test. Where PostgreSQL is not
-// installed the test is skipped, but fails in CI.
+// NewServer starts a server that ends with the test. If PostgreSQL is not installed, the test is
+// skipped, but fails in CI.
 func NewServer(t testing.TB) *Server {
 	t.Helper()
 	needPostgres(t)
@@ -22,13 +22,13 @@ func NewServer(t testing.TB) *Server {
 	return &Server{cluster: c}
 }
 
-// URL is where an empty database of the server is.
+// URL returns the URL of an empty database of the server.
 func (s *Server) URL() string { return s.cluster.url("postgres") }
 
 // Stop stops the server, in PostgreSQL's mode "fast" or "immediate".
 func (s *Server) Stop(t testing.TB, mode string) { s.control(t, "stop", "-m", mode) }
 
-// Start starts the server again and returns when it answers.
+// Start starts the server again and returns when it accepts connections.
 func (s *Server) Start(t testing.TB) {
 	s.control(t, "start", "-l", filepath.Join(s.cluster.data, "log"))
 }

@@ -2,21 +2,26 @@ package storagetest
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"chequer/internal/seal"
 	"chequer/internal/storage"
 )
 
-// SQLite opens a new database in a file that goes with the test.
+// SQLite opens a new database in a file that is deleted after the test.
 func SQLite(t testing.TB) *storage.Storage {
 	t.Helper()
-	box, err := seal.New(bytes.Repeat([]byte{7}, 32))
+	box, err := seal.New(bytes.Repeat([]byte{7}, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := storage.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "chequer.db"), box, storage.Options{})
+	s, err := storage.Open(t.Context(), File(t), box, storage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,3 +32,54 @@ func SQLite(t testing.TB) *storage.Storage {
 	})
 	return s
 }
+
+// File returns the URL of a new SQLite database with our schema. Its directory is
+// deleted after the test.
+func File(t testing.TB) string {
+	t.Helper()
+	content, err := fileTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "chequer.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
+}
+
+// fileTemplate returns the file that File copies: running all migrations for each test
+// takes most of the time of many tests.
+var fileTemplate = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "chequer-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "chequer.db")
+	box, err := seal.New(make([]byte, seal.KeySize))
+	if err != nil {
+		return nil, err
+	}
+	s, err := storage.Open(context.Background(), "sqlite:"+path, box, storage.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("make template: %w", err)
+	}
+	if err := s.Close(); err != nil {
+		return nil, fmt.Errorf("make template: %w", err)
+	}
+	// Every test has its own master key.
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{"PRAGMA journal_mode = DELETE", "DELETE FROM meta WHERE name = 'master_key'"} {
+		if _, err := db.Exec(statement); err != nil {
+			return nil, fmt.Errorf("make template: %w", err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})

@@ -1,5 +1,4 @@
-// Package storagetest gives tests fresh databases, of PostgreSQL with a server of
-// their own.
+// Package storagetest provides new databases for tests. For PostgreSQL it starts its own server.
 package storagetest
 
 import (
@@ -22,7 +21,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// template is a database with our schema, which the others are copies of.
+// template is a database with our schema, which new databases are copied from.
 const template = "chequer_template"
 
 var (
@@ -31,9 +30,9 @@ var (
 	made    atomic.Int64
 )
 
-// Postgres returns the URL of a fresh database with our schema. The server is
-// started at the first call, serves the whole test binary, and ends with it.
-// Where PostgreSQL is not installed the test is skipped, but fails in CI.
+// Postgres returns the URL of a new database with our schema. The server starts with the first
+// call, serves the whole test binary, and ends with it. If PostgreSQL is not installed, the test is
+// skipped, but fails in CI.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	needPostgres(t)
@@ -48,7 +47,7 @@ func Postgres(t testing.TB) string {
 	return server.url(name)
 }
 
-// needPostgres skips a test where PostgreSQL is not installed, but fails it in CI.
+// needPostgres skips a test if PostgreSQL is not installed, but fails it in CI.
 func needPostgres(t testing.TB) {
 	t.Helper()
 	if binaries() == "" {
@@ -56,7 +55,7 @@ func needPostgres(t testing.TB) {
 	}
 }
 
-// url is where a database of the server is.
+// url returns the URL of a database of the server.
 func (c *cluster) url(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Host: fmt.Sprintf("127.0.0.1:%d", c.port),
@@ -65,8 +64,8 @@ func (c *cluster) url(database string) string {
 	return u.String()
 }
 
-// prepareTemplate makes the database that the others are copies of. The check
-// value goes: every test has a master key of its own.
+// prepareTemplate makes the template. It deletes the check value of the master key, because every
+// test has its own key.
 func prepareTemplate() error {
 	server, err := start()
 	if err != nil {
@@ -102,7 +101,7 @@ func run(database, statement string) error {
 	return err
 }
 
-// binaries is the directory of the newest PostgreSQL here, "" when there is none.
+// binaries returns the directory of the newest installed PostgreSQL, "" if there is none.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {

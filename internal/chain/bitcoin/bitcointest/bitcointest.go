@@ -1,5 +1,5 @@
-// Package bitcointest starts real nodes for tests, each on a regression test
-// network of its own, with a lab's hands on it: it pays, mines and reorganises.
+// Package bitcointest starts real nodes for tests, each on its own regression test network. It
+// sends transactions, mines and reorganises.
 package bitcointest
 
 import (
@@ -12,19 +12,18 @@ import (
 	"chequer/internal/programtest"
 )
 
-// Node is a running node. With a Network method beside it, it is a
-// chaintest.Lab. Its methods fail the test themselves and return when the node
-// itself shows what they did; they are for one goroutine.
+// Node is a running node. With a Network method it is a chaintest.Lab. Its methods fail the
+// test on errors and return when the node shows their effect; they are for one goroutine.
 type Node struct {
-	// RPC is the URL of its RPC server, which takes User and Password.
+	// RPC is the URL of its RPC server, which accepts User and Password.
 	RPC, User, Password string
-	// Cert is the file that the RPC server's certificate is in; empty without TLS.
+	// Cert is the file of the RPC server's certificate; empty without TLS.
 	Cert string
-	// Cookie is the file that a second user and password are in; empty with btcd.
+	// Cookie is the file with a second user and password; empty for btcd.
 	Cookie string
-	// P2P is where it listens for other nodes: "127.0.0.1:18444".
+	// P2P is the address on which it listens for other nodes: "127.0.0.1:18444".
 	P2P string
-	// Dir is where its data is.
+	// Dir is its data directory.
 	Dir string
 
 	software  software
@@ -40,38 +39,38 @@ type Node struct {
 type Option func(*Node)
 
 // Listen makes a node listen for others on another loopback address, such as
-// 127.1.0.1, which is in a group of its own; "" makes it listen on none.
+// 127.1.0.1, which is in another network group; "" makes it not listen.
 func Listen(ip string) Option { return func(n *Node) { n.listenIP = ip } }
 
-// Peer connects a node to another, whose chain and wallet it shares.
+// Peer connects a node to another. The node shares the chain and the wallet of the other.
 func Peer(other *Node) Option { return func(n *Node) { n.peers = append(n.peers, other) } }
 
-// TLS makes btcd's RPC server speak TLS.
+// TLS makes btcd's RPC server use TLS.
 func TLS() Option { return func(n *Node) { n.Cert = filepath.Join(n.Dir, "rpc.cert") } }
 
-// Arguments are added to the node's command line; the last of a name counts.
+// Arguments adds arguments to the node's command line; the last value of an option counts.
 func Arguments(arguments ...string) Option {
 	return func(n *Node) { n.arguments = append(n.arguments, arguments...) }
 }
 
-// Btcd starts btcd with a transaction index. Where fetch.sh could not build it
-// the test is skipped, but fails in CI.
+// Btcd starts btcd with a transaction index. If fetch.sh could not build it, the test is
+// skipped, except in CI, where it fails.
 func Btcd(t *testing.T, options ...Option) *Node {
 	t.Helper()
 	return open(t, btcd, options)
 }
 
 // Litecoind starts litecoind, which has the interfaces of Bitcoin Core 0.21, with
-// a transaction index. Where it is not installed the test is skipped, but fails
-// in CI. It stops mining at height 431, where an extension of Litecoin begins.
+// a transaction index. If it is not installed, the test is skipped, except in CI, where it
+// fails. It can mine only up to height 431, where an extension of Litecoin begins.
 func Litecoind(t *testing.T, options ...Option) *Node {
 	t.Helper()
 	return open(t, litecoind, options)
 }
 
-// started is how many blocks a node has when it is handed out: the coins of the
-// oldest can be spent.
-const started = 110
+// initialHeight is the height of a new node's chain, at which the coins of the oldest blocks can
+// be spent.
+const initialHeight = 110
 
 func open(t *testing.T, s software, options []Option) *Node {
 	t.Helper()
@@ -98,9 +97,9 @@ func open(t *testing.T, s software, options []Option) *Node {
 		return n
 	}
 	n.wallet = newWallet()
-	n.mineUntil(t, time.Now(), started)
+	n.mineUntil(t, time.Now(), initialHeight)
 	return n
 }
 
-// Asset is what the node's network is paid with.
+// Asset returns the coin of the node's network.
 func (n *Node) Asset() chain.Asset { return n.software.asset }

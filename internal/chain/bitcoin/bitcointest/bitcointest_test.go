@@ -22,7 +22,7 @@ var _ chaintest.Lab = struct {
 
 type network interface{ Network() chain.Scanner }
 
-// on runs a test with a node of each kind.
+// on runs a test with each kind of node.
 func on(t *testing.T, test func(t *testing.T, n *bitcointest.Node)) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *bitcointest.Node{
@@ -44,7 +44,7 @@ func TestNode_starts_with_coins(t *testing.T) {
 	})
 }
 
-func TestSend_waits_until_it_is_mined(t *testing.T) {
+func TestSend_is_in_the_mempool_until_it_is_mined(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		first, second := n.Send(t, pays(t, n, "0.5")), n.Send(t, pays(t, n, "7"), pays(t, n, "0.1"))
 		waiting(t, n, first, second)
@@ -72,7 +72,7 @@ func TestSend_has_coins_for_many(t *testing.T) {
 	})
 }
 
-func TestSendWithFee_pays_that_fee(t *testing.T) {
+func TestSendWithFee_pays_the_given_fee(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		fee := money.MustParse("0.00000321", n.Asset().Currency)
 		tx := n.SendWithFee(t, fee, pays(t, n, "0.5"))
@@ -84,7 +84,7 @@ func TestSendWithFee_pays_that_fee(t *testing.T) {
 	})
 }
 
-func TestReplace_takes_the_place(t *testing.T) {
+func TestReplace_replaces_the_transaction(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx := n.Send(t, pays(t, n, "0.5"), pays(t, n, "0.5"), pays(t, n, "0.5"))
 		second := n.Replace(t, tx, pays(t, n, "0.5"))
@@ -96,7 +96,7 @@ func TestReplace_takes_the_place(t *testing.T) {
 	})
 }
 
-func TestConflict_is_mined_without_having_waited(t *testing.T) {
+func TestConflict_is_mined_without_the_mempool(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx := n.Send(t, pays(t, n, "0.5"))
 		thief := n.Conflict(t, tx, pays(t, n, "0.5"))
@@ -107,7 +107,7 @@ func TestConflict_is_mined_without_having_waited(t *testing.T) {
 	})
 }
 
-func TestSpend_spends_what_was_received(t *testing.T) {
+func TestSpend_spends_a_received_output(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx := n.Send(t, pays(t, n, "0.5"))
 		spend := n.Spend(t, tx+":0", pays(t, n, "0.4"))
@@ -117,7 +117,7 @@ func TestSpend_spends_what_was_received(t *testing.T) {
 	})
 }
 
-func TestReorganise_lets_it_wait_again(t *testing.T) {
+func TestReorganise_returns_transactions_to_the_mempool(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx := n.Send(t, pays(t, n, "0.5"))
 		before := n.Tip(t)
@@ -133,7 +133,7 @@ func TestReorganise_lets_it_wait_again(t *testing.T) {
 	})
 }
 
-func TestFork_can_hold_the_conflict(t *testing.T) {
+func TestFork_can_contain_a_conflict(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx, other := n.Send(t, pays(t, n, "0.5")), n.Send(t, pays(t, n, "0.5"))
 		spend := n.Spend(t, tx+":0", pays(t, n, "0.4"))
@@ -143,7 +143,7 @@ func TestFork_can_hold_the_conflict(t *testing.T) {
 	})
 }
 
-func TestRestart_keeps_the_chain_from_then_on(t *testing.T) {
+func TestRestart_keeps_the_chain(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx := n.Send(t, pays(t, n, "0.5"))
 		n.Mine(t, tx)
@@ -162,7 +162,7 @@ func TestRestart_keeps_the_chain_from_then_on(t *testing.T) {
 	})
 }
 
-func TestRaw_is_what_the_node_has(t *testing.T) {
+func TestRaw_returns_the_transaction_of_the_node(t *testing.T) {
 	on(t, func(t *testing.T, n *bitcointest.Node) {
 		tx := n.Send(t, pays(t, n, "0.5"))
 		var raw string
@@ -180,20 +180,20 @@ func TestPeer_shares_the_chain_and_the_wallet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			one := start(t)
-			two := start(t, bitcointest.Listen("127.1.0.1"), bitcointest.Peer(one))
-			if !strings.HasPrefix(two.P2P, "127.1.0.1:") {
-				t.Errorf("listens on %s, want 127.1.0.1", two.P2P)
+			first := start(t)
+			second := start(t, bitcointest.Listen("127.1.0.1"), bitcointest.Peer(first))
+			if !strings.HasPrefix(second.P2P, "127.1.0.1:") {
+				t.Errorf("listens on %s, want 127.1.0.1", second.P2P)
 			}
-			tx := one.Send(t, pays(t, one, "0.5"))
-			two.Sync(t, one)
-			waiting(t, two, tx)
-			two.Mine(t, tx)
-			one.Sync(t, two)
-			mined(t, one, tx)
-			one.Mine(t, one.Send(t, pays(t, one, "0.5")))
-			one.Fork(t, 1)
-			two.Sync(t, one)
+			tx := first.Send(t, pays(t, first, "0.5"))
+			second.Sync(t, first)
+			waiting(t, second, tx)
+			second.Mine(t, tx)
+			first.Sync(t, second)
+			mined(t, first, tx)
+			first.Mine(t, first.Send(t, pays(t, first, "0.5")))
+			first.Fork(t, 1)
+			second.Sync(t, first)
 		})
 	}
 }
@@ -213,7 +213,7 @@ func TestLitecoind_has_a_cookie_and_options(t *testing.T) {
 	var info struct{ Pruned bool }
 	n.Call(t, &info, "getblockchaininfo")
 	if !info.Pruned {
-		t.Error("it does not prune")
+		t.Error("node does not prune")
 	}
 	cookie, err := os.ReadFile(n.Cookie)
 	if err != nil {
@@ -223,27 +223,27 @@ func TestLitecoind_has_a_cookie_and_options(t *testing.T) {
 	n.Tip(t)
 }
 
-// pays is an output to a new script.
+// pays returns an output to a new script.
 func pays(t *testing.T, n *bitcointest.Node, amount string) chaintest.Output {
 	t.Helper()
 	return chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse(amount, n.Asset().Currency)}
 }
 
-// waiting fails when others wait than those.
+// waiting fails the test if the mempool has other transactions.
 func waiting(t *testing.T, n *bitcointest.Node, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(sorted(n.Waiting(t)), sorted(want)); diff != "" {
-		t.Errorf("what waits differs (-got +want):\n%s", diff)
+		t.Errorf("mempool differs (-got +want):\n%s", diff)
 	}
 }
 
-// mined fails when the newest block holds others than those.
+// mined fails the test if the newest block has other transactions.
 func mined(t *testing.T, n *bitcointest.Node, want ...string) {
 	t.Helper()
 	var block struct{ Tx []string }
 	n.Call(t, &block, "getblock", n.Tip(t).Hash, 1)
 	if diff := cmp.Diff(sorted(block.Tx[1:]), sorted(want)); diff != "" {
-		t.Errorf("what is mined differs (-got +want):\n%s", diff)
+		t.Errorf("newest block differs (-got +want):\n%s", diff)
 	}
 }
 

@@ -17,11 +17,10 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// regtest has the rules of both networks' regression tests; only their
-// genesis blocks differ.
+// regtest has the rules of both regression test networks; only their genesis blocks differ.
 var regtest = &chaincfg.RegressionNetParams
 
-// header is what the node tells of a block's header.
+// header is a block's header in the node's JSON.
 type header struct {
 	Hash              string
 	PreviousBlockHash string
@@ -46,8 +45,8 @@ func (n *Node) block(t *testing.T, hash string) *wire.MsgBlock {
 	return block
 }
 
-// extend makes a block on a parent. Its time is the one given, or just after the
-// parent's. The node shows it as its tip unless it has a longer chain.
+// extend mines a block on a parent. Its time is the given one, but after the parent's. The
+// block is the tip afterwards unless the node has a longer chain.
 func (n *Node) extend(t *testing.T, parent header, at time.Time, txs []*wire.MsgTx) header {
 	t.Helper()
 	previous, err := chainhash.NewHashFromStr(parent.Hash)
@@ -85,16 +84,16 @@ func (n *Node) extend(t *testing.T, parent header, at time.Time, txs []*wire.Msg
 	n.wallet.keep(block.Transactions[0])
 	hash := block.BlockHash().String()
 	if longest {
-		n.until(t, "the new block", func() bool { return n.Tip(t).Hash == hash })
+		n.until(t, "the new tip", func() bool { return n.Tip(t).Hash == hash })
 	}
 	return header{Hash: hash, PreviousBlockHash: parent.Hash, Height: height, Time: block.Header.Timestamp.Unix()}
 }
 
-// coinbase pays the wallet in several coins, so that a few mature blocks are
-// enough for many payments. It takes no fees.
+// coinbase pays the wallet in several outputs, so that a few mature blocks are
+// enough for many payments. It collects no fees.
 func (n *Node) coinbase(t *testing.T, height int32) *wire.MsgTx {
 	t.Helper()
-	// The height is asked for by BIP 34; chance makes two blocks of one height differ.
+	// BIP 34 requires the height; the random number makes two blocks of one height differ.
 	script, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddInt64(rand.Int64N(1 << 31)).Script()
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +107,7 @@ func (n *Node) coinbase(t *testing.T, height int32) *wire.MsgTx {
 	return tx
 }
 
-// solve finds the nonce: about every other one is good.
+// solve finds the nonce: about half of all nonces are valid.
 func (n *Node) solve(t *testing.T, h *wire.BlockHeader) {
 	t.Helper()
 	for {

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/chain"
 )
 
-// Tip is the newest block of the best chain.
+// Tip returns the newest block of the best chain.
 func (n *Node) Tip(t *testing.T) chain.Cursor {
 	t.Helper()
 	var info struct {
@@ -21,15 +21,15 @@ func (n *Node) Tip(t *testing.T) chain.Cursor {
 	return chain.Cursor{Height: info.Blocks, Hash: info.BestBlockHash}
 }
 
-// Mine makes a block with these transactions only, in their order: those that
-// wait, and those of the lab that never did.
+// Mine mines a block with exactly the given transactions, in their order: from the mempool, or
+// made by Conflict.
 func (n *Node) Mine(t *testing.T, txs ...string) {
 	t.Helper()
 	n.extend(t, n.header(t, n.Tip(t).Hash), time.Now(), n.transactions(t, txs))
-	n.until(t, "the mempool without what was mined", func() bool { return !overlap(n.Waiting(t), txs) })
+	n.until(t, "a mempool without the mined transactions", func() bool { return !overlap(n.Waiting(t), txs) })
 }
 
-// MineBlocks makes empty blocks.
+// MineBlocks mines empty blocks.
 func (n *Node) MineBlocks(t *testing.T, count int) {
 	t.Helper()
 	for range count {
@@ -37,8 +37,8 @@ func (n *Node) MineBlocks(t *testing.T, count int) {
 	}
 }
 
-// mineUntil makes empty blocks up to a height, a minute apart and the last one
-// at a time, so that later ones can be of their own time.
+// mineUntil mines empty blocks up to a height. Their times are a minute apart and end with
+// last, so that later blocks can have their real time.
 func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
 	t.Helper()
 	parent := n.header(t, n.Tip(t).Hash)
@@ -47,16 +47,16 @@ func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
 	}
 }
 
-// Reorganise takes the newest blocks off the chain, down to the one that holds
-// the deepest of these transactions, for one more: what they held waits again.
-// Without transactions it is the newest block.
+// Reorganise replaces the newest blocks by one more, from the one that contains the deepest of
+// the transactions: all their transactions are unconfirmed again. Without transactions it
+// replaces the newest block.
 func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
 	depth := 0
 	for hash, left := n.Tip(t).Hash, slices.Clone(txs); len(left) > 0; depth++ {
 		h := n.header(t, hash)
 		if h.Height == 0 {
-			t.Fatalf("in no block: %q", left)
+			t.Fatalf("transactions in no block: %q", left)
 		}
 		held := ids(n.block(t, hash).Transactions)
 		left = slices.DeleteFunc(left, func(tx string) bool { return slices.Contains(held, tx) })
@@ -65,9 +65,9 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	n.Fork(t, max(1, depth))
 }
 
-// Fork takes as many of the newest blocks off the chain for one more, of which
-// the first holds these transactions. What the old blocks held waits again, but
-// not what conflicts with the new ones.
+// Fork replaces the newest blocks by one more; depth is their number. The first new block
+// contains the given transactions. The transactions of the old blocks are unconfirmed again,
+// except those that conflict with the new ones.
 func (n *Node) Fork(t *testing.T, depth int, txs ...string) {
 	t.Helper()
 	parent := n.header(t, n.Tip(t).Hash)
@@ -85,14 +85,14 @@ func (n *Node) Fork(t *testing.T, depth int, txs ...string) {
 		}
 	}
 	again := waitAgain(old, held)
-	n.until(t, "what the old blocks held", func() bool {
+	n.until(t, "the transactions of the old blocks", func() bool {
 		waiting := n.Waiting(t)
 		return !slices.ContainsFunc(again, func(tx string) bool { return !slices.Contains(waiting, tx) })
 	})
 }
 
-// waitAgain are the transactions of old blocks that wait again after new blocks
-// that hold others: not those, what conflicts with them, and what spends that.
+// waitAgain returns the transactions of old blocks that are unconfirmed after the new blocks:
+// all but those in held, those that conflict with them, and their descendants.
 func waitAgain(old, held []*wire.MsgTx) (again []string) {
 	done, spent, gone := ids(held), map[wire.OutPoint]bool{}, map[string]bool{}
 	for _, tx := range held {
@@ -115,10 +115,10 @@ func waitAgain(old, held []*wire.MsgTx) (again []string) {
 	return again
 }
 
-// Sync returns when the node has the tip of another, and what waits there.
+// Sync returns when the node has the tip and the waiting transactions of another.
 func (n *Node) Sync(t *testing.T, other *Node) {
 	t.Helper()
-	n.until(t, "the blocks and transactions of the other", func() bool {
+	n.until(t, "the blocks and transactions of the other node", func() bool {
 		if n.Tip(t) != other.Tip(t) {
 			return false
 		}

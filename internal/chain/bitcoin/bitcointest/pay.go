@@ -14,26 +14,26 @@ import (
 	"chequer/internal/money"
 )
 
-// change is what change must be worth to be an output: more than any dust limit.
+// change is the least value of a change output, in the smallest unit: more than any dust limit.
 const change = 10_000
 
-// NewScript makes a script that nothing was paid to, of a key that the lab owns.
+// NewScript returns a script without payments, of a key in the wallet.
 func (n *Node) NewScript(*testing.T) string { return n.wallet.newScript() }
 
-// Send puts a transaction into the mempool that says it may be replaced.
+// Send puts a transaction into the mempool that signals that it is replaceable.
 func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.Broadcast(t, n.pay(t, nil, outputs, feeRate, 0))
 }
 
-// SendWithFee is Send with a fee of the caller's.
+// SendWithFee is Send with a given fee.
 func (n *Node) SendWithFee(t *testing.T, fee money.Amount, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.Broadcast(t, n.pay(t, nil, outputs, 0, fee.Minor().Int64()))
 }
 
-// Spend puts a transaction into the mempool that spends an output that pays one
-// of the lab's scripts, "txid:vout".
+// Spend puts a transaction into the mempool that spends an output of one of the lab's
+// scripts, "txid:vout".
 func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	coin, err := wire.NewOutPointFromString(outpoint)
@@ -48,12 +48,12 @@ func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (re
 	t.Helper()
 	replacement = n.Conflict(t, tx, outputs...)
 	n.Broadcast(t, replacement)
-	n.until(t, "that "+tx+" is gone", func() bool { return !slices.Contains(n.Waiting(t), tx) })
+	n.until(t, "a mempool without "+tx, func() bool { return !slices.Contains(n.Waiting(t), tx) })
 	return replacement
 }
 
-// Conflict makes a transaction that spends what a transaction of the lab spends,
-// and keeps it: Mine puts it into a block without any mempool having seen it.
+// Conflict makes a transaction that spends the inputs of a transaction of the lab, and does
+// not broadcast it: Mine puts it into a block before any mempool has it.
 func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (conflict string) {
 	t.Helper()
 	old := n.transaction(t, tx)
@@ -75,29 +75,29 @@ func (n *Node) Broadcast(t *testing.T, tx string) string {
 	return tx
 }
 
-// Waiting are the transactions in the mempool.
+// Waiting returns the transactions in the mempool.
 func (n *Node) Waiting(t *testing.T) (txs []string) {
 	t.Helper()
 	n.Call(t, &txs, "getrawmempool")
 	return txs
 }
 
-// Raw is a transaction in hex: one of the lab's, or one that the node can tell.
+// Raw returns a transaction in hex: one of the lab's, or one that the node knows.
 func (n *Node) Raw(t *testing.T, tx string) string {
 	t.Helper()
 	return encode(t, n.transaction(t, tx))
 }
 
-// feeRate is what the lab pays for a byte of a transaction when nobody asks for
-// more: ten times what nodes want.
+// feeRate is the fee of the lab's transactions, in the smallest unit for a byte: ten times the
+// minimum of nodes.
 const feeRate = 10
 
-// size is at least the virtual bytes of a transaction with one output more, for
+// size returns an upper bound of the virtual bytes of a transaction with one more output, for
 // change.
 func size(inputs, outputs int) int64 { return int64(11 + 68*inputs + 43*(outputs+1)) }
 
-// pay makes a transaction that spends these coins, and more of the wallet's when
-// they are not enough. Its fee is at least the rate asks for.
+// pay makes a transaction that spends the given coins, and more coins of the wallet if
+// they are not enough. Its fee is at least least, and at least rate for each byte.
 func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, rate, least int64) (id string) {
 	t.Helper()
 	tx := wire.NewMsgTx(2)
@@ -133,7 +133,7 @@ func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Outp
 	return tx.TxHash().String()
 }
 
-// coin takes the oldest coin of the wallet that the node lets us spend.
+// coin takes the oldest spendable coin of the wallet.
 func (n *Node) coin(t *testing.T) wire.OutPoint {
 	t.Helper()
 	const maturity = 100
@@ -152,7 +152,7 @@ func (n *Node) coin(t *testing.T) wire.OutPoint {
 	return wire.OutPoint{}
 }
 
-// transaction is one of the lab's, or one that the node can tell.
+// transaction returns one of the lab's transactions, or one that the node knows.
 func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
 	t.Helper()
 	if tx := n.wallet.made[id]; tx != nil {
@@ -167,7 +167,7 @@ func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
 	return tx
 }
 
-// output is the output at an outpoint.
+// output returns the output at an outpoint.
 func (n *Node) output(t *testing.T, o wire.OutPoint) *wire.TxOut {
 	t.Helper()
 	return n.transaction(t, o.Hash.String()).TxOut[o.Index]
@@ -180,7 +180,7 @@ func value(outputs []*wire.TxOut) (sum int64) {
 	return sum
 }
 
-// encode is a transaction or block in hex.
+// encode returns a transaction or block in hex.
 func encode(t *testing.T, what interface{ Serialize(io.Writer) error }) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -10,11 +10,11 @@ import (
 	"chequer/internal/programtest"
 )
 
-// patience is how long a node may take to do something on a busy machine.
-const patience = time.Minute
+// timeout is how long a node may take for one action on a busy machine.
+const timeout = time.Minute
 
-// Start starts a stopped node on the data and the addresses that it had, and
-// returns when it answers. btcd has forgotten the transactions that waited.
+// Start starts a stopped node with its data and addresses, and returns when it answers. The
+// mempool of btcd is empty after a restart.
 func (n *Node) Start(t *testing.T) {
 	t.Helper()
 	output := filepath.Join(n.Dir, "output")
@@ -30,7 +30,7 @@ func (n *Node) Start(t *testing.T) {
 	if n.process, err = programtest.Start(command); err != nil {
 		t.Fatalf("start %s: %v", n.software.name, err)
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		err := n.call(t.Context(), nil, "getblockcount")
 		if err == nil {
 			return
@@ -47,21 +47,20 @@ func (n *Node) Start(t *testing.T) {
 	}
 }
 
-// Stop asks the node to end and returns when it has.
+// Stop stops the node and returns when it has ended.
 func (n *Node) Stop(t *testing.T) {
 	t.Helper()
 	n.Call(t, nil, "stop")
 	select {
 	case <-n.process.Ended:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatalf("%s does not stop", n.software.name)
 	}
 	n.kill()
 }
 
-// Kill ends the node at once. What it had not written yet is lost: as a rule all
-// blocks since it was started, so a test that wants to keep them restarts it
-// before.
+// Kill ends the node at once. Unwritten data is lost, usually all blocks since its start: to
+// keep them, call Restart before.
 func (n *Node) Kill(*testing.T) { n.kill() }
 
 // Restart stops the node and starts it again.
@@ -79,10 +78,10 @@ func (n *Node) kill() {
 	}
 }
 
-// until waits for what the node is to show.
+// until waits until a condition is true.
 func (n *Node) until(t *testing.T, what string, shown func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !shown(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !shown(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s does not show %s", n.software.name, what)
 		}

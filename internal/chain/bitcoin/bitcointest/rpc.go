@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Call calls a method of the node and reads its result.
+// Call calls a method of the node and decodes its result.
 func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
 	t.Helper()
 	if err := n.call(t.Context(), result, method, params...); err != nil {
@@ -21,7 +21,7 @@ func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
 	}
 }
 
-// call is Call with an error; a nil result is not read.
+// call is Call with an error; a nil result is not decoded.
 func (n *Node) call(ctx context.Context, result any, method string, params ...any) error {
 	client, err := n.client()
 	if err != nil {
@@ -31,7 +31,7 @@ func (n *Node) call(ctx context.Context, result any, method string, params ...an
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, n.RPC, bytes.NewReader(body))
 	if err != nil {
@@ -58,8 +58,8 @@ func (n *Node) call(ctx context.Context, result any, method string, params ...an
 	return json.Unmarshal(answer.Result, result)
 }
 
-// client is the connection of the running node, which makes its certificate when
-// it starts.
+// client returns the HTTP client of the running node, which creates its certificate when it
+// starts.
 func (n *Node) client() (*http.Client, error) {
 	if n.rpc != nil {
 		return n.rpc, nil
@@ -80,7 +80,7 @@ func (n *Node) client() (*http.Client, error) {
 	return n.rpc, nil
 }
 
-// disconnect forgets the connection.
+// disconnect closes and drops the HTTP client.
 func (n *Node) disconnect() {
 	if n.rpc != nil {
 		n.rpc.CloseIdleConnections()

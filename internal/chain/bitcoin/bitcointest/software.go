@@ -17,16 +17,16 @@ import (
 	"chequer/internal/programtest"
 )
 
-// software is what one kind of node has of its own.
+// software is one kind of node.
 type software struct {
 	name  string
 	asset chain.Asset
-	// cookie is the file in the data directory that a user and password are in.
+	// cookie is the file in the data directory with a user and password.
 	cookie string
 	path   func() string
-	// arguments are the command line, without those that a test adds.
+	// arguments returns the command line, without the arguments of Option.
 	arguments func(n *Node) []string
-	// work is the hash of a header that must be below the target.
+	// work returns the proof-of-work hash of a header, which must not be above the target.
 	work func(header []byte) chainhash.Hash
 }
 
@@ -53,8 +53,8 @@ func btcdArguments(n *Node) []string {
 		"--configfile=" + os.DevNull,
 		"--datadir=" + filepath.Join(n.Dir, "data"), "--logdir=" + filepath.Join(n.Dir, "logs"),
 		"--rpclisten=" + n.rpcHost(), "--rpcuser=" + n.User, "--rpcpass=" + n.Password,
-		"--trickleinterval=50ms", // 10 s pass otherwise until peers hear of a transaction
-		"--utxocachemaxsize=2",   // it is allocated at once
+		"--trickleinterval=50ms", // otherwise a transaction reaches peers after 10 s
+		"--utxocachemaxsize=2",   // in MiB; it is allocated at the start
 		"--rpcmaxclients=100",    // several clients of a test, and their idle connections
 		"--rpcmaxwebsockets=100",
 	}
@@ -80,9 +80,9 @@ func litecoindArguments(n *Node) []string {
 		"-regtest", "-server", "-dnsseed=0", "-discover=0", "-listenonion=0", "-printtoconsole=0", "-txindex=1",
 		"-datadir=" + n.Dir,
 		"-rpcbind=127.0.0.1", "-rpcallowip=127.0.0.1", "-rpcport=" + port,
-		"-rpcauth=" + rpcAuth(n.User, n.Password), // with -rpcpassword it would write no cookie
-		"-whitelist=noban,relay@127.0.0.0/8",      // 9 s pass otherwise until peers hear of a transaction
-		"-mempoolreplacement=1",                   // Litecoin's default is the first seen
+		"-rpcauth=" + rpcAuth(n.User, n.Password), // with -rpcpassword it writes no cookie
+		"-whitelist=noban,relay@127.0.0.0/8",      // otherwise a transaction reaches peers after 9 s
+		"-mempoolreplacement=1",                   // Litecoin does not replace by default
 		"-dbcache=8", "-par=1",
 	}
 	if n.P2P == "" {
@@ -96,13 +96,13 @@ func litecoindArguments(n *Node) []string {
 	return arguments
 }
 
-// rpcHost is the host and port of the RPC server.
+// rpcHost returns the host and port of the RPC server.
 func (n *Node) rpcHost() string {
 	_, host, _ := strings.Cut(n.RPC, "://")
 	return host
 }
 
-// rpcAuth is a user and password as Bitcoin Core's share/rpcauth writes them.
+// rpcAuth returns a user and password in the form of Bitcoin Core's share/rpcauth.
 func rpcAuth(user, password string) string {
 	const salt = "lab"
 	mac := hmac.New(sha256.New, []byte(salt))
@@ -110,11 +110,11 @@ func rpcAuth(user, password string) string {
 	return user + ":" + salt + "$" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// litecoinWork is Litecoin's proof of work: scrypt with N=1024, r=1, p=1.
+// litecoinWork returns Litecoin's proof-of-work hash: scrypt with N=1024, r=1, p=1.
 func litecoinWork(header []byte) chainhash.Hash {
 	key, err := scrypt.Key(header, header, 1024, 1, 1, chainhash.HashSize)
 	if err != nil {
-		panic(err) // the parameters are right
+		panic(err) // the parameters are valid
 	}
 	return chainhash.Hash(key)
 }

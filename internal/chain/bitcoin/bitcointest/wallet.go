@@ -11,14 +11,13 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// wallet is the lab's: it owns every coin that its nodes mine, and every script
-// that they make.
+// wallet owns every coin that the lab's nodes mine, and every script that they make.
 type wallet struct {
 	keys map[string]*btcec.PrivateKey // by script in hex
-	home []byte                       // the script that mined coins and change go to
-	made map[string]*wire.MsgTx       // by ID, those that were never sent too
-	// coins are the unspent outputs, the oldest first: some are not mature yet, and
-	// some went with their block or transaction.
+	home []byte                       // the script of mined coins and change
+	made map[string]*wire.MsgTx       // by ID, including those that were never sent
+	// coins are the unspent outputs, oldest first. Some are not mature yet, and some do not
+	// exist any more because their block or transaction was replaced.
 	coins []wire.OutPoint
 }
 
@@ -28,18 +27,18 @@ func newWallet() *wallet {
 	return w
 }
 
-// newScript makes a script that pays to the witness of a new key.
+// newScript returns a P2WPKH script of a new key.
 func (w *wallet) newScript() string {
 	key, err := btcec.NewPrivateKey()
 	if err != nil {
-		panic(err) // there is always chance
+		panic(err) // crypto/rand does not fail
 	}
 	script := "0014" + hex.EncodeToString(btcutil.Hash160(key.PubKey().SerializeCompressed()))
 	w.keys[script] = key
 	return script
 }
 
-// keep remembers a transaction and its outputs that are the lab's to spend.
+// keep records a transaction and those of its outputs that the wallet can spend.
 func (w *wallet) keep(tx *wire.MsgTx) {
 	id := tx.TxHash()
 	w.made[id.String()] = tx
@@ -50,12 +49,12 @@ func (w *wallet) keep(tx *wire.MsgTx) {
 	}
 }
 
-// take takes an output from the unspent ones.
+// take removes an output from the unspent ones.
 func (w *wallet) take(coin wire.OutPoint) {
 	w.coins = slices.DeleteFunc(w.coins, func(c wire.OutPoint) bool { return c == coin })
 }
 
-// sign signs every input of a transaction, which spend these outputs.
+// sign signs every input of a transaction. spent are the outputs that the inputs spend.
 func (w *wallet) sign(tx *wire.MsgTx, spent []*wire.TxOut) error {
 	outputs := map[wire.OutPoint]*wire.TxOut{}
 	for i, in := range tx.TxIn {
@@ -65,7 +64,7 @@ func (w *wallet) sign(tx *wire.MsgTx, spent []*wire.TxOut) error {
 	for i, in := range tx.TxIn {
 		key := w.keys[hex.EncodeToString(spent[i].PkScript)]
 		if key == nil {
-			return fmt.Errorf("%s is not the lab's", in.PreviousOutPoint)
+			return fmt.Errorf("%s is not a coin of the wallet", in.PreviousOutPoint)
 		}
 		var err error
 		in.Witness, err = txscript.WitnessSignature(tx, hashes, i, spent[i].Value, spent[i].PkScript, txscript.SigHashAll, key, true)

@@ -15,8 +15,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// book knows addresses of peers that nobody named: from the network's DNS seeds,
-// and from other peers. It keeps them in a folder. A nil book knows none.
+// book stores addresses of peers that the merchant did not name: from the network's DNS seeds
+// and from other peers. It saves them in a folder. A nil book has none.
 type book struct {
 	params  *chaincfg.Params
 	manager *addrmgr.AddrManager
@@ -29,7 +29,7 @@ func newBook(dir string, params *chaincfg.Params) *book {
 	return &book{params: params, manager: addrmgr.New(dir, func(string) ([]net.IP, error) { return nil, nil })}
 }
 
-// next is an address worth a connection, of a group that could be reserved.
+// next returns an address to connect to, of a group that could be reserved.
 func (b *book) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
 	for range 100 {
 		known := b.manager.GetAddress()
@@ -37,7 +37,7 @@ func (b *book) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
 			return nil, false
 		}
 		na := known.NetAddress()
-		if na.IsTorV3() || known.Services()&wanted != wanted || time.Since(known.LastAttempt()) < 10*time.Minute {
+		if na.IsTorV3() || known.Services()&requiredServices != requiredServices || time.Since(known.LastAttempt()) < 10*time.Minute {
 			continue
 		}
 		if reserve(groupOfNA(na)) {
@@ -48,14 +48,14 @@ func (b *book) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
 	return nil, false
 }
 
-// learn takes in addresses that a peer told.
+// learn adds addresses from a peer.
 func (b *book) learn(from *peer.Peer, addresses ...*wire.NetAddressV2) {
 	if b == nil {
 		return
 	}
 	var useful []*wire.NetAddressV2
 	for _, na := range addresses {
-		if na.Services&wanted != wanted || na.IsTorV3() {
+		if na.Services&requiredServices != requiredServices || na.IsTorV3() {
 			continue
 		}
 		if na.Timestamp.After(time.Now().Add(10 * time.Minute)) {
@@ -68,15 +68,15 @@ func (b *book) learn(from *peer.Peer, addresses ...*wire.NetAddressV2) {
 	}
 }
 
-// good notes that a peer was there.
-func (b *book) good(na *wire.NetAddressV2) {
+// markGood records a successful connection to a peer.
+func (b *book) markGood(na *wire.NetAddressV2) {
 	b.manager.Connected(na)
 	b.manager.Good(na)
 }
 
 func (b *book) wantsMore() bool { return b != nil && b.manager.NeedMoreAddresses() }
 
-// seed asks the DNS seeds, at most once in some minutes.
+// seed asks the DNS seeds, at most once in five minutes.
 func (b *book) seed(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ func (b *book) seed(ctx context.Context) {
 	for _, s := range b.params.DNSSeeds {
 		host := s.Host
 		if s.HasFiltering {
-			host = "x" + strconv.FormatUint(uint64(wanted), 16) + "." + host
+			host = "x" + strconv.FormatUint(uint64(requiredServices), 16) + "." + host
 		}
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -104,7 +104,7 @@ func (b *book) seed(ctx context.Context) {
 			var addresses []*wire.NetAddressV2
 			for _, ip := range found {
 				age := time.Duration(3*24+rand.IntN(4*24)) * time.Hour
-				addresses = append(addresses, wire.NetAddressV2FromBytes(time.Now().Add(-age), wanted, ip.Unmap().AsSlice(), uint16(port)))
+				addresses = append(addresses, wire.NetAddressV2FromBytes(time.Now().Add(-age), requiredServices, ip.Unmap().AsSlice(), uint16(port)))
 			}
 			if len(addresses) > 0 {
 				b.manager.AddAddresses(addresses, addresses[0])
@@ -114,10 +114,10 @@ func (b *book) seed(ctx context.Context) {
 	wg.Wait()
 }
 
-// key is an address as it is dialled.
+// key returns an address in the form that is dialled.
 func key(na *wire.NetAddressV2) string { return addrmgr.NetAddressKey(na) }
 
-// groupOfNA is the group of an address of the book.
+// groupOfNA returns the group of an address of the book.
 func groupOfNA(na *wire.NetAddressV2) group {
 	ip, err := netip.ParseAddr(na.Addr.String())
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-func TestBook_gives_addresses_of_different_groups_that_serve_filters(t *testing.T) {
+func TestBook_returns_addresses_of_different_groups_that_serve_filters(t *testing.T) {
 	t.Parallel()
 	var addresses []string
 	useful := map[uint64]bool{}
 	for i := range 30 {
-		// Two of each group.
+		// Two addresses of each group.
 		for j := range 2 {
 			addresses = append(addresses, fmt.Sprintf("51.%d.%d.1:8333", i, j))
 		}
@@ -26,7 +26,7 @@ func TestBook_gives_addresses_of_different_groups_that_serve_filters(t *testing.
 	seen := map[uint64]bool{}
 	for _, g := range groups {
 		if seen[g] || !useful[g] {
-			t.Errorf("group %x: given %t, serves filters %t", g, seen[g], useful[g])
+			t.Errorf("group %x: returned before %t, serves filters %t", g, seen[g], useful[g])
 		}
 		seen[g] = true
 	}

@@ -6,42 +6,42 @@ import (
 	"slices"
 )
 
-// Bounds on the transactions of interest. Peers of as many groups as Trust asks for
-// can announce invented transactions that pay a watched destination, and a
-// transaction without a block costs them nothing.
+// Limits of the relevant transactions. Peers of as many groups as Trust requires can announce
+// invented transactions that pay a watched destination, and a transaction without a block
+// costs them nothing.
 var (
-	mostPerDestination = tally{count: 200, bytes: 1 << 20}
-	mostOfInterest     = tally{count: 10_000, bytes: 32 << 20}
+	maxPerDestination = usage{count: 200, bytes: 1 << 20}
+	maxRelevant       = usage{count: 10_000, bytes: 32 << 20}
 )
 
-// tally is a number of transactions and the memory that they take.
-type tally struct{ count, bytes int }
+// usage is a number of transactions and their memory in bytes.
+type usage struct{ count, bytes int }
 
-func (t *tally) add(e *entry)  { t.count, t.bytes = t.count+1, t.bytes+e.size }
-func (t *tally) drop(e *entry) { t.count, t.bytes = t.count-1, t.bytes-e.size }
+func (t *usage) add(e *entry)  { t.count, t.bytes = t.count+1, t.bytes+e.size }
+func (t *usage) drop(e *entry) { t.count, t.bytes = t.count-1, t.bytes-e.size }
 
-// exceeds reports whether a tally is beyond a bound.
-func (t tally) exceeds(bound tally) bool { return t.count > bound.count || t.bytes > bound.bytes }
+// exceeds reports whether the usage is beyond a limit.
+func (t usage) exceeds(limit usage) bool { return t.count > limit.count || t.bytes > limit.bytes }
 
-// account is what is kept because of one destination: the transactions that pay it
+// account has the transactions that are kept because of one destination: those that pay it
 // and those that spend the same outputs.
 type account struct {
-	tally
+	usage
 	entries map[*entry]struct{}
 }
 
-// memory estimates the memory that a transaction of interest takes.
+// memory estimates the memory of a relevant transaction, in bytes.
 func (e *entry) memory() int {
 	size := len(e.raw)
 	for _, out := range e.tx.Outputs {
 		size += 64 + len(out.Script)
 	}
-	const perInput = 300 // the outpoint as text, its claim, the script spent from
+	const perInput = 300 // the outpoint as text, its claim, and the spent script
 	return size + perInput*len(e.tx.Spends)
 }
 
-// charge adds destinations to those that account for an entry, and for the entries
-// that spend the same outputs.
+// charge adds destinations to the accounts of an entry, and to those of the entries that spend
+// the same outputs.
 func (n *interest) charge(e *entry, destinations []uint64) {
 	n.account(e, destinations)
 	for _, o := range e.claimed {
@@ -69,7 +69,7 @@ func (n *interest) account(e *entry, destinations []uint64) {
 	}
 }
 
-// uncharge removes an entry from all tallies.
+// uncharge removes an entry from the usage of all its accounts.
 func (n *interest) uncharge(e *entry) {
 	n.total.drop(e)
 	for _, d := range e.accounts {
@@ -82,15 +82,15 @@ func (n *interest) uncharge(e *entry) {
 	e.accounts, e.size = nil, 0
 }
 
-// excess returns the entries to forget so that the rest is within bounds.
-// Entries without a block go first. Beyond a number of transactions the last seen
-// go first, beyond a number of bytes the largest. The destinations that take the
-// most give way to the others.
+// excess returns the entries to forget so that the others are within the limits. Entries
+// without a block are forgotten first. Beyond a number of transactions, the most recent are
+// forgotten; beyond a number of bytes, the largest. Entries of the destinations with the
+// largest usage are forgotten before others.
 func (n *interest) excess() []*entry {
 	gone := map[*entry]bool{}
 	for d := range n.grown {
-		if a := n.accounts[d]; a != nil && a.exceeds(mostPerDestination) {
-			n.cut(slices.Collect(maps.Keys(a.entries)), a.tally, mostPerDestination, gone)
+		if a := n.accounts[d]; a != nil && a.exceeds(maxPerDestination) {
+			n.cut(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, gone)
 		}
 	}
 	clear(n.grown)
@@ -105,26 +105,26 @@ func (n *interest) excess() []*entry {
 				rest = append(rest, e)
 			}
 		}
-		// Some room is made at once: the whole list is sorted.
-		n.cut(rest, total, tally{n.most.count / 16 * 15, n.most.bytes / 16 * 15}, gone)
+		// Cut below the limit, because each cut sorts the whole list.
+		n.cut(rest, total, usage{n.most.count / 16 * 15, n.most.bytes / 16 * 15}, gone)
 	}
-	return slices.SortedFunc(maps.Keys(gone), later)
+	return slices.SortedFunc(maps.Keys(gone), bySeen)
 }
 
-// cut adds entries to gone until the others are within a bound.
-func (n *interest) cut(entries []*entry, sum, bound tally, gone map[*entry]bool) {
-	tooLarge := sum.bytes > bound.bytes
+// cut adds entries to gone until the others are within a limit.
+func (n *interest) cut(entries []*entry, sum, limit usage, gone map[*entry]bool) {
+	tooLarge := sum.bytes > limit.bytes
 	slices.SortFunc(entries, func(a, b *entry) int {
 		if c := cmp.Compare(n.inBlock(a), n.inBlock(b)); c != 0 {
 			return c
 		}
 		if tooLarge {
-			return cmp.Or(cmp.Compare(n.share(b).bytes, n.share(a).bytes), cmp.Compare(b.size, a.size), later(b, a))
+			return cmp.Or(cmp.Compare(n.share(b).bytes, n.share(a).bytes), cmp.Compare(b.size, a.size), bySeen(b, a))
 		}
-		return cmp.Or(cmp.Compare(n.share(b).count, n.share(a).count), later(b, a))
+		return cmp.Or(cmp.Compare(n.share(b).count, n.share(a).count), bySeen(b, a))
 	})
 	for _, e := range entries {
-		if !sum.exceeds(bound) {
+		if !sum.exceeds(limit) {
 			return
 		}
 		gone[e] = true
@@ -132,7 +132,7 @@ func (n *interest) cut(entries []*entry, sum, bound tally, gone map[*entry]bool)
 	}
 }
 
-// inBlock returns 1 for a transaction that a block holds, else 0.
+// inBlock returns 1 for a transaction in a block, otherwise 0.
 func (n *interest) inBlock(e *entry) int {
 	if n.mined[e.tx.ID] != nil {
 		return 1
@@ -140,8 +140,8 @@ func (n *interest) inBlock(e *entry) int {
 	return 0
 }
 
-// share returns the largest tally of the destinations that account for an entry.
-func (n *interest) share(e *entry) (most tally) {
+// share returns the largest usage of the accounts of an entry.
+func (n *interest) share(e *entry) (most usage) {
 	for _, d := range e.accounts {
 		most.count = max(most.count, n.accounts[d].count)
 		most.bytes = max(most.bytes, n.accounts[d].bytes)

@@ -14,8 +14,8 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// invent returns a transaction without coins: it spends an output of its own that
-// does not exist, with a witness of a size.
+// invent returns a transaction without coins: it spends an output that does not exist, with a
+// witness of the given size.
 func invent(n, size int, scripts ...[]byte) *wire.MsgTx {
 	tx := pay([]int{1}, scripts...)
 	binary.BigEndian.PutUint32(tx.TxIn[0].PreviousOutPoint.Hash[20:], uint32(n)+1)
@@ -23,7 +23,7 @@ func invent(n, size int, scripts ...[]byte) *wire.MsgTx {
 	return tx
 }
 
-// kept reports whether the pool shows a transaction as waiting.
+// kept reports whether the pool returns a transaction as waiting.
 func kept(p *light.Pool, watch chaintest.Watch, tx *wire.MsgTx) bool {
 	txs, _ := p.Waiting(watch)
 	for _, t := range txs {
@@ -34,8 +34,8 @@ func kept(p *light.Pool, watch chaintest.Watch, tx *wire.MsgTx) bool {
 	return false
 }
 
-// later forgets what is remembered for destinations that may come later.
-func later(t *testing.T, p *light.Pool) {
+// expire forgets the transactions that are kept for destinations added later.
+func expire(t *testing.T, p *light.Pool) {
 	t.Helper()
 	p.Now = p.Now.Add(3 * time.Hour)
 	p.Sweep(t)
@@ -44,7 +44,7 @@ func later(t *testing.T, p *light.Pool) {
 func TestPool_invented_transactions(t *testing.T) {
 	t.Parallel()
 
-	t.Run("of_one_destination_are_bounded_in_bytes", func(t *testing.T) {
+	t.Run("of_one_destination_are_limited_in_bytes", func(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
@@ -55,23 +55,23 @@ func TestPool_invented_transactions(t *testing.T) {
 			}
 			p.Announce(invent(i, 390_000, shop), 1, 2)
 		}
-		later(t, p)
-		if count, bytes := p.Interest(); count > 3 || bytes > 1<<20 {
-			t.Errorf("%d transactions of %d bytes are kept", count, bytes)
+		expire(t, p)
+		if count, bytes := p.Relevant(); count > 3 || bytes > 1<<20 {
+			t.Errorf("%d transactions of %d bytes kept, want at most 3 of 1 MiB", count, bytes)
 		}
 		if stored := p.Stored(t); stored > 3 {
-			t.Errorf("%d transactions are stored", stored)
+			t.Errorf("%d transactions stored, want at most 3", stored)
 		}
 		if !kept(p, watch, honest) {
-			t.Error("the small payment is forgotten")
+			t.Error("small payment is forgotten")
 		}
 		p.Restart(t)
-		if count, bytes := p.Interest(); count > 3 || bytes > 1<<20 || !kept(p, watch, honest) {
-			t.Errorf("after a restart %d transactions of %d bytes are kept", count, bytes)
+		if count, bytes := p.Relevant(); count > 3 || bytes > 1<<20 || !kept(p, watch, honest) {
+			t.Errorf("after a restart %d transactions of %d bytes kept, want the small payment and at most 3 of 1 MiB", count, bytes)
 		}
 	})
 
-	t.Run("of_one_destination_are_bounded_in_number", func(t *testing.T) {
+	t.Run("of_one_destination_are_limited_in_number", func(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
@@ -80,28 +80,28 @@ func TestPool_invented_transactions(t *testing.T) {
 		for i := range 1_000 {
 			p.Announce(invent(i, 10, shop), 1, 2)
 		}
-		later(t, p)
-		if count, _ := p.Interest(); count != 200 {
-			t.Errorf("%d transactions are kept, want 200", count)
+		expire(t, p)
+		if count, _ := p.Relevant(); count != 200 {
+			t.Errorf("%d transactions kept, want 200", count)
 		}
 		if !kept(p, watch, honest) {
-			t.Error("the payment that was seen first is forgotten")
+			t.Error("payment that was seen first is forgotten")
 		}
 	})
 
-	t.Run("of_a_destination_that_is_watched_later_are_bounded", func(t *testing.T) {
+	t.Run("of_a_destination_that_is_watched_later_are_limited", func(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		for i := range 1_000 {
 			p.Announce(invent(i, 10, shop), 1, 2)
 		}
 		p.Waiting(watch)
-		if count, _ := p.Interest(); count != 200 {
-			t.Errorf("%d transactions are kept, want 200", count)
+		if count, _ := p.Relevant(); count != 200 {
+			t.Errorf("%d transactions kept, want 200", count)
 		}
 	})
 
-	t.Run("that_spend_the_outputs_of_a_payment_are_bounded", func(t *testing.T) {
+	t.Run("that_spend_the_outputs_of_a_payment_are_limited", func(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
@@ -110,13 +110,13 @@ func TestPool_invented_transactions(t *testing.T) {
 			conflict := pay([]int{1 + i%4}, other, fmt.Append(nil, i))
 			p.Announce(bloat(conflict, 390_000), 1, 2)
 		}
-		later(t, p)
-		if _, bytes := p.Interest(); bytes > 1<<20 {
-			t.Errorf("%d bytes are kept", bytes)
+		expire(t, p)
+		if _, bytes := p.Relevant(); bytes > 1<<20 {
+			t.Errorf("%d bytes kept, want at most 1 MiB", bytes)
 		}
 	})
 
-	t.Run("of_many_destinations_are_bounded_in_all", func(t *testing.T) {
+	t.Run("of_many_destinations_are_limited_in_total", func(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		honest := pay([]int{1}, other, shop)
@@ -127,31 +127,31 @@ func TestPool_invented_transactions(t *testing.T) {
 			all[hex.EncodeToString(scripts[i])] = true
 		}
 		p.Waiting(all)
-		p.SetMostOfInterest(500)
+		p.SetMaxRelevant(500)
 		p.Announce(honest, 3, 4)
 		for i := range 1_000 {
 			p.Announce(invent(i, 10, scripts[i%100]), 1, 2)
 		}
-		if count, _ := p.Interest(); count > 500 || count < 450 {
-			t.Errorf("%d transactions are kept", count)
+		if count, _ := p.Relevant(); count > 500 || count < 450 {
+			t.Errorf("%d transactions kept, want 450 to 500", count)
 		}
 		for i := range 200 {
 			p.Announce(invent(20_000+i, 390_000, scripts[i%100]), 1, 2)
 		}
-		if _, bytes := p.Interest(); bytes > 32<<20 {
-			t.Errorf("%d bytes are kept", bytes)
+		if _, bytes := p.Relevant(); bytes > 32<<20 {
+			t.Errorf("%d bytes kept, want at most 32 MiB", bytes)
 		}
 		if !kept(p, all, honest) {
-			t.Error("the payment of a quiet destination is forgotten")
+			t.Error("payment to a destination with one transaction is forgotten")
 		}
-		later(t, p)
+		expire(t, p)
 		p.Restart(t)
-		if count, bytes := p.Interest(); count > 500 || bytes > 32<<20 {
-			t.Errorf("after a restart %d transactions of %d bytes are kept", count, bytes)
+		if count, bytes := p.Relevant(); count > 500 || bytes > 32<<20 {
+			t.Errorf("after a restart %d transactions of %d bytes kept, want at most 500 of 32 MiB", count, bytes)
 		}
 	})
 
-	t.Run("without_a_block_go_first", func(t *testing.T) {
+	t.Run("without_a_block_are_forgotten_first", func(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
@@ -168,7 +168,7 @@ func TestPool_invented_transactions(t *testing.T) {
 			p.Announce(invent(3_000+i, 390_000, shop), 1, 2)
 		}
 		if !kept(p, watch, mined) {
-			t.Error("the transaction in a block is forgotten")
+			t.Error("transaction in a block is forgotten")
 		}
 	})
 }

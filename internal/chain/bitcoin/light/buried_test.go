@@ -10,7 +10,7 @@ import (
 	"chequer/internal/money"
 )
 
-func TestDoubleSpend_deep_in_the_chain_stays_gone(t *testing.T) {
+func TestDoubleSpend_deep_in_the_chain_is_final(t *testing.T) {
 	t.Parallel()
 	l := open(t, bitcointest.Btcd(t))
 	amount := money.MustParse("0.5", money.BTC)
@@ -25,7 +25,7 @@ func TestDoubleSpend_deep_in_the_chain_stays_gone(t *testing.T) {
 	spent := s.Transfers[0].Spends[0]
 	l.Mine(t, l.Conflict(t, tx, chaintest.Output{Script: l.NewScript(t), Amount: amount}))
 	s = scan(t, l, s.Next, watch)
-	// Twice so deep that the scans begin above it.
+	// The next scans begin above the block of the double spend.
 	for range 2 {
 		l.MineBlocks(t, 101)
 		l.catchUp(t)
@@ -35,7 +35,7 @@ func TestDoubleSpend_deep_in_the_chain_stays_gone(t *testing.T) {
 		}
 	}
 	if l.client.Pending(spent) {
-		t.Error("what it spent is still pending")
+		t.Error("its spent outpoint is still pending")
 	}
 }
 

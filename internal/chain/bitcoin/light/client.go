@@ -1,5 +1,5 @@
-// Package light watches Bitcoin without a node of one's own: blocks by their
-// filters (BIP 157 and 158), and what is announced between them.
+// Package light watches Bitcoin without the merchant's own node: blocks by their filters
+// (BIP 157 and 158), and unconfirmed transactions by the announcements of peers.
 package light
 
 import (
@@ -19,20 +19,20 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// errStopped is what a client that does not run says.
+// errStopped is the error of a client that is not running.
 var errStopped = errors.New("the light client is not running")
 
-// errOutvoted means that the stored filter headers are not those of the network.
+// errOutvoted means that the stored filter headers differ from those of the network.
 var errOutvoted = errors.New("the peers agree on other filter headers than the stored ones")
 
-// moment is how long a new tip may wait for the peers' word on it before that is
-// an error.
-const moment = 3 * time.Second
+// tipTimeout is how long a new tip may wait for the answers of the peers before it is an
+// error.
+const tipTimeout = 3 * time.Second
 
-// Config is what a client needs.
+// Config is the configuration of a Client.
 type Config struct {
 	Network Network
-	// Dir is the folder of its data: headers, and transactions that no block holds.
+	// Dir is the folder of its data: headers and unconfirmed transactions.
 	Dir string
 	// Peers are nodes to connect to first: "host" or "host:port".
 	Peers []string
@@ -40,33 +40,33 @@ type Config struct {
 	Now   func() time.Time
 }
 
-// Client is a light client. It implements bitcoin.Source, and answers with an
-// error while Run does not run.
+// Client is a light client. It implements bitcoin.Source. Its methods return an error while
+// Run is not running.
 type Client struct {
 	config   Config
 	wake     chan struct{}
-	answered chan struct{} // a peer told something of the tip
+	answered chan struct{} // a peer sent its tip or a filter header
 
-	life sync.RWMutex // held for reading while the parts are used
+	life sync.RWMutex // read-locked while the parts are in use
 	*parts
 	mark uint64 // of the newest input in an earlier run
 
-	looking  sync.Mutex    // one look at the headers at a time
-	stuck    time.Duration // when headers that do not come are asked for anew
-	mu       sync.Mutex
-	fault    string // why there are no parts
-	progress string // of the headers
-	tip      tip
-	moved    time.Time // when the tip did
-	rung     chainhash.Hash
-	// refetching is set from when the filter headers were dropped until the new ones
-	// are believed.
+	tipMu          sync.Mutex    // held by updateTip
+	headersTimeout time.Duration // time without new headers after which neutrino is restarted
+	mu             sync.Mutex
+	fault          string // why parts is nil
+	progress       string // of the headers
+	tip            tip
+	moved          time.Time      // time of the last change of tip
+	notified       chainhash.Hash // last tip of a wake-up
+	// refetching is true from the deletion of the filter headers until the new ones are
+	// trusted.
 	refetching bool
 }
 
 var _ bitcoin.Source = (*Client)(nil)
 
-// parts are what a client has while it runs.
+// parts are the parts of a running client.
 type parts struct {
 	database *database
 	headers  *neutrino.ChainService
@@ -75,16 +75,16 @@ type parts struct {
 	ledger   ledger
 }
 
-// New is a client that does nothing before Run.
+// New returns a new client. It does nothing before Run.
 func New(config Config) *Client {
 	return &Client{
 		config: config, wake: make(chan struct{}, 1), answered: make(chan struct{}, 1),
-		stuck: 2 * time.Minute, fault: errStopped.Error(),
+		headersTimeout: 2 * time.Minute, fault: errStopped.Error(),
 	}
 }
 
-// Run is connected to the network until the context ends. It waits while another
-// process has the folder.
+// Run keeps the client connected to the network until the context ends. It waits while another
+// process uses the folder.
 func (c *Client) Run(ctx context.Context) error {
 	d, err := c.open(ctx)
 	if err == nil && d != nil {
@@ -108,12 +108,12 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 	}
 	defer func() {
 		err = errors.Join(err, p.headers.Stop())
-		c.setParts(nil) // waits for calls under way
+		c.setParts(nil) // waits for running calls
 		err = errors.Join(err, p.pool.sweep(), d.Close())
 	}()
 	if b := p.listener.book; b != nil {
 		b.manager.Start()
-		defer func() { _ = b.manager.Stop() }() // it never fails
+		defer func() { _ = b.manager.Stop() }() // it never returns an error
 	}
 	c.setParts(p)
 	g, ctx := errgroup.WithContext(ctx)
@@ -136,37 +136,36 @@ func (c *Client) setParts(p *parts) {
 	}
 }
 
-// follow looks at the tip and the peers as they change. It starts neutrino again
-// when the headers do not come, and drops the filter headers when the peers agree on
-// others.
+// follow follows the tip and the peers. It restarts neutrino if no new headers arrive, and
+// deletes the filter headers if the peers agree on others.
 func (c *Client) follow(ctx context.Context) error {
-	wait, pause, dropped := c.stuck, c.stuck, time.Time{}
+	wait, pause, dropped := c.headersTimeout, c.headersTimeout, time.Time{}
 	for {
 		drop, err := c.followHeaders(ctx, wait, dropped.Add(pause))
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
 		if drop {
-			c.config.Log.Warn("light client fetches its filter headers anew", "error", errOutvoted)
+			c.config.Log.Warn("light client deletes its filter headers and fetches them again", "error", errOutvoted)
 			if !dropped.IsZero() {
 				pause = min(2*pause, time.Hour)
 			}
 			dropped = time.Now()
 		} else {
-			c.config.Log.Warn("light client asks for headers anew", "since", wait)
+			c.config.Log.Warn("light client restarts neutrino: no new headers", "since", wait)
 			wait = min(2*wait, time.Hour)
 		}
-		if err := c.renew(ctx, drop); err != nil {
+		if err := c.restartHeaders(ctx, drop); err != nil {
 			return err
 		}
 	}
 }
 
-// followHeaders returns drop when the peers agree on other filter headers than the
-// stored ones, but not before a time. It returns false without an error when there
-// are peers and yet nothing that may be believed for a while: neutrino waits for
-// ever for a peer that left as it was about to be asked.
-func (c *Client) followHeaders(ctx context.Context, patience time.Duration, dropAfter time.Time) (drop bool, err error) {
+// followHeaders returns drop if the peers agree on other filter headers than the stored ones,
+// but not before dropAfter. It returns false without an error if there are peers, but neither
+// progress nor a trusted tip for the timeout: neutrino waits forever for a peer that
+// disconnected just before it was asked.
+func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropAfter time.Time) (drop bool, err error) {
 	blocks, err := (&neutrino.RescanChainSource{ChainService: c.headers}).Subscribe(0)
 	if err != nil {
 		return false, err
@@ -176,10 +175,10 @@ func (c *Client) followHeaders(ctx context.Context, patience time.Duration, drop
 	defer second.Stop()
 	height, moved := uint32(0), time.Now()
 	for {
-		if err := c.look(); err != nil {
+		if err := c.updateTip(); err != nil {
 			c.config.Log.Warn("light client cannot read its headers", "error", err)
 		}
-		c.ring()
+		c.notify()
 		select {
 		case <-ctx.Done():
 			return false, nil
@@ -188,7 +187,7 @@ func (c *Client) followHeaders(ctx context.Context, patience time.Duration, drop
 		case <-second.C:
 			c.listener.tick()
 			if err := c.pool.sweep(); err != nil {
-				c.config.Log.Warn("light client cannot keep what it saw", "error", err)
+				c.config.Log.Warn("light client cannot save its transactions", "error", err)
 			}
 			if c.listener.outvoted() && time.Now().After(dropAfter) {
 				return true, nil
@@ -198,24 +197,24 @@ func (c *Client) followHeaders(ctx context.Context, patience time.Duration, drop
 			if reached != height || peers == 0 || c.verdict() == nil {
 				height, moved = reached, time.Now()
 			}
-			if time.Since(moved) > patience {
+			if time.Since(moved) > timeout {
 				return false, nil
 			}
 		}
 	}
 }
 
-// ring wakes who scans when a new tip may be believed.
-func (c *Client) ring() {
+// notify sends a wake-up if a new tip is trusted.
+func (c *Client) notify() {
 	if c.verdict() != nil {
 		return
 	}
 	c.mu.Lock()
-	fresh := c.rung != c.tip.hash
-	c.rung = c.tip.hash
+	changed := c.notified != c.tip.hash
+	c.notified = c.tip.hash
 	c.refetching = false
 	c.mu.Unlock()
-	if fresh {
+	if changed {
 		c.wakeUp()
 	}
 }
@@ -227,7 +226,7 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// verdict tells why the tip may not be believed, from memory; nil when it may.
+// verdict returns why the tip is not trusted, from memory; nil if it is trusted.
 func (c *Client) verdict() error {
 	c.mu.Lock()
 	tip, progress := c.tip, c.progress
@@ -239,8 +238,8 @@ func (c *Client) verdict() error {
 	return c.config.Network.Trust.judge(tip, witnesses, c.config.Now())
 }
 
-// use lets f use the parts while they are there, in a goroutine of its own that
-// is left behind when the context ends first.
+// use calls f with the parts in a new goroutine. If the context ends first, use returns and the
+// goroutine continues. If the client is not running, it returns errStopped.
 func use[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -270,12 +269,12 @@ func use[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) 
 func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 	return use(ctx, c, func() (bitcoin.Header, error) {
 		for {
-			if err := c.look(); err != nil {
+			if err := c.updateTip(); err != nil {
 				return bitcoin.Header{}, err
 			}
 			err := c.verdict()
 			c.mu.Lock()
-			tip, left, behind := c.tip, moment-c.config.Now().Sub(c.moved), c.progress != ""
+			tip, left, behind := c.tip, tipTimeout-c.config.Now().Sub(c.moved), c.progress != ""
 			c.mu.Unlock()
 			if err == nil {
 				return tip.header(), nil

@@ -27,21 +27,21 @@ import (
 	"chequer/internal/money"
 )
 
-// half is what these tests pay.
+// half is the amount of a payment in these tests.
 var half = money.MustParse("0.5", money.BTC)
 
 func TestBest_needs_peers_in_different_groups(t *testing.T) {
 	t.Parallel()
-	one := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-	two := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(one))
-	same := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.2"), bitcointest.Peer(one))
-	three := bitcointest.Btcd(t, bitcointest.Listen("127.3.0.1"), bitcointest.Peer(one))
+	first := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+	second := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(first))
+	same := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.2"), bitcointest.Peer(first))
+	third := bitcointest.Btcd(t, bitcointest.Listen("127.3.0.1"), bitcointest.Peer(first))
 	network := light.Regtest
 	network.Trust = light.Trust{Peers: 4, Filters: 3, Announcers: 2, Fresh: 3 * time.Hour}
 
-	four := bitcointest.Btcd(t, bitcointest.Listen("127.4.0.1"), bitcointest.Peer(one))
-	four.Stop(t)
-	client := start(t, network, t.TempDir(), one.P2P, two.P2P, same.P2P, three.P2P, four.P2P)
+	fourth := bitcointest.Btcd(t, bitcointest.Listen("127.4.0.1"), bitcointest.Peer(first))
+	fourth.Stop(t)
+	client := start(t, network, t.TempDir(), first.P2P, second.P2P, same.P2P, third.P2P, fourth.P2P)
 	until(t, func() string {
 		if h := client.Health(); h.Peers != 4 || h.Fault != "3 of 4 peers agree on block 110" {
 			return fmt.Sprintf("%+v", h)
@@ -49,21 +49,21 @@ func TestBest_needs_peers_in_different_groups(t *testing.T) {
 		return ""
 	})
 	if _, err := client.Best(t.Context()); err == nil || err.Error() != "3 of 4 peers agree on block 110" {
-		t.Errorf("best with three groups: %v", err)
+		t.Errorf("Best with three groups: %v", err)
 	}
 	waiting, err := client.Waiting(t.Context(), chaintest.Watch{})
 	if err != nil || !waiting.Since.IsZero() {
-		t.Errorf("a view since %s with three groups, %v", waiting.Since, err)
+		t.Errorf("view since %s with three groups, error %v; want none", waiting.Since, err)
 	}
 
-	four.Start(t)
-	l := &lab{Node: one, client: client}
+	fourth.Start(t)
+	l := &lab{Node: first, client: client}
 	l.catchUp(t)
 	if waiting, err = client.Waiting(t.Context(), chaintest.Watch{}); err != nil || waiting.Since.IsZero() {
-		t.Errorf("no view with four groups, %v", err)
+		t.Errorf("no view with four groups, error %v", err)
 	}
 	for range 3 {
-		one.Mine(t)
+		first.Mine(t)
 		l.catchUp(t)
 	}
 	if h := client.Health(); h.Height != 113 || h.Peers != 5 || h.Fault != "" || h.Progress != "" {
@@ -83,9 +83,9 @@ func TestBest_needs_peers_with_the_same_filters(t *testing.T) {
 	network.Trust.Peers = 2
 	client := start(t, network, t.TempDir(), n.P2P, address)
 	network.Trust.Filters = 2
-	sceptic := start(t, network, t.TempDir(), n.P2P, address)
-	// Where one is enough, the peer with other filters is cut off: so one of two
-	// peers is missing, or its filter header.
+	strict := start(t, network, t.TempDir(), n.P2P, address)
+	// If one filter header is enough, the peer with the other one is disconnected. So either
+	// one of two peers is missing, or its filter header.
 	until(t, func() string {
 		if f := client.Health().Fault; f != "1 of 2 peers agree on block 110" {
 			return "fault: " + f
@@ -93,7 +93,7 @@ func TestBest_needs_peers_with_the_same_filters(t *testing.T) {
 		return ""
 	})
 	until(t, func() string {
-		if f := sceptic.Health().Fault; f != "1 of 2 peers serve the same filter header for block 110" {
+		if f := strict.Health().Fault; f != "1 of 2 peers serve the same filter header for block 110" {
 			return "fault: " + f
 		}
 		return ""
@@ -102,16 +102,16 @@ func TestBest_needs_peers_with_the_same_filters(t *testing.T) {
 
 func TestWaiting_needs_a_second_group(t *testing.T) {
 	t.Parallel()
-	one := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-	two := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(one))
+	first := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
+	second := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(first))
 	network := light.Regtest
 	network.Trust.Announcers = 2
-	two.Stop(t)
+	second.Stop(t)
 	dir := t.TempDir()
-	client := light.New(light.Config{Network: network, Dir: dir, Peers: []string{one.P2P, two.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	client := light.New(light.Config{Network: network, Dir: dir, Peers: []string{first.P2P, second.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	stop := run(t, client)
-	(&lab{Node: one, client: client}).catchUp(t)
-	script := one.NewScript(t)
+	(&lab{Node: first, client: client}).catchUp(t)
+	script := first.NewScript(t)
 	watch := chaintest.Watch{script: true}
 	shown := func() []bitcoin.Tx {
 		w, err := client.Waiting(t.Context(), watch)
@@ -121,40 +121,40 @@ func TestWaiting_needs_a_second_group(t *testing.T) {
 		return w.Txs
 	}
 	shown()
-	tx := one.Send(t, chaintest.Output{Script: script, Amount: half})
+	tx := first.Send(t, chaintest.Output{Script: script, Amount: half})
 	until(t, func() string {
-		if entries, fetches := light.Remembered(client); entries != 1 || fetches != 0 {
-			return "the announcement has not come"
+		if entries, fetches := light.Stored(client); entries != 1 || fetches != 0 {
+			return "announcement has not arrived"
 		}
 		return ""
 	})
 	if txs := shown(); len(txs) != 0 {
-		t.Errorf("one group announced %v", txs)
+		t.Errorf("waiting transactions %v after the announcement of one group, want none", txs)
 	}
-	// Over a restart too: its peer announces it no more.
+	// The same after a restart: the first peer does not announce it again.
 	stop()
-	client = light.New(light.Config{Network: network, Dir: dir, Peers: []string{one.P2P, two.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	client = light.New(light.Config{Network: network, Dir: dir, Peers: []string{first.P2P, second.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	run(t, client)
-	two.Start(t)
+	second.Start(t)
 	until(t, func() string {
 		if client.Health().Peers != 2 {
-			return "the second peer is not there"
+			return "second peer is not connected"
 		}
 		return ""
 	})
 	if txs := shown(); len(txs) != 0 {
-		t.Errorf("one group announced %v", txs)
+		t.Errorf("waiting transactions %v after the announcement of one group, want none", txs)
 	}
-	two.Broadcast(t, tx)
+	second.Broadcast(t, tx)
 	until(t, func() string {
 		if txs := shown(); len(txs) != 1 || txs[0].ID != tx {
-			return "the second announcement is not taken in"
+			return "second announcement has not arrived"
 		}
 		return ""
 	})
 }
 
-func TestRun_again_remembers_what_waits(t *testing.T) {
+func TestRun_again_keeps_waiting_transactions(t *testing.T) {
 	t.Parallel()
 	n := bitcointest.Btcd(t)
 	dir := t.TempDir()
@@ -168,9 +168,9 @@ func TestRun_again_remembers_what_waits(t *testing.T) {
 	before := scan(t, l, chain.Cursor{}, watch)
 	stop()
 	if _, err := client.Best(t.Context()); err == nil || client.Health().Fault == "" {
-		t.Error("a client that was stopped answers")
+		t.Error("stopped client returns no error")
 	}
-	// The node forgets it, the client does not.
+	// After a restart the node does not have the transaction any more, but the client does.
 	n.Restart(t)
 	l.client = start(t, light.Regtest, dir, n.P2P)
 	l.net = bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), l.client, time.Now)
@@ -180,7 +180,7 @@ func TestRun_again_remembers_what_waits(t *testing.T) {
 		t.Errorf("transfers %+v, want %+v", after.Transfers, before.Transfers)
 	}
 	if !after.ViewSince.After(before.ViewSince) {
-		t.Errorf("the view goes on since %s", after.ViewSince)
+		t.Errorf("ViewSince is %s, want a time after the restart", after.ViewSince)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestRun_waits_for_another_process(t *testing.T) {
 	(&lab{Node: n, client: first}).catchUp(t)
 	second := start(t, light.Regtest, dir, n.P2P)
 	until(t, func() string {
-		if f := second.Health().Fault; f != "another process has the folder "+dir {
+		if f := second.Health().Fault; f != "another process uses the folder "+dir {
 			return "fault: " + f
 		}
 		return ""
@@ -202,7 +202,7 @@ func TestRun_waits_for_another_process(t *testing.T) {
 	(&lab{Node: n, client: second}).catchUp(t)
 }
 
-func TestRun_names_a_folder_that_cannot_be_used(t *testing.T) {
+func TestRun_names_an_unusable_folder(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, dir string){
 		"other_network": func(t *testing.T, dir string) {
@@ -250,9 +250,9 @@ func TestHealth_without_peers(t *testing.T) {
 	}
 }
 
-func TestHealth_tells_how_far_the_headers_are(t *testing.T) {
+func TestHealth_reports_the_progress_of_the_headers(t *testing.T) {
 	t.Parallel()
-	// It claims a chain of 5,000 blocks, and has none of them.
+	// The peer claims a chain of 5,000 blocks, and has none of them.
 	address := fake(t, "127.1.0.1", gone)
 	client := start(t, light.Regtest, t.TempDir(), address)
 	until(t, func() string {
@@ -266,7 +266,7 @@ func TestHealth_tells_how_far_the_headers_are(t *testing.T) {
 	}
 }
 
-func TestRun_ends_what_it_began(t *testing.T) {
+func TestRun_ends_its_goroutines(t *testing.T) {
 	n := bitcointest.Btcd(t)
 	client := light.New(light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	stop := run(t, client)
@@ -283,7 +283,7 @@ func TestRun_ends_what_it_began(t *testing.T) {
 	})
 }
 
-func TestMessages_tell_no_address_of_ours(t *testing.T) {
+func TestMessages_contain_no_destination(t *testing.T) {
 	t.Parallel()
 	n := bitcointest.Btcd(t)
 	tap := newTap(t, n.P2P)
@@ -309,7 +309,7 @@ func TestMessages_tell_no_address_of_ours(t *testing.T) {
 	defer tap.mu.Unlock()
 	for _, sent := range tap.sent {
 		if bytes.Contains(sent, raw[2:]) {
-			t.Error("the destination was sent")
+			t.Error("destination was sent")
 		}
 		for r := bytes.NewReader(sent); r.Len() > 0; {
 			m, _, err := wire.ReadMessage(r, wire.AddrV2Version, magic)
@@ -318,7 +318,7 @@ func TestMessages_tell_no_address_of_ours(t *testing.T) {
 			}
 			commands[m.Command()] = true
 			if v, ok := m.(*wire.MsgVersion); ok && (v.UserAgent != "/btcwire:0.5.0/neutrino:0.17.0/" || !v.AddrMe.IP.Equal(nil) && !v.AddrMe.IP.IsUnspecified()) {
-				t.Errorf("version tells of us: %+v", v)
+				t.Errorf("version message identifies the client: %+v", v)
 			}
 		}
 	}
@@ -328,12 +328,12 @@ func TestMessages_tell_no_address_of_ours(t *testing.T) {
 	}
 	for command := range commands {
 		if !slices.Contains(allowed, command) {
-			t.Errorf("%q was sent", command)
+			t.Errorf("command %q was sent", command)
 		}
 	}
 }
 
-func TestPeers_that_misbehave_are_cut_off(t *testing.T) {
+func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(conn net.Conn){
 		"inv_flood": func(conn net.Conn) {
@@ -361,7 +361,7 @@ func TestPeers_that_misbehave_are_cut_off(t *testing.T) {
 			conn.Write(header(magic, "tx", 1<<31))
 			gone(conn)
 		},
-		"headers_in_no_order": func(conn net.Conn) {
+		"unconnected_headers": func(conn net.Conn) {
 			m := wire.NewMsgHeaders()
 			for i := range uint32(3) {
 				m.AddBlockHeader(&wire.BlockHeader{Nonce: i})
@@ -373,32 +373,32 @@ func TestPeers_that_misbehave_are_cut_off(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := bitcointest.Btcd(t)
-			cut := make(chan struct{}, 100)
+			ended := make(chan struct{}, 100)
 			address := fake(t, "127.9.0.1", func(conn net.Conn) {
 				do(conn)
 				select {
-				case cut <- struct{}{}:
+				case ended <- struct{}{}:
 				default:
 				}
 			})
 			client := light.New(light.Config{
 				Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address, n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 			})
-			light.SetStuck(client, 5*time.Second)
+			light.SetHeadersTimeout(client, 5*time.Second)
 			run(t, client)
 			l := &lab{Node: n, client: client}
 			for range 2 {
 				select {
-				case <-cut:
+				case <-ended:
 				case <-time.After(time.Minute):
-					t.Fatal("it is still connected")
+					t.Fatal("peer is still connected")
 				}
 			}
 			l.catchUp(t)
 			l.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: half})
 			l.Mine(t)
-			if entries, fetches := light.Remembered(client); entries > 6_000 || fetches > 6_000 {
-				t.Errorf("%d entries and %d fetches are remembered", entries, fetches)
+			if entries, fetches := light.Stored(client); entries > 6_000 || fetches > 6_000 {
+				t.Errorf("%d entries and %d fetches stored, want at most 6000 of each", entries, fetches)
 			}
 		})
 	}

@@ -13,17 +13,17 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// database is the file in the folder that headers and transactions are kept in.
+// database is the file in the folder with headers and transactions.
 type database struct {
 	walletdb.DB
 	store *store
 }
 
-// open opens the database. It waits while another process has it; nil when the
-// context ended before.
+// open opens the database. It waits while another process uses it. It returns nil if the
+// context ends first.
 func (c *Client) open(ctx context.Context) (*database, error) {
 	if err := os.MkdirAll(c.config.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("light client: make its folder: %w", err)
+		return nil, fmt.Errorf("light client: create its folder: %w", err)
 	}
 	path := filepath.Join(c.config.Dir, "light.db")
 	for {
@@ -31,12 +31,12 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 		switch {
 		case ctx.Err() != nil:
 			if db != nil {
-				_ = db.Close() // the first error counts
+				_ = db.Close() // the first error is returned
 			}
 			return nil, nil
 		case errors.Is(err, bbolt.ErrTimeout):
-			if fault := "another process has the folder " + c.config.Dir; c.waits(fault) {
-				c.config.Log.Warn("light client waits: another process has its folder", "folder", c.config.Dir)
+			if fault := "another process uses the folder " + c.config.Dir; c.setFault(fault) {
+				c.config.Log.Warn("light client waits: another process uses its folder", "folder", c.config.Dir)
 			}
 			continue
 		case err != nil:
@@ -50,17 +50,17 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 	}
 }
 
-// waits notes why the client does not run yet, and tells whether that is news.
-func (c *Client) waits(fault string) bool {
+// setFault sets why the client is not running yet, and reports whether it changed.
+func (c *Client) setFault(fault string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	news := c.fault != fault
+	changed := c.fault != fault
 	c.fault = fault
-	return news
+	return changed
 }
 
-// openFile opens a file, and waits a second for its lock. What bbolt cannot read
-// it may panic at.
+// openFile opens a file, and waits a second for its lock. It converts the panics of bbolt for
+// a malformed file to errors.
 func openFile(path string) (db walletdb.DB, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -69,19 +69,19 @@ func openFile(path string) (db walletdb.DB, err error) {
 	}()
 	db, err = walletdb.Create("bdb", path, true, time.Second)
 	if err != nil {
-		return nil, err // what comes with it is no database, and not nil either
+		return nil, err // the returned database is invalid, but not nil
 	}
 	return db, nil
 }
 
-// unreadable says what to do about data that cannot be read.
+// unreadable returns an error that says what to do about unusable data.
 func (c *Client) unreadable(err error) error {
 	return fmt.Errorf("light client: the data in %s cannot be used: %w. "+
-		"The folder may be deleted: its headers are fetched again. Payments that no block holds yet "+
-		"are remembered there too, and are seen again when they confirm", c.config.Dir, err)
+		"The folder may be deleted: its headers are then fetched again. It also stores unconfirmed "+
+		"payments, which are seen again when they confirm", c.config.Dir, err)
 }
 
-// assemble makes the parts from the database.
+// assemble returns the parts with the data of the database.
 func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.mark, c.config.Now, c.wakeUp)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 		}
 	})
 	if len(c.config.Network.Params.DNSSeeds) > 0 {
-		// neutrino keeps a book of its own in the folder.
+		// neutrino stores its own addresses in the folder itself.
 		dir := filepath.Join(c.config.Dir, "peers")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err

@@ -15,30 +15,30 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// entry is a transaction that was announced.
+// entry is an announced transaction.
 type entry struct {
 	id     chainhash.Hash
-	groups []group   // that announced it, as many as are needed
-	first  time.Time // announced
-	seen   time.Time // when enough groups had announced it; zero before
-	last   time.Time // announced
-	raw    []byte    // nil until it was fetched
-	// Hashes of the scripts that it pays and of the outpoints that it spends.
+	groups []group   // that announced it, up to the required number
+	first  time.Time // first announcement
+	seen   time.Time // announcement by the last required group; zero before
+	last   time.Time // last announcement
+	raw    []byte    // nil until it is fetched
+	// pays are hashes of the scripts that it pays, spends of the outpoints that it spends.
 	pays, spends []uint64
 	payer        bool     // pays a watched destination
 	paid         []uint64 // hashes of the watched scripts that it pays
-	// What follows is filled in for what is seen and of interest.
+	// The fields below are set for relevant entries that are sure.
 	tx      *bitcoin.Tx
 	claimed []string // outpoints
-	// The memory that it takes, and the destinations that account for it.
+	// size is its memory in bytes, accounts are the destinations that are charged for it.
 	size     int
 	accounts []uint64
 }
 
-// sure tells that enough groups announced e and that we have it.
+// sure reports whether enough groups announced e and it was fetched.
 func (e *entry) sure() bool { return !e.seen.IsZero() && e.raw != nil }
 
-// hasher shortens scripts and outpoints, so that many fit in memory.
+// hasher hashes scripts and outpoints to 64 bits, so that many fit in memory.
 type hasher struct{ seed maphash.Seed }
 
 func (h hasher) script(script []byte) uint64 { return maphash.Bytes(h.seed, script) }
@@ -50,7 +50,7 @@ func (h hasher) outpoint(o wire.OutPoint) uint64 {
 	return maphash.Bytes(h.seed, b[:])
 }
 
-// fill puts a fetched transaction into its entry.
+// fill stores a fetched transaction in its entry.
 func (h hasher) fill(e *entry, tx *wire.MsgTx) error {
 	var raw bytes.Buffer
 	if err := tx.Serialize(&raw); err != nil {
@@ -66,17 +66,17 @@ func (h hasher) fill(e *entry, tx *wire.MsgTx) error {
 	return nil
 }
 
-// message is the transaction of an entry that was fetched.
+// message returns the transaction of a fetched entry.
 func (e *entry) message() *wire.MsgTx {
 	tx, err := decode(e.raw)
 	if err != nil {
-		panic("a transaction that was written cannot be read: " + err.Error())
+		panic("cannot decode a serialized transaction: " + err.Error())
 	}
 	return tx
 }
 
-// scriptSpent is the script in hex that an input spends from, "" where the input
-// does not show it: a taproot output's key is not in what spends it.
+// scriptSpent returns the script, in hex, that an input spends from; "" if the input does not
+// reveal it: the input of a taproot output does not contain the output's key.
 func scriptSpent(in *wire.TxIn) string {
 	if len(in.SignatureScript) == 0 && len(in.Witness) < 2 {
 		return ""

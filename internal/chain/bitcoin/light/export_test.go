@@ -18,17 +18,17 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// Heard tells whether enough peers announced a transaction, and it was fetched.
+// Heard reports whether enough peers announced a transaction, and it was fetched.
 func Heard(c *Client, tx string) bool {
 	return !c.Seen(tx).IsZero()
 }
 
-// SetStuck sets after which time a client asks for headers anew.
-func SetStuck(c *Client, after time.Duration) { c.stuck = after }
+// SetHeadersTimeout sets the time without new headers after which a client restarts neutrino.
+func SetHeadersTimeout(c *Client, after time.Duration) { c.headersTimeout = after }
 
-// Remembered is how many transactions a client remembers, and how many it has
-// yet to fetch.
-func Remembered(c *Client) (entries, fetches int) {
+// Stored returns the number of transactions of a client, and how many of them are not fetched
+// yet.
+func Stored(c *Client) (entries, fetches int) {
 	c.life.RLock()
 	defer c.life.RUnlock()
 	if c.parts == nil {
@@ -50,16 +50,16 @@ func (g Gate) Guard(conn net.Conn) net.Conn { return g.guard(conn) }
 // Matches is matches.
 var Matches = matches
 
-// Group is the group of an address.
+// Group returns the group of an address.
 func Group(address string) uint64 { return uint64(groupOf(netip.MustParseAddr(address))) }
 
-// Witness is a peer's word.
+// Witness is a peer's answer about the tip.
 type Witness struct {
 	Group       int
 	Tip, Filter byte
 }
 
-// Judge judges a tip whose hash and filter header are of ones.
+// Judge judges a tip whose hash and filter header start with 1.
 func Judge(t Trust, height int64, age time.Duration, work int64, witnesses []Witness) string {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	var list []witness
@@ -75,16 +75,16 @@ func Judge(t Trust, height int64, age time.Duration, work int64, witnesses []Wit
 	return ""
 }
 
-// Pool is a pool with a clock of the test's.
+// Pool is a pool with a fake clock.
 type Pool struct {
 	*pool
 	Now   time.Time
-	Rings int
+	Wakes int
 	db    walletdb.DB
 	path  string
 }
 
-// NewPool is an empty pool.
+// NewPool returns an empty pool.
 func NewPool(t *testing.T, announcers int) *Pool {
 	t.Helper()
 	p := &Pool{Now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), path: t.TempDir() + "/light.db"}
@@ -107,13 +107,13 @@ func (p *Pool) open(t *testing.T, announcers int) {
 	if p.pool != nil {
 		_, mark = p.Inputs(0)
 	}
-	p.pool, err = newPool(announcers, store, mark, func() time.Time { return p.Now }, func() { p.Rings++ })
+	p.pool, err = newPool(announcers, store, mark, func() time.Time { return p.Now }, func() { p.Wakes++ })
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Restart makes the pool anew from what it saved.
+// Restart replaces the pool by a new one with the saved entries.
 func (p *Pool) Restart(t *testing.T) {
 	t.Helper()
 	p.Sweep(t)
@@ -135,7 +135,7 @@ func (p *Pool) Announce(tx *wire.MsgTx, groups ...int) {
 	}
 }
 
-// AnnounceHash lets a group announce what is never delivered.
+// AnnounceHash lets a group announce a transaction that is never delivered.
 func (p *Pool) AnnounceHash(id chainhash.Hash, by int) { p.announced(id, group(by)) }
 
 func (p *Pool) Waiting(w chain.Watched) ([]bitcoin.Tx, []chain.Conflict) { return p.waiting(w) }
@@ -146,14 +146,14 @@ func (p *Pool) Block(txs ...bitcoin.Tx)                                  { p.blo
 func (p *Pool) Buried(ids ...string)                                     { p.buried(ids) }
 func (p *Pool) Len() int                                                 { return len(p.entries) }
 
-// Interest returns the number of transactions of interest and the memory that they
-// take, as the pool counts it.
-func (p *Pool) Interest() (count, bytes int) { return p.interest.total.count, p.interest.total.bytes }
+// Relevant returns the number of relevant transactions and their memory in bytes, as counted by
+// the pool.
+func (p *Pool) Relevant() (count, bytes int) { return p.interest.total.count, p.interest.total.bytes }
 
-// SetMostOfInterest sets how many transactions of interest the pool keeps in all.
-func (p *Pool) SetMostOfInterest(count int) { p.interest.most.count = count }
+// SetMaxRelevant sets the limit of the number of relevant transactions in the pool.
+func (p *Pool) SetMaxRelevant(count int) { p.interest.most.count = count }
 
-// Stored returns how many transactions the store holds.
+// Stored returns the number of transactions in the store.
 func (p *Pool) Stored(t *testing.T) int {
 	t.Helper()
 	records, err := p.store.load()
@@ -170,15 +170,15 @@ func (p *Pool) Sweep(t *testing.T) {
 	}
 }
 
-// Listener is a listener that peers announce transactions to, each of a group of
-// its own and none of them connected.
+// Listener is a listener with peers that can announce transactions. Each peer has another
+// group, and none is connected.
 type Listener struct {
 	*listener
 	Pool *Pool
 }
 
-// NewListener returns a listener with a number of peers, whose pool needs a number
-// of announcers.
+// NewListener returns a listener with a number of peers. Its pool needs a number of
+// announcers.
 func NewListener(t *testing.T, announcers, peers int) *Listener {
 	t.Helper()
 	p := NewPool(t, announcers)
@@ -210,7 +210,7 @@ func (l *Listener) Deliver(peer int, tx *wire.MsgTx) { l.delivered(l.remotes[int
 // Strikes returns how many transactions a peer failed to deliver.
 func (l *Listener) Strikes(peer int) int { return l.remotes[int32(peer)].failed }
 
-// Asked returns the peer that a transaction is requested from, -1 for none.
+// Asked returns the peer that a transaction is requested from, −1 for none.
 func (l *Listener) Asked(tx *wire.MsgTx) int {
 	if f := l.fetches.of[tx.TxHash()]; f != nil {
 		return int(f.peers[0])
@@ -234,7 +234,7 @@ func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bo
 	return f.refused(id, by, now)
 }
 
-// Works adds up the work of chains, one after the other, as one grows.
+// Works returns the work of each of several chains, summed up by one ledger.
 func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
 	var l ledger
 	for _, c := range chains {
@@ -247,8 +247,8 @@ func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
 	return works, nil
 }
 
-// NextGroups lists the groups of addresses that a book gives, when it knows some
-// of which every third does not serve filters.
+// NextGroups returns the groups of addresses that a book returns. Every third address of the
+// book does not serve filters.
 func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
 	t.Helper()
 	b := newBook(t.TempDir(), &chaincfg.MainNetParams)
@@ -257,7 +257,7 @@ func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
 		t.Fatal(err)
 	}
 	for i, a := range addresses {
-		services := wanted
+		services := requiredServices
 		if i%3 == 2 {
 			services = wire.SFNodeNetwork
 		}

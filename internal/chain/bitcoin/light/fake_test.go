@@ -11,8 +11,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// fake is a peer that does what a test wants. It greets whoever connects, as one
-// that serves everything and is far ahead; do is called for each connection.
+// fake starts a peer that serves all services and claims a high chain. It calls do for each
+// connection after the handshake.
 func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")
@@ -33,7 +33,7 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 			mu.Unlock()
 			wg.Go(func() {
 				defer conn.Close()
-				if wants, err := greet(conn); err == nil && wants {
+				if wantsTxs, err := greet(conn); err == nil && wantsTxs {
 					do(conn)
 				}
 			})
@@ -53,9 +53,9 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 
 const magic = wire.TestNet // regtest's
 
-// greet tells whether who connected wants to hear of transactions: neutrino does
-// not, which has no bounds on what a peer sends.
-func greet(conn net.Conn) (wants bool, err error) {
+// greet does the handshake, and reports whether the client wants announcements of transactions.
+// Neutrino does not, and has no limits for the messages of a peer.
+func greet(conn net.Conn) (wantsTxs bool, err error) {
 	m, _, err := wire.ReadMessage(conn, wire.ProtocolVersion, magic)
 	if err != nil {
 		return false, err
@@ -69,14 +69,14 @@ func greet(conn net.Conn) (wants bool, err error) {
 			return false, err
 		}
 	}
-	theirs, ok := m.(*wire.MsgVersion)
-	return ok && !theirs.DisableRelayTx, nil
+	remote, ok := m.(*wire.MsgVersion)
+	return ok && !remote.DisableRelayTx, nil
 }
 
-// gone waits until the other end is gone.
+// gone waits until the client disconnects.
 func gone(conn net.Conn) { io.Copy(io.Discard, conn) }
 
-// header is a message's header as the wire has it.
+// header returns a message's header in the wire format.
 func header(magic wire.BitcoinNet, command string, length uint32) []byte {
 	b := make([]byte, 24)
 	binary.LittleEndian.PutUint32(b, uint32(magic))
@@ -85,7 +85,7 @@ func header(magic wire.BitcoinNet, command string, length uint32) []byte {
 	return b
 }
 
-// tap passes connections on to a node and keeps what is sent to it.
+// tap forwards connections to a node and records the messages to it.
 type tap struct {
 	address string
 	mu      sync.Mutex
@@ -137,7 +137,7 @@ func newTap(t *testing.T, node string) *tap {
 	return tp
 }
 
-// liar passes connections on to a node, and changes what the node answers.
+// liar forwards connections to a node, and changes the node's messages.
 func liar(t *testing.T, ip, node string, change func(m wire.Message)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")

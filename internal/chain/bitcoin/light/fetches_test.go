@@ -11,50 +11,50 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-func TestFetches_ask_the_next_peer_for_what_does_not_come(t *testing.T) {
+func TestFetches_ask_the_next_peer_after_a_timeout(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	f, id := light.NewFetches(), chainhash.Hash{1}
 	if !f.Announced(id, 1, now) || f.Announced(id, 2, now) || f.Announced(id, 3, now) {
-		t.Error("it is not asked of the first only")
+		t.Error("transaction is not requested from the first peer only")
 	}
 	if late := f.Overdue(now.Add(9 * time.Second)); len(late) != 0 {
-		t.Errorf("late after 9 s: %v", late)
+		t.Errorf("overdue after 9 s: %v, want none", late)
 	}
 	now = now.Add(10 * time.Second)
 	if diff := cmp.Diff(map[int32][]chainhash.Hash{1: {id}}, f.Overdue(now)); diff != "" {
-		t.Errorf("late (-want +got):\n%s", diff)
+		t.Errorf("overdue (-want +got):\n%s", diff)
 	}
 	if next, ok := f.Refused(id, 1, now); next != 2 || !ok {
-		t.Errorf("next is %d, %t", next, ok)
+		t.Errorf("next is %d, %t, want 2", next, ok)
 	}
 	if _, ok := f.Refused(id, 1, now); ok {
-		t.Error("who was not asked can refuse")
+		t.Error("peer that was not asked can refuse")
 	}
 	if asked := f.Gone(3); len(asked) != 0 {
-		t.Errorf("asked of 3: %v", asked)
+		t.Errorf("requested from peer 3: %v, want none", asked)
 	}
 	if diff := cmp.Diff([]chainhash.Hash{id}, f.Gone(2)); diff != "" {
-		t.Errorf("asked of 2 (-want +got):\n%s", diff)
+		t.Errorf("requested from peer 2 (-want +got):\n%s", diff)
 	}
 	if _, ok := f.Refused(id, 2, now); ok || f.Delivered(id) || f.Len() != 0 {
-		t.Error("it is still fetched from nobody")
+		t.Error("fetch without a source is not deleted")
 	}
 	if !f.Announced(id, 4, now) || !f.Delivered(id) || f.Len() != 0 {
-		t.Error("a new announcement does not begin anew")
+		t.Error("new announcement does not start a new fetch")
 	}
 }
 
-func TestFetches_are_bounded(t *testing.T) {
+func TestFetches_are_limited(t *testing.T) {
 	t.Parallel()
 	f := light.NewFetches()
 	for i := range 100_000 {
 		f.Announced(chainhash.HashH(fmt.Append(nil, i)), 1, time.Time{})
 	}
 	if f.Len() > 5_001 {
-		t.Errorf("%d are to be fetched", f.Len())
+		t.Errorf("%d fetches and peers, want at most 5001", f.Len())
 	}
 	if !f.Announced(chainhash.HashH([]byte("another's")), 2, time.Time{}) {
-		t.Error("another peer is not asked")
+		t.Error("another peer is not asked after the first reached its limit")
 	}
 }

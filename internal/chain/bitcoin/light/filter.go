@@ -10,11 +10,11 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// chunk is how many scripts are matched at once, so that a million of them do not
-// take a million places in memory.
+// chunk is how many scripts are matched at once, which limits the memory for a million
+// scripts.
 const chunk = 1 << 16
 
-// matches tells whether a block's filter may hold one of some scripts, in hex.
+// matches reports whether a block's filter may contain one of the scripts, in hex.
 func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]) (bool, error) {
 	if filter.N() == 0 {
 		return false, nil
@@ -28,7 +28,7 @@ func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]
 		if bytes, err = hex.AppendDecode(bytes, []byte(script)); err != nil {
 			return false, fmt.Errorf("script %q: %w", script, err)
 		}
-		// A piece keeps the array that it was cut from when bytes moves to another.
+		// Earlier slices keep their array when append moves bytes to another.
 		if list = append(list, bytes[begin:]); len(list) < chunk {
 			continue
 		}
@@ -40,8 +40,8 @@ func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]
 	return matchesAny(filter, key, list)
 }
 
-// matchesAny looks again where many scripts seem to match: what is quick with many
-// compares half of each hash only.
+// matchesAny repeats a match with a slower function: the fast one for many scripts compares
+// only half of each hash.
 func matchesAny(filter *gcs.Filter, key [gcs.KeySize]byte, scripts [][]byte) (bool, error) {
 	found, err := filter.MatchAny(key, scripts)
 	if !found || err != nil {

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// many are scripts like those of P2WPKH.
+// many returns scripts like those of P2WPKH.
 func many(from, count int) (raw [][]byte, hexed []string) {
 	for i := range count {
 		s := binary.BigEndian.AppendUint64(append([]byte{0, 20}, make([]byte, 12)...), uint64(from+i))
@@ -36,19 +36,19 @@ func TestMatches_finds_one_among_many(t *testing.T) {
 	t.Parallel()
 	block := &chainhash.Hash{1}
 	raw, _ := many(0, 5_000)
-	_, ours := many(1_000_000, 150_000)
+	_, watched := many(1_000_000, 150_000)
 	_, in := many(4_999, 1)
 	f := filter(t, block, raw)
-	for _, at := range []int{0, 1<<16 - 1, 1 << 16, len(ours)} {
-		if got, err := light.Matches(f, block, slices.Values(slices.Insert(slices.Clone(ours), at, in...))); err != nil || !got {
-			t.Errorf("a script at %d: %t, %v", at, got, err)
+	for _, at := range []int{0, 1<<16 - 1, 1 << 16, len(watched)} {
+		if got, err := light.Matches(f, block, slices.Values(slices.Insert(slices.Clone(watched), at, in...))); err != nil || !got {
+			t.Errorf("script at %d: %t, %v, want a match", at, got, err)
 		}
 	}
-	if got, err := light.Matches(f, block, slices.Values(ours[:1000])); err != nil || got {
-		t.Errorf("others: %t, %v", got, err)
+	if got, err := light.Matches(f, block, slices.Values(watched[:1000])); err != nil || got {
+		t.Errorf("other scripts: %t, %v, want no match", got, err)
 	}
 	if got, err := light.Matches(f, block, slices.Values([]string(nil))); err != nil || got {
-		t.Errorf("none: %t, %v", got, err)
+		t.Errorf("no scripts: %t, %v, want no match", got, err)
 	}
 }
 
@@ -56,13 +56,13 @@ func TestMatches_finds_one_among_many(t *testing.T) {
 func BenchmarkMatches(b *testing.B) {
 	block := &chainhash.Hash{1}
 	raw, _ := many(0, 10_000)
-	_, ours := many(1_000_000, 1_000_000)
+	_, watched := many(1_000_000, 1_000_000)
 	f := filter(b, block, raw)
-	// Scripts that match by chance would end it early.
-	for from := 0; from < len(ours); {
-		to := min(from+1000, len(ours))
-		if found, err := light.Matches(f, block, slices.Values(ours[from:to])); found || err != nil {
-			ours = slices.Delete(ours, from, to)
+	// Remove false matches, which would end the search early.
+	for from := 0; from < len(watched); {
+		to := min(from+1000, len(watched))
+		if found, err := light.Matches(f, block, slices.Values(watched[from:to])); found || err != nil {
+			watched = slices.Delete(watched, from, to)
 		} else {
 			from = to
 		}
@@ -70,7 +70,7 @@ func BenchmarkMatches(b *testing.B) {
 	runtime.GC()
 	b.ReportAllocs()
 	for b.Loop() {
-		if found, err := light.Matches(f, block, slices.Values(ours)); found || err != nil {
+		if found, err := light.Matches(f, block, slices.Values(watched)); found || err != nil {
 			b.Fatal(found, err)
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// gate withholds neutrino's requests for filter headers while it is connected to
-// peers of too few groups. Neutrino stores what the first peer answers when no other
-// peer is connected, and bans every peer that contradicts it later.
+// gate withholds neutrino's requests for filter headers while it is connected to peers of too
+// few groups. If only one peer is connected, neutrino stores its answer, and later bans every
+// peer that contradicts it.
 type gate struct {
-	enough int // groups
+	enough int // required number of groups
 
 	mu    sync.Mutex
-	ready map[group]int // connections after their handshake
+	ready map[group]int // number of connections after the handshake
 }
 
 func newGate(enough int) *gate { return &gate{enough: enough, ready: map[group]int{}} }
@@ -47,15 +47,14 @@ func (g *gate) leave(of group) {
 	}
 }
 
-// gatedConn is a connection to a peer. Like any net.Conn that carries a stream of
-// messages it has one reader and one writer at a time.
+// gatedConn is a connection to a peer. It may have one reader and one writer at a time.
 type gatedConn struct {
 	net.Conn
 	gate  *gate
 	group group
 
 	in, out  frames
-	withheld bool // the message that is being written
+	withheld bool // whether the message being written is withheld
 	mu       sync.Mutex
 	entered  bool
 	closed   bool
@@ -116,12 +115,12 @@ func (c *gatedConn) Close() error {
 
 // frames splits a stream into messages.
 type frames struct {
-	header []byte // that is incomplete
-	left   uint32 // bytes of the message's payload
+	header []byte // incomplete header
+	left   uint32 // remaining bytes of the message's payload
 }
 
-// next splits what comes next into a header, if one ends here, the payload that
-// follows, and the rest.
+// next splits the next bytes of the stream into a header, if one ends here, the payload after
+// it, and the rest.
 func (f *frames) next(b []byte) (header, payload, rest []byte) {
 	if f.left == 0 {
 		n := min(wire.MessageHeaderSize-len(f.header), len(b))
@@ -137,5 +136,5 @@ func (f *frames) next(b []byte) (header, payload, rest []byte) {
 	return header, b[:n], b[n:]
 }
 
-// command is the command in a message's header.
+// command returns the command in a message's header.
 func command(header []byte) string { return string(bytes.TrimRight(header[4:16], "\x00")) }

@@ -6,11 +6,11 @@ import (
 	"net/netip"
 )
 
-// group is a part of the address space that one hand is likely to hold: a /16 of
+// group is a part of the address space that one operator is likely to control: a /16 of
 // IPv4 or a /32 of IPv6.
 type group uint64
 
-// groupOf is the group of an address.
+// groupOf returns the group of an address.
 func groupOf(address netip.Addr) group {
 	address = address.Unmap()
 	if address.Is4() {
@@ -21,7 +21,7 @@ func groupOf(address netip.Addr) group {
 	return 6<<32 | group(binary.BigEndian.Uint32(bytes[:]))
 }
 
-// addressOf is the IP address that a connection goes to; invalid without one.
+// addressOf returns the remote IP address of a connection; invalid if there is none.
 func addressOf(remote net.Addr) netip.Addr {
 	if tcp, ok := remote.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
@@ -29,7 +29,7 @@ func addressOf(remote net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// groupOfPeer is the group that a connection goes to.
+// groupOfPeer returns the group of the remote address of a connection.
 func groupOfPeer(remote net.Addr) group {
 	if tcp, ok := remote.(*net.TCPAddr); ok {
 		return groupOf(tcp.AddrPort().Addr())

@@ -27,20 +27,20 @@ const (
 	filterFile = "reg_filter_headers.bin"
 )
 
-// batch is how many filters are fetched at once by who reads block after block.
-const batch = 200
+// filterBatch is how many filters are fetched at once.
+const filterBatch = 200
 
-// look reads how far the headers have come, and asks the peers about a new tip.
-func (c *Client) look() error {
-	c.looking.Lock()
-	defer c.looking.Unlock()
+// updateTip reads the tip and the progress of the headers, and asks the peers about a new tip.
+func (c *Client) updateTip() error {
+	c.tipMu.Lock()
+	defer c.tipMu.Unlock()
 	stamp, err := c.headers.BestBlock()
 	if err != nil {
 		return err
 	}
 	progress := ""
 	c.mu.Lock()
-	if of := c.listener.height(); int64(stamp.Height)+near < of {
+	if of := c.listener.height(); int64(stamp.Height)+maxBehind < of {
 		progress = fmt.Sprintf("reading headers: %s of about %s", chain.Grouped(int64(stamp.Height)), chain.Grouped(of))
 		if c.refetching {
 			progress = "the peers agreed on other filter headers than the stored ones; " + progress
@@ -63,8 +63,8 @@ func (c *Client) look() error {
 	return nil
 }
 
-// reached is how far headers and filter headers have come together, to tell when
-// neither moves.
+// reached returns the sum of the heights of headers and filter headers, which stays the same
+// only if neither grows.
 func (c *Client) reached() uint32 {
 	_, headers, err := c.headers.BlockHeaders.ChainTip()
 	_, filters, err2 := c.headers.RegFilterHeaders.ChainTip()
@@ -74,19 +74,19 @@ func (c *Client) reached() uint32 {
 	return headers + filters
 }
 
-// renew starts neutrino again, without the bans that it imposed. With drop, the
-// stored filter headers are fetched again.
-func (c *Client) renew(ctx context.Context, drop bool) error {
+// restartHeaders restarts neutrino, without the bans that it imposed. With drop, it deletes
+// the stored filter headers, so that they are fetched again.
+func (c *Client) restartHeaders(ctx context.Context, drop bool) error {
 	if err := c.headers.Stop(); err != nil {
 		return err
 	}
-	c.life.Lock() // waits for calls under way
+	c.life.Lock() // waits for running calls
 	defer c.life.Unlock()
-	if err := forgetBans(c.database); err != nil {
+	if err := deleteBans(c.database); err != nil {
 		return c.unreadable(err)
 	}
 	if drop {
-		// Neutrino begins with the first block when the file is missing.
+		// Neutrino starts with the first block if the file is missing.
 		if err := removeFile(filepath.Join(c.config.Dir, filterFile)); err != nil {
 			return c.unreadable(err)
 		}
@@ -99,15 +99,15 @@ func (c *Client) renew(ctx context.Context, drop bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if drop {
-		// The tip of the same block has another filter header afterwards.
+		// The tip is read again: its filter header can differ afterwards.
 		c.tip, c.refetching = tip{}, true
 	}
 	return nil
 }
 
-// forgetBans deletes the bans that neutrino imposed: it bans the honest peers once
-// it has stored a wrong filter header.
-func forgetBans(d *database) error {
+// deleteBans deletes the bans that neutrino imposed: after it has stored a wrong filter header,
+// it bans honest peers.
+func deleteBans(d *database) error {
 	return walletdb.Update(d, func(tx walletdb.ReadWriteTx) error {
 		bucket := []byte("ban-store")
 		if tx.ReadWriteBucket(bucket) == nil {
@@ -117,17 +117,17 @@ func forgetBans(d *database) error {
 	})
 }
 
-// startHeaders starts neutrino, which reads headers, filters and blocks.
+// startHeaders starts neutrino, which fetches headers, filters and blocks.
 func (c *Client) startHeaders(ctx context.Context, d *database, l *listener) (*neutrino.ChainService, error) {
 	headers, err := c.newHeaders(ctx, d, l)
 	if err == nil {
-		err = sound(headers)
+		err = checkHeaders(headers)
 	}
 	if err != nil {
-		// neutrino does not sync its files of headers, and a power cut may leave them
-		// shorter than its index says, or end them with zeroes.
-		c.config.Log.Warn("light client fetches its headers anew", "error", err)
-		if err := c.forgetHeaders(d); err != nil {
+		// neutrino does not sync its header files. After a power failure they may be
+		// shorter than in its index, or end with zeroes.
+		c.config.Log.Warn("light client deletes its headers and fetches them again", "error", err)
+		if err := c.deleteHeaders(d); err != nil {
 			return nil, c.unreadable(err)
 		}
 		if headers, err = c.newHeaders(ctx, d, l); err != nil {
@@ -137,26 +137,26 @@ func (c *Client) startHeaders(ctx context.Context, d *database, l *listener) (*n
 	return headers, headers.Start(ctx)
 }
 
-// sound fails when the last headers are not those of the index: neutrino compares
-// how many there are only.
-func sound(headers *neutrino.ChainService) error {
+// checkHeaders returns an error if the last headers are not those of the index: neutrino
+// compares only their number.
+func checkHeaders(headers *neutrino.ChainService) error {
 	last, height, err := headers.BlockHeaders.ChainTip()
 	if err != nil {
 		return err
 	}
 	hash := last.BlockHash()
 	if known, err := headers.BlockHeaders.HeightFromHash(&hash); err != nil || known != height {
-		return fmt.Errorf("the last header is not that of block %d", height)
+		return fmt.Errorf("last header is not that of block %d", height)
 	}
 	filter, height, err := headers.RegFilterHeaders.ChainTip()
 	if err == nil && *filter == (chainhash.Hash{}) {
-		err = fmt.Errorf("the filter header of block %d is empty", height)
+		err = fmt.Errorf("filter header of block %d is empty", height)
 	}
 	return err
 }
 
-// forgetHeaders drops everything that can be fetched again.
-func (c *Client) forgetHeaders(d *database) error {
+// deleteHeaders deletes the headers and filters, which can be fetched again.
+func (c *Client) deleteHeaders(d *database) error {
 	for _, name := range []string{headerFile, filterFile} {
 		if err := removeFile(filepath.Join(c.config.Dir, name)); err != nil {
 			return err
@@ -183,7 +183,7 @@ func removeFile(path string) error {
 	return nil
 }
 
-// newHeaders makes neutrino from what the folder holds. It requests filter headers
+// newHeaders returns a neutrino service with the data in the folder. It requests filter headers
 // only while it is connected to peers of as many groups as must serve the same one.
 func (c *Client) newHeaders(ctx context.Context, d *database, l *listener) (*neutrino.ChainService, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
@@ -191,25 +191,25 @@ func (c *Client) newHeaders(ctx context.Context, d *database, l *listener) (*neu
 	return neutrino.NewChainService(neutrino.Config{
 		DataDir: c.config.Dir, Database: d, ChainParams: *c.config.Network.Params, AddPeers: c.config.Peers,
 		Dialer: func(to net.Addr) (net.Conn, error) {
-			if l.lied(to) {
+			if l.isContradicted(to) {
 				return nil, fmt.Errorf("peer %s served filter headers that others contradict", to)
 			}
 			conn, err := dialer.DialContext(ctx, to.Network(), to.String())
 			if err != nil {
 				return nil, err
 			}
-			return gate.guard(patientConn{conn}), nil
+			return gate.guard(timeoutConn{conn}), nil
 		},
 		NameResolver: func(host string) ([]net.IP, error) {
 			return net.DefaultResolver.LookupIP(ctx, "ip", host)
 		},
-		// The filters of the blocks that may still be reorganised, and of a batch more.
-		// On disk they would grow for ever.
+		// Enough for the filters of the blocks that may still be reorganised, and of one more
+		// batch. On disk they would never be deleted.
 		FilterCacheSize: 12 << 20, BlockCacheSize: 16 << 20,
 	})
 }
 
-// readTip reads what is to be known of a tip.
+// readTip returns a tip with its filter header and work.
 func (c *Client) readTip(height int64, hash chainhash.Hash) (tip, error) {
 	header, err := c.headers.GetBlockHeader(&hash)
 	if err != nil {
@@ -260,7 +260,7 @@ func (c *Client) Concerns(ctx context.Context, hash string, scripts iter.Seq[str
 		return false, err
 	}
 	filter, err := use(ctx, c, func() (*gcs.Filter, error) {
-		return c.headers.GetCFilter(*id, wire.GCSFilterRegular, neutrino.OptimisticBatch(), neutrino.MaxBatchSize(batch))
+		return c.headers.GetCFilter(*id, wire.GCSFilterRegular, neutrino.OptimisticBatch(), neutrino.MaxBatchSize(filterBatch))
 	})
 	if err != nil {
 		return false, fmt.Errorf("filter of block %s: %w", hash, err)

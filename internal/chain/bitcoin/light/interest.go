@@ -12,29 +12,29 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// mostClaims is how many transactions that spend the same output are kept.
-const mostClaims = 100
+// maxClaims is how many transactions that spend the same output are kept.
+const maxClaims = 100
 
-// interest is what is known of seen transactions that pay watched destinations,
-// and of those that spend the same outputs.
+// interest are the relevant transactions: seen transactions that pay watched destinations, and
+// those that spend the same outputs.
 type interest struct {
 	taken map[chainhash.Hash]*entry
-	// claims are, by outpoint that pays for a watched destination, the entries that
-	// spend it. The one that was seen last has it.
+	// claims are the entries that spend an outpoint, by outpoint that a transaction to a
+	// watched destination spends. The last seen entry counts as its spender.
 	claims map[string][]*entry
-	// mined are, by the ID of a transaction in a block, the claimed outpoints that
-	// it spends.
+	// mined are the claimed outpoints that a transaction in a block spends, by the
+	// transaction's ID.
 	mined  map[string][]string
 	inputs []input
 	number uint64 // of the newest input
 
-	most     tally               // bound of total
-	total    tally               // of what was taken
+	most     usage               // limit of total
+	total    usage               // of all relevant entries
 	accounts map[uint64]*account // by the hash of a destination's script
-	grown    map[uint64]bool     // accounts that may be beyond their bounds
+	grown    map[uint64]bool     // accounts that may be beyond their limit
 }
 
-// input is a script that an entry spends from.
+// input is a script of an output that an entry spends.
 type input struct {
 	number uint64
 	script string
@@ -44,13 +44,13 @@ type input struct {
 func newInterest(mark uint64) interest {
 	return interest{
 		taken: map[chainhash.Hash]*entry{}, claims: map[string][]*entry{}, mined: map[string][]string{}, number: mark,
-		most: mostOfInterest, accounts: map[uint64]*account{}, grown: map[uint64]bool{},
+		most: maxRelevant, accounts: map[uint64]*account{}, grown: map[uint64]bool{},
 	}
 }
 
-// take lets an entry claim the outputs that it spends, all of them if it pays a
-// watched destination, else those that such a one claims. It tells whether there
-// are any.
+// take adds claims for the outputs that an entry spends: for all of them if it pays a watched
+// destination, otherwise only for those that are claimed already. It reports whether the entry
+// has claims.
 func (n *interest) take(e *entry) bool {
 	message := e.message()
 	for _, in := range message.TxIn {
@@ -75,7 +75,7 @@ func (n *interest) take(e *entry) bool {
 	return e.tx != nil
 }
 
-// drop forgets an entry.
+// drop removes an entry and its claims.
 func (n *interest) drop(e *entry) {
 	for _, o := range e.claimed {
 		n.claims[o] = slices.DeleteFunc(n.claims[o], func(c *entry) bool { return c == e })
@@ -91,53 +91,53 @@ func (n *interest) drop(e *entry) {
 	e.tx, e.claimed = nil, nil
 }
 
-// crowd is an entry that may be forgotten because too many claim the same output.
-func (n *interest) crowd(e *entry) *entry {
+// excessClaim returns the entry to forget if too many claim the same output; otherwise nil.
+func (n *interest) excessClaim(e *entry) *entry {
 	for _, o := range e.claimed {
-		if len(n.claims[o]) > mostClaims {
-			return slices.MinFunc(n.claims[o], later)
+		if len(n.claims[o]) > maxClaims {
+			return slices.MinFunc(n.claims[o], bySeen)
 		}
 	}
 	return nil
 }
 
-// list is what was taken, first seen first.
-func (n *interest) list() []*entry { return slices.SortedFunc(maps.Values(n.taken), later) }
+// list returns the relevant entries, first seen first.
+func (n *interest) list() []*entry { return slices.SortedFunc(maps.Values(n.taken), bySeen) }
 
-// later orders entries by when they were seen.
-func later(a, b *entry) int {
+// bySeen compares entries by the time at which they were seen.
+func bySeen(a, b *entry) int {
 	return cmp.Or(a.seen.Compare(b.seen), slices.Compare(a.id[:], b.id[:]))
 }
 
-// has tells whether every output that an entry spends is still its own.
-func (n *interest) has(e *entry) bool {
-	return !slices.ContainsFunc(e.claimed, func(o string) bool { return slices.MaxFunc(n.claims[o], later) != e })
+// isLast reports whether an entry is the last seen spender of every output that it claims.
+func (n *interest) isLast(e *entry) bool {
+	return !slices.ContainsFunc(e.claimed, func(o string) bool { return slices.MaxFunc(n.claims[o], bySeen) != e })
 }
 
-// conflicts are the claimed outputs that several spend, each with who has it.
+// conflicts returns the outputs with several claims, each with its last seen spender.
 func (n *interest) conflicts() []chain.Conflict {
 	var found []chain.Conflict
 	for _, o := range slices.Sorted(maps.Keys(n.claims)) {
 		if len(n.claims[o]) > 1 {
-			last := slices.MaxFunc(n.claims[o], later)
+			last := slices.MaxFunc(n.claims[o], bySeen)
 			found = append(found, chain.Conflict{Outpoint: o, Tx: last.tx.ID, Seen: last.seen})
 		}
 	}
 	return found
 }
 
-// since lists the scripts that were spent from after a mark.
+// since returns the scripts of inputs that were added after a mark.
 func (n *interest) since(mark uint64) (iter.Seq[string], uint64) {
-	var fresh []string
+	var added []string
 	for _, i := range n.inputs {
 		if i.number > mark {
-			fresh = append(fresh, i.script)
+			added = append(added, i.script)
 		}
 	}
-	return slices.Values(fresh), n.number
+	return slices.Values(added), n.number
 }
 
-// block notes which transactions of a block spend claimed outputs.
+// block records the transactions of a block that spend claimed outputs.
 func (n *interest) block(txs []bitcoin.Tx) {
 	for _, tx := range txs {
 		var spent []string
@@ -152,8 +152,8 @@ func (n *interest) block(txs []bitcoin.Tx) {
 	}
 }
 
-// buried lists the entries that claim what a transaction deep in the chain spent,
-// itself among them.
+// buried returns the entries, including the transaction itself, that claim the outputs that a
+// deeply buried transaction spent.
 func (n *interest) buried(id string) []*entry {
 	var over []*entry
 	for _, o := range n.mined[id] {

@@ -89,19 +89,19 @@ func (l *lab) Reorganise(t *testing.T, txs ...string) {
 	l.catchUp(t)
 }
 
-// heard waits until the client has heard of a transaction.
+// heard waits until the client has a transaction that enough peers announced.
 func (l *lab) heard(t *testing.T, tx string) string {
 	t.Helper()
 	until(t, func() string {
 		if !light.Heard(l.client, tx) {
-			return "the client has not heard of " + tx
+			return "client does not have transaction " + tx
 		}
 		return ""
 	})
 	return tx
 }
 
-// catchUp waits until the client believes the node's tip.
+// catchUp waits until the client trusts the node's tip.
 func (l *lab) catchUp(t *testing.T) {
 	t.Helper()
 	tip := l.Tip(t)
@@ -111,13 +111,13 @@ func (l *lab) catchUp(t *testing.T) {
 			return err.Error()
 		}
 		if best.Cursor() != tip {
-			return "the client is at another block than the node"
+			return "client is at another block than the node"
 		}
 		return ""
 	})
 }
 
-// until waits until nothing is missing any more.
+// until waits until missing returns "".
 func until(t *testing.T, missing func() string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

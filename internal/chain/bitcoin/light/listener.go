@@ -13,40 +13,40 @@ import (
 )
 
 const (
-	// outbound is how many peers are looked for.
+	// outbound is how many peers the listener connects to.
 	outbound = 8
-	// again is how often each peer is asked for its tip.
-	again = 30 * time.Second
-	// stale is when what a peer told of its tip is too long ago.
-	stale = 2 * time.Minute
-	// near is how many blocks may be missing of what peers say that there are.
-	near = 6
-	// wanted is what discovered peers must serve.
-	wanted = wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeCF
+	// askInterval is the interval at which each peer is asked for its tip.
+	askInterval = 30 * time.Second
+	// witnessTTL is how long a peer's answer about its tip counts.
+	witnessTTL = 2 * time.Minute
+	// maxBehind is how many blocks of the claimed height may be missing.
+	maxBehind = 6
+	// requiredServices are the services that discovered peers must have.
+	requiredServices = wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeCF
 )
 
-// listener is connected to several peers. It hears of transactions, and asks
-// each peer what it holds for the tip.
+// listener is connected to several peers. It receives announcements of transactions, and asks
+// each peer for its tip and its filter header.
 type listener struct {
 	network    Network
 	configured []string
-	book       *book // nil where no peers are discovered
+	book       *book // nil if no peers are discovered
 	pool       *pool
 	now        func() time.Time
-	answered   func() // a peer told something of the tip
+	answered   func() // called after a peer sent its tip or a filter header
 
-	mu      sync.Mutex
-	remotes map[int32]*remote
-	busy    map[group]int // connections, begun ones too
-	banned  map[group]time.Time
-	liars   map[netip.Addr]time.Time // until when neutrino does not connect to them
-	fetches fetches
-	tip     tip
-	asked   time.Time
-	// outvotedSince is when the peers began to agree on another filter header than
+	mu           sync.Mutex
+	remotes      map[int32]*remote
+	busy         map[group]int // number of connections, including those being opened
+	banned       map[group]time.Time
+	contradicted map[netip.Addr]time.Time // end of the time during which neutrino does not connect to them
+	fetches      fetches
+	tip          tip
+	asked        time.Time
+	// outvotedSince is the time since which the peers agree on another filter header than
 	// the tip's; zero while they do not.
 	outvotedSince time.Time
-	since         time.Time // when enough groups were connected; zero while they are not
+	since         time.Time // time since which enough groups are connected; zero while they are not
 }
 
 // newListener returns a listener that is not connected yet. It calls answered when
@@ -54,11 +54,11 @@ type listener struct {
 func newListener(network Network, configured []string, pool *pool, now func() time.Time, answered func()) *listener {
 	return &listener{
 		network: network, configured: configured, pool: pool, now: now, answered: answered,
-		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, liars: map[netip.Addr]time.Time{}, fetches: newFetches(),
+		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, contradicted: map[netip.Addr]time.Time{}, fetches: newFetches(),
 	}
 }
 
-// run keeps the connections until the context ends.
+// run keeps the connections open until the context ends.
 func (l *listener) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -72,7 +72,7 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// keep stays connected to a peer that the merchant named.
+// keep stays connected to a configured peer.
 func (l *listener) keep(ctx context.Context, address string) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(address, l.network.Params.DefaultPort)
@@ -88,7 +88,7 @@ func (l *listener) keep(ctx context.Context, address string) {
 	}
 }
 
-// explore is connected to one peer after the other, each of a group of its own.
+// explore connects to discovered peers, one after the other, each of another group.
 func (l *listener) explore(ctx context.Context) {
 	for {
 		na, ok := l.book.next(l.reserve)
@@ -100,7 +100,7 @@ func (l *listener) explore(ctx context.Context) {
 			continue
 		}
 		if l.serve(ctx, key(na), true) {
-			l.book.good(na)
+			l.book.markGood(na)
 		}
 		l.release(groupOfNA(na))
 		if !sleep(ctx, time.Second) {
@@ -109,7 +109,7 @@ func (l *listener) explore(ctx context.Context) {
 	}
 }
 
-// reserve takes a group for a connection, if none goes there.
+// reserve reserves a group for a connection, unless there is a connection to it.
 func (l *listener) reserve(g group) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +128,8 @@ func (l *listener) release(g group) {
 	}
 }
 
-// serve is connected to a peer as long as it goes, and tells whether it got to
-// talk to it.
+// serve connects to a peer and waits until the connection ends. It reports whether the
+// handshake was completed.
 func (l *listener) serve(ctx context.Context, address string, discovered bool) bool {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -147,14 +147,14 @@ func (l *listener) serve(ctx context.Context, address string, discovered bool) b
 		l.mu.Unlock()
 		defer l.release(r.group)
 	}
-	r.peer.AssociateConnection(patientConn{conn})
+	r.peer.AssociateConnection(timeoutConn{conn})
 	defer context.AfterFunc(ctx, r.peer.Disconnect)()
 	r.peer.WaitForDisconnect()
 	l.remove(r)
 	return r.peer.VerAckReceived()
 }
 
-// add takes in a peer that is ready to talk.
+// add adds a peer after the handshake.
 func (l *listener) add(r *remote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *listener) add(r *remote) {
 	}
 }
 
-// remove forgets a peer, and asks others for what it owes.
+// remove removes a peer, and requests its outstanding transactions from others.
 func (l *listener) remove(r *remote) {
 	l.mu.Lock()
 	r.gone = true
@@ -183,7 +183,7 @@ func (l *listener) remove(r *remote) {
 	l.answered()
 }
 
-// count finds out since when enough groups are connected.
+// count updates since when enough groups are connected.
 func (l *listener) count() {
 	groups := map[group]bool{}
 	for _, r := range l.remotes {
@@ -197,7 +197,7 @@ func (l *listener) count() {
 	}
 }
 
-// announced takes in what a peer announced.
+// announced handles a peer's announcements.
 func (l *listener) announced(r *remote, m *wire.MsgInv) {
 	now := l.now()
 	if !r.items.AllowN(now, len(m.InvList)) {
@@ -223,10 +223,9 @@ func (l *listener) announced(r *remote, m *wire.MsgInv) {
 	}
 }
 
-// delivered passes a requested transaction to the pool. A transaction that the
-// pool refuses counts as not delivered: its ID does not cover the witness, so that
-// one peer could otherwise hide a payment by delivering it with a witness that is
-// too large to keep.
+// delivered passes a requested transaction to the pool. If the pool refuses it, it counts as
+// not delivered: its ID does not cover the witness, so otherwise one peer could hide a payment
+// by delivering it with a witness that is too large to keep.
 func (l *listener) delivered(r *remote, tx *wire.MsgTx) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +240,7 @@ func (l *listener) delivered(r *remote, tx *wire.MsgTx) {
 	l.fetches.delivered(id)
 }
 
-// refused takes in that a peer does not have what it announced.
+// refused handles a peer's answer that it does not have announced transactions.
 func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -254,7 +253,7 @@ func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
 // deliver, and requests the transaction from the next peer that announced it.
 func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	if r := l.remotes[failed]; r != nil {
-		if r.failed += len(ids); r.failed > strikes {
+		if r.failed += len(ids); r.failed > maxStrikes {
 			r.peer.Disconnect()
 		}
 	}
@@ -270,7 +269,7 @@ func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	}
 }
 
-// tick does what is due: it asks again, and ends connections that are no use.
+// tick requests overdue transactions from other peers, asks for tips, and expels peers.
 func (l *listener) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -279,28 +278,28 @@ func (l *listener) tick() {
 		l.askOthers(id, late)
 	}
 	l.expel(now)
-	all := now.Sub(l.asked) >= again
+	all := now.Sub(l.asked) >= askInterval
 	if all {
 		l.asked = now
 	}
 	for _, r := range l.remotes {
 		if all && l.behind() {
-			// The tip has not moved for a while, although the peers have more.
+			// The tip has not changed for a while, although the peers have more blocks.
 			l.askFilter(r)
-		} else if all || r.owed {
+		} else if all || r.askPending {
 			l.ask(r)
 		}
 	}
 }
 
-// view is since when what is announced is heard without a gap.
+// view returns the time since which announcements are received without a gap.
 func (l *listener) view() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.since
 }
 
-// sleep waits, and tells whether the context still goes on.
+// sleep waits, and reports whether the context has not ended.
 func sleep(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-ctx.Done():

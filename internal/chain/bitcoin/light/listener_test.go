@@ -9,8 +9,8 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// bloat returns tx with a witness of a size. The ID stays the same: it does not
-// cover the witness.
+// bloat returns tx with a witness of the given size. The ID is unchanged: it does not cover the
+// witness.
 func bloat(tx *wire.MsgTx, size int) *wire.MsgTx {
 	tx = tx.Copy()
 	tx.TxIn[0].Witness = wire.TxWitness{make([]byte, size)}
@@ -40,10 +40,10 @@ func TestListener_delivery(t *testing.T) {
 		}
 		l.Deliver(3, tx)
 		if l.Pool.Seen(id).IsZero() {
-			t.Error("the payment is not seen")
+			t.Error("payment is not seen")
 		}
 		if l.Strikes(3) != 0 || l.Asked(tx) != -1 {
-			t.Error("the peer that delivered the payment has a strike, or the request is still open")
+			t.Error("peer that delivered the payment has a strike, or the request is still open")
 		}
 	})
 
@@ -54,11 +54,11 @@ func TestListener_delivery(t *testing.T) {
 		l.Announce(1, tx)
 		l.Deliver(2, bloat(tx, 450_000))
 		if l.Asked(tx) != 0 || l.Strikes(2) != 1 {
-			t.Errorf("requested from peer %d, %d strikes", l.Asked(tx), l.Strikes(2))
+			t.Errorf("requested from peer %d, %d strikes; want peer 0 and 1 strike", l.Asked(tx), l.Strikes(2))
 		}
 		l.Deliver(0, tx)
 		if l.Pool.Seen(id).IsZero() {
-			t.Error("the payment is not seen")
+			t.Error("payment is not seen")
 		}
 	})
 
@@ -75,11 +75,11 @@ func TestListener_delivery(t *testing.T) {
 		l.Announce(2, tx)
 		l.Deliver(2, tx)
 		if l.Pool.Seen(id).IsZero() {
-			t.Error("the payment is not seen")
+			t.Error("payment is not seen")
 		}
 	})
 
-	t.Run("every_connected_peer_is_remembered_as_a_source", func(t *testing.T) {
+	t.Run("every_connected_peer_is_a_source", func(t *testing.T) {
 		t.Parallel()
 		l := light.NewListener(t, 2, 8)
 		for peer := range 8 {
@@ -90,7 +90,7 @@ func TestListener_delivery(t *testing.T) {
 		}
 		l.Deliver(7, tx)
 		if l.Pool.Seen(id).IsZero() {
-			t.Error("the payment is not seen")
+			t.Error("payment is not seen")
 		}
 	})
 }

@@ -7,17 +7,15 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 )
 
-// Network is one of Bitcoin's networks, with how much of what its peers tell is
-// believed.
+// Network is one of Bitcoin's networks, with the trust in its peers.
 type Network struct {
 	Name   string
 	Params *chaincfg.Params
 	Trust  Trust
 }
 
-// The least work is nMinimumChainWork of Bitcoin Core 30.0's
-// src/kernel/chainparams.cpp: what the chains had at blocks 912,683, 91,000 and
-// 267,665.
+// Work is nMinimumChainWork of Bitcoin Core 30.0's src/kernel/chainparams.cpp: the work of the
+// chains at blocks 912,683, 91,000 and 267,665.
 var (
 	Mainnet = Network{
 		Name: "mainnet", Params: &chaincfg.MainNetParams,
@@ -32,20 +30,20 @@ var (
 		Name: "signet", Params: &chaincfg.SigNetParams,
 		Trust: Trust{Peers: 2, Filters: 1, Fresh: 3 * time.Hour, Announcers: 1, Work: work("67d328e681a")},
 	}
-	// Regtest is a network of one's own.
+	// Regtest is a local test network.
 	Regtest = Network{
 		Name: "regtest", Params: &chaincfg.RegressionNetParams,
 		Trust: Trust{Peers: 1, Filters: 1, Announcers: 1},
 	}
 )
 
-// Networks are all of them.
+// Networks are all supported networks.
 var Networks = []Network{Mainnet, Testnet4, Signet, Regtest}
 
 func work(hex string) *big.Int {
 	w, ok := new(big.Int).SetString(hex, 16)
 	if !ok {
-		panic("no number: " + hex)
+		panic("not a number: " + hex)
 	}
 	return w
 }

@@ -22,7 +22,7 @@ func lie(m wire.Message) {
 	}
 }
 
-// slow passes connections on to a node once ready is closed.
+// slow forwards connections to a node after ready is closed.
 func slow(t *testing.T, ip, node string, ready <-chan struct{}) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")
@@ -71,11 +71,11 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		config.Peers = []string{n.P2P}
 		second := light.New(config)
 		run(t, second)
-		told := false
+		reported := false
 		until(t, func() string {
 			h := second.Health()
-			told = told || strings.Contains(h.Fault, "serve another filter header for block 110 than the stored one")
-			if !told {
+			reported = reported || strings.Contains(h.Fault, "serve another filter header for block 110 than the stored one")
+			if !reported {
 				return h.Fault
 			}
 			return ""
@@ -88,7 +88,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		}
 	})
 
-	t.Run("stored_when_blocks_came_since_are_fetched_again", func(t *testing.T) {
+	t.Run("stored_before_newer_blocks_are_fetched_again", func(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
 		address := liar(t, "127.2.0.1", n.P2P, lie)
@@ -128,7 +128,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		select {
 		case <-asked:
 		case <-time.After(time.Minute):
-			t.Fatal("the first peer is not asked for headers")
+			t.Fatal("first peer is not asked for headers")
 		}
 		close(ready)
 		(&lab{Node: n, client: c}).catchUp(t)
@@ -144,49 +144,49 @@ func TestGate(t *testing.T) {
 		}
 	}
 	gate := light.NewGate(2)
-	one, theirs := connect(t, gate, "127.1.0.1")
-	two, others := connect(t, gate, "127.2.0.1")
+	first, remote := connect(t, gate, "127.1.0.1")
+	second, secondRemote := connect(t, gate, "127.2.0.1")
 	request := wire.NewMsgGetCFHeaders(wire.GCSFilterRegular, 1, &chainhash.Hash{1})
 	next := func() string {
 		t.Helper()
-		m, _, err := wire.ReadMessage(theirs, wire.AddrV2Version, magic)
+		m, _, err := wire.ReadMessage(remote, wire.AddrV2Version, magic)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m.Command()
 	}
-	shake := func(ours, theirs net.Conn) {
+	shake := func(local, remote net.Conn) {
 		t.Helper()
-		write(theirs, wire.NewMsgVerAck())
-		if m, _, err := wire.ReadMessage(ours, wire.AddrV2Version, magic); err != nil || m.Command() != "verack" {
+		write(remote, wire.NewMsgVerAck())
+		if m, _, err := wire.ReadMessage(local, wire.AddrV2Version, magic); err != nil || m.Command() != "verack" {
 			t.Fatalf("read %v, %v", m, err)
 		}
 	}
-	// With one group connected the request is withheld, and nothing else.
-	shake(one, theirs)
-	write(one, request)
-	write(one, wire.NewMsgGetCFCheckpt(wire.GCSFilterRegular, &chainhash.Hash{1}))
-	write(one, wire.NewMsgPing(1))
+	// With one connected group the filter requests are withheld, and no other messages.
+	shake(first, remote)
+	write(first, request)
+	write(first, wire.NewMsgGetCFCheckpt(wire.GCSFilterRegular, &chainhash.Hash{1}))
+	write(first, wire.NewMsgPing(1))
 	if got := next(); got != "ping" {
-		t.Errorf("with one group %q was sent", got)
+		t.Errorf("with one group %q was sent, want ping", got)
 	}
-	shake(two, others)
-	write(one, request)
-	write(one, wire.NewMsgPing(2))
+	shake(second, secondRemote)
+	write(first, request)
+	write(first, wire.NewMsgPing(2))
 	if got := []string{next(), next()}; got[0] != "getcfheaders" || got[1] != "ping" {
-		t.Errorf("with two groups %q were sent", got)
+		t.Errorf("with two groups %q were sent, want getcfheaders and ping", got)
 	}
-	two.Close()
-	two.Close()
-	write(one, request)
-	write(one, wire.NewMsgPing(3))
+	second.Close()
+	second.Close()
+	write(first, request)
+	write(first, wire.NewMsgPing(3))
 	if got := next(); got != "ping" {
-		t.Errorf("after one group left %q was sent", got)
+		t.Errorf("after one group disconnected %q was sent, want ping", got)
 	}
 }
 
-// connect returns the ends of a connection to an address, ours behind a gate.
-func connect(t *testing.T, gate light.Gate, ip string) (ours, theirs net.Conn) {
+// connect returns both ends of a connection to an address, the local end behind a gate.
+func connect(t *testing.T, gate light.Gate, ip string) (local, remote net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")
 	if err != nil {
@@ -197,9 +197,9 @@ func connect(t *testing.T, gate light.Gate, ip string) (ours, theirs net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if theirs, err = listener.Accept(); err != nil {
+	if remote, err = listener.Accept(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close(); theirs.Close() })
-	return gate.Guard(conn), theirs
+	t.Cleanup(func() { conn.Close(); remote.Close() })
+	return gate.Guard(conn), remote
 }

@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	// memory is how long an announced transaction is kept to match destinations
-	// that come later.
-	memory = time.Hour
-	// patience is how long a transaction of interest is kept without a new
+	// unmatchedTTL is how long an announced transaction is kept to match destinations
+	// that are added later.
+	unmatchedTTL = time.Hour
+	// relevantTTL is how long a relevant transaction is kept without a new
 	// announcement.
-	patience = 14 * 24 * time.Hour
+	relevantTTL = 14 * 24 * time.Hour
 
-	// Bounds on what is kept although it may be of no interest. What too few groups
-	// have announced is charged to the group that began, so that nobody can push
-	// out what others announced.
-	mostSure, mostSureBytes     = 200_000, 64 << 20
-	mostUnsure, mostUnsureBytes = 5_000, 4 << 20
-	// mostBytes is more than nodes relay of one transaction.
-	mostBytes = 400_000
+	// Limits of the transactions that are kept although they may not be relevant. Those
+	// that too few groups have announced are charged to the first of these groups, so that
+	// no group can displace the transactions that others announced.
+	maxSure, maxSureBytes     = 200_000, 64 << 20
+	maxUnsure, maxUnsureBytes = 5_000, 4 << 20
+	// maxTxBytes is more than nodes relay for one transaction.
+	maxTxBytes = 400_000
 )
 
-// pool remembers transactions that no block holds yet. It is safe for concurrent
-// use.
+// pool stores unconfirmed transactions. It is safe for concurrent use.
 type pool struct {
 	announcers int
 	store      *store
@@ -43,11 +42,11 @@ type pool struct {
 	unsure   map[group]*queue // by the group that announced them first
 	watched  scripts
 	interest interest
-	unsaved  map[chainhash.Hash]bool // entries that the store has in another form
+	unsaved  map[chainhash.Hash]bool // entries that differ from those in the store
 }
 
-// newPool is a pool with what the store remembers. Its inputs are numbered above
-// a mark, so that they are new to who has marks of an earlier pool.
+// newPool returns a pool with the entries of the store. Its inputs are numbered above mark, so
+// that they are new to callers with marks of an earlier pool.
 func newPool(announcers int, store *store, mark uint64, now func() time.Time, wake func()) (*pool, error) {
 	p := &pool{
 		announcers: announcers, store: store, now: now, wake: wake,
@@ -63,8 +62,8 @@ func newPool(announcers int, store *store, mark uint64, now func() time.Time, wa
 	return p, nil
 }
 
-// announced takes in that a peer of a group announced a transaction, and tells
-// whether it is still to be fetched.
+// announced records that a peer of a group announced a transaction, and reports whether the
+// transaction is still to be fetched.
 func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,16 +74,16 @@ func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 		p.entries[id] = e
 		p.charge(by, e, 0)
 	}
-	// It's worth a write to the store once an hour only.
-	if e.last.Add(memory).Before(now) {
+	// The time of the last announcement is saved at most once an hour.
+	if e.last.Add(unmatchedTTL).Before(now) {
 		p.changed(e)
 	}
 	e.last = now
 	if e.seen.IsZero() && !slices.Contains(e.groups, by) {
 		e.groups = append(e.groups, by)
 		p.changed(e)
-		// First seen is when the last of the needed groups announced it: one hand
-		// alone cannot make it earlier.
+		// The transaction is first seen when the last of the required groups announces it:
+		// one operator alone cannot make that earlier.
 		if len(e.groups) >= p.announcers {
 			e.seen = now
 			p.settle(e)
@@ -93,18 +92,17 @@ func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 	return e.raw == nil
 }
 
-// delivered stores a transaction that was fetched from a peer of a group. It
-// returns an error when the transaction cannot be kept in the form delivered, so
-// that another peer has to deliver it.
+// delivered stores a transaction that was fetched from a peer of a group. It returns an error
+// if the transaction cannot be kept in the delivered form, so another peer has to deliver it.
 func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[tx.TxHash()]
-	if e == nil || e.raw != nil { // forgotten, or delivered before
+	if e == nil || e.raw != nil { // forgotten, or already delivered
 		return nil
 	}
-	if size := tx.SerializeSize(); size > mostBytes {
-		return fmt.Errorf("transaction of %d bytes exceeds %d", size, mostBytes)
+	if size := tx.SerializeSize(); size > maxTxBytes {
+		return fmt.Errorf("transaction of %d bytes exceeds %d", size, maxTxBytes)
 	}
 	if err := p.hasher.fill(e, tx); err != nil {
 		return err
@@ -117,7 +115,7 @@ func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	return nil
 }
 
-// charge lets a group stand for the memory that an entry takes.
+// charge charges a group for the memory of an entry.
 func (p *pool) charge(by group, e *entry, bytes int) {
 	q := p.unsure[by]
 	if q == nil {
@@ -128,17 +126,17 @@ func (p *pool) charge(by group, e *entry, bytes int) {
 	p.trim(q)
 }
 
-// trim forgets what a group announced that is too much, or was not announced by
-// others for too long.
+// trim forgets a group's entries that are beyond its limit, or that too few other groups
+// announced in time.
 func (p *pool) trim(q *queue) {
-	for _, e := range q.drop(mostUnsure, mostUnsureBytes, p.now().Add(-memory)) {
+	for _, e := range q.drop(maxUnsure, maxUnsureBytes, p.now().Add(-unmatchedTTL)) {
 		if !e.sure() {
 			p.forget(e)
 		}
 	}
 }
 
-// settle looks at an entry that may have become sure.
+// settle handles an entry that may have become sure.
 func (p *pool) settle(e *entry) {
 	if !e.sure() {
 		return
@@ -149,22 +147,22 @@ func (p *pool) settle(e *entry) {
 		p.changed(e)
 		p.wake()
 	}
-	if oldest := p.interest.crowd(e); oldest != nil {
+	if oldest := p.interest.excessClaim(e); oldest != nil {
 		p.forget(oldest)
 	}
 	p.bound()
 }
 
-// bound forgets transactions of interest beyond their bounds. A payment that is
-// forgotten is found again in its block.
+// bound forgets relevant transactions beyond the limits. A forgotten payment is found again in
+// its block.
 func (p *pool) bound() {
 	for _, e := range p.interest.excess() {
 		p.forget(e)
 	}
 }
 
-// takeConflicts makes what spends the same outputs as an entry of interest one
-// of interest too.
+// takeConflicts makes the transactions relevant that spend the same outputs as a relevant
+// entry.
 func (p *pool) takeConflicts(e *entry) {
 	if !e.payer {
 		return
@@ -181,23 +179,23 @@ func (p *pool) takeConflicts(e *entry) {
 	}
 }
 
-// changed notes that the store must be told of an entry.
+// changed marks an entry to be saved.
 func (p *pool) changed(e *entry) {
 	if e.payer || e.tx != nil {
 		p.unsaved[e.id] = true
 	}
 }
 
-// forget drops an entry altogether.
+// forget deletes an entry.
 func (p *pool) forget(e *entry) {
 	p.changed(e)
 	p.interest.drop(e)
-	if p.entries[e.id] == e { // and not a later one
+	if p.entries[e.id] == e { // not a newer entry
 		delete(p.entries, e.id)
 	}
 }
 
-// sweep forgets what is too old and tells the store what changed.
+// sweep forgets old entries and saves the changes.
 func (p *pool) sweep() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,20 +205,20 @@ func (p *pool) sweep() error {
 			delete(p.unsure, by)
 		}
 	}
-	for _, e := range p.sure.drop(mostSure, mostSureBytes, now.Add(-memory)) {
+	for _, e := range p.sure.drop(maxSure, maxSureBytes, now.Add(-unmatchedTTL)) {
 		if e.tx == nil {
 			p.forget(e)
 		}
 	}
 	for _, e := range p.interest.list() {
-		if e.last.Add(patience).Before(now) {
+		if e.last.Add(relevantTTL).Before(now) {
 			p.forget(e)
 		}
 	}
 	return p.save()
 }
 
-// save tells the store what changed.
+// save saves the changes in the store.
 func (p *pool) save() error {
 	if len(p.unsaved) == 0 {
 		return nil
@@ -241,8 +239,8 @@ func (p *pool) save() error {
 	return nil
 }
 
-// restore takes in what the store remembers. What pays comes first: the rest is
-// of interest only beside it.
+// restore adds the entries of the store. Those that pay watched destinations are first, because
+// the others are relevant only if they spend the same outputs.
 func (p *pool) restore(records []record) {
 	slices.SortStableFunc(records, func(a, b record) int {
 		if a.Payer == b.Payer {
@@ -257,11 +255,11 @@ func (p *pool) restore(records []record) {
 		e := &entry{id: r.ID, groups: r.Groups, first: r.First, seen: r.Seen, last: r.Last, payer: r.Payer}
 		tx, err := decode(r.Raw)
 		if err != nil || p.hasher.fill(e, tx) != nil {
-			p.unsaved[r.ID] = true // it cannot be read
+			p.unsaved[r.ID] = true // cannot be decoded
 			continue
 		}
 		if e.sure() && !p.interest.take(e) || len(e.groups) == 0 {
-			p.unsaved[r.ID] = true // of no interest any more
+			p.unsaved[r.ID] = true // not relevant any more
 			continue
 		}
 		p.entries[e.id] = e

@@ -28,7 +28,7 @@ var (
 
 func script(of string) []byte { return append([]byte{0, 20}, btcutil.Hash160([]byte(of))...) }
 
-// pay spends outputs, which are named by numbers, to scripts.
+// pay returns a transaction that spends outputs, which are identified by numbers, to scripts.
 func pay(spends []int, scripts ...[]byte) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	for _, n := range spends {
@@ -43,13 +43,13 @@ func pay(spends []int, scripts ...[]byte) *wire.MsgTx {
 
 func outpoint(n int) *wire.OutPoint { return wire.NewOutPoint(&chainhash.Hash{byte(n)}, uint32(n)) }
 
-// key is like the public key that output n belongs to.
+// key returns bytes like the public key of output n.
 func key(n int) []byte { return append([]byte{2, byte(n)}, make([]byte, 31)...) }
 
-// want compares who waits, and who has which contested output.
+// want compares the waiting transactions, and the last spender of each contested output.
 func want(t *testing.T, p *light.Pool, waiting []*wire.MsgTx, conflicts map[int]*wire.MsgTx) {
 	t.Helper()
-	txs, told := p.Waiting(watch)
+	txs, found := p.Waiting(watch)
 	var got, ids []string
 	for _, tx := range txs {
 		got = append(got, tx.ID)
@@ -60,31 +60,31 @@ func want(t *testing.T, p *light.Pool, waiting []*wire.MsgTx, conflicts map[int]
 	if diff := cmp.Diff(ids, got); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
-	has, wants := map[string]string{}, map[string]string{}
-	for _, c := range told {
-		has[c.Outpoint] = c.Tx
+	gotConflicts, wantConflicts := map[string]string{}, map[string]string{}
+	for _, c := range found {
+		gotConflicts[c.Outpoint] = c.Tx
 		if c.Seen != p.Seen(c.Tx) || c.Seen.IsZero() {
 			t.Errorf("conflict seen at %s, its transaction at %s", c.Seen, p.Seen(c.Tx))
 		}
 	}
 	for n, tx := range conflicts {
-		wants[outpoint(n).String()] = tx.TxHash().String()
+		wantConflicts[outpoint(n).String()] = tx.TxHash().String()
 	}
-	if diff := cmp.Diff(wants, has); diff != "" {
+	if diff := cmp.Diff(wantConflicts, gotConflicts); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
 }
 
 type txs = []*wire.MsgTx
 
-func TestPool_counts_what_two_groups_announced(t *testing.T) {
+func TestPool_shows_transactions_that_two_groups_announced(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	tx := pay([]int{1}, other, shop)
 	p.Announce(tx, 1, 1)
 	want(t, p, nil, nil)
 	if got := p.Seen(tx.TxHash().String()); !got.IsZero() {
-		t.Errorf("seen at %s with one group", got)
+		t.Errorf("seen at %s with one group, want zero", got)
 	}
 	p.Now = p.Now.Add(time.Minute)
 	p.Announce(tx, 2)
@@ -94,12 +94,12 @@ func TestPool_counts_what_two_groups_announced(t *testing.T) {
 	if got := p.Seen(tx.TxHash().String()); got != second {
 		t.Errorf("first seen at %s, want the second group's announcement at %s", got, second)
 	}
-	if p.Rings != 1 {
-		t.Errorf("%d rings, want 1", p.Rings)
+	if p.Wakes != 1 {
+		t.Errorf("%d wake-ups, want 1", p.Wakes)
 	}
 }
 
-func TestPool_matches_destinations_that_come_later(t *testing.T) {
+func TestPool_matches_destinations_added_later(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		after time.Duration
@@ -119,7 +119,7 @@ func TestPool_matches_destinations_that_come_later(t *testing.T) {
 	}
 }
 
-func TestPool_the_last_seen_has_the_output(t *testing.T) {
+func TestPool_the_last_seen_transaction_spends_the_output(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
@@ -138,7 +138,7 @@ func TestPool_the_last_seen_has_the_output(t *testing.T) {
 	want(t, p, txs{bump}, map[int]*wire.MsgTx{1: bump, 2: bump})
 }
 
-func TestPool_remembers_over_a_restart(t *testing.T) {
+func TestPool_keeps_relevant_transactions_after_a_restart(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
@@ -152,7 +152,7 @@ func TestPool_remembers_over_a_restart(t *testing.T) {
 		t.Errorf("seen at %s, want %s", got, seen)
 	}
 	if p.Len() != 2 {
-		t.Errorf("%d remembered, want the two that pay", p.Len())
+		t.Errorf("%d entries, want the two payments", p.Len())
 	}
 	p.Announce(half, 2)
 	p.Announce(thief, 2, 1)
@@ -173,11 +173,11 @@ func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 	p.Sweep(t)
 	want(t, p, txs{again}, nil)
 	if p.Pending(outpoint(1).String()) || !p.Pending(outpoint(2).String()) {
-		t.Error("what is pending is not what waits")
+		t.Error("pending outpoints are not those of the waiting transactions")
 	}
 }
 
-func TestPool_lists_the_scripts_that_are_spent_from(t *testing.T) {
+func TestPool_lists_the_scripts_of_inputs(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
 	p.Waiting(watch)
@@ -208,11 +208,11 @@ func TestPool_lists_the_scripts_that_are_spent_from(t *testing.T) {
 	_, mark = p.Inputs(0)
 	p.Restart(t)
 	if inputs, next := p.Inputs(mark); len(slices.Collect(inputs)) != 3 || next != mark+3 {
-		t.Errorf("after a restart the inputs end at %d, want 3 new ones after %d", next, mark)
+		t.Errorf("after a restart the inputs end at %d, want 3 new inputs after %d", next, mark)
 	}
 }
 
-func TestPool_forgets_what_a_deep_block_decided(t *testing.T) {
+func TestPool_forgets_buried_transactions_and_their_conflicts(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
 	p.Waiting(watch)
@@ -229,11 +229,11 @@ func TestPool_forgets_what_a_deep_block_decided(t *testing.T) {
 	p.Restart(t)
 	want(t, p, nil, nil)
 	if p.Len() != 0 {
-		t.Errorf("%d remembered", p.Len())
+		t.Errorf("%d entries, want none", p.Len())
 	}
 }
 
-func TestPool_a_flood_pushes_out_only_its_own(t *testing.T) {
+func TestPool_a_flood_displaces_only_its_own_transactions(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
@@ -243,17 +243,17 @@ func TestPool_a_flood_pushes_out_only_its_own(t *testing.T) {
 		p.AnnounceHash(chainhash.HashH(fmt.Append(nil, i)), 2)
 	}
 	for i := range 1_000 {
-		// Fat ones, that only one group announces.
+		// Large transactions that only one group announces.
 		p.Announce(pay([]int{i % 200}, make([]byte, 20_000), fmt.Append(nil, i)), 3)
 	}
 	if p.Len() > 5_500 {
-		t.Errorf("%d remembered", p.Len())
+		t.Errorf("%d entries, want at most 5500", p.Len())
 	}
 	p.Announce(mine, 4)
 	want(t, p, txs{mine}, nil)
 }
 
-func TestPool_bounds_how_many_spend_one_output(t *testing.T) {
+func TestPool_limits_the_spenders_of_one_output(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
 	p.Waiting(watch)
@@ -264,7 +264,7 @@ func TestPool_bounds_how_many_spend_one_output(t *testing.T) {
 	}
 	want(t, p, txs{last}, map[int]*wire.MsgTx{1: last})
 	if inputs, _ := p.Inputs(0); len(slices.Collect(inputs)) > 101 {
-		t.Error("all of them are kept")
+		t.Error("all transactions are kept")
 	}
 }
 

@@ -13,17 +13,18 @@ type place struct {
 	bytes int
 }
 
-// add puts an entry at the end.
+// add appends an entry.
 func (q *queue) add(e *entry, bytes int) {
 	q.places = append(q.places, place{e, bytes})
 	q.bytes += bytes
 }
 
-// drop takes out the oldest entries until those left fit, and are no older.
-func (q *queue) drop(most, mostBytes int, oldest time.Time) (dropped []*entry) {
+// drop removes the oldest entries until the others are within the limits and not older than
+// oldest.
+func (q *queue) drop(maxCount, maxBytes int, oldest time.Time) (dropped []*entry) {
 	for len(q.places) > 0 {
 		p := q.places[0]
-		if len(q.places) <= most && q.bytes <= mostBytes && !p.entry.first.Before(oldest) {
+		if len(q.places) <= maxCount && q.bytes <= maxBytes && !p.entry.first.Before(oldest) {
 			break
 		}
 		q.places[0] = place{}

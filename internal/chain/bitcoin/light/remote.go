@@ -12,27 +12,26 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// remote is a peer that we are connected to. What it may cost us is bounded: it
-// is disconnected when it goes beyond.
+// remote is a connected peer. Its traffic is limited: beyond the limits it is disconnected.
 type remote struct {
 	peer       *peer.Peer
 	group      group
 	address    netip.Addr
-	discovered bool // not one that the merchant named
+	discovered bool // not named by the merchant
 
 	bytes, messages, items, asks *rate.Limiter
 
 	// The listener's lock guards the fields below.
-	id      int32 // of the connected peer
-	witness witness
-	told    time.Time // when it told its tip
-	owed    bool      // a question that came too soon
-	failed  int       // transactions that it announced and did not deliver as they can be kept
-	gone    bool
+	id         int32 // of the connected peer
+	witness    witness
+	answeredAt time.Time // time of its last answer about its tip
+	askPending bool      // a request was postponed by the rate limit
+	failed     int       // number of transactions that it announced and did not deliver in a usable form
+	gone       bool
 }
 
-// strikes is how often a peer may fail to deliver what it announced.
-const strikes = 500
+// maxStrikes is how many announced transactions a peer may fail to deliver.
+const maxStrikes = 500
 
 func newRemote(to net.Addr, discovered bool) *remote {
 	g := groupOfPeer(to)
@@ -46,15 +45,15 @@ func newRemote(to net.Addr, discovered bool) *remote {
 	}
 }
 
-// config is how the listener talks to a peer. It says what every neutrino does,
-// so that nothing tells that a shop is behind it.
+// config returns the configuration of a connection to a peer. It shows the same version as
+// neutrino, so that a peer cannot recognise the client as a shop.
 func (l *listener) config(r *remote) *peer.Config {
 	return &peer.Config{
 		UserAgentName: neutrino.UserAgentName, UserAgentVersion: neutrino.UserAgentVersion,
 		ChainParams: l.network.Params,
 		Listeners: peer.MessageListeners{
 			OnVersion: func(p *peer.Peer, m *wire.MsgVersion) *wire.MsgReject {
-				if r.discovered && (m.DisableRelayTx || m.Services&wanted != wanted) {
+				if r.discovered && (m.DisableRelayTx || m.Services&requiredServices != requiredServices) {
 					p.Disconnect()
 				}
 				return nil
@@ -68,8 +67,8 @@ func (l *listener) config(r *remote) *peer.Config {
 			OnInv:       func(_ *peer.Peer, m *wire.MsgInv) { l.announced(r, m) },
 			OnTx:        func(_ *peer.Peer, m *wire.MsgTx) { l.delivered(r, m) },
 			OnNotFound:  func(_ *peer.Peer, m *wire.MsgNotFound) { l.refused(r, m) },
-			OnHeaders:   func(_ *peer.Peer, m *wire.MsgHeaders) { l.toldTip(r, m) },
-			OnCFHeaders: func(_ *peer.Peer, m *wire.MsgCFHeaders) { l.toldFilter(r, m) },
+			OnHeaders:   func(_ *peer.Peer, m *wire.MsgHeaders) { l.handleTip(r, m) },
+			OnCFHeaders: func(_ *peer.Peer, m *wire.MsgCFHeaders) { l.handleFilter(r, m) },
 			OnAddr: func(p *peer.Peer, m *wire.MsgAddr) {
 				for _, a := range m.AddrList {
 					l.book.learn(p, wire.NetAddressV2FromBytes(a.Timestamp, a.Services, a.IP, a.Port))
@@ -80,17 +79,17 @@ func (l *listener) config(r *remote) *peer.Config {
 	}
 }
 
-// patientConn ends a connection whose other end does not read.
-type patientConn struct{ net.Conn }
+// timeoutConn closes a connection if the peer does not read.
+type timeoutConn struct{ net.Conn }
 
-func (c patientConn) Write(b []byte) (int, error) {
+func (c timeoutConn) Write(b []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
 }
 
-// askFor asks a peer for transactions.
+// askFor requests transactions from a peer.
 func askFor(p *peer.Peer, ids []chainhash.Hash) {
 	for len(ids) > 0 {
 		some := ids[:min(len(ids), 1000)]

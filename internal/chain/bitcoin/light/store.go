@@ -11,17 +11,17 @@ import (
 	"github.com/btcsuite/btcwallet/walletdb"
 )
 
-// Buckets of the database, beside neutrino's own.
+// Buckets of the database, in addition to those of neutrino.
 var (
 	aboutBucket   = []byte("chequer")
 	waitingBucket = []byte("chequer-waiting") // records by transaction
 	networkKey    = []byte("network")
 )
 
-// store keeps transactions of interest over a restart.
+// store saves relevant transactions across restarts.
 type store struct{ db walletdb.DB }
 
-// record is how the store keeps an entry.
+// record is a stored entry.
 type record struct {
 	ID     chainhash.Hash `json:"-"`
 	Raw    []byte         `json:"raw"`
@@ -32,7 +32,7 @@ type record struct {
 	Payer  bool           `json:"payer"`
 }
 
-// openStore makes the buckets, and fails when the database is of another network.
+// openStore creates the buckets. It returns an error if the database is of another network.
 func openStore(db walletdb.DB, network string) (*store, error) {
 	return &store{db}, walletdb.Update(db, func(tx walletdb.ReadWriteTx) error {
 		about, err := tx.CreateTopLevelBucket(aboutBucket)
@@ -43,7 +43,7 @@ func openStore(db walletdb.DB, network string) (*store, error) {
 			return err
 		}
 		if was := about.Get(networkKey); was != nil && string(was) != network {
-			return fmt.Errorf("it is of %s, not of %s", was, network)
+			return fmt.Errorf("database of network %s, want %s", was, network)
 		}
 		return about.Put(networkKey, []byte(network))
 	})
@@ -85,7 +85,7 @@ func (s *store) save(puts []record, deletes []chainhash.Hash) error {
 	})
 }
 
-// decode reads a transaction.
+// decode decodes a transaction.
 func decode(raw []byte) (*wire.MsgTx, error) {
 	tx := new(wire.MsgTx)
 	return tx, tx.Deserialize(bytes.NewReader(raw))

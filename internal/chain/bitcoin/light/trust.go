@@ -11,30 +11,30 @@ import (
 	"chequer/internal/chain"
 )
 
-// Trust is how much must come together before anything is concluded from what
-// peers tell. Peers count once for each group of addresses.
+// Trust is how many peers must agree before their answers are trusted. The peers of one group
+// of addresses count once.
 type Trust struct {
 	Peers   int           // that agree on the tip
 	Filters int           // that serve the same filter header for it
-	Fresh   time.Duration // how old the tip may be; 0 for any age
-	Work    *big.Int      // the least that its chain holds; nil for any
-	// Announcers is how many must announce a transaction before it is seen.
+	Fresh   time.Duration // greatest age of the tip; 0 for any age
+	Work    *big.Int      // least work of its chain; nil for any
+	// Announcers is how many must announce a transaction before it counts as seen.
 	Announcers int
 }
 
-// tip is the newest block that we have the header and the filter header of.
+// tip is the newest block with a stored header and filter header.
 type tip struct {
 	height       int64
 	hash, parent chainhash.Hash
 	filter       chainhash.Hash // header of its filter
 	time         time.Time
-	work         *big.Int // of the chain up to it
+	work         *big.Int // of the chain up to the block
 }
 
-// judge tells what is missing before a tip is believed; nil when nothing is.
+// judge returns why a tip is not trusted; nil if it is.
 func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 	agree, filters := map[group]bool{}, map[group]bool{}
-	others := map[chainhash.Hash]map[group]bool{} // that serve another filter header
+	others := map[chainhash.Hash]map[group]bool{} // groups that serve another filter header
 	most := 0
 	for _, w := range witnesses {
 		if w.tip == tip.hash {
@@ -65,7 +65,7 @@ func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
 	case t.Fresh > 0 && now.Sub(tip.time) > t.Fresh:
 		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", chain.Grouped(tip.height), tip.time.UTC().Format(time.DateTime), t.Fresh)
 	case t.Work != nil && tip.work.Cmp(t.Work) < 0:
-		return fmt.Errorf("the chain up to %s holds less work than this network's had when this program was made", block)
+		return fmt.Errorf("the chain up to %s has less work than the network had when this program was released", block)
 	}
 	return nil
 }

@@ -23,14 +23,14 @@ func TestTrust(t *testing.T) {
 	}{
 		{"enough", trust, 2 * time.Hour, 1000, good, ""},
 		{"no peers", trust, 0, 1000, nil, "0 of 4 peers agree on block 870,123"},
-		{"one is elsewhere", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 2, 1}}, "3 of 4 peers agree on block 870,123"},
-		{"two of one group", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {3, 1, 1}, {3, 1, 1}}, "3 of 4 peers agree on block 870,123"},
-		{"other filter", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 2}, {4, 1, 2}}, "2 of 3 peers serve the same filter header for block 870,123"},
+		{"one peer has another tip", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 2, 1}}, "3 of 4 peers agree on block 870,123"},
+		{"three peers of one group", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {3, 1, 1}, {3, 1, 1}}, "3 of 4 peers agree on block 870,123"},
+		{"two peers with another filter", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 2}, {4, 1, 2}}, "2 of 3 peers serve the same filter header for block 870,123"},
 		{"outvoted", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 2}, {3, 1, 2}, {4, 1, 2}}, "3 peers serve another filter header for block 870,123 than the stored one"},
 		{"outvoted although enough serve it", trust, 0, 1000, []light.Witness{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 2}, {5, 1, 2}, {6, 1, 2}, {7, 1, 2}}, "4 peers serve another filter header for block 870,123 than the stored one"},
-		{"old", trust, 3*time.Hour + time.Second, 1000, good, "the newest block, 870,123, is of 2026-01-02 08:59:59: more than 3h0m0s ago"},
-		{"little work", trust, 0, 999, good, "the chain up to block 870,123 holds less work than this network's had when this program was made"},
-		{"own numbers", light.Regtest.Trust, 1000 * time.Hour, 0, good[:1], ""},
+		{"an old tip", trust, 3*time.Hour + time.Second, 1000, good, "the newest block, 870,123, is of 2026-01-02 08:59:59: more than 3h0m0s ago"},
+		{"little work", trust, 0, 999, good, "the chain up to block 870,123 has less work than the network had when this program was released"},
+		{"the limits of regtest", light.Regtest.Trust, 1000 * time.Hour, 0, good[:1], ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func TestGroup(t *testing.T) {
 		{"0.0.0.6", "::6", false},
 	} {
 		if got := light.Group(tt.a) == light.Group(tt.b); got != tt.same {
-			t.Errorf("%s and %s of one group: %t, want %t", tt.a, tt.b, got, tt.same)
+			t.Errorf("%s and %s in one group: %t, want %t", tt.a, tt.b, got, tt.same)
 		}
 	}
 }
@@ -65,12 +65,12 @@ func TestNetworks_are_those_of_the_settings(t *testing.T) {
 	t.Parallel()
 	for i, n := range light.Networks {
 		if p := bitcoin.Bitcoins[i]; n.Name != p.Name || n.Params.GenesisHash.String() != p.Genesis {
-			t.Errorf("%s begins with %s, want %s with %s", n.Name, n.Params.GenesisHash, p.Name, p.Genesis)
+			t.Errorf("%s has genesis block %s, want %s with %s", n.Name, n.Params.GenesisHash, p.Name, p.Genesis)
 		}
 	}
 }
 
-func TestNetworks_want_the_least_work_of_their_own(t *testing.T) {
+func TestNetworks_have_different_least_work(t *testing.T) {
 	t.Parallel()
 	least := light.Mainnet.Trust.Work
 	for _, n := range []light.Network{light.Testnet4, light.Signet} {

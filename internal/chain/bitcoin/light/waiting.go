@@ -12,15 +12,14 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// scripts is a set of watched scripts, by their hashes. A million take some
-// 20 MB.
+// scripts is a set of watched scripts, by their hashes. A million of them take about 20 MB.
 type scripts struct {
 	hashes map[uint64]struct{}
-	mark   uint64    // of the newest
-	since  time.Time // when the set was begun
+	mark   uint64    // of the newest script
+	since  time.Time // time at which the set was created
 }
 
-// among returns those of some hashes that are in the set.
+// among returns the hashes that are in the set.
 func (s *scripts) among(hashes []uint64) (found []uint64) {
 	for _, h := range hashes {
 		if _, in := s.hashes[h]; in && !slices.Contains(found, h) {
@@ -30,9 +29,9 @@ func (s *scripts) among(hashes []uint64) (found []uint64) {
 	return found
 }
 
-// learn adds what is watched since the last time, and tells whether that was
-// anything. Once a day the set is made anew, without what is watched no more.
-func (s *scripts) learn(watched chain.Watched, h hasher, now time.Time) (fresh bool) {
+// learn adds the scripts that are watched since the last call, and reports whether there were
+// any. Once a day it creates the set again, without the scripts that are not watched any more.
+func (s *scripts) learn(watched chain.Watched, h hasher, now time.Time) (added bool) {
 	if s.hashes == nil || now.Sub(s.since) > 24*time.Hour {
 		s.hashes, s.mark, s.since = map[uint64]struct{}{}, 0, now
 	}
@@ -42,14 +41,14 @@ func (s *scripts) learn(watched chain.Watched, h hasher, now time.Time) (fresh b
 		var err error
 		if buffer, err = hex.AppendDecode(buffer[:0], []byte(script)); err == nil {
 			s.hashes[h.script(buffer)] = struct{}{}
-			fresh = true
+			added = true
 		}
 	}
 	s.mark = next
-	return fresh
+	return added
 }
 
-// waiting tells what was seen of interest to watched destinations.
+// waiting returns the unconfirmed transactions to watched destinations, and their conflicts.
 func (p *pool) waiting(watched chain.Watched) ([]bitcoin.Tx, []chain.Conflict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,15 +57,14 @@ func (p *pool) waiting(watched chain.Watched) ([]bitcoin.Tx, []chain.Conflict) {
 	}
 	var txs []bitcoin.Tx
 	for _, e := range p.interest.list() {
-		if e.payer && p.interest.has(e) && pays(*e.tx, watched) {
+		if e.payer && p.interest.isLast(e) && pays(*e.tx, watched) {
 			txs = append(txs, *e.tx)
 		}
 	}
 	return txs, p.interest.conflicts()
 }
 
-// matchAgain compares the remembered transactions with the destinations that are
-// watched now.
+// matchAgain matches the stored transactions with the destinations that are now watched.
 func (p *pool) matchAgain() {
 	for _, e := range p.entries {
 		paid := p.watched.among(e.pays)
@@ -86,12 +84,12 @@ func (p *pool) matchAgain() {
 	p.bound()
 }
 
-// pays tells whether a transaction pays a watched destination.
+// pays reports whether a transaction pays a watched destination.
 func pays(tx bitcoin.Tx, watched chain.Watched) bool {
 	return slices.ContainsFunc(tx.Outputs, func(o bitcoin.Output) bool { return watched.Destination(o.Script) })
 }
 
-// seen is when enough groups had announced a transaction.
+// seen returns when enough groups had announced a transaction.
 func (p *pool) seen(id string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,29 +100,29 @@ func (p *pool) seen(id string) time.Time {
 	return p.entries[*hash].seen
 }
 
-// scriptsSpent lists the scripts that were spent from after a mark.
+// scriptsSpent returns the scripts of inputs that were added after a mark.
 func (p *pool) scriptsSpent(mark uint64) (iter.Seq[string], uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.interest.since(mark)
 }
 
-// pending tells whether a transaction of interest spends an outpoint.
+// pending reports whether a relevant transaction spends an outpoint.
 func (p *pool) pending(outpoint string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.interest.claims[outpoint] != nil
 }
 
-// block notes what a block took.
+// block records the transactions of a block.
 func (p *pool) block(txs []bitcoin.Tx) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.interest.block(txs)
 }
 
-// buried forgets transactions that are deep in the chain, and what they left
-// nothing to spend for.
+// buried forgets transactions that are deep in the chain, and those that spend the same
+// outputs.
 func (p *pool) buried(ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

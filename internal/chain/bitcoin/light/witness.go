@@ -9,21 +9,21 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// witness is what a connected peer told of the tip.
+// witness is a connected peer's answer about the tip.
 type witness struct {
 	group    group
-	tip      chainhash.Hash // its own newest block
-	filterOf chainhash.Hash // the block that it served a filter header for
+	tip      chainhash.Hash // the peer's newest block
+	filterOf chainhash.Hash // the block of its filter header
 	filter   chainhash.Hash
 }
 
-// ask asks a peer for what comes after our tip's parent: its first block is our
-// tip, or it does not agree. While we are far behind that would be many.
+// ask asks a peer for the headers after the parent of our tip: they include our tip, or the peer
+// does not agree. Far behind the network it asks nothing, because there would be too many.
 func (l *listener) ask(r *remote) {
 	if l.tip.height == 0 || l.behind() {
 		return
 	}
-	if r.owed = !r.asks.AllowN(l.now(), 1); r.owed {
+	if r.askPending = !r.asks.AllowN(l.now(), 1); r.askPending {
 		return
 	}
 	m, parent := wire.NewMsgGetHeaders(), l.tip.parent
@@ -32,9 +32,9 @@ func (l *listener) ask(r *remote) {
 }
 
 // behind reports whether peers have many more blocks than we have.
-func (l *listener) behind() bool { return l.tip.height+near < l.claimed() }
+func (l *listener) behind() bool { return l.tip.height+maxBehind < l.claimedHeight() }
 
-// moved asks all peers about a new tip.
+// moved sets the tip and asks all peers about it.
 func (l *listener) moved(tip tip) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,12 +48,12 @@ func (l *listener) moved(tip tip) {
 	}
 }
 
-// toldTip takes in a peer's newest blocks.
-func (l *listener) toldTip(r *remote, m *wire.MsgHeaders) {
+// handleTip handles a peer's newest headers.
+func (l *listener) handleTip(r *remote, m *wire.MsgHeaders) {
 	l.mu.Lock()
 	defer l.answered()
 	defer l.mu.Unlock()
-	r.told, r.witness.tip = l.now(), chainhash.Hash{}
+	r.answeredAt, r.witness.tip = l.now(), chainhash.Hash{}
 	knows := false
 	for i, h := range m.Headers {
 		hash := h.BlockHash()
@@ -69,8 +69,8 @@ func (l *listener) toldTip(r *remote, m *wire.MsgHeaders) {
 	}
 }
 
-// askFilter asks a peer that has the tip's block in its chain for the filter header.
-// A peer that does not know the block would end the connection.
+// askFilter asks a peer for the filter header of the tip. The peer must have the tip's block in
+// its chain; otherwise it would end the connection.
 func (l *listener) askFilter(r *remote) {
 	if l.tip.height == 0 || r.witness.filterOf == l.tip.hash || r.peer.Services()&wire.SFNodeCF == 0 {
 		return
@@ -79,8 +79,8 @@ func (l *listener) askFilter(r *remote) {
 	r.peer.QueueMessage(wire.NewMsgGetCFHeaders(wire.GCSFilterRegular, uint32(l.tip.height), &hash), nil)
 }
 
-// toldFilter takes in the filter header that a peer holds for a block.
-func (l *listener) toldFilter(r *remote, m *wire.MsgCFHeaders) {
+// handleFilter handles a peer's filter header for a block.
+func (l *listener) handleFilter(r *remote, m *wire.MsgCFHeaders) {
 	l.mu.Lock()
 	defer l.answered()
 	defer l.mu.Unlock()
@@ -92,11 +92,10 @@ func (l *listener) toldFilter(r *remote, m *wire.MsgCFHeaders) {
 	r.witness.filter = chainhash.DoubleHashH(slices.Concat(m.FilterHashes[0][:], m.PrevFilterHeader[:]))
 }
 
-// vote returns the filter header that the peers agree on for the tip: the stored
-// one, unless peers of enough groups serve another one, and these are more than
-// serve the stored one and more than half of all. It is false when peers of too few
-// groups serve the same.
-func (l *listener) vote() (chainhash.Hash, bool) {
+// vote returns the filter header that the peers agree on for the tip: the stored one, unless
+// peers of enough groups serve another one, and these are more than those that serve the
+// stored one and more than half of all. ok is false if too few groups serve the same one.
+func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 	votes, all := map[chainhash.Hash]map[group]bool{}, map[group]bool{}
 	for _, r := range l.remotes {
 		if r.peer.Services()&wire.SFNodeCF == 0 {
@@ -119,20 +118,20 @@ func (l *listener) vote() (chainhash.Hash, bool) {
 	return l.tip.filter, stored >= enough
 }
 
-// settled is how long peers must agree on another filter header before the stored
-// ones are dropped: until all of them have answered.
-const settled = 10 * time.Second
+// outvoteDelay is how long peers must agree on another filter header before the stored ones
+// are deleted: until all of them have answered.
+const outvoteDelay = 10 * time.Second
 
 // outvoted reports whether the peers have agreed for a while on another filter
 // header for the tip than the stored one.
 func (l *listener) outvoted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.outvotedSince.IsZero() && l.now().Sub(l.outvotedSince) >= settled
+	return !l.outvotedSince.IsZero() && l.now().Sub(l.outvotedSince) >= outvoteDelay
 }
 
-// expel ends the connections to peers whose filters are not those that the others
-// agree on, and notes since when the stored filter header is not.
+// expel disconnects peers whose filter header differs from the agreed one, and records since
+// when the stored filter header differs from it.
 func (l *listener) expel(now time.Time) {
 	filter, agreed := l.vote()
 	switch {
@@ -141,49 +140,48 @@ func (l *listener) expel(now time.Time) {
 	case l.outvotedSince.IsZero():
 		l.outvotedSince = now
 	}
-	if !agreed || !l.outvotedSince.IsZero() && now.Sub(l.outvotedSince) < settled {
+	if !agreed || !l.outvotedSince.IsZero() && now.Sub(l.outvotedSince) < outvoteDelay {
 		return
 	}
 	for _, r := range l.remotes {
 		if r.witness.filterOf == l.tip.hash && r.witness.filter != filter {
 			l.banned[r.group] = now.Add(24 * time.Hour)
 			if !l.outvotedSince.IsZero() {
-				l.liars[r.address] = now.Add(24 * time.Hour)
+				l.contradicted[r.address] = now.Add(24 * time.Hour)
 			}
 			r.peer.Disconnect()
 		}
 	}
 }
 
-// lied reports whether a peer served a filter header that the others contradicted.
-func (l *listener) lied(to net.Addr) bool {
+// isContradicted reports whether a peer served a filter header that the others contradicted.
+func (l *listener) isContradicted(to net.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.now().Before(l.liars[addressOf(to)])
+	return l.now().Before(l.contradicted[addressOf(to)])
 }
 
-// witnesses are what the connected peers told of the tip lately.
+// witnesses returns the recent answers of the connected peers about the tip.
 func (l *listener) witnesses() (list []witness, connected int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	for _, r := range l.remotes {
-		if now.Sub(r.told) < stale {
+		if now.Sub(r.answeredAt) < witnessTTL {
 			list = append(list, r.witness)
 		}
 	}
 	return list, len(l.remotes)
 }
 
-// height is how high the chain is, as the peer in the middle says; 0 without
-// peers.
+// height returns the median height that the peers claim; 0 without peers.
 func (l *listener) height() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.claimed()
+	return l.claimedHeight()
 }
 
-func (l *listener) claimed() int64 {
+func (l *listener) claimedHeight() int64 {
 	var heights []int32
 	for _, r := range l.remotes {
 		heights = append(heights, r.peer.StartingHeight())

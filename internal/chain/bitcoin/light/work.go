@@ -8,12 +8,12 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// ledger adds up the work of a chain of headers as it grows.
+// ledger sums up the work of a growing chain of headers.
 type ledger struct {
-	// sums are those of the newest blocks, the last one's last; what is below them
-	// is added up anew when a reorganisation goes that deep.
+	// sums are the sums up to each of the newest blocks, in order. The rest is summed up
+	// again after a deeper reorganisation.
 	sums []sum
-	bits uint32 // that each is the work of
+	bits uint32 // difficulty bits of the last header
 	each *big.Int
 }
 
@@ -24,10 +24,10 @@ type sum struct {
 	work   *big.Int
 }
 
-// remembered is how deep a reorganisation may go without a new start.
-const remembered = 300
+// keptSums is the greatest depth of a reorganisation without a new summation.
+const keptSums = 300
 
-// at is the work up to a height, where header reads the chain.
+// at returns the work up to a height; header returns the header at a height.
 func (l *ledger) at(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
 	for len(l.sums) > 0 {
 		last := l.sums[len(l.sums)-1]
@@ -56,11 +56,11 @@ func (l *ledger) at(height int64, header func(height int64) (*wire.BlockHeader, 
 			l.bits, l.each = h.Bits, blockchain.CalcWork(h.Bits)
 		}
 		total.Add(total, l.each)
-		if next > height-remembered {
+		if next > height-keptSums {
 			l.sums = append(l.sums, sum{next, h.BlockHash(), new(big.Int).Set(total)})
 		}
 	}
-	if extra := len(l.sums) - 2*remembered; extra > 0 {
+	if extra := len(l.sums) - 2*keptSums; extra > 0 {
 		l.sums = append(l.sums[:0], l.sums[extra:]...)
 	}
 	return total, nil

@@ -10,10 +10,10 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// Each block of regtest's least difficulty is worth 2, one of half its target 4.
+// Each block at the least difficulty of regtest has a work of 2, with half the target of 4.
 const easy, harder = 0x207fffff, 0x203fffff
 
-// blocks makes headers that differ by their nonce.
+// blocks returns headers that differ in their nonce.
 func blocks(count int, nonce, bits uint32) (headers []*wire.BlockHeader) {
 	for i := range count {
 		headers = append(headers, &wire.BlockHeader{Nonce: nonce + uint32(i), Bits: bits})
@@ -21,15 +21,15 @@ func blocks(count int, nonce, bits uint32) (headers []*wire.BlockHeader) {
 	return headers
 }
 
-func TestWork_is_added_up_as_the_chain_grows(t *testing.T) {
+func TestWork_is_summed_up_for_a_growing_chain(t *testing.T) {
 	t.Parallel()
 	chain := blocks(1000, 0, easy)
 	longer := append(slices.Clone(chain), blocks(1000, 1000, harder)...)
 	got, err := light.Works(
 		chain[:1], chain, longer,
-		longer[:1900], // blocks are taken off
+		longer[:1900], // a shorter chain
 		append(slices.Clone(longer[:1500]), blocks(501, 9000, easy)...), // a deep fork
-		append(slices.Clone(chain[:10]), blocks(100, 20000, harder)...), // deeper than what is remembered
+		append(slices.Clone(chain[:10]), blocks(100, 20000, harder)...), // deeper than the kept sums
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -18,29 +18,29 @@ import (
 )
 
 const (
-	// keptBlocks is how many blocks are known by what they pay: those above the
-	// scanner's cursor, and some that left the chain.
+	// keptBlocks is how many blocks' paid scripts are kept: those of the blocks above the
+	// scanner's cursor, and of some that left the chain.
 	keptBlocks = 160
-	// manyScripts are more than it is worth to look for in a block that was read:
-	// reading it again is faster.
+	// manyScripts is the number of scripts above which reading a block again is faster
+	// than searching its scripts.
 	manyScripts = 100_000
 )
 
-// blocks know of the newest blocks that were read which scripts they pay, so that
-// they need not be read again for a destination that they do not pay.
+// blocks stores which scripts the newest read blocks pay, so that a block is not read again for
+// a destination that it does not pay.
 type blocks struct {
 	paid  map[string][]uint64 // by hash of the block: hashes of scripts, sorted
-	order []string            // as they were read, the oldest first
+	order []string            // in the order of reading, oldest first
 }
 
 func newBlocks() blocks { return blocks{paid: map[string][]uint64{}} }
 
-// seed makes the hashes of scripts of this process, which nobody can aim at.
+// seed is the random seed of the hashes of scripts, so that a peer cannot cause collisions.
 var seed = maphash.MakeSeed()
 
 func hashScript(script string) uint64 { return maphash.String(seed, script) }
 
-// keep remembers what a block pays.
+// keep stores the scripts that a block pays.
 func (b *blocks) keep(block bitcoin.Block) {
 	if _, known := b.paid[block.Hash]; known {
 		return
@@ -60,7 +60,7 @@ func (b *blocks) keep(block bitcoin.Block) {
 	}
 }
 
-// concerns tells whether a block may pay one of the scripts.
+// concerns reports whether a block may pay one of the scripts.
 func (b *blocks) concerns(hash string, scripts iter.Seq[string]) bool {
 	paid, known := b.paid[hash]
 	if !known {
@@ -76,8 +76,8 @@ func (b *blocks) concerns(hash string, scripts iter.Seq[string]) bool {
 	return false
 }
 
-// Concerns implements bitcoin.Source. A block that was read is of no concern for
-// what it spends: its conflicts were told then.
+// Concerns implements bitcoin.Source. It does not report spends in a block that was already
+// read, because its conflicts were found then.
 func (n *Node) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	return n.read.concerns(hash, scripts), nil
 }
@@ -104,7 +104,7 @@ func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
 		return bitcoin.Block{}, err
 	}
 	if n.config.BlocksAsJSON {
-		return n.blockInWords(ctx, height, hash)
+		return n.blockFromJSON(ctx, height, hash)
 	}
 	var text string
 	if err := n.rpc.call(ctx, &text, "getblock", hash, 0); err != nil {
@@ -112,64 +112,64 @@ func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
 	}
 	var message wire.MsgBlock
 	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {
-		// The network may know transactions that our library cannot read.
-		return n.blockInWords(ctx, height, hash)
+		// The block may contain transactions that the library cannot parse.
+		return n.blockFromJSON(ctx, height, hash)
 	}
 	block, err := bitcoin.NewBlock(height, &message)
 	if err != nil {
 		return bitcoin.Block{}, err
 	}
 	if block.Hash != hash {
-		return bitcoin.Block{}, fmt.Errorf("asked for block %s it gives %s", hash, block.Hash)
+		return bitcoin.Block{}, fmt.Errorf("asked for block %s, got %s", hash, block.Hash)
 	}
 	return block, sane(block.Txs...)
 }
 
-// heightOf is the height of a block.
+// heightOf returns the height of a block.
 func (n *Node) heightOf(ctx context.Context, hash string) (int64, error) {
 	if h, known := n.headers[hash]; known {
 		return h.Height, nil
 	}
-	var told struct{ Height int64 }
-	err := n.rpc.call(ctx, &told, "getblockheader", hash, true)
+	var answer struct{ Height int64 }
+	err := n.rpc.call(ctx, &answer, "getblockheader", hash, true)
 	if refused(err, codeNotFound) {
 		return 0, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
 	}
-	return told.Height, err
+	return answer.Height, err
 }
 
-// unread says why a block cannot be read.
+// unread returns the error for a block that cannot be read.
 func unread(height int64, err error) error {
 	if refused(err, codeMisc) {
-		return fmt.Errorf("it must keep the blocks from %d on: set a larger prune, or none: %w", height, err)
+		return fmt.Errorf("node must keep the blocks from %d on: set a larger prune, or none: %w", height, err)
 	}
 	return err
 }
 
-// blockInWords reads a block as the node spells it out.
-func (n *Node) blockInWords(ctx context.Context, height int64, hash string) (bitcoin.Block, error) {
+// blockFromJSON reads a block in the node's JSON form.
+func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (bitcoin.Block, error) {
 	header, err := n.rawHeader(ctx, hash)
 	if err != nil {
 		return bitcoin.Block{}, err
 	}
-	var told struct{ Tx []tx }
-	if err := n.rpc.call(ctx, &told, "getblock", hash, 2); err != nil {
+	var answer struct{ Tx []tx }
+	if err := n.rpc.call(ctx, &answer, "getblock", hash, 2); err != nil {
 		return bitcoin.Block{}, unread(height, err)
 	}
-	block := bitcoin.Block{Header: bitcoin.NewHeader(height, header), Txs: make([]bitcoin.Tx, len(told.Tx))}
-	ids := make([]chainhash.Hash, len(told.Tx))
-	for i, t := range told.Tx {
+	block := bitcoin.Block{Header: bitcoin.NewHeader(height, header), Txs: make([]bitcoin.Tx, len(answer.Tx))}
+	ids := make([]chainhash.Hash, len(answer.Tx))
+	for i, t := range answer.Tx {
 		if block.Txs[i], ids[i], err = t.read(); err != nil {
 			return bitcoin.Block{}, err
 		}
 	}
 	if len(ids) == 0 || merkleRoot(ids) != header.MerkleRoot {
-		return bitcoin.Block{}, fmt.Errorf("block %s: its transactions are not those of its header", hash)
+		return bitcoin.Block{}, fmt.Errorf("block %s: transactions do not match the Merkle root", hash)
 	}
 	return block, sane(block.Txs...)
 }
 
-// merkleRoot is the root of a block's transactions; there is at least one.
+// merkleRoot returns the Merkle root of a block's transactions; there is at least one.
 func merkleRoot(ids []chainhash.Hash) chainhash.Hash {
 	level := slices.Clone(ids)
 	for len(level) > 1 {
@@ -184,7 +184,7 @@ func merkleRoot(ids []chainhash.Hash) chainhash.Hash {
 	return level[0]
 }
 
-// sane fails when a transaction pays what nobody can.
+// sane returns an error if a transaction has an impossible amount.
 func sane(txs ...bitcoin.Tx) error {
 	for _, tx := range txs {
 		for i, out := range tx.Outputs {
@@ -196,5 +196,5 @@ func sane(txs ...bitcoin.Tx) error {
 	return nil
 }
 
-// most is more than the units of any coin of this family that will ever be.
+// most is an amount that no coin of this family will ever reach, in the smallest unit.
 const most = 1000 * 21e6 * btcutil.SatoshiPerBitcoin

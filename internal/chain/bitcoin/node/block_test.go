@@ -32,13 +32,13 @@ func TestBlock(t *testing.T) {
 		getblock answer
 		json     bool
 	}{
-		"as the network spells it": {nil, false},
-		"in the node's words":      {says(inWords(message)), true},
-		"in the node's words when it cannot be parsed": {func(params []json.RawMessage) (any, int, string) {
+		"in the wire format": {nil, false},
+		"in JSON":            {says(asJSON(message)), true},
+		"in JSON if the wire format cannot be parsed": {func(params []json.RawMessage) (any, int, string) {
 			if string(params[1]) == "0" {
 				return encode(message)[:400], 0, ""
 			}
-			return inWords(message), 0, ""
+			return asJSON(message), 0, ""
 		}, false},
 	}
 	for name, test := range tests {
@@ -55,8 +55,8 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// inWords spells a block out as getblock does, with parts of MWEB in between.
-func inWords(b *wire.MsgBlock) json.RawMessage {
+// asJSON formats a block like getblock does, with parts of MWEB in between.
+func asJSON(b *wire.MsgBlock) json.RawMessage {
 	var txs []string
 	for i, tx := range b.Transactions {
 		in := `{"coinbase":"00"}`
@@ -71,35 +71,35 @@ func inWords(b *wire.MsgBlock) json.RawMessage {
 	return json.RawMessage(`{"tx":[` + strings.Join(txs, ",") + `]}`)
 }
 
-func TestBlock_in_words_refuses(t *testing.T) {
+func TestBlock_refuses_malformed_JSON(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 2)
 	f.send(destination(1), 1000)
 	f.mine()
-	good := string(inWords(f.best[3]))
+	good := string(asJSON(f.best[3]))
 	if json.Valid([]byte(good)) && strings.Count(good, "0.00001000") != 1 {
 		t.Fatal(good)
 	}
-	tests := map[string]struct{ words, want string }{
-		"a part of a unit":    {strings.Replace(good, "0.00001000", "0.000010001", 1), "makes no sense"},
-		"too much for anyone": {strings.Replace(good, "0.00001000", "99999999999", 1), "makes no sense"},
-		"less than nothing":   {strings.Replace(good, "0.00001000", "-0.00001000", 1), "pays -1000 units in output 0"},
-		"a huge exponent":     {strings.Replace(good, "0.00001000", "1e999999999", 1), "makes no sense"},
-		"an amount in quotes": {strings.Replace(good, "0.00001000", `"0.00001000x"`, 1), "it answers something else"},
-		"no amount":           {strings.Replace(good, `"value":0.00001000,`, "", 1), "makes no sense"},
-		"a script of letters": {strings.Replace(good, destination(1)[:8], "xyxyxyxy", 1), "makes no sense"},
-		"another order":       {strings.Replace(good, `"n":0`, `"n":7`, 1), "makes no sense"},
-		"no hash":             {strings.Replace(good, `"txid":"`, `"txid":"x`, 1), "where a hash must be"},
-		"an input of no hash": {strings.Replace(good, `"ismweb":false,"txid":"`, `"ismweb":false,"txid":"x`, 1), "where a hash must be"},
-		"other transactions":  {string(inWords(f.best[2])), "its transactions are not those of its header"},
-		"no transactions":     {`{"tx":[]}`, "its transactions are not those of its header"},
+	tests := map[string]struct{ text, want string }{
+		"a part of a unit":    {strings.Replace(good, "0.00001000", "0.000010001", 1), "is malformed"},
+		"more than all coins": {strings.Replace(good, "0.00001000", "99999999999", 1), "is malformed"},
+		"a negative amount":   {strings.Replace(good, "0.00001000", "-0.00001000", 1), "pays -1000 units in output 0"},
+		"a huge exponent":     {strings.Replace(good, "0.00001000", "1e999999999", 1), "is malformed"},
+		"an amount in quotes": {strings.Replace(good, "0.00001000", `"0.00001000x"`, 1), "unexpected result"},
+		"no amount":           {strings.Replace(good, `"value":0.00001000,`, "", 1), "is malformed"},
+		"a script of letters": {strings.Replace(good, destination(1)[:8], "xyxyxyxy", 1), "is malformed"},
+		"another order":       {strings.Replace(good, `"n":0`, `"n":7`, 1), "is malformed"},
+		"no hash":             {strings.Replace(good, `"txid":"`, `"txid":"x`, 1), "is not a hash"},
+		"an input of no hash": {strings.Replace(good, `"ismweb":false,"txid":"`, `"ismweb":false,"txid":"x`, 1), "is not a hash"},
+		"other transactions":  {string(asJSON(f.best[2])), "transactions do not match the Merkle root"},
+		"no transactions":     {`{"tx":[]}`, "transactions do not match the Merkle root"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if test.words == good {
-				t.Fatal("the test changes nothing")
+			if test.text == good {
+				t.Fatal("test changes nothing")
 			}
-			f.answers["getblock"] = says(json.RawMessage(test.words))
+			f.answers["getblock"] = says(json.RawMessage(test.text))
 			n := f.source(func(c *node.Config) { c.BlocksAsJSON = true })
 			block, err := n.Block(t.Context(), f.best[3].BlockHash().String())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -123,7 +123,7 @@ func TestConcerns(t *testing.T) {
 			t.Errorf("Concerns(%q) = %t, %v, want %t", scripts, got, err, want)
 		}
 	}
-	concerns(true, destination(3)) // it was not read yet
+	concerns(true, destination(3)) // not read yet
 	if _, err := n.Block(t.Context(), hash); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestConcerns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	concerns(true, destination(3)) // it is forgotten
+	concerns(true, destination(3)) // not kept any more
 }
 
 func TestScan_reads_each_block_once(t *testing.T) {
@@ -155,11 +155,11 @@ func TestScan_reads_each_block_once(t *testing.T) {
 	watch[destination(9)] = true
 	mustScan(t, scanner, cursor, watch)
 	if got := f.calls["getblock"]; got != 0 {
-		t.Errorf("%d blocks were read again for a destination that none pays", got)
+		t.Errorf("%d blocks read again for a destination that no block pays", got)
 	}
 	watch[destination(3)] = true
 	mustScan(t, scanner, cursor, watch, "0.00001")
 	if got := f.calls["getblock"]; got != 1 {
-		t.Errorf("%d blocks were read again for a destination that one pays", got)
+		t.Errorf("%d blocks read again for a destination that one block pays", got)
 	}
 }

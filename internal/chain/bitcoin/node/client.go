@@ -17,24 +17,24 @@ import (
 	"chequer/internal/guard"
 )
 
-// longest is more than any honest answer: a block of 4 MB in JSON, with every
-// byte twice in hex and once more in words, stays well below.
-const longest = 64 << 20
+// maxAnswer is the size limit of an answer, in bytes. A block of 4 MB in JSON, with every
+// byte twice in hex and once more as text, is well below.
+const maxAnswer = 64 << 20
 
 // client speaks JSON-RPC with one node. It is for one goroutine.
 type client struct {
 	config Config
-	http   *http.Client // nil until there is need, and after a failure
-	cookie string       // "user:password" as the cookie file had it last
-	// ahead is how far our clock is ahead of the node's, as far as the date of its
-	// newest answer shows; zero when they may be the same.
+	http   *http.Client // nil before the first request, and after a failure
+	cookie string       // "user:password" as last read from the cookie file
+	// ahead is how far our clock is ahead of the node's, according to the date of the
+	// newest answer; zero if they may be equal.
 	ahead time.Duration
 }
 
 func newClient(c Config) *client { return &client{config: c} }
 
-// post sends a body and reads the answer. When the password is refused the
-// cookie is read again: the node has started anew.
+// post sends a body and returns the answer. If the password is refused, it reads the cookie
+// again, because the node may have restarted.
 func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 	if c.config.CookieFile != "" && c.cookie == "" {
 		if err := c.readCookie(); err != nil {
@@ -54,13 +54,13 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 			if c.cookie != used {
 				continue
 			}
-			return nil, fmt.Errorf("it refuses the password in the cookie file %s: see %s", c.config.CookieFile, c.config.Setting)
+			return nil, fmt.Errorf("wrong password in the cookie file %s: see %s", c.config.CookieFile, c.config.Setting)
 		case status == http.StatusUnauthorized:
-			return nil, fmt.Errorf("it refuses the user or password in %s", c.config.Setting)
+			return nil, fmt.Errorf("wrong user or password in %s", c.config.Setting)
 		case status == http.StatusForbidden:
-			return nil, errors.New("it forbids us to ask: see its settings rpcallowip and rpcwhitelist")
+			return nil, errors.New("access denied: see the node's settings rpcallowip and rpcwhitelist")
 		case status != http.StatusOK && !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")):
-			return nil, fmt.Errorf("it answers HTTP %d: %s", status, words(string(answer[:min(len(answer), 200)])))
+			return nil, fmt.Errorf("HTTP status %d: %s", status, words(string(answer[:min(len(answer), 200)])))
 		}
 		return answer, nil
 	}
@@ -82,8 +82,8 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 	}
 	request.SetBasicAuth(user, password)
 	request.Header.Set("Content-Type", "application/json")
-	// We only read: a request that meets a connection which the node just closed is
-	// sent again. The header itself is not sent, see http.Transport.
+	// All requests only read: with this header, one that fails because the node has just
+	// closed the connection is sent again. The header itself is not sent, see http.Transport.
 	request.Header["X-Idempotency-Key"] = nil
 	begin := c.config.Now()
 	response, err := c.http.Do(request)
@@ -92,19 +92,19 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 	}
 	end := c.config.Now()
 	defer response.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(response.Body, longest+1))
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return nil, 0, c.failed(ctx, err)
 	}
-	if len(answer) > longest {
-		return nil, 0, errors.New("its answer is too long")
+	if len(answer) > maxAnswer {
+		return nil, 0, errors.New("answer too long")
 	}
 	c.compareClocks(begin, end, response.Header.Get("Date"))
 	return answer, response.StatusCode, nil
 }
 
-// compareClocks looks at the date of an answer, in whole seconds, that was made
-// between two times of our clock. btcd tells none.
+// compareClocks compares our clock with the date of an answer, in whole seconds, that was sent
+// between two times of our clock. btcd sends no date.
 func (c *client) compareClocks(begin, end time.Time, text string) {
 	date, err := http.ParseTime(text)
 	c.ahead = 0
@@ -113,13 +113,13 @@ func (c *client) compareClocks(begin, end time.Time, text string) {
 	}
 }
 
-// open makes the connection to come, with the certificate as the file has it now.
+// open prepares the next connection, with the certificate that is now in the file.
 func (c *client) open() error {
 	if c.http != nil {
 		return nil
 	}
-	transport := &http.Transport{ // no proxy: the node is ours
-		IdleConnTimeout: 15 * time.Second, // a node closes after 30
+	transport := &http.Transport{ // no proxy: the node is the merchant's
+		IdleConnTimeout: 15 * time.Second, // a node closes after 30 s
 		MaxIdleConns:    1,
 	}
 	if c.config.CertFile != "" {
@@ -140,19 +140,19 @@ func (c *client) open() error {
 	return nil
 }
 
-// failed says what befell a request, and lets the next one begin anew: the node
-// may have another certificate by then.
+// failed returns the error of a request, and closes the connection: before the next request
+// the node may get another certificate.
 func (c *client) failed(ctx context.Context, err error) error {
 	c.http.CloseIdleConnections()
 	c.http = nil
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("it gives no whole answer within %s", c.config.Patience)
+		return fmt.Errorf("no complete answer within %s", c.config.Patience)
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return fmt.Errorf("it cannot be reached: %w", err)
+	return fmt.Errorf("connection failed: %w", err)
 }
 
 func (c *client) readCookie() error {

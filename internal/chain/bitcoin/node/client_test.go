@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin/node"
 )
 
-func TestCookie_is_read_again_when_the_node_has_another(t *testing.T) {
+func TestCookie_is_read_again_after_a_restart_of_the_node(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	file := filepath.Join(t.TempDir(), ".cookie")
@@ -34,7 +34,7 @@ func TestCookie_is_read_again_when_the_node_has_another(t *testing.T) {
 	write("lab:secret\n")
 	best("")
 	f.set(func() { f.pass = "another" })
-	best("it refuses the password in the cookie file " + file + ": see CHEQUER_BITCOIN_NODE")
+	best("wrong password in the cookie file " + file + ": see CHEQUER_BITCOIN_NODE")
 	write("lab:another")
 	best("")
 }
@@ -43,9 +43,9 @@ func TestCertificate(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	file := filepath.Join(t.TempDir(), "rpc.cert")
-	one := httptest.NewTLSServer(http.HandlerFunc(f.serve))
-	t.Cleanup(one.Close)
-	n := f.source(func(c *node.Config) { c.URL, c.CertFile = one.URL, file })
+	server := httptest.NewTLSServer(http.HandlerFunc(f.serve))
+	t.Cleanup(server.Close)
+	n := f.source(func(c *node.Config) { c.URL, c.CertFile = server.URL, file })
 	best := func(want string) {
 		t.Helper()
 		_, err := n.Best(t.Context())
@@ -62,9 +62,9 @@ func TestCertificate(t *testing.T) {
 	best("read the node's certificate: open " + file)
 	write([]byte("none"))
 	best("there is none in " + file)
-	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate().Raw}))
+	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	best("")
 
-	n = f.source(func(c *node.Config) { c.URL = one.URL })
-	best("it cannot be reached: tls: failed to verify certificate")
+	n = f.source(func(c *node.Config) { c.URL = server.URL })
+	best("connection failed: tls: failed to verify certificate")
 }

@@ -26,7 +26,7 @@ import (
 	"chequer/internal/clocktest"
 )
 
-// fake is a node of our own make, whose answers can be broken.
+// fake is a fake node, whose answers can be changed.
 type fake struct {
 	t      *testing.T
 	server *httptest.Server
@@ -36,28 +36,28 @@ type fake struct {
 	best    []*wire.MsgBlock
 	heights map[string]int // by hash
 	mempool []*wire.MsgTx
-	entered map[string]time.Time // when a transaction entered the mempool
+	entered map[string]time.Time // time at which a transaction entered the mempool
 	started time.Time
 	// clockOff is how far its clock is ahead of ours.
 	clockOff time.Duration
 	calls    map[string]int
-	// answers take the place of the true ones, by method.
+	// answers replace the true answers, by method.
 	answers map[string]answer
-	// handler takes the place of everything.
+	// handler replaces all answers.
 	handler http.HandlerFunc
 	user    string
 	pass    string
 }
 
-// answer gives a result, or an error in words with its code.
-type answer func(params []json.RawMessage) (result any, code int, words string)
+// answer returns a result, or an error with its code and message.
+type answer func(params []json.RawMessage) (result any, code int, message string)
 
 func says(result any) answer {
 	return func([]json.RawMessage) (any, int, string) { return result, 0, "" }
 }
 
-func refuses(code int, words string) answer {
-	return func([]json.RawMessage) (any, int, string) { return nil, code, words }
+func refuses(code int, message string) answer {
+	return func([]json.RawMessage) (any, int, string) { return nil, code, message }
 }
 
 var noon = time.Date(2027, 1, 15, 12, 0, 0, 500_000_000, time.UTC)
@@ -77,7 +77,7 @@ func newFake(t *testing.T, height int) *fake {
 	return f
 }
 
-// source is the fake as it is read, with settings that a test changes.
+// source returns a Node that reads the fake, with settings that a test changes.
 func (f *fake) source(change ...func(*node.Config)) *node.Node {
 	f.t.Helper()
 	c := node.Config{
@@ -102,7 +102,7 @@ func (f *fake) set(change func()) {
 	change()
 }
 
-// pays makes a transaction with an input of its own.
+// pays returns a transaction with a new input.
 func (f *fake) pays(script string, units int64) *wire.MsgTx {
 	raw, err := hex.DecodeString(script)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *fake) send(script string, units int64) string {
 	return tx.TxHash().String()
 }
 
-// mine puts everything that waits into a block.
+// mine puts all transactions of the mempool into a block.
 func (f *fake) mine() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +148,7 @@ func (f *fake) mine() {
 }
 
 func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body) // whole, so that the server notices when the client leaves
+	body, err := io.ReadAll(r.Body) // all of it, so that the server notices when the client disconnects
 	if err != nil {
 		return
 	}
@@ -184,14 +184,14 @@ func (f *fake) rpc(w io.Writer, r *http.Request) {
 	var out []map[string]any
 	for _, c := range calls {
 		f.calls[c.Method]++
-		give := f.answers[c.Method]
-		if give == nil {
-			give = func(params []json.RawMessage) (any, int, string) { return f.truth(c.Method, params) }
+		respond := f.answers[c.Method]
+		if respond == nil {
+			respond = func(params []json.RawMessage) (any, int, string) { return f.truth(c.Method, params) }
 		}
 		answer := map[string]any{"id": c.ID}
-		result, code, words := give(c.Params)
+		result, code, message := respond(c.Params)
 		if code != 0 {
-			answer["error"] = map[string]any{"code": code, "message": words}
+			answer["error"] = map[string]any{"code": code, "message": message}
 		} else {
 			answer["result"] = result
 		}
@@ -260,7 +260,7 @@ func (f *fake) truth(method string, params []json.RawMessage) (any, int, string)
 	return nil, -32601, "Method not found"
 }
 
-// info is the answer to getblockchaininfo.
+// info returns the true answer to getblockchaininfo.
 func (f *fake) info() map[string]any {
 	tip := f.best[len(f.best)-1].BlockHash().String()
 	return map[string]any{
@@ -271,11 +271,11 @@ func (f *fake) info() map[string]any {
 
 func encode(what interface{ Serialize(io.Writer) error }) string {
 	var b bytes.Buffer
-	_ = what.Serialize(&b) // to memory it never fails
+	_ = what.Serialize(&b) // a bytes.Buffer never fails
 	return hex.EncodeToString(b.Bytes())
 }
 
-// destination makes the script of a number.
+// destination returns the script with a number.
 func destination(i int) string { return fmt.Sprintf("0014%040x", i) }
 
 func scannerOf(n *node.Node, now func() time.Time) chain.Scanner {

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// ahead is how many headers a node may know above its newest block: those of
-	// blocks that it is just reading.
-	ahead = 6
-	// fallback is how far the best block may go down: no reorganisation does more.
-	fallback = 100
-	// stale is an age of the newest block that no network with miners reaches.
-	stale = 3 * time.Hour
-	// keptHeaders is how many headers are kept, so that each is asked for once.
+	// maxHeadersAhead is how many headers a node may have above its newest block: those of
+	// blocks that it is downloading.
+	maxHeadersAhead = 6
+	// maxFallback is how far the best block may go down: more than any reorganisation.
+	maxFallback = 100
+	// maxTipAge is an age of the newest block that no network with miners reaches.
+	maxTipAge = 3 * time.Hour
+	// keptHeaders is how many headers are kept, so that each is requested once.
 	keptHeaders = 512
 )
 
-// coreNames are Bitcoin Core's names of the networks that btcd calls otherwise.
+// coreNames are Bitcoin Core's names of the networks that have other names in btcd.
 var coreNames = map[string]string{"mainnet": "main", "testnet3": "test"}
 
 // chainInfo is the answer to getblockchaininfo.
@@ -36,12 +36,12 @@ type chainInfo struct {
 	Blocks        int64
 	Headers       int64
 	BestBlockHash string
-	// InitialBlockDownload is nil with btcd, which does not tell.
+	// InitialBlockDownload is nil for btcd, which does not report it.
 	InitialBlockDownload *bool
 }
 
-// Best implements bitcoin.Source. A node of another network, or one that is
-// catching up, is not believed.
+// Best implements bitcoin.Source. It returns an error for a node of another network and for
+// a node that is catching up.
 func (n *Node) Best(ctx context.Context) (bitcoin.Header, error) {
 	best, err := n.best(ctx)
 	return best, n.done(ctx, findBest, err)
@@ -60,7 +60,7 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	if err := n.rightNetwork(info.Chain, genesis); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := n.pass(ctx, info.Blocks); err != nil {
+	if err := n.checkpoint(ctx, info.Blocks); err != nil {
 		return bitcoin.Header{}, err
 	}
 	if err := n.caughtUp(info); err != nil {
@@ -68,12 +68,12 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	}
 	best, err := n.header(ctx, info.Blocks, info.BestBlockHash)
 	if errors.Is(err, bitcoin.ErrNoBlock) {
-		return bitcoin.Header{}, fmt.Errorf("it does not have its own best block %s", info.BestBlockHash)
+		return bitcoin.Header{}, fmt.Errorf("node does not have its own best block %s", info.BestBlockHash)
 	}
 	if err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := n.fresh(info, best); err != nil {
+	if err := n.checkAge(info, best); err != nil {
 		return bitcoin.Header{}, err
 	}
 	n.highest = max(n.highest, best.Height)
@@ -85,17 +85,17 @@ func (n *Node) rightNetwork(name, genesis string) error {
 		name = core
 	}
 	if name != n.config.Chain {
-		return fmt.Errorf("it is on the network %q, and %q is asked for in %s", words(name), n.config.Chain, n.config.Setting)
+		return fmt.Errorf("node is on the network %q, want %q as in %s", words(name), n.config.Chain, n.config.Setting)
 	}
 	if genesis != n.config.Genesis {
-		return fmt.Errorf("its first block is %s and not %s: it is a node of another coin, see %s", words(genesis), n.config.Genesis, n.config.Setting)
+		return fmt.Errorf("first block is %s, want %s: the node is of another coin, see %s", words(genesis), n.config.Genesis, n.config.Setting)
 	}
 	return nil
 }
 
-// pass asks once for the checkpoint, when the chain is that high: coins that split
-// off have the first block of the one that they left, and may keep its name.
-func (n *Node) pass(ctx context.Context, height int64) error {
+// checkpoint checks the checkpoint once, if the chain is that high: a coin that split off has
+// the first block of the original coin, and its network may have the same name.
+func (n *Node) checkpoint(ctx context.Context, height int64) error {
 	want := n.config.Checkpoint
 	if n.passed || want.Height == 0 || height < want.Height {
 		return nil
@@ -105,44 +105,44 @@ func (n *Node) pass(ctx context.Context, height int64) error {
 		return err
 	}
 	if hash != want.Hash {
-		return fmt.Errorf("its block %d is %s and not %s: it is a node of another coin, see %s", want.Height, words(hash), want.Hash, n.config.Setting)
+		return fmt.Errorf("block %d is %s, want %s: the node is of another coin, see %s", want.Height, words(hash), want.Hash, n.config.Setting)
 	}
 	n.passed = true
 	return nil
 }
 
-// caughtUp fails while a node lacks blocks.
+// caughtUp returns an error while a node lacks blocks.
 func (n *Node) caughtUp(info chainInfo) error {
 	if info.Blocks < 0 || info.Headers < 0 {
-		return fmt.Errorf("it is at block %d of %d", info.Blocks, info.Headers)
+		return fmt.Errorf("node reports block %d of %d", info.Blocks, info.Headers)
 	}
-	behind := info.InitialBlockDownload != nil && *info.InitialBlockDownload || info.Headers > info.Blocks+ahead
-	n.tell(func(h *chain.Health) {
+	behind := info.InitialBlockDownload != nil && *info.InitialBlockDownload || info.Headers > info.Blocks+maxHeadersAhead
+	n.setHealth(func(h *chain.Health) {
 		h.Height, h.Progress = info.Blocks, ""
 		if behind {
 			h.Progress = fmt.Sprintf("block %d of %d", info.Blocks, info.Headers)
 		}
 	})
 	if behind {
-		return fmt.Errorf("it is catching up: block %d of %d", info.Blocks, info.Headers)
+		return fmt.Errorf("catching up: block %d of %d", info.Blocks, info.Headers)
 	}
-	if info.Blocks < n.highest-fallback {
-		return fmt.Errorf("its best block went down from %d to %d", n.highest, info.Blocks)
+	if info.Blocks < n.highest-maxFallback {
+		return fmt.Errorf("best block went down from %d to %d", n.highest, info.Blocks)
 	}
 	return nil
 }
 
-// fresh looks at the age of the newest block. That is a hint only, unless the
-// node does not tell whether it is catching up.
-func (n *Node) fresh(info chainInfo, best bitcoin.Header) error {
+// checkAge checks the age of the newest block. An old block is only a hint, unless the node
+// does not report whether it is catching up.
+func (n *Node) checkAge(info chainInfo, best bitcoin.Header) error {
 	age := n.config.Now().Sub(best.Time)
-	if age < stale || n.config.Chain == "regtest" {
+	if age < maxTipAge || n.config.Chain == "regtest" {
 		return nil
 	}
 	progress := fmt.Sprintf("the newest block is of %s", best.Time.Format(time.RFC3339))
-	n.tell(func(h *chain.Health) { h.Progress = progress })
+	n.setHealth(func(h *chain.Health) { h.Progress = progress })
 	if info.InitialBlockDownload == nil {
-		return fmt.Errorf("it is catching up: %s", progress)
+		return fmt.Errorf("catching up: %s", progress)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (n *Node) atHeight(ctx context.Context, height int64) (bitcoin.Header, erro
 	return n.header(ctx, height, hash)
 }
 
-// header reads the header of a block, once.
+// header returns the header of a block, and reads it only once.
 func (n *Node) header(ctx context.Context, height int64, hash string) (bitcoin.Header, error) {
 	if h, known := n.headers[hash]; known && h.Height == height {
 		return h, nil
@@ -182,7 +182,7 @@ func (n *Node) header(ctx context.Context, height int64, hash string) (bitcoin.H
 	return h, nil
 }
 
-// rawHeader reads a header and checks that it is that of the hash.
+// rawHeader reads a header and checks that it has the given hash.
 func (n *Node) rawHeader(ctx context.Context, hash string) (*wire.BlockHeader, error) {
 	if _, err := parseHash(hash); err != nil {
 		return nil, err
@@ -202,19 +202,19 @@ func parseHeader(hash, text string) (*wire.BlockHeader, error) {
 	raw, err := hex.DecodeString(text)
 	var h wire.BlockHeader
 	if err != nil || len(raw) != wire.MaxBlockHeaderPayload || h.Deserialize(bytes.NewReader(raw)) != nil {
-		return nil, fmt.Errorf("the header of block %s is none: %s", hash, words(text))
+		return nil, fmt.Errorf("malformed header %q of block %s", words(text), hash)
 	}
 	if got := h.BlockHash().String(); got != hash {
-		return nil, fmt.Errorf("asked for the header of block %s it gives that of %s", hash, got)
+		return nil, fmt.Errorf("asked for the header of block %s, got that of %s", hash, got)
 	}
 	return &h, nil
 }
 
-// parseHash reads a hash, whole and in lower case as nodes spell it.
+// parseHash parses a hash, which must be complete and in lower case.
 func parseHash(text string) (chainhash.Hash, error) {
 	h, err := chainhash.NewHashFromStr(text)
 	if err != nil || h.String() != text {
-		return chainhash.Hash{}, fmt.Errorf("it says %q where a hash must be", words(text))
+		return chainhash.Hash{}, fmt.Errorf("%q is not a hash", words(text))
 	}
 	return *h, nil
 }

@@ -44,7 +44,7 @@ func btcd(t *testing.T, options ...bitcointest.Option) *lab {
 	})
 }
 
-// litecoinGenesis is the first block of Litecoin's regression tests.
+// litecoinGenesis is the first block of Litecoin's regression test network.
 const litecoinGenesis = "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9"
 
 func litecoind(t *testing.T, options ...bitcointest.Option) *lab {
@@ -82,7 +82,7 @@ func each(t *testing.T, test func(t *testing.T, l *lab)) {
 	}
 }
 
-func TestRestart_of_a_node(t *testing.T) {
+func TestRestart_of_the_node(t *testing.T) {
 	each(t, func(t *testing.T, l *lab) {
 		script := l.NewScript(t)
 		watch := chaintest.Watch{script: true}
@@ -99,7 +99,7 @@ func TestRestart_of_a_node(t *testing.T) {
 		started := time.Now()
 		l.Start(t)
 		var pool struct{ Loaded *bool }
-		for pool.Loaded == nil || !*pool.Loaded { // litecoind reads its file
+		for pool.Loaded == nil || !*pool.Loaded { // litecoind reads its mempool file
 			if l.Call(t, &pool, "getmempoolinfo"); l.Cookie == "" {
 				break
 			}
@@ -109,15 +109,15 @@ func TestRestart_of_a_node(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after.Unconfirmed != chain.Partial {
-			t.Errorf("it covers %q, although it may have forgotten something", after.Unconfirmed)
+			t.Errorf("coverage %q after a restart, want partial", after.Unconfirmed)
 		}
 		if after.ViewSince.Before(started.Add(-time.Second)) || !before.ViewSince.Before(started) {
-			t.Errorf("the view is since %v, and was since %v, want the restart at %v", after.ViewSince, before.ViewSince, started)
+			t.Errorf("ViewSince is %v, was %v, want the restart at %v", after.ViewSince, before.ViewSince, started)
 		}
 		if after.Transfers[0].Tx != mined {
-			t.Errorf("the first transfer is of %s, want %s", after.Transfers[0].Tx, mined)
+			t.Errorf("first transfer is of %s, want %s", after.Transfers[0].Tx, mined)
 		}
-		for _, transfer := range after.Transfers[1:] { // btcd forgets it
+		for _, transfer := range after.Transfers[1:] { // btcd does not keep its mempool
 			if transfer.Tx != waits || !transfer.FirstSeen.Equal(before.Transfers[1].FirstSeen) {
 				t.Errorf("%s was seen at %v, want %s at %v", transfer.Tx, transfer.FirstSeen, waits, before.Transfers[1].FirstSeen)
 			}
@@ -125,7 +125,7 @@ func TestRestart_of_a_node(t *testing.T) {
 	})
 }
 
-func TestRestart_of_ours(t *testing.T) {
+func TestRestart_of_the_program(t *testing.T) {
 	each(t, func(t *testing.T, l *lab) {
 		script := l.NewScript(t)
 		before := time.Now().Truncate(time.Second)
@@ -139,16 +139,16 @@ func TestRestart_of_ours(t *testing.T) {
 	})
 }
 
-func TestLitecoind_that_takes_blocks_only(t *testing.T) {
+func TestLitecoind_with_blocksonly(t *testing.T) {
 	t.Parallel()
 	l := litecoind(t, bitcointest.Arguments("-blocksonly"))
 	s := mustScan(t, l.net, chain.Cursor{}, chaintest.Watch{})
 	if s.Unconfirmed != chain.None || !s.ViewSince.IsZero() {
-		t.Errorf("it covers %q since %v, want no view", s.Unconfirmed, s.ViewSince)
+		t.Errorf("coverage %q since %v, want none", s.Unconfirmed, s.ViewSince)
 	}
 }
 
-func TestLitecoind_is_no_bitcoind(t *testing.T) {
+func TestLitecoind_is_refused_as_bitcoind(t *testing.T) {
 	t.Parallel()
 	l := litecoind(t)
 	source, err := node.New(node.Config{
@@ -158,8 +158,8 @@ func TestLitecoind_is_no_bitcoind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := source.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "it is a node of another coin, see CHEQUER_BITCOIN_NODE") {
-		t.Errorf("Best() = %v, want that it is a node of another coin", err)
+	if _, err := source.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "the node is of another coin, see CHEQUER_BITCOIN_NODE") {
+		t.Errorf("Best() = %v, want an error for a node of another coin", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestLitecoind_with_MWEB(t *testing.T) {
 	l.Call(t, &coins, "listunspent")
 	plain := slices.DeleteFunc(coins, func(c coin) bool { return c.Vout == nil })
 	l.Call(t, nil, "lockunspent", false, plain)
-	pays("0.5") // out of MWEB: only the block spells out whom
+	pays("0.5") // out of MWEB: only the block shows the recipient
 	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
 	mustScan(t, l.net, chain.Cursor{}, watch, "0.25", "0.5")

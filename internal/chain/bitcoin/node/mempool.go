@@ -12,44 +12,44 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// keptSightings is how long a sighting is kept once its transaction does not wait
-// any more: longer than until the block that took it is read.
-const keptSightings = 2 * time.Hour
+// sightingTTL is how long a sighting is kept after its transaction left the mempool: longer
+// than until the block with it is read.
+const sightingTTL = 2 * time.Hour
 
-// mempool is what waits, as it was listed last. It may be large, so that only
-// what pays watched destinations is kept whole.
+// mempool is the node's mempool in its last list. It may be large, so only transactions to
+// watched destinations are kept whole.
 type mempool struct {
 	entries map[chainhash.Hash]*entry
-	gone    map[chainhash.Hash]gone // sightings of what does not wait any more
-	listed  time.Time               // when it was asked for last; zero when it was not, or not whole
+	gone    map[chainhash.Hash]gone // sightings of transactions that left the mempool
+	listed  time.Time               // time of the last request; zero if there was none, or the list was not complete
 	number  uint32                  // of the list
-	mark    uint64                  // destinations up to here were looked for
+	mark    uint64                  // of the destinations that were searched for
 }
 
-// entry is a transaction that waits.
+// entry is a transaction in the mempool.
 type entry struct {
 	list   *list
-	number uint32      // of the last list that it is in
+	number uint32      // of the last list that contains it
 	paid   []uint64    // hashes of scripts; nil until it is read
 	tx     *bitcoin.Tx // nil unless it pays a destination
-	took   []string    // outpoints that were watched when it was read
-	seen   time.Time   // zero while it is not known
-	asked  bool        // whether the node was asked for its time
+	took   []string    // spent outpoints that were watched when it was read
+	seen   time.Time   // zero if unknown
+	asked  bool        // true if the node was asked for its time
 }
 
-// list is the time between two lists of the mempool: what is in the second only
-// came in between. After is zero when there was none before.
+// list is the time between two lists of the mempool: a transaction that only the second
+// contains arrived in between. after is zero for the first list.
 type list struct{ after, by time.Time }
 
-// gone is a transaction that does not wait any more.
+// gone is a transaction that left the mempool.
 type gone struct{ seen, since time.Time }
 
 func newMempool() mempool {
 	return mempool{entries: map[chainhash.Hash]*entry{}, gone: map[chainhash.Hash]gone{}}
 }
 
-// Seen implements bitcoin.Source. It is not known when a transaction was seen that
-// waited before our first look and was never looked at.
+// Seen implements bitcoin.Source. It returns zero for a transaction that was in the mempool
+// before the first list and whose time was never requested.
 func (n *Node) Seen(tx string) time.Time {
 	id, err := chainhash.NewHashFromStr(tx)
 	if err != nil {
@@ -61,14 +61,14 @@ func (n *Node) Seen(tx string) time.Time {
 	return n.mempool.gone[*id].seen
 }
 
-// forget forgets the sighting of a transaction.
+// forget deletes the sighting of a transaction.
 func (m *mempool) forget(tx string) {
 	if id, err := chainhash.NewHashFromStr(tx); err == nil {
 		delete(m.gone, *id)
 	}
 }
 
-// update takes in which transactions wait.
+// update applies a new list of the mempool.
 func (m *mempool) update(s state) error {
 	times := &list{after: m.listed, by: s.end}
 	m.number++
@@ -89,11 +89,11 @@ func (m *mempool) update(s state) error {
 		}
 	}
 	for id, g := range m.gone {
-		if s.end.Sub(g.since) > keptSightings {
+		if s.end.Sub(g.since) > sightingTTL {
 			delete(m.gone, id)
 		}
 	}
-	// What a node reads from its file while it starts came before.
+	// Transactions that a starting node loads from its file were seen earlier.
 	m.listed = s.begin
 	if s.loading() {
 		m.listed = time.Time{}
@@ -101,8 +101,8 @@ func (m *mempool) update(s state) error {
 	return nil
 }
 
-// enter takes in a transaction that waits. It keeps its first sighting when a
-// block that held it was taken off the chain.
+// enter adds a transaction. If it returns to the mempool after its block left the chain, it
+// keeps its first sighting.
 func (m *mempool) enter(id chainhash.Hash, times *list) *entry {
 	e := &entry{list: times}
 	if !times.after.IsZero() {
@@ -121,8 +121,8 @@ func (m *mempool) leave(id chainhash.Hash, e *entry, now time.Time) {
 	m.gone[id] = gone{seen: e.seen, since: now}
 }
 
-// paying are the transactions that pay watched destinations, in the order in
-// which they were seen.
+// paying returns the transactions that pay watched destinations, in the order of their first
+// sighting.
 func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
 	type sighted struct {
 		tx   bitcoin.Tx
@@ -148,9 +148,9 @@ func pays(tx bitcoin.Tx, watched chain.Watched) bool {
 	return slices.ContainsFunc(tx.Outputs, func(out bitcoin.Output) bool { return watched.Destination(out.Script) })
 }
 
-// take keeps what matters of a transaction.
+// take stores the relevant parts of a transaction.
 func (e *entry) take(tx bitcoin.Tx, watched chain.Watched) {
-	e.paid = make([]uint64, len(tx.Outputs)) // not nil
+	e.paid = make([]uint64, len(tx.Outputs)) // not nil, even without outputs
 	for i, out := range tx.Outputs {
 		e.paid[i] = hashScript(out.Script)
 	}
@@ -164,8 +164,8 @@ func (e *entry) take(tx bitcoin.Tx, watched chain.Watched) {
 	}
 }
 
-// conflicts are the transactions that have watched outpoints now: of those that
-// spend the same, one waits.
+// conflicts returns the transactions in the mempool that spend watched outpoints. Of those
+// that spend the same outpoint, the mempool has one.
 func (m *mempool) conflicts(watched chain.Watched, now time.Time) (all []chain.Conflict) {
 	for id, e := range m.entries {
 		for _, o := range e.took {

@@ -25,7 +25,7 @@ func mustWait(t *testing.T, n *node.Node, w chain.Watched) bitcoin.Waiting {
 	return waiting
 }
 
-// ids are the transactions that wait.
+// ids returns the IDs of the waiting transactions.
 func ids(w bitcoin.Waiting) (ids []string) {
 	for _, tx := range w.Txs {
 		ids = append(ids, tx.ID)
@@ -36,30 +36,30 @@ func ids(w bitcoin.Waiting) (ids []string) {
 func wantIDs(t *testing.T, w bitcoin.Waiting, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(ids(w), want); diff != "" {
-		t.Fatalf("what waits differs (-got +want):\n%s", diff)
+		t.Fatalf("waiting transactions differ (-got +want):\n%s", diff)
 	}
 }
 
-func TestSeen_lies_between_two_looks(t *testing.T) {
+func TestSeen_is_between_two_scans(t *testing.T) {
 	t.Parallel()
 	watch := chaintest.Watch{destination(1): true}
-	const first = true // the transaction was there at the first look
+	const first = true // the transaction is in the first list
 	tests := map[string]struct {
 		first bool
-		entry time.Duration // the node's entry time, after the look before
+		entry time.Duration // the node's entry time, after the previous list
 		clock time.Duration // how far the node's clock is ahead
-		want  time.Duration // after the look before, which is at half a second
+		want  time.Duration // after the previous list, which is at half a second
 	}{
-		"in between: the end of its second":            {!first, 3 * time.Second, 0, 3500 * time.Millisecond},
-		"in the last second: the look":                 {!first, 10 * time.Second, 0, 10 * time.Second},
-		"in the second of the look before":             {!first, 0, 0, 500 * time.Millisecond},
-		"long before the look before: the look":        {!first, -time.Hour, 0, 10 * time.Second},
-		"after the look: the look":                     {!first, time.Hour, 0, 10 * time.Second},
-		"a clock ahead is set right":                   {!first, time.Hour + 3*time.Second, time.Hour, 4 * time.Second},
-		"a clock behind is set right":                  {!first, -time.Hour + 3*time.Second, -time.Hour, 4 * time.Second},
-		"before the first look: the node's":            {first, -time.Hour, 0, -time.Hour + 500*time.Millisecond},
-		"after the first look: not after now":          {first, time.Hour, 0, 10 * time.Second},
-		"before the first look by a clock that is off": {first, -2 * time.Hour, -time.Hour, -time.Hour + time.Second},
+		"between the lists: the end of its second": {!first, 3 * time.Second, 0, 3500 * time.Millisecond},
+		"in the last second: the list":             {!first, 10 * time.Second, 0, 10 * time.Second},
+		"in the second of the previous list":       {!first, 0, 0, 500 * time.Millisecond},
+		"long before the previous list: the list":  {!first, -time.Hour, 0, 10 * time.Second},
+		"after the list: the list":                 {!first, time.Hour, 0, 10 * time.Second},
+		"a clock ahead is corrected":               {!first, time.Hour + 3*time.Second, time.Hour, 4 * time.Second},
+		"a clock behind is corrected":              {!first, -time.Hour + 3*time.Second, -time.Hour, 4 * time.Second},
+		"before the first list: the node's time":   {first, -time.Hour, 0, -time.Hour + 500*time.Millisecond},
+		"after the first list: not after now":      {first, time.Hour, 0, 10 * time.Second},
+		"before the first list with a wrong clock": {first, -2 * time.Hour, -time.Hour, -time.Hour + time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	wantIDs(t, mustWait(t, n, watch))
 	for tx, want := range seen {
 		if got := n.Seen(tx); !got.Equal(want) || want.IsZero() {
-			t.Errorf("Seen(%s) = %v, want %v still", tx, got, want)
+			t.Errorf("Seen(%s) = %v, want %v as before", tx, got, want)
 		}
 	}
 	f.set(func() { f.mempool = old }) // the block left the chain
@@ -111,26 +111,26 @@ func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	mustWait(t, n, watch)
 	n.Buried([]string{paid})
 	if got := n.Seen(paid); !got.IsZero() {
-		t.Errorf("Seen() = %v of what is buried, want nothing", got)
+		t.Errorf("Seen() = %v for a buried transaction, want zero", got)
 	}
 	f.clock.Pass(2*time.Hour + time.Second)
 	mustWait(t, n, watch)
 	if got := n.Seen(other); !got.IsZero() {
-		t.Errorf("Seen() = %v after two hours, want nothing", got)
+		t.Errorf("Seen() = %v after two hours, want zero", got)
 	}
 }
 
-func TestSeen_knows_nothing_of_strangers(t *testing.T) {
+func TestSeen_is_zero_for_an_unknown_transaction(t *testing.T) {
 	t.Parallel()
 	n := newFake(t, 1).source()
 	for _, tx := range []string{"", "zz", destination(1)} {
 		if got := n.Seen(tx); !got.IsZero() {
-			t.Errorf("Seen(%q) = %v, want nothing", tx, got)
+			t.Errorf("Seen(%q) = %v, want zero", tx, got)
 		}
 	}
 }
 
-func TestWaiting_of_btcd_has_the_time_of_all_at_once(t *testing.T) {
+func TestWaiting_of_btcd_reads_all_times_at_once(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	likeBtcd(f)
@@ -149,14 +149,14 @@ func TestWaiting_of_btcd_has_the_time_of_all_at_once(t *testing.T) {
 	f.clock.Pass(time.Second)
 	wantIDs(t, mustWait(t, n, watch), tx, later)
 	if got, want := n.Seen(later), noon.Add(2*time.Second); !got.Equal(want) {
-		t.Errorf("Seen() = %v, want that of our look, %v", got, want)
+		t.Errorf("Seen() = %v, want the time of the list, %v", got, want)
 	}
 	if got := f.calls["getrawmempool"]; got != 3 {
 		t.Errorf("getrawmempool was called %d times, want 3", got)
 	}
 }
 
-// likeBtcd makes a fake answer as btcd does, where it has methods of its own.
+// likeBtcd makes a fake answer like btcd where btcd differs.
 func likeBtcd(f *fake) {
 	f.answers["getmempoolentry"] = refuses(-1, "Command unimplemented")
 	f.answers["getnetworkinfo"] = refuses(-1, "Command unimplemented")
@@ -187,18 +187,18 @@ func TestWaiting_since(t *testing.T) {
 	f.clock.Pass(30 * time.Second)
 	since(noon)
 	f.clock.Pass(30*time.Second + time.Millisecond)
-	since(f.clock.Now())                        // what waited and was mined meanwhile left no sighting
-	f.set(func() { f.started = f.clock.Now() }) // it was started again
+	since(f.clock.Now())                        // a transaction that entered and left meanwhile has no sighting
+	f.set(func() { f.started = f.clock.Now() }) // the node restarts
 	restart := f.clock.Now()
 	f.clock.Pass(10*time.Second + 900*time.Millisecond)
-	since(restart.Add(900 * time.Millisecond)) // within the second that is sure
+	since(restart.Add(900 * time.Millisecond)) // the start is known to a second
 	f.clock.Pass(100 * time.Millisecond)
 	since(restart)
 	f.answers["uptime"] = refuses(-32601, "Method not found")
 	since(restart)
 }
 
-func TestWaiting_since_the_first_look_when_the_node_does_not_tell(t *testing.T) {
+func TestWaiting_since_the_first_list_without_uptime(t *testing.T) {
 	t.Parallel()
 	for name, uptime := range map[string]answer{
 		"unknown": refuses(-32601, "Method not found"), "negative": says(-1), "absurd": says(int64(1) << 62), "words": says("long"),
@@ -218,7 +218,7 @@ func TestWaiting_since_the_first_look_when_the_node_does_not_tell(t *testing.T) 
 	}
 }
 
-func TestWaiting_while_the_saved_mempool_is_read_is_partial(t *testing.T) {
+func TestWaiting_is_partial_while_the_mempool_is_loading(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	f.answers["getmempoolinfo"] = says(map[string]any{"loaded": false})
@@ -240,7 +240,7 @@ func TestWaiting_while_the_saved_mempool_is_read_is_partial(t *testing.T) {
 	}
 }
 
-// outpoints watches some outpoints beside the scripts.
+// outpoints watches outpoints in addition to scripts.
 type outpoints struct {
 	chaintest.Watch
 	taken []string
@@ -259,19 +259,19 @@ func TestWaiting_conflicts(t *testing.T) {
 		t.Errorf("conflicts (-got +want):\n%s", diff)
 	}
 	if w := mustWait(t, n, chaintest.Watch{}); len(w.Conflicts) > 0 {
-		t.Errorf("conflicts %v of outpoints that are not watched", w.Conflicts)
+		t.Errorf("conflicts %v of unwatched outpoints", w.Conflicts)
 	}
 }
 
 func TestWaiting_after_a_start(t *testing.T) {
 	t.Parallel()
 	loaded, loading := says(map[string]any{"loaded": true}), says(map[string]any{"loaded": false})
-	type look struct {
+	type step struct {
 		after time.Duration
 		pool  answer
 		want  chain.Coverage
 	}
-	for name, looks := range map[string][]look{
+	for name, steps := range map[string][]step{
 		"absence_counts_from_the_second_list_of_a_loaded_mempool": {
 			{time.Second, loaded, chain.Partial}, {time.Second, loaded, chain.Complete}, {time.Second, loaded, chain.Complete},
 		},
@@ -288,14 +288,14 @@ func TestWaiting_after_a_start(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, 1)
 			n := f.source()
-			for restart := range 2 { // the same again after the next start
+			for restart := range 2 { // the same after the next start
 				f.clock.Pass(time.Minute)
 				f.set(func() { f.started = f.clock.Now() })
-				for i, look := range looks {
-					f.clock.Pass(look.after)
-					f.set(func() { f.answers["getmempoolinfo"] = look.pool })
-					if got := mustWait(t, n, chaintest.Watch{}).Coverage; got != look.want {
-						t.Errorf("start %d, look %d: coverage %q, want %q", restart+1, i+1, got, look.want)
+				for i, step := range steps {
+					f.clock.Pass(step.after)
+					f.set(func() { f.answers["getmempoolinfo"] = step.pool })
+					if got := mustWait(t, n, chaintest.Watch{}).Coverage; got != step.want {
+						t.Errorf("start %d, step %d: coverage %q, want %q", restart+1, i+1, got, step.want)
 					}
 				}
 			}
@@ -303,7 +303,7 @@ func TestWaiting_after_a_start(t *testing.T) {
 	}
 }
 
-func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
+func TestWaiting_of_a_node_with_blocksonly_is_no_view(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	f.answers["getnetworkinfo"] = says(map[string]any{"localrelay": false})
@@ -316,27 +316,27 @@ func TestWaiting_of_a_node_that_takes_blocks_only_is_no_view(t *testing.T) {
 	f.set(func() { clear(f.answers) })
 	f.clock.Pass(time.Second)
 	if w := mustWait(t, n, chaintest.Watch{}); w.Coverage != chain.Complete || !w.Since.Equal(f.clock.Now()) {
-		t.Errorf("%q since %v, want that it takes transactions now", w.Coverage, w.Since)
+		t.Errorf("coverage %q since %v, want complete since now", w.Coverage, w.Since)
 	}
 }
 
-func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
+func TestWaiting_fails_without_peers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source(func(c *node.Config) { c.Chain = "main" })
 	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon) {
-		t.Errorf("since %v, want the first look", w.Since)
+		t.Errorf("since %v, want the first list", w.Since)
 	}
 	f.answers["getconnectioncount"] = says(0)
 	f.clock.Pass(time.Second)
-	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "it has no peers") {
-		t.Errorf("Waiting() = %v with the fault %q, want that it has no peers", err, n.Health().Fault)
+	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "no peers") {
+		t.Errorf("Waiting() = %v with the fault %q, want an error for no peers", err, n.Health().Fault)
 	}
 	f.set(func() { clear(f.answers) })
 	f.clock.Pass(time.Second)
 	for range 2 {
 		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Second)) || w.Coverage != chain.Complete {
-			t.Errorf("%q since %v, want that it has peers again", w.Coverage, w.Since)
+			t.Errorf("coverage %q since %v, want complete since the peers are back", w.Coverage, w.Since)
 		}
 	}
 	f.clock.Pass(20 * time.Second)
@@ -349,22 +349,22 @@ func TestWaiting_of_a_node_without_peers_concludes_nothing(t *testing.T) {
 	}
 }
 
-func TestWaiting_stands_what_disappears_meanwhile(t *testing.T) {
+func TestWaiting_tolerates_transactions_that_leave_meanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n, watch := f.source(), chaintest.Watch{destination(1): true}
 	mustWait(t, n, watch)
 	f.clock.Pass(time.Second)
-	stays, goes := f.send(destination(1), 1000), f.send(destination(1), 2000)
+	stays, leaves := f.send(destination(1), 1000), f.send(destination(1), 2000)
 	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
-		if string(params[0]) == `"`+goes+`"` {
+		if string(params[0]) == `"`+leaves+`"` {
 			f.mempool = f.mempool[:1]
 		}
 		return f.truth("getrawtransaction", params)
 	}
 	wantIDs(t, mustWait(t, n, watch), stays)
-	if got := n.Seen(goes); !got.Equal(f.clock.Now()) {
-		t.Errorf("Seen() = %v of what a block may have taken, want %v", got, f.clock.Now())
+	if got := n.Seen(leaves); !got.Equal(f.clock.Now()) {
+		t.Errorf("Seen() = %v for a transaction that may be mined, want %v", got, f.clock.Now())
 	}
 	f.set(func() { f.answers["getmempoolentry"] = refuses(-5, "Transaction not in mempool") })
 	third := f.send(destination(1), 3000)
@@ -384,18 +384,18 @@ func TestWaiting_reads_each_transaction_once(t *testing.T) {
 	wantIDs(t, mustWait(t, n, watch), paid[1])
 	wantIDs(t, mustWait(t, n, watch), paid[1])
 	if got := f.calls["getrawtransaction"]; got != 60 {
-		t.Errorf("%d transactions were asked for, want 60", got)
+		t.Errorf("%d transactions requested, want 60", got)
 	}
 	watch[destination(2)], watch[destination(77)] = true, true
 	wantIDs(t, mustWait(t, n, watch), paid[1], paid[2])
 	if got := f.calls["getrawtransaction"]; got != 61 {
-		t.Errorf("%d transactions were asked for, want one more", got)
+		t.Errorf("%d transactions requested, want 61", got)
 	}
 	delete(watch, destination(1))
 	wantIDs(t, mustWait(t, n, watch), paid[2])
 }
 
-func TestWaiting_goes_on_after_an_error(t *testing.T) {
+func TestWaiting_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n, watch := f.source(), chaintest.Watch{destination(59): true}
@@ -422,14 +422,14 @@ func TestWaiting_goes_on_after_an_error(t *testing.T) {
 	f.calls["getrawtransaction"] = 0
 	w := mustWait(t, n, watch)
 	if got := f.calls["getrawtransaction"]; len(w.Txs) != 1 || got != 30 {
-		t.Errorf("%d waiting, with %d transactions asked for again, want 1 and 30", len(w.Txs), got)
+		t.Errorf("%d waiting, %d transactions requested again, want 1 and 30", len(w.Txs), got)
 	}
 	if got := n.Seen(w.Txs[0].ID); !got.Equal(at) {
-		t.Errorf("Seen() = %v, want when it was listed first, %v", got, at)
+		t.Errorf("Seen() = %v, want the time of its first list, %v", got, at)
 	}
 }
 
-func TestWaiting_reads_in_words_what_it_cannot_parse(t *testing.T) {
+func TestWaiting_reads_JSON_if_the_wire_format_cannot_be_parsed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	tx := f.send(destination(1), 1000)
@@ -443,6 +443,6 @@ func TestWaiting_reads_in_words_what_it_cannot_parse(t *testing.T) {
 	w := mustWait(t, f.source(), chaintest.Watch{destination(1): true})
 	want := []bitcoin.Tx{{ID: tx, Spends: []string{tx + ":3"}, Outputs: []bitcoin.Output{{Script: destination(1), Units: 1000}}}}
 	if diff := cmp.Diff(w.Txs, want); diff != "" {
-		t.Errorf("what waits differs (-got +want):\n%s", diff)
+		t.Errorf("waiting transactions differ (-got +want):\n%s", diff)
 	}
 }

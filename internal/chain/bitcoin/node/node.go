@@ -1,5 +1,5 @@
-// Package node reads Bitcoin and Litecoin through a node of the merchant's own,
-// over the RPC of Bitcoin Core that bitcoind, litecoind and btcd speak.
+// Package node reads Bitcoin and Litecoin through the merchant's node, over the RPC of Bitcoin
+// Core that bitcoind, litecoind and btcd serve.
 package node
 
 import (
@@ -16,15 +16,15 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// Config is what a Node is made of.
+// Config is the configuration of a Node.
 type Config struct {
-	// URL of the node's RPC, without user and password: "http://127.0.0.1:8332".
+	// URL is the URL of the node's RPC, without user and password: "http://127.0.0.1:8332".
 	URL string
-	// User and Password, or CookieFile, which the node writes anew when it starts.
+	// User and Password, or CookieFile, which the node writes at each start.
 	User, Password, CookieFile string
-	// CertFile holds the certificate that an https node made for itself.
+	// CertFile is the file of the node's self-signed certificate, for https.
 	CertFile string
-	// Setting is the name of the setting that all this is from, for error words.
+	// Setting is the name of the setting with these values, for error messages.
 	Setting string
 	// Chain is Bitcoin Core's name of the network: "main", "test", "testnet4",
 	// "signet" or "regtest".
@@ -32,34 +32,33 @@ type Config struct {
 	// Genesis is the hash of the network's first block.
 	Genesis string
 	// Checkpoint is a block that the network must have once its chain is that high;
-	// zero is none.
+	// zero if there is none.
 	Checkpoint bitcoin.Checkpoint
-	// BlocksAsJSON reads blocks and transactions in the node's own words: those of
-	// Litecoin can hold MWEB data, which the wire format of Bitcoin knows nothing of.
+	// BlocksAsJSON reads blocks and transactions in the node's JSON form: those of
+	// Litecoin can contain MWEB data, which is not in the wire format of Bitcoin.
 	BlocksAsJSON bool
-	// Patience is how long an answer may take; zero is half a minute.
+	// Patience is the timeout of a request; zero is half a minute.
 	Patience time.Duration
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
-// Node is a node of the merchant's own, which is believed alone. It implements
-// bitcoin.Source. Its mempool is complete once it has run for a while: what is
-// absent is gone. Every block is read, so that a double spend in one is found
-// without our telling what to look for.
+// Node is the merchant's node, which is trusted alone. It implements bitcoin.Source. Its
+// mempool is complete once the node has run for a while: an absent transaction is gone. Every
+// block is read, so a double spend in a block is found without a list of inputs.
 type Node struct {
-	config  Config
-	host    string
-	rpc     *client
-	headers map[string]bitcoin.Header // of the newest blocks asked for, by hash
-	highest int64                     // the highest block that was ever the best
-	passed  bool                      // it has the checkpoint
-	read    blocks
-	mempool mempool
-	began   time.Time // when the node started, as far as it says; by our clock
-	lists   int       // how often it listed a loaded mempool since it started
-	looking time.Time // since when it is asked for what waits without a gap
-	looked  time.Time // when it was asked last; zero when it was not, or had no view
+	config    Config
+	host      string
+	rpc       *client
+	headers   map[string]bitcoin.Header // of the newest requested blocks, by hash
+	highest   int64                     // height of the highest best block so far
+	passed    bool                      // true if the checkpoint was checked
+	read      blocks
+	mempool   mempool
+	began     time.Time // start of the node, by our clock; see start
+	lists     int       // number of lists of a loaded mempool since its start
+	viewSince time.Time // start of the mempool view without a gap
+	viewed    time.Time // time of the last list; zero if there was none, or no view
 
 	mu     sync.Mutex
 	health chain.Health
@@ -68,10 +67,10 @@ type Node struct {
 
 var _ bitcoin.Source = (*Node)(nil)
 
-// task is what is asked of a node.
+// task is a kind of request, for Health.
 type task string
 
-// The tasks, in the order in which their faults are told.
+// The tasks, in the order in which Health reports their faults.
 const (
 	findBest    task = "find the best block"
 	findHeader  task = "find a block"
@@ -81,11 +80,11 @@ const (
 
 var tasks = []task{findBest, findHeader, readBlock, readMempool}
 
-// New makes a Node. It is not asked for anything yet.
+// New returns a new Node. It makes no request.
 func New(c Config) (*Node, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: no http or https URL of a node", c.Setting)
+		return nil, fmt.Errorf("%s is not an http or https URL of a node", c.Setting)
 	}
 	if c.Patience == 0 {
 		c.Patience = 30 * time.Second
@@ -101,16 +100,16 @@ func New(c Config) (*Node, error) {
 	}, nil
 }
 
-// Wake implements bitcoin.Source: a node is asked now and then, and never rings.
+// Wake implements bitcoin.Source: a node is polled and sends no wake-ups.
 func (n *Node) Wake() <-chan struct{} { return nil }
 
-// Inputs implements bitcoin.Source: there are none.
+// Inputs implements bitcoin.Source: it returns none, because every block is read.
 func (n *Node) Inputs(mark uint64) (iter.Seq[string], uint64) {
 	return func(func(string) bool) {}, mark
 }
 
-// Pending implements bitcoin.Source: a mempool holds nothing that a block of the
-// best chain conflicts with.
+// Pending implements bitcoin.Source: a node's mempool contains no transaction that conflicts
+// with a block of the best chain.
 func (n *Node) Pending(string) bool { return false }
 
 // Health implements bitcoin.Source.
@@ -127,14 +126,14 @@ func (n *Node) Health() chain.Health {
 	return h
 }
 
-// tell changes what Health says.
-func (n *Node) tell(change func(*chain.Health)) {
+// setHealth changes the result of Health.
+func (n *Node) setHealth(change func(*chain.Health)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change(&n.health)
 }
 
-// done keeps how a task went for Health, and says in an error which node's it is.
+// done records the error of a task for Health, and adds the node to the error.
 func (n *Node) done(ctx context.Context, t task, err error) error {
 	if errors.Is(err, bitcoin.ErrNoBlock) {
 		return err

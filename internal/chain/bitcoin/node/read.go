@@ -12,11 +12,11 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// txsAtOnce is how many transactions are asked for in one batch: the largest that
-// nodes hand on, spelled out, must fit in an answer.
+// txsAtOnce is how many transactions are requested in one batch: as many of the largest that
+// nodes relay must fit in an answer in JSON.
 const txsAtOnce = 25
 
-// readNew reads the transactions that were not read yet.
+// readNew reads the transactions that have not been read yet.
 func (n *Node) readNew(ctx context.Context, watched chain.Watched) error {
 	var ids []chainhash.Hash
 	for id, e := range n.mempool.entries {
@@ -27,21 +27,21 @@ func (n *Node) readNew(ctx context.Context, watched chain.Watched) error {
 	return n.readTxs(ctx, ids, watched)
 }
 
-// lookAgain reads transactions again that may pay destinations which came since.
-func (n *Node) lookAgain(ctx context.Context, watched chain.Watched) error {
+// addScripts reads transactions again that may pay destinations added since the last call.
+func (n *Node) addScripts(ctx context.Context, watched chain.Watched) error {
 	m := &n.mempool
 	scripts, next := watched.Since(m.mark)
-	if next < m.mark { // it begins anew
+	if next < m.mark { // the marks restarted
 		scripts, next = watched.Since(0)
 	}
 	var ids []chainhash.Hash
 	if len(m.entries) > 0 {
-		fresh := map[uint64]bool{}
+		added := map[uint64]bool{}
 		for s := range scripts {
-			fresh[hashScript(s)] = true
+			added[hashScript(s)] = true
 		}
 		for id, e := range m.entries {
-			if e.tx == nil && slices.ContainsFunc(e.paid, func(h uint64) bool { return fresh[h] }) {
+			if e.tx == nil && slices.ContainsFunc(e.paid, func(h uint64) bool { return added[h] }) {
 				ids = append(ids, id)
 			}
 		}
@@ -53,7 +53,7 @@ func (n *Node) lookAgain(ctx context.Context, watched chain.Watched) error {
 	return nil
 }
 
-// readTxs reads transactions that wait. One that does not wait any more is no error.
+// readTxs reads transactions of the mempool. It ignores those that left it.
 func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.Watched) error {
 	for some := range slices.Chunk(ids, txsAtOnce) {
 		requests := make([]*request, len(some))
@@ -81,48 +81,47 @@ func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.
 	return nil
 }
 
-// readTx reads the answer to a getrawtransaction.
+// readTx parses the answer to a getrawtransaction.
 func (n *Node) readTx(ctx context.Context, id string, r *request) (bitcoin.Tx, error) {
 	if r.err != nil {
 		return bitcoin.Tx{}, r.err
 	}
 	answer := *r.result.(*json.RawMessage)
 	if n.config.BlocksAsJSON {
-		return txInWords(id, answer)
+		return txFromJSON(id, answer)
 	}
 	var text string
 	if err := json.Unmarshal(answer, &text); err != nil {
-		return bitcoin.Tx{}, fmt.Errorf("transaction %s: it answers something else: %w", id, err)
+		return bitcoin.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
 	}
 	tx, err := parseTx(text)
 	if err != nil {
-		// The network may know transactions that our library cannot read.
+		// The library may be unable to parse a transaction that is valid on the network.
 		if err := n.rpc.call(ctx, &answer, "getrawtransaction", id, true); err != nil {
 			return bitcoin.Tx{}, err
 		}
-		return txInWords(id, answer)
+		return txFromJSON(id, answer)
 	}
 	return tx, asked(id, tx)
 }
 
-// txInWords reads a transaction as the node spells it out.
-func txInWords(id string, answer json.RawMessage) (bitcoin.Tx, error) {
-	var told tx
-	if err := json.Unmarshal(answer, &told); err != nil {
-		return bitcoin.Tx{}, fmt.Errorf("transaction %s: it answers something else: %w", id, err)
+// txFromJSON parses a transaction in the node's JSON form.
+func txFromJSON(id string, text json.RawMessage) (bitcoin.Tx, error) {
+	var answer tx
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return bitcoin.Tx{}, fmt.Errorf("transaction %s: unexpected result: %w", id, err)
 	}
-	tx, _, err := told.read()
+	tx, _, err := answer.read()
 	if err != nil {
 		return bitcoin.Tx{}, err
 	}
 	return tx, asked(id, tx)
 }
 
-// asked fails when a transaction is not the one that was asked for, or makes no
-// sense.
+// asked returns an error if a transaction is not the requested one, or is not sane.
 func asked(id string, tx bitcoin.Tx) error {
 	if tx.ID != id {
-		return fmt.Errorf("asked for transaction %s it gives %q", id, tx.ID)
+		return fmt.Errorf("asked for transaction %s, got %q", id, tx.ID)
 	}
 	return sane(tx)
 }

@@ -20,7 +20,7 @@ const (
 	codeMethod   = -32601
 )
 
-// refusal is an error that a node answers with.
+// refusal is an error object in a node's answer.
 type refusal struct {
 	Code    int
 	Message string
@@ -28,13 +28,13 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", words(r.Message), r.Code) }
 
-// refused tells whether a node answered with an error of these codes.
+// refused reports whether a node answered with one of these error codes.
 func refused(err error, codes ...int) bool {
 	var r *refusal
 	return errors.As(err, &r) && slices.Contains(codes, r.Code)
 }
 
-// unknown tells whether a node has no such method. btcd says so in words.
+// unknown reports whether a node does not have a method. btcd reports it in the message.
 func unknown(err error) bool {
 	return refused(err, codeMethod) || refused(err, codeMisc) && strings.Contains(err.Error(), "unimplemented")
 }
@@ -43,7 +43,7 @@ func unknown(err error) bool {
 type request struct {
 	method string
 	params []any
-	result any // a pointer
+	result any // pointer to the result
 	err    error
 }
 
@@ -51,7 +51,7 @@ func ask(result any, method string, params ...any) *request {
 	return &request{method: method, params: append([]any{}, params...), result: result}
 }
 
-// firstError is the first error of some calls.
+// firstError returns the first error of some calls.
 func firstError(requests ...*request) error {
 	for _, r := range requests {
 		if r.err != nil {
@@ -70,8 +70,8 @@ func (c *client) call(ctx context.Context, result any, method string, params ...
 	return r.err
 }
 
-// do makes a batch of calls. The error is what befell them all; each has its own
-// besides.
+// do sends a batch of calls. The returned error concerns the whole batch; each request also
+// has its own error.
 func (c *client) do(ctx context.Context, requests ...*request) error {
 	type call struct {
 		Version string `json:"jsonrpc"`
@@ -97,7 +97,7 @@ func (c *client) do(ctx context.Context, requests ...*request) error {
 	return nil
 }
 
-// deal gives each request of a batch its answer.
+// deal sets the result or the error of each request of a batch.
 func deal(body []byte, requests []*request) error {
 	type answer struct {
 		ID     *int
@@ -105,43 +105,44 @@ func deal(body []byte, requests []*request) error {
 		Error  *refusal
 	}
 	body = bytes.TrimSpace(body)
-	if bytes.HasPrefix(body, []byte("{")) { // the batch as a whole was refused
-		var one answer
-		if err := json.Unmarshal(body, &one); err == nil && one.Error != nil {
-			return one.Error
+	if bytes.HasPrefix(body, []byte("{")) { // the whole batch was refused
+		var single answer
+		if err := json.Unmarshal(body, &single); err == nil && single.Error != nil {
+			return single.Error
 		}
 	}
 	var answers []answer
 	if err := json.Unmarshal(body, &answers); err != nil {
-		return fmt.Errorf("it answers what is no JSON-RPC: %s", words(string(body[:min(len(body), 200)])))
+		return fmt.Errorf("answer is not JSON-RPC: %s", words(string(body[:min(len(body), 200)])))
 	}
 	if len(answers) != len(requests) {
-		return fmt.Errorf("it gives %d answers to %d calls", len(answers), len(requests))
+		return fmt.Errorf("%d answers to %d calls", len(answers), len(requests))
 	}
 	answered := make([]bool, len(requests))
 	for _, a := range answers {
 		if a.ID == nil || *a.ID < 0 || *a.ID >= len(requests) || answered[*a.ID] {
-			return errors.New("it answers what was not asked")
+			return errors.New("answer with an unknown or repeated ID")
 		}
 		answered[*a.ID] = true
 		r := requests[*a.ID]
 		switch {
 		case a.Error != nil && a.Error.Code == codeWarmUp:
-			return fmt.Errorf("it is still starting: %w", a.Error)
+			return fmt.Errorf("node is still starting: %w", a.Error)
 		case a.Error != nil:
 			r.err = fmt.Errorf("%s: %w", r.method, a.Error)
 		case len(a.Result) == 0 || string(a.Result) == "null":
-			r.err = fmt.Errorf("%s: it answers nothing", r.method)
+			r.err = fmt.Errorf("%s: empty result", r.method)
 		default:
 			if err := json.Unmarshal(a.Result, r.result); err != nil {
-				r.err = fmt.Errorf("%s: it answers something else: %s", r.method, words(err.Error()))
+				r.err = fmt.Errorf("%s: unexpected result: %s", r.method, words(err.Error()))
 			}
 		}
 	}
 	return nil
 }
 
-// words makes what a stranger said fit for one line.
+// words returns a text from a node on one line, with printable characters only and limited in
+// length.
 func words(text string) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)

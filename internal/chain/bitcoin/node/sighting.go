@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// blink is how long nobody may have looked without that being a gap.
-const blink = 30 * time.Second
+// maxGap is the greatest time between two lists without a gap in the view.
+const maxGap = 30 * time.Second
 
-// since is since when our sightings are without a gap: since we look, but not before
-// the node started. What waited and was mined while nobody looked has left no
-// sighting, however long the node ran.
+// since returns the time since which sightings have no gap: since the node is polled, but not
+// before its start. A transaction that was mined between two lists too far apart has no
+// sighting, even if the node ran all the time.
 func (n *Node) since(s state) time.Time {
-	if n.looked.IsZero() || s.begin.Sub(n.looked) > blink {
-		n.looking = s.begin
+	if n.viewed.IsZero() || s.begin.Sub(n.viewed) > maxGap {
+		n.viewSince = s.begin
 	}
-	n.looked = s.begin
-	if start := n.start(s); start.After(n.looking) {
+	n.viewed = s.begin
+	if start := n.start(s); start.After(n.viewSince) {
 		return start
 	}
-	return n.looking
+	return n.viewSince
 }
 
-// start is when the node started, by our clock: our first look when it does not
-// tell. It tells whole seconds; the earliest time that is sure is kept for as long
-// as it may be the same start.
+// start returns when the node started, by our clock; the time of the first list if the node
+// does not report its uptime. The uptime is in whole seconds: start returns the earliest time
+// that is certain, as long as the uptimes may be of the same start.
 func (n *Node) start(s state) time.Time {
 	up := time.Duration(s.uptime) * time.Second
 	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
@@ -41,7 +41,7 @@ func (n *Node) start(s state) time.Time {
 	return n.began
 }
 
-// date finds out when the node saw the transactions that pay destinations.
+// date asks the node for the times of the transactions that pay destinations.
 func (n *Node) date(ctx context.Context) error {
 	var requests []*request
 	var entries []*entry
@@ -71,11 +71,11 @@ func (n *Node) date(ctx context.Context) error {
 	return nil
 }
 
-// waitingSince is the time in a mempool entry, in whole seconds.
+// waitingSince is the entry time of a mempool entry, in whole seconds.
 type waitingSince struct{ Time int64 }
 
-// dateAll is date for btcd, which tells the times of all that waits at once: that
-// is too much when we know nearly as well.
+// dateAll is date for btcd, which returns the times of all transactions at once. That is much
+// data, so it is requested only if a transaction has no time yet.
 func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
 	var all map[string]waitingSince
 	for _, e := range entries {
@@ -84,7 +84,7 @@ func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
 				return err
 			}
 		}
-		if t, told := all[e.tx.ID]; told {
+		if t, known := all[e.tx.ID]; known {
 			e.date(t, n.rpc.ahead)
 		}
 		e.asked = true
@@ -92,9 +92,9 @@ func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
 	return nil
 }
 
-// date makes the node's time the first sighting, where it can be: it is the end
-// of the node's second, at which it was there for sure, and it lies between our
-// two lists. A time that does not is of another clock, and says nothing.
+// date sets the first sighting to the node's time, if that is possible: the end of the node's
+// second, at which the transaction certainly was in the mempool. It must be between the two
+// lists; otherwise the clocks differ, and the node's time is not used.
 func (e *entry) date(t waitingSince, ahead time.Duration) {
 	seen := time.Unix(t.Time+1, 0).Add(ahead)
 	switch {

@@ -21,16 +21,16 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// changed is the true answer of getblockchaininfo but for one word.
-func changed(f *fake, word string, value any) answer {
+// changed returns the true answer of getblockchaininfo with one changed field.
+func changed(f *fake, field string, value any) answer {
 	return func([]json.RawMessage) (any, int, string) {
 		info := f.info()
-		info[word] = value
+		info[field] = value
 		return info, 0, ""
 	}
 }
 
-// page answers every request with the same.
+// page answers every request with the same text.
 func page(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -38,7 +38,7 @@ func page(status int, body string) http.HandlerFunc {
 	}
 }
 
-// rewritten answers with a change of the true answer.
+// rewritten changes the true answer.
 func rewritten(f *fake, change func([]byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var b bytes.Buffer
@@ -47,90 +47,90 @@ func rewritten(f *fake, change func([]byte) []byte) http.HandlerFunc {
 	}
 }
 
-// tip is the newest block with another content.
+// tip returns the newest block with a changed content.
 func tip(f *fake, change func(*wire.MsgBlock)) answer {
 	b := *f.best[len(f.best)-1]
 	change(&b)
 	return says(encode(&b))
 }
 
-func TestNode_trouble(t *testing.T) {
+func TestNode_reports_faults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		trouble func(f *fake)
-		want    string
+		fault func(f *fake)
+		want  string
 	}{
-		"the connection breaks": {func(f *fake) {
+		"the connection is closed": {func(f *fake) {
 			f.handler = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-		}, "it cannot be reached: EOF"},
-		"another password": {func(f *fake) { f.pass = "changed" }, "it refuses the user or password in CHEQUER_BITCOIN_NODE"},
-		"not from here":    {func(f *fake) { f.handler = page(403, "") }, "it forbids us to ask: see its settings rpcallowip and rpcwhitelist"},
+		}, "connection failed: EOF"},
+		"a wrong password":   {func(f *fake) { f.pass = "changed" }, "wrong user or password in CHEQUER_BITCOIN_NODE"},
+		"a forbidden client": {func(f *fake) { f.handler = page(403, "") }, "access denied: see the node's settings rpcallowip and rpcwhitelist"},
 		"warming up": {func(f *fake) {
 			f.answers["getblockchaininfo"] = refuses(-28, "Loading block index…")
 			f.answers["getblockhash"] = f.answers["getblockchaininfo"]
-		}, "it is still starting: Loading block index… (-28)"},
+		}, "node is still starting: Loading block index… (-28)"},
 		"another network": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "chain", "main") },
-			`it is on the network "main", and "regtest" is asked for in CHEQUER_BITCOIN_NODE`},
+			`node is on the network "main", want "regtest" as in CHEQUER_BITCOIN_NODE`},
 		"another coin": {func(f *fake) { f.answers["getblockhash"] = says(litecoinGenesis) },
-			"its first block is " + litecoinGenesis + " and not"},
+			"first block is " + litecoinGenesis + ", want "},
 		"catching up": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "initialblockdownload", true) },
-			"it is catching up: block 112 of 112"},
+			"catching up: block 112 of 112"},
 		"more headers than blocks": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "headers", 119) },
-			"it is catching up: block 112 of 119"},
-		"far back": {func(f *fake) { f.best = f.best[:5] }, "its best block went down from 111 to 4"},
+			"catching up: block 112 of 119"},
+		"a much lower best block": {func(f *fake) { f.best = f.best[:5] }, "best block went down from 111 to 4"},
 		"pruned": {func(f *fake) { f.answers["getblock"] = refuses(-1, "Block not available (pruned data)") },
-			"it must keep the blocks from 111 on: set a larger prune, or none: getblock: Block not available (pruned data) (-1)"},
-		"a web page":        {func(f *fake) { f.handler = page(200, "<html>\n<b>Welcome</b>") }, "it answers what is no JSON-RPC: <html> <b>Welcome</b>"},
-		"a broken proxy":    {func(f *fake) { f.handler = page(502, "<html>Bad Gateway") }, "it answers HTTP 502: <html>Bad Gateway"},
-		"busy":              {func(f *fake) { f.handler = page(503, "Work queue depth exceeded") }, "it answers HTTP 503: Work queue depth exceeded"},
-		"sent elsewhere":    {func(f *fake) { f.handler = page(302, "") }, "it answers HTTP 302"},
-		"no batches":        {func(f *fake) { f.handler = page(500, `{"error":{"code":-32700,"message":"Parse error"}}`) }, "Parse error (-32700)"},
-		"one answer only":   {func(f *fake) { f.handler = page(200, `[{"id":0,"result":1}]`) }, "it gives 1 answers to 2 calls"},
-		"the same twice":    {func(f *fake) { f.handler = page(200, `[{"id":1,"result":1},{"id":1,"result":1}]`) }, "it answers what was not asked"},
-		"no number":         {func(f *fake) { f.handler = page(200, `[{"result":1},{"id":1,"result":1}]`) }, "it answers what was not asked"},
-		"half an answer":    {func(f *fake) { f.handler = rewritten(f, func(b []byte) []byte { return b[:len(b)/2] }) }, "it answers what is no JSON-RPC"},
-		"nothing":           {func(f *fake) { f.handler = page(200, "") }, "it answers what is no JSON-RPC"},
-		"other types":       {func(f *fake) { f.answers["getblockchaininfo"] = says([]string{"regtest"}) }, "getblockchaininfo: it answers something else"},
-		"a height in words": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "blocks", "many") }, "it answers something else"},
-		"a height below 0":  {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "blocks", -5) }, "it is at block -5 of 112"},
-		"null":              {func(f *fake) { f.answers["getblockchaininfo"] = says(nil) }, "getblockchaininfo: it answers nothing"},
-		"no hash":           {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "bestblockhash", "zz") }, `it says "zz" where a hash must be`},
-		"no best block":     {func(f *fake) { f.answers["getblockheader"] = refuses(-5, "Block not found") }, "it does not have its own best block "},
-		"a short header":    {func(f *fake) { f.answers["getblockheader"] = says("0001") }, "is none: 0001"},
-		"another header":    {func(f *fake) { f.answers["getblockheader"] = says(encode(&f.best[5].Header)) }, "asked for the header of block "},
-		"another block":     {func(f *fake) { f.answers["getblock"] = says(encode(f.best[5])) }, "asked for block "},
+			"node must keep the blocks from 111 on: set a larger prune, or none: getblock: Block not available (pruned data) (-1)"},
+		"a web page":       {func(f *fake) { f.handler = page(200, "<html>\n<b>Welcome</b>") }, "answer is not JSON-RPC: <html> <b>Welcome</b>"},
+		"a broken proxy":   {func(f *fake) { f.handler = page(502, "<html>Bad Gateway") }, "HTTP status 502: <html>Bad Gateway"},
+		"busy":             {func(f *fake) { f.handler = page(503, "Work queue depth exceeded") }, "HTTP status 503: Work queue depth exceeded"},
+		"a redirect":       {func(f *fake) { f.handler = page(302, "") }, "HTTP status 302"},
+		"no batches":       {func(f *fake) { f.handler = page(500, `{"error":{"code":-32700,"message":"Parse error"}}`) }, "Parse error (-32700)"},
+		"one answer only":  {func(f *fake) { f.handler = page(200, `[{"id":0,"result":1}]`) }, "1 answers to 2 calls"},
+		"a repeated ID":    {func(f *fake) { f.handler = page(200, `[{"id":1,"result":1},{"id":1,"result":1}]`) }, "answer with an unknown or repeated ID"},
+		"no ID":            {func(f *fake) { f.handler = page(200, `[{"result":1},{"id":1,"result":1}]`) }, "answer with an unknown or repeated ID"},
+		"half an answer":   {func(f *fake) { f.handler = rewritten(f, func(b []byte) []byte { return b[:len(b)/2] }) }, "answer is not JSON-RPC"},
+		"an empty answer":  {func(f *fake) { f.handler = page(200, "") }, "answer is not JSON-RPC"},
+		"other types":      {func(f *fake) { f.answers["getblockchaininfo"] = says([]string{"regtest"}) }, "getblockchaininfo: unexpected result"},
+		"a height as text": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "blocks", "many") }, "unexpected result"},
+		"a height below 0": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "blocks", -5) }, "node reports block -5 of 112"},
+		"null":             {func(f *fake) { f.answers["getblockchaininfo"] = says(nil) }, "getblockchaininfo: empty result"},
+		"no hash":          {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "bestblockhash", "zz") }, `"zz" is not a hash`},
+		"no best block":    {func(f *fake) { f.answers["getblockheader"] = refuses(-5, "Block not found") }, "node does not have its own best block "},
+		"a short header":   {func(f *fake) { f.answers["getblockheader"] = says("0001") }, `malformed header "0001"`},
+		"another header":   {func(f *fake) { f.answers["getblockheader"] = says(encode(&f.best[5].Header)) }, "asked for the header of block "},
+		"another block":    {func(f *fake) { f.answers["getblock"] = says(encode(f.best[5])) }, "asked for block "},
 		"other transactions": {func(f *fake) {
 			f.answers["getblock"] = tip(f, func(b *wire.MsgBlock) { b.Transactions = b.Transactions[:1] })
-		}, "its transactions are not those of its header"},
+		}, "transactions do not match the Merkle root"},
 		"a block without transactions": {func(f *fake) {
 			f.answers["getblock"] = tip(f, func(b *wire.MsgBlock) { b.Transactions = nil })
-		}, "its transactions are not those of its header"},
+		}, "transactions do not match the Merkle root"},
 		"a negative amount in a block": {func(f *fake) { f.rob() },
 			"units in output 0"},
-		"no block": {func(f *fake) { f.answers["getblock"] = says("") }, "getblock: it answers something else"},
-		"no list of what waits": {func(f *fake) { f.answers["getrawmempool"] = says(map[string]any{}) },
-			"getrawmempool: it answers something else"},
-		"no hashes wait": {func(f *fake) { f.answers["getrawmempool"] = says([]string{"ZZ"}) }, `it says "ZZ" where a hash must be`},
+		"no block": {func(f *fake) { f.answers["getblock"] = says("") }, "getblock: unexpected result"},
+		"no list of the mempool": {func(f *fake) { f.answers["getrawmempool"] = says(map[string]any{}) },
+			"getrawmempool: unexpected result"},
+		"no hashes in the mempool": {func(f *fake) { f.answers["getrawmempool"] = says([]string{"ZZ"}) }, `"ZZ" is not a hash`},
 		"another transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(encode(f.best[3].Transactions[0])) },
 			"asked for transaction "},
-		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(12) }, "it answers something else"},
-		"a negative amount that waits": {func(f *fake) {
+		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(12) }, "unexpected result"},
+		"a negative amount in the mempool": {func(f *fake) {
 			f.mempool[0].TxOut[0].Value = -1
 		}, "pays -1 units in output 0"},
 		"no answer": {func(f *fake) {
 			f.handler = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-		}, "it gives no whole answer within 2s"},
-		"an answer in drops": {func(f *fake) {
+		}, "no complete answer within 2s"},
+		"a very slow answer": {func(f *fake) {
 			f.handler = func(w http.ResponseWriter, r *http.Request) {
-				drop := time.NewTicker(10 * time.Millisecond)
-				defer drop.Stop()
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
 				for r.Context().Err() == nil {
 					_, _ = w.Write([]byte(" "))
 					_ = http.NewResponseController(w).Flush()
-					<-drop.C
+					<-tick.C
 				}
 			}
-		}, "it gives no whole answer within 2s"},
+		}, "no complete answer within 2s"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,12 +152,12 @@ func TestNode_trouble(t *testing.T) {
 			var last wire.MsgBlock
 			f.set(func() {
 				last = *best[len(best)-1]
-				test.trouble(f)
+				test.fault(f)
 			})
 
 			snapshot, err := scanner.Scan(t.Context(), cursor, watch)
 			if err == nil || !strings.Contains(err.Error(), test.want) || snapshot.Transfers != nil || !snapshot.Started.IsZero() {
-				t.Fatalf("Scan() = %+v, %v\nwant nothing and %q", snapshot.Transfers, err, test.want)
+				t.Fatalf("Scan() = %+v, %v\nwant no transfers and %q", snapshot.Transfers, err, test.want)
 			}
 			if fault := n.Health().Fault; !strings.Contains(fault, test.want) {
 				t.Errorf("Health().Fault = %q, want %q", fault, test.want)
@@ -171,14 +171,13 @@ func TestNode_trouble(t *testing.T) {
 			})
 			mustScan(t, scanner, cursor, watch, "0.00001", "0.00002", "0.00003")
 			if fault := n.Health().Fault; fault != "" {
-				t.Errorf("Health().Fault = %q, want none when all is well again", fault)
+				t.Errorf("Health().Fault = %q, want none after the fault", fault)
 			}
 		})
 	}
 }
 
-// rob makes the newest block one with a negative amount, to which its header
-// commits.
+// rob replaces the newest block by one with a negative amount and a matching header.
 func (f *fake) rob() {
 	b := f.best[len(f.best)-1]
 	tx := b.Transactions[1].Copy()
@@ -189,7 +188,7 @@ func (f *fake) rob() {
 	f.best[len(f.best)-1] = robbed
 }
 
-// mustScan scans and compares the amounts of what is shown.
+// mustScan scans and compares the amounts of the transfers.
 func mustScan(t *testing.T, s chain.Scanner, from chain.Cursor, w chain.Watched, want ...string) chain.Snapshot {
 	t.Helper()
 	snapshot, err := s.Scan(t.Context(), from, w)
@@ -212,11 +211,11 @@ func TestNode_unreachable(t *testing.T) {
 	n := f.source()
 	f.server.Close()
 	_, err := n.Best(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "find the best block: getblockchaininfo: it cannot be reached: ") || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("Best() = %v, want that it cannot be reached", err)
+	if err == nil || !strings.Contains(err.Error(), "find the best block: getblockchaininfo: connection failed: ") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Best() = %v, want an error for a failed connection", err)
 	}
 	if strings.Contains(err.Error(), "secret") {
-		t.Errorf("the error holds the password: %v", err)
+		t.Errorf("error contains the password: %v", err)
 	}
 }
 
@@ -230,12 +229,12 @@ func TestNode_endless_answer(t *testing.T) {
 			}
 		}
 	}
-	if _, err := f.source().Best(t.Context()); err == nil || !strings.Contains(err.Error(), "its answer is too long") {
-		t.Errorf("Best() = %v, want that the answer is too long", err)
+	if _, err := f.source().Best(t.Context()); err == nil || !strings.Contains(err.Error(), "answer too long") {
+		t.Errorf("Best() = %v, want an error for a too long answer", err)
 	}
 }
 
-func TestNode_a_scan_that_ends_is_no_fault(t *testing.T) {
+func TestNode_has_no_fault_after_a_canceled_scan(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source()
@@ -250,7 +249,7 @@ func TestNode_a_scan_that_ends_is_no_fault(t *testing.T) {
 	}
 }
 
-func TestNode_that_does_not_tell_whether_it_is_catching_up(t *testing.T) {
+func TestNode_without_initialblockdownload(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	silent := func([]json.RawMessage) (any, int, string) {
@@ -265,19 +264,19 @@ func TestNode_that_does_not_tell_whether_it_is_catching_up(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.clock.Pass(4 * time.Hour)
-	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "it is catching up: the newest block is of 2027-01-15T12:00:00Z") {
-		t.Errorf("Best() = %v, want that its newest block is old", err)
+	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "catching up: the newest block is of 2027-01-15T12:00:00Z") {
+		t.Errorf("Best() = %v, want an error for an old block", err)
 	}
-	f.answers["getblockchaininfo"] = changed(f, "chain", "signet") // which says that it is not
+	f.answers["getblockchaininfo"] = changed(f, "chain", "signet") // with initialblockdownload false
 	if _, err := n.Best(t.Context()); err != nil {
-		t.Errorf("Best() = %v, want an old block of a node that has caught up", err)
+		t.Errorf("Best() = %v, want no error for a node that has caught up", err)
 	}
 	if h := n.Health(); h.Fault != "" || !strings.Contains(h.Progress, "the newest block is of") {
 		t.Errorf("Health() = %+v, want a hint", h)
 	}
 }
 
-func TestNode_names_of_btcd(t *testing.T) {
+func TestNode_accepts_btcds_names_of_networks(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	f.answers["getblockchaininfo"] = changed(f, "chain", "mainnet")
@@ -286,16 +285,16 @@ func TestNode_names_of_btcd(t *testing.T) {
 	}
 }
 
-func TestNode_of_a_coin_that_split_off(t *testing.T) {
+func TestNode_of_a_split_coin_fails_at_the_checkpoint(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 2)
 	n := f.source(func(c *node.Config) { c.Checkpoint = bitcoin.Checkpoint{Height: 3, Hash: destination(3)} })
 	if _, err := n.Best(t.Context()); err != nil {
-		t.Errorf("Best() = %v, want a chain that is not that high", err)
+		t.Errorf("Best() = %v, want no error below the checkpoint", err)
 	}
 	f.mine()
 	hash := f.best[3].BlockHash().String()
-	want := "its block 3 is " + hash + " and not " + destination(3) + ": it is a node of another coin, see CHEQUER_BITCOIN_NODE"
+	want := "block 3 is " + hash + ", want " + destination(3) + ": the node is of another coin, see CHEQUER_BITCOIN_NODE"
 	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), want) || n.Health().Fault != want {
 		t.Errorf("Best() = %v with the fault %q, want %q", err, n.Health().Fault, want)
 	}
@@ -308,11 +307,11 @@ func TestNode_of_a_coin_that_split_off(t *testing.T) {
 		}
 	}
 	if got := f.calls["getblockhash"]; got != 4 {
-		t.Errorf("getblockhash was called %d times, want thrice for the first block and once for the checkpoint", got)
+		t.Errorf("getblockhash was called %d times, want 3 calls for the first block and 1 for the checkpoint", got)
 	}
 }
 
-func TestNode_no_such_block(t *testing.T) {
+func TestNode_returns_ErrNoBlock(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 3)
 	n := f.source()

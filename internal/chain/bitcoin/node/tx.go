@@ -15,7 +15,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// tx is a transaction as getrawtransaction and getblock spell it out.
+// tx is a transaction in the JSON of getrawtransaction and getblock.
 type tx struct {
 	TxID string
 	Vin  []struct {
@@ -32,8 +32,8 @@ type tx struct {
 	}
 }
 
-// read reads a transaction and its hash. Inputs and outputs of Litecoin's MWEB,
-// which have no number of their own, are left out.
+// read converts a transaction and returns its hash. Inputs and outputs of Litecoin's MWEB,
+// which have no index, are left out.
 func (t tx) read() (bitcoin.Tx, chainhash.Hash, error) {
 	id, err := parseHash(t.TxID)
 	if err != nil {
@@ -59,29 +59,29 @@ func (t tx) read() (bitcoin.Tx, chainhash.Hash, error) {
 		units, err := parseUnits(out.Value)
 		script, notHex := hex.DecodeString(out.ScriptPubKey.Hex)
 		if err != nil || notHex != nil || out.N != len(read.Outputs) {
-			return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("output %d of transaction %s makes no sense", out.N, t.TxID)
+			return bitcoin.Tx{}, chainhash.Hash{}, fmt.Errorf("output %d of transaction %s is malformed", out.N, t.TxID)
 		}
 		read.Outputs = append(read.Outputs, bitcoin.Output{Script: hex.EncodeToString(script), Units: units})
 	}
 	return read, id, nil
 }
 
-// parseUnits reads an amount of coins, "0.00000546" or "5.46e-06", as its
-// smallest units, of which it must be a whole number.
+// parseUnits converts an amount of coins, "0.00000546" or "5.46e-06", to the smallest unit, of
+// which it must be a whole number.
 func parseUnits(coins json.Number) (int64, error) {
 	const longest = 24
 	value, ok := new(big.Rat).SetString(string(coins))
 	if len(coins) > longest || strings.Contains(string(coins), "/") || !ok {
-		return 0, fmt.Errorf("%q is no amount", words(string(coins)))
+		return 0, fmt.Errorf("%q is not an amount", words(string(coins)))
 	}
 	value.Mul(value, big.NewRat(btcutil.SatoshiPerBitcoin, 1))
 	if !value.IsInt() || !value.Num().IsInt64() {
-		return 0, fmt.Errorf("%q is no amount", coins)
+		return 0, fmt.Errorf("%q is not an amount", coins)
 	}
 	return value.Num().Int64(), nil
 }
 
-// parseTx reads a transaction in hex.
+// parseTx parses a transaction in hex.
 func parseTx(text string) (bitcoin.Tx, error) {
 	var message wire.MsgTx
 	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// settling is how long a node that has started may lack transactions that waited
-	// before, when it does not report whether its mempool is loaded: btcd forgets
-	// them. It is as long as a payment that waits holds its quote.
-	settling = 24 * time.Hour
-	// enoughLists is how many times a node must list a mempool that it reports as
-	// loaded before the absence of a transaction counts. A single answer after a start
-	// concludes nothing.
+	// settlingTime is how long a started node may lack earlier transactions, if it does not
+	// report whether its mempool is loaded: btcd does not keep them. It is as long as an
+	// unconfirmed payment holds its quote.
+	settlingTime = 24 * time.Hour
+	// enoughLists is how many lists of a mempool that the node reports as loaded are
+	// needed before the absence of a transaction counts. The first list after a start
+	// proves nothing.
 	enoughLists = 2
 )
 
@@ -26,33 +26,33 @@ func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	return w, n.done(ctx, readMempool, err)
 }
 
-// state is what a node tells of itself and of what waits.
+// state is the state of a node and its mempool.
 type state struct {
-	begin, end time.Time // when it was asked and when it had answered
+	begin, end time.Time // times of the request and the answer
 	ids        []string
-	pool       struct{ Loaded *bool }     // nil in btcd: it keeps no mempool
-	network    struct{ LocalRelay *bool } // false when the node takes blocks only; nil in btcd
+	pool       struct{ Loaded *bool }     // nil in btcd, which does not save its mempool
+	network    struct{ LocalRelay *bool } // false with blocksonly; nil in btcd
 	peers      int
-	uptime     int64 // in seconds; negative when it does not tell
+	uptime     int64 // in seconds; negative if the node does not report it
 }
 
-// waiting brings the mempool up to date. What was read stays when something
-// fails, and is not read again.
+// waiting updates the mempool. After an error, transactions that were read are kept and not read
+// again.
 func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
 	s, err := n.state(ctx)
 	if err != nil {
 		return bitcoin.Waiting{}, err
 	}
-	n.tell(func(h *chain.Health) { h.Peers = s.peers })
+	n.setHealth(func(h *chain.Health) { h.Peers = s.peers })
 	if s.peers == 0 && n.config.Chain != "regtest" {
-		n.looked = time.Time{}
-		return bitcoin.Waiting{}, errors.New("it has no peers: it sees neither transactions nor blocks")
+		n.viewed = time.Time{}
+		return bitcoin.Waiting{}, errors.New("no peers: the node receives neither transactions nor blocks")
 	}
 	if relay := s.network.LocalRelay; relay != nil && !*relay {
-		n.mempool.listed, n.looked = time.Time{}, time.Time{}
+		n.mempool.listed, n.viewed = time.Time{}, time.Time{}
 		return bitcoin.Waiting{Coverage: chain.None}, nil
 	}
-	if err := n.lookAgain(ctx, watched); err != nil {
+	if err := n.addScripts(ctx, watched); err != nil {
 		return bitcoin.Waiting{}, err
 	}
 	if err := n.mempool.update(s); err != nil {
@@ -74,7 +74,7 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 	return w, nil
 }
 
-// complete reports whether a transaction that the mempool does not list is gone.
+// complete reports whether absence from the mempool means that a transaction is gone.
 func (n *Node) complete(s state) bool {
 	switch {
 	case s.loading():
@@ -82,11 +82,11 @@ func (n *Node) complete(s state) bool {
 	case s.pool.Loaded != nil:
 		n.lists++
 	}
-	return !s.loading() && (n.lists >= enoughLists || s.end.Sub(n.began) >= settling)
+	return !s.loading() && (n.lists >= enoughLists || s.end.Sub(n.began) >= settlingTime)
 }
 
-// state asks for everything at once: what waits comes last, so that the rest was
-// true before.
+// state requests all values in one batch. The mempool is last, so that the other values are
+// older than it.
 func (n *Node) state(ctx context.Context) (state, error) {
 	s := state{begin: n.config.Now()}
 	ids, pool := ask(&s.ids, "getrawmempool"), ask(&s.pool, "getmempoolinfo")
@@ -105,5 +105,5 @@ func (n *Node) state(ctx context.Context) (state, error) {
 	return s, firstError(ids, pool, network, peers)
 }
 
-// loading tells whether the node still reads the mempool that it saved.
+// loading reports whether the node is still loading its saved mempool.
 func (s state) loading() bool { return s.pool.Loaded != nil && !*s.pool.Loaded }

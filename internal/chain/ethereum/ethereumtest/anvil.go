@@ -1,5 +1,5 @@
-// Package ethereumtest starts a real EVM node for tests, with a lab's hands on it:
-// it pays with tokens of its own make, mines and reorganises.
+// Package ethereumtest starts a real EVM node for tests. It deploys test contracts, sends
+// transfers of their tokens, mines and reorganises.
 package ethereumtest
 
 import (
@@ -18,28 +18,28 @@ import (
 	"chequer/internal/programtest"
 )
 
-// patience is how long a node may take to do something on a busy machine.
-const patience = time.Minute
+// timeout is how long a node may take for one action on a busy machine.
+const timeout = time.Minute
 
-// Node is a running anvil or geth. With a Network method beside it, it is a
-// chaintest.Lab. Its methods fail the test themselves; they are for one goroutine.
+// Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Lab.
+// Its methods fail the test on errors; they are for one goroutine.
 type Node struct {
-	// RPC is its URL, ChainID tells its network from others.
+	// RPC is the node's URL, ChainID its chain ID.
 	RPC     string
 	ChainID uint64
-	// Token and FeeToken are ERC-20 contracts; of the second, a tenth of each
-	// transfer does not arrive. Odd logs what looks like a transfer.
+	// Token and FeeToken are ERC-20 contracts; FeeToken keeps a tenth of each transfer.
+	// Odd is a contract whose logs resemble transfers.
 	Token, FeeToken, Odd string
 
 	geth    *geth // nil for anvil
 	senders []string
-	next    int               // of senders
+	next    int               // index in senders
 	value   *big.Int          // wei of the next transaction
 	txs     map[string]signed // by hash
 }
 
-// Anvil starts anvil as the node of a network, with the contracts deployed. Where
-// fetch.sh could not install it the test is skipped, but fails in CI.
+// Anvil starts anvil as the node of a network, with the contracts deployed. If fetch.sh could
+// not install it, the test is skipped, except in CI, where it fails.
 func Anvil(t *testing.T, chainID uint64) *Node {
 	t.Helper()
 	program := programtest.Fetched("anvil")
@@ -56,7 +56,7 @@ func Anvil(t *testing.T, chainID uint64) *Node {
 		t.Fatalf("start anvil: %v", err)
 	}
 	t.Cleanup(process.Kill)
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		err := n.call(&n.senders, "eth_accounts")
 		if err == nil {
 			break
@@ -71,7 +71,7 @@ func Anvil(t *testing.T, chainID uint64) *Node {
 	return n
 }
 
-// Call calls a method of the node and reads its result; nil is not read.
+// Call calls a method of the node and decodes its result, unless result is nil.
 func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
 	t.Helper()
 	if err := n.call(result, method, params...); err != nil {
@@ -84,7 +84,7 @@ func (n *Node) call(result any, method string, params ...any) error {
 	if err != nil {
 		return err
 	}
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Post(n.RPC, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return err

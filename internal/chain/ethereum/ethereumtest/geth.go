@@ -18,22 +18,22 @@ import (
 	"chequer/internal/programtest"
 )
 
-// gethChainID is that of geth's developer network, gethSenders how many accounts are
-// given something there.
+// gethChainID is the chain ID of geth's developer network, gethSenders the number of accounts
+// that are funded there.
 const (
 	gethChainID = 1337
 	gethSenders = 60
 )
 
-// geth is what a Node of it needs beside: it signs for one account of its own only.
+// geth is the additional state of a Node that runs geth, which signs only for its own account.
 type geth struct {
 	keys        map[string]*btcec.PrivateKey // by account
-	withdrawals int64                        // made, one for each empty block
+	withdrawals int64                        // number of withdrawals so far, one for each empty block
 }
 
 // Geth starts go-ethereum as a node of its developer network, with the contracts
-// deployed. It is built for a nightly run, see fetch.sh, where it must not be missing;
-// the test is skipped in all others.
+// deployed. It is built only for a nightly run, see fetch.sh: there the test fails if it is
+// missing, and in all other runs the test is skipped.
 func Geth(t *testing.T) *Node {
 	t.Helper()
 	if os.Getenv("E2E_NIGHTLY") == "" {
@@ -41,7 +41,7 @@ func Geth(t *testing.T) *Node {
 	}
 	program := programtest.Fetched("geth")
 	if _, err := exec.LookPath(program); err != nil {
-		t.Fatalf("geth is not there, and a nightly run skips nothing: %v", err)
+		t.Fatalf("geth is missing in a nightly run: %v", err)
 	}
 	host, port, err := net.SplitHostPort(programtest.FreeAddress(t, "127.0.0.1"))
 	if err != nil {
@@ -66,21 +66,21 @@ func Geth(t *testing.T) *Node {
 	return n
 }
 
-// await waits until something is so.
-func (n *Node) await(t *testing.T, what string, so func() bool) {
+// await waits until a condition is true.
+func (n *Node) await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("geth: in %s not: %s", patience, what)
+			t.Fatalf("geth: after %s not true: %s", timeout, what)
 		}
 	}
 }
 
-// fund makes the senders and gives each ten ether.
+// fund creates the senders and gives each of them one ether.
 func (n *Node) fund(t *testing.T, from string) {
 	t.Helper()
 	var last string
-	for nonce := range gethSenders { // named, as geth may not know yet that it used one
+	for nonce := range gethSenders { // explicit, because geth may not count its last nonce yet
 		key, err := btcec.NewPrivateKey()
 		if err != nil {
 			t.Fatal(err)
@@ -89,11 +89,11 @@ func (n *Node) fund(t *testing.T, from string) {
 		n.geth.keys[sender], n.senders = key, append(n.senders, sender)
 		n.Call(t, &last, "eth_sendTransaction", map[string]any{"from": from, "to": sender, "value": fmt.Sprintf("0x%x", big.NewInt(1e18)), "nonce": fmt.Sprintf("0x%x", nonce)})
 	}
-	n.await(t, "the senders have something", func() bool { return n.mined(t, last) })
+	n.await(t, "the senders are funded", func() bool { return n.mined(t, last) })
 }
 
-// mined tells whether a transaction is in a block. Until geth has looked through its
-// blocks it answers with an error where it knows none.
+// mined reports whether a transaction is in a block. While geth indexes its blocks, it
+// returns an error for an unknown transaction.
 func (n *Node) mined(t *testing.T, tx string) bool {
 	t.Helper()
 	var receipt *struct{ Status string }
@@ -114,7 +114,7 @@ func (g *geth) signRaw(t *testing.T, s signed, chainID uint64, to, data string) 
 	number := func(text string) *big.Int {
 		n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
 		if !ok {
-			t.Fatalf("%q is no number", text)
+			t.Fatalf("%q is not a number", text)
 		}
 		return n
 	}
@@ -137,7 +137,7 @@ func (g *geth) signRaw(t *testing.T, s signed, chainID uint64, to, data string) 
 	return "0x" + hex.EncodeToString(rlp(append(fields, v.Bytes(), r, second)...))
 }
 
-// rlp is a list of texts. See the Yellow Paper, "Recursive Length Prefix".
+// rlp encodes a list of strings. See the Yellow Paper, "Recursive Length Prefix".
 func rlp(fields ...[]byte) []byte {
 	var list []byte
 	for _, f := range fields {
@@ -149,7 +149,7 @@ func rlp(fields ...[]byte) []byte {
 	return append(length(0xc0, len(list)), list...)
 }
 
-// length is that of a text or a list, as it stands before it.
+// length returns the prefix of a string or a list with its length.
 func length(kind byte, n int) []byte {
 	if n < 56 {
 		return []byte{kind + byte(n)}
@@ -158,12 +158,12 @@ func length(kind byte, n int) []byte {
 	return append([]byte{kind + 55 + byte(len(digits))}, digits...)
 }
 
-// mineGeth waits for the blocks that geth makes of transactions as they come, or has
-// it make an empty one, which it does for a withdrawal.
+// mineGeth waits for the blocks that geth makes of transactions on their arrival. Without
+// transactions it makes geth mine an empty block, which geth does for a withdrawal.
 func (n *Node) mineGeth(t *testing.T, txs []string) {
 	t.Helper()
 	for _, tx := range txs {
-		n.await(t, "the transaction is in a block", func() bool { return n.mined(t, tx) })
+		n.await(t, "transaction is in a block", func() bool { return n.mined(t, tx) })
 	}
 	if len(txs) > 0 {
 		return
@@ -173,5 +173,5 @@ func (n *Node) mineGeth(t *testing.T, txs []string) {
 	n.Call(t, nil, "dev_addWithdrawal", map[string]any{
 		"index": fmt.Sprintf("0x%x", n.geth.withdrawals), "validatorIndex": "0x1", "address": "0x" + strings.Repeat("0", 39) + "1", "amount": "0x1",
 	})
-	n.await(t, "an empty block is made", func() bool { return n.Height(t) > before })
+	n.await(t, "empty block is mined", func() bool { return n.Height(t) > before })
 }

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// The contracts, made of tokens.sol by solc 0.8.30 with
+// contracts are compiled from tokens.sol by solc 0.8.30 with
 //
 //	{"evmVersion": "paris", "optimizer": {"enabled": true, "runs": 1},
 //	 "metadata": {"bytecodeHash": "none", "appendCBOR": false}}
@@ -22,7 +22,7 @@ import (
 //go:embed token.hex odd.hex
 var contracts embed.FS
 
-// Code is a contract of tokens.sol with the arguments that it is made with.
+// Code returns the code of a contract of tokens.sol with its constructor's arguments.
 func Code(contract string, arguments ...int64) string {
 	text, err := contracts.ReadFile(contract + ".hex")
 	if err != nil {
@@ -35,15 +35,15 @@ func Code(contract string, arguments ...int64) string {
 	return code
 }
 
-// number is a whole number as contracts are told it.
+// number encodes a whole number as an argument.
 func number(n *big.Int) string { return fmt.Sprintf("%064x", n) }
 
-// account is an address as contracts are told it.
+// account encodes an address as an argument.
 func account(address string) string {
 	return strings.Repeat("0", 24) + strings.TrimPrefix(address, "0x")
 }
 
-// Data is a call of a contract: a method as "transfer(address,uint256)" and its
+// Data encodes a call of a contract: a method such as "transfer(address,uint256)" and its
 // arguments.
 func Data(method string, arguments ...any) string {
 	data := "0x" + hex.EncodeToString(keccak([]byte(method))[:4])
@@ -64,14 +64,14 @@ func keccak(data []byte) []byte {
 	return hash.Sum(nil)
 }
 
-// maxSenders is how many accounts there are. Each pays once, so that transactions
-// can be mined in any order.
+// maxSenders is the number of accounts of anvil. Each sends one transaction, so that
+// transactions can be mined in any order.
 const maxSenders = 200
 
-// gas is enough for everything that the lab does.
+// gas is the gas limit of each transaction; enough for all of them.
 const gas = 3_000_000
 
-// signed is a transaction that can be sent.
+// signed is a signed transaction.
 type signed struct {
 	raw   string
 	from  string
@@ -80,8 +80,7 @@ type signed struct {
 	value *big.Int // wei; nil = 0
 }
 
-// sign makes a transaction of the next sender, which nobody hears of before it is
-// mined.
+// sign signs a transaction of the next sender. The node does not get it before Mine.
 func (n *Node) sign(t *testing.T, to, data string) (tx string) {
 	t.Helper()
 	from := n.senders[n.next]
@@ -117,13 +116,13 @@ func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
 	return tx
 }
 
-// Transact makes a transaction that calls a contract; Mine puts it into a block.
+// Transact signs a transaction that calls a contract; Mine puts it into a block.
 func (n *Node) Transact(t *testing.T, contract, data string) (tx string) {
 	t.Helper()
 	return n.sign(t, contract, data)
 }
 
-// TransactWith is Transact with some wei.
+// TransactWith is Transact with a value in wei.
 func (n *Node) TransactWith(t *testing.T, wei *big.Int, to, data string) (tx string) {
 	t.Helper()
 	n.value = wei
@@ -131,20 +130,20 @@ func (n *Node) TransactWith(t *testing.T, wei *big.Int, to, data string) (tx str
 	return n.sign(t, to, data)
 }
 
-// Small contracts that get wei and do something with the account that they are told.
-// Each copies what follows its first eleven bytes.
+// Contracts that receive wei and call the account that is their argument. Each copies the code
+// after its first eleven bytes.
 const (
-	Forwards  = "0x600f80600b6000396000f3" + "600060006000600034600035" + "5af100"         // CALL, with the wei
-	Fails     = "0x601380600b6000396000f3" + "600060006000600034600035" + "5af160006000fd" // CALL, and takes it back
-	Delegates = "0x600e80600b6000396000f3" + "60006000600060006000" + "355af400"           // DELEGATECALL, which moves nothing
-	CallsCode = "0x600f80600b6000396000f3" + "600060006000600034600035" + "5af200"         // CALLCODE, nor does that
-	Ends      = "0x600480600b6000396000f3" + "600035ff"                                    // SELFDESTRUCT, with the wei
+	Forwards  = "0x600f80600b6000396000f3" + "600060006000600034600035" + "5af100"         // CALL with the value
+	Fails     = "0x601380600b6000396000f3" + "600060006000600034600035" + "5af160006000fd" // CALL with the value, and REVERT
+	Delegates = "0x600e80600b6000396000f3" + "60006000600060006000" + "355af400"           // DELEGATECALL, which transfers nothing
+	CallsCode = "0x600f80600b6000396000f3" + "600060006000600034600035" + "5af200"         // CALLCODE, which transfers nothing
+	Ends      = "0x600480600b6000396000f3" + "600035ff"                                    // SELFDESTRUCT, which sends the value
 )
 
-// Account is an account as small contracts are told it.
+// Account encodes an account as the argument of these contracts.
 func Account(address string) string { return "0x" + account(address) }
 
-// Deploy puts a contract on the chain.
+// Deploy deploys a contract and mines the transaction.
 func (n *Node) Deploy(t *testing.T, code string) (address string) {
 	t.Helper()
 	tx := n.sign(t, "", code)
@@ -152,12 +151,12 @@ func (n *Node) Deploy(t *testing.T, code string) (address string) {
 	var receipt struct{ ContractAddress, Status string }
 	n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
 	if receipt.Status != "0x1" {
-		t.Fatal("anvil: the contract was not deployed")
+		t.Fatal("contract was not deployed")
 	}
 	return receipt.ContractAddress
 }
 
-// Place puts the token at another address, such as that of a real one.
+// Place moves the token to another address, such as that of a real token.
 func (n *Node) Place(t *testing.T, address string) {
 	t.Helper()
 	var code string
@@ -167,19 +166,19 @@ func (n *Node) Place(t *testing.T, address string) {
 	n.Token = address
 }
 
-// NewScript makes an address that nothing was paid to.
+// NewScript returns an address without payments.
 func (n *Node) NewScript(*testing.T) string {
 	return fmt.Sprintf("0x%016x%024x", rand.Uint64(), rand.Uint64())
 }
 
-// Send makes a transaction that pays with the token. Mine puts it into a block:
-// there is no mempool for us.
+// Send signs a transaction that pays with the token; Mine puts it into a block. There is no
+// mempool.
 func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
 	return n.sign(t, n.Token, payment(outputs))
 }
 
-// Replace makes a transaction that takes the place of another one that waits.
+// Replace signs a transaction that replaces another one before it is mined.
 func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (replacement string) {
 	t.Helper()
 	s := n.txs[tx]
@@ -188,7 +187,7 @@ func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (re
 	return n.signFrom(t, s, n.Token, payment(outputs))
 }
 
-// payment calls pay(address[],uint256[]).
+// payment encodes a call of pay(address[],uint256[]).
 func payment(outputs []chaintest.Output) string {
 	count := int64(len(outputs))
 	data := Data("pay(address[],uint256[])", big.NewInt(64), big.NewInt(64+32+32*count), big.NewInt(count))
@@ -202,13 +201,13 @@ func payment(outputs []chaintest.Output) string {
 	return data
 }
 
-// Mine makes a block with some transactions.
+// Mine mines a block with transactions.
 func (n *Node) Mine(t *testing.T, txs ...string) {
 	t.Helper()
 	for _, tx := range txs {
 		s, known := n.txs[tx]
 		if !known {
-			t.Fatalf("anvil: transaction %s was replaced", tx)
+			t.Fatalf("transaction %s was replaced", tx)
 		}
 		n.Call(t, nil, "eth_sendRawTransaction", s.raw)
 	}
@@ -219,8 +218,8 @@ func (n *Node) Mine(t *testing.T, txs ...string) {
 	n.Call(t, nil, "evm_mine")
 }
 
-// Reorganise takes the newest blocks, down to the lowest that holds one of the
-// transactions, off the chain for one more without any.
+// Reorganise removes the newest blocks, down to the lowest that contains one of the
+// transactions, and mines the same number of blocks and one more without transactions.
 func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
 	tip := n.Height(t)
@@ -242,7 +241,7 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	n.Mine(t)
 }
 
-// Height is that of the newest block.
+// Height returns the height of the newest block.
 func (n *Node) Height(t *testing.T) int64 {
 	t.Helper()
 	var height string
@@ -253,12 +252,12 @@ func (n *Node) Height(t *testing.T) int64 {
 func parse(t *testing.T, text string) (number int64) {
 	t.Helper()
 	if _, err := fmt.Sscanf(text, "0x%x", &number); err != nil {
-		t.Fatalf("anvil: %q is no number", text)
+		t.Fatalf("%q is not a number", text)
 	}
 	return number
 }
 
-// Holds tells whether a transaction is in a block, and whether it succeeded.
+// Holds reports whether a transaction is in a block, and whether it succeeded.
 func (n *Node) Holds(t *testing.T, tx string) (mined, succeeded bool) {
 	t.Helper()
 	var receipt *struct{ Status string }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
-// Token is the part of ERC-20 that moves money, without limits: everybody has
-// enough of it.
+// Token implements the transfers of ERC-20. It does not check the sender's balance: every account
+// can send any amount.
 contract Token {
     string public symbol = "EURC";
     uint8 public decimals = 6;
-    mapping(address => uint256) public balanceOf; // of what it got and did not send
-    uint256 public fee; // taken from what arrives, in percent
+    mapping(address => uint256) public balanceOf; // received and not sent
+    uint256 public fee; // part of a transfer that does not arrive, in percent
 
     event Transfer(address indexed from, address indexed to, uint256 value);
 
@@ -29,23 +29,23 @@ contract Token {
         for (uint256 i = 0; i < to.length; i++) transfer(to[i], value[i]);
     }
 
-    // payAndFail logs a transfer and takes all of it back.
+    // payAndFail logs a transfer and reverts.
     function payAndFail(address to, uint256 value) external {
         transfer(to, value);
         revert("no");
     }
 }
 
-// Odd logs what looks like a transfer and is none.
+// Odd emits logs that resemble transfers of a token.
 contract Odd {
     event Transfer(address indexed from, address indexed to, uint256 value);
 
-    // fake names a transfer of a token that this contract is not.
+    // fake emits the event of a transfer without a transfer.
     function fake(address to, uint256 value) external {
         emit Transfer(msg.sender, to, value);
     }
 
-    // nft logs as ERC-721 does: four topics and no data.
+    // nft emits the event of ERC-721: four topics and no data.
     function nft(address to, uint256 id) external {
         bytes32 topic = keccak256("Transfer(address,address,uint256)");
         assembly {
@@ -53,7 +53,7 @@ contract Odd {
         }
     }
 
-    // through pays by a call from this contract.
+    // through transfers a token by a call from this contract.
     function through(Token token, address to, uint256 value) external {
         token.transfer(to, value);
     }

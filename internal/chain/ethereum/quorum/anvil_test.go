@@ -33,8 +33,9 @@ func TestAnvil(t *testing.T) {
 // lab is a real node that is scanned through a quorum.
 type lab struct {
 	*ethereumtest.Node
-	net    *ethereum.Scanner
-	quorum *quorum.Quorum
+	net     *ethereum.Scanner
+	quorum  *quorum.Quorum
+	bridged chain.Asset
 }
 
 func (l *lab) Network() chain.Scanner { return l.net }
@@ -42,11 +43,21 @@ func (l *lab) Network() chain.Scanner { return l.net }
 // Asset is the token that the lab pays with.
 func (l *lab) Asset() chain.Asset { return l.net.Assets()[0] }
 
-// newLab watches a node as if two operators ran it, unless endpoints are given.
+// Bridged implements chaintest.BridgedLab.
+func (l *lab) Bridged() chain.Asset { return l.bridged }
+
+// SendBridged implements chaintest.BridgedLab.
+func (l *lab) SendBridged(t *testing.T, output chaintest.Output) (tx string) {
+	t.Helper()
+	return l.Transact(t, l.bridged.Contract, ethereumtest.Data("transfer(address,uint256)", output.Script, output.Amount.Minor()))
+}
+
+// newLab watches a node through two endpoints with different operators, unless endpoints are
+// given.
 func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *lab {
 	t.Helper()
 	if len(endpoints) == 0 {
-		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "one"}, {URL: n.RPC, Operator: "two"}}
+		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "a"}, {URL: n.RPC, Operator: "b"}}
 	}
 	q, err := quorum.New(quorum.Config{
 		ChainID: n.ChainID, Tags: true, Endpoints: endpoints, Now: time.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
@@ -57,27 +68,29 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 	p := ethereum.Mainnet
 	eurc, usdc := p.Assets[2], p.Assets[1]
 	eurc.Contract, usdc.Contract = n.Token, n.FeeToken
-	p.ChainID, p.Assets = n.ChainID, []chain.Asset{eurc, usdc, p.Assets[0]}
-	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q}
+	bridged := ethereum.Base.Bridged[0]
+	bridged.Contract = n.Deploy(t, ethereumtest.Code("token", 0))
+	p.ChainID, p.Assets, p.Bridged = n.ChainID, []chain.Asset{eurc, usdc, p.Assets[0]}, []chain.Asset{bridged}
+	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q, bridged: bridged}
 }
 
-func TestAnvil_shows_only_money_that_arrived(t *testing.T) {
+func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)
 	l := newLab(t, n)
 	counterfeit := n.Deploy(t, ethereumtest.Code("token", 0))
-	ours := n.NewScript(t)
-	watch := chaintest.Watch{ours: true}
+	ourAddress := n.NewScript(t)
+	watch := chaintest.Watch{ourAddress: true}
 	five := big.NewInt(5_000_000)
-	honest := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ours, five))
-	taxed := n.Transact(t, n.FeeToken, ethereumtest.Data("transfer(address,uint256)", ours, five))
-	inner := n.Transact(t, n.Odd, ethereumtest.Data("through(address,address,uint256)", n.Token, ours, big.NewInt(7_000_000)))
-	failed := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ours, five))
+	honest := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
+	taxed := n.Transact(t, n.FeeToken, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
+	inner := n.Transact(t, n.Odd, ethereumtest.Data("through(address,address,uint256)", n.Token, ourAddress, big.NewInt(7_000_000)))
+	failed := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ourAddress, five))
 	others := []string{
-		n.Transact(t, counterfeit, ethereumtest.Data("transfer(address,uint256)", ours, five)),
-		n.Transact(t, n.Odd, ethereumtest.Data("fake(address,uint256)", ours, five)),
-		n.Transact(t, n.Odd, ethereumtest.Data("nft(address,uint256)", ours, five)),
-		n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ours, big.NewInt(0))),
+		n.Transact(t, counterfeit, ethereumtest.Data("transfer(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.Odd, ethereumtest.Data("fake(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.Odd, ethereumtest.Data("nft(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, big.NewInt(0))),
 	}
 	n.Mine(t, append(others, honest, taxed, inner, failed)...)
 	for _, tx := range others {
@@ -86,7 +99,7 @@ func TestAnvil_shows_only_money_that_arrived(t *testing.T) {
 		}
 	}
 	if mined, succeeded := n.Holds(t, failed); !mined || succeeded {
-		t.Errorf("the failing transaction is mined %t, succeeded %t", mined, succeeded)
+		t.Errorf("failing transaction: mined %t, succeeded %t", mined, succeeded)
 	}
 	snapshot, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
 	if err != nil {
@@ -106,12 +119,12 @@ func TestAnvil_shows_only_money_that_arrived(t *testing.T) {
 	}
 }
 
-func TestAnvil_that_goes_back_silently(t *testing.T) {
+func TestAnvil_transfer_leaves_with_its_block(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)
 	l := newLab(t, n)
-	ours := n.NewScript(t)
-	watch := chaintest.Watch{ours: true}
+	ourAddress := n.NewScript(t)
+	watch := chaintest.Watch{ourAddress: true}
 	scan := func() chain.Snapshot {
 		t.Helper()
 		s, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
@@ -123,7 +136,7 @@ func TestAnvil_that_goes_back_silently(t *testing.T) {
 	n.Mine(t)
 	var state string
 	n.Call(t, &state, "evm_snapshot")
-	tx := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ours, big.NewInt(5_000_000)))
+	tx := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, big.NewInt(5_000_000)))
 	n.Mine(t, tx)
 	if s := scan(); len(s.Transfers) != 1 {
 		t.Fatalf("%d transfers, want 1", len(s.Transfers))
@@ -132,30 +145,30 @@ func TestAnvil_that_goes_back_silently(t *testing.T) {
 	n.Mine(t)
 	n.Mine(t)
 	if s := scan(); len(s.Transfers) != 0 {
-		t.Errorf("%d transfers on a chain without any", len(s.Transfers))
+		t.Errorf("%d transfers after the reorganisation, want none", len(s.Transfers))
 	}
 }
 
-// C46: what a delegatecall or a call that was taken back says it moved is not there.
-func TestAnvil_shows_the_own_coin_that_arrived(t *testing.T) {
+// C46: a transfer in a delegatecall or in a reverted call is not shown.
+func TestAnvil_shows_own_coin_that_arrived(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)
 	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
 	wei := big.NewInt(1_000_000_000_000_000)
 	type shown struct{ Amount, Tx string }
 	for name, test := range map[string]struct {
-		code  string // "" = sent plainly
+		code  string // "" = sent by a transaction
 		moves bool
 	}{
-		"sent plainly":                 {"", true},
-		"sent by a contract":           {ethereumtest.Forwards, true},
-		"sent by a contract that ends": {ethereumtest.Ends, true},
-		"taken back":                   {ethereumtest.Fails, false},
-		"told by a delegatecall":       {ethereumtest.Delegates, false},
-		"told by a callcode":           {ethereumtest.CallsCode, false},
+		"sent by a transaction":               {"", true},
+		"sent by a contract":                  {ethereumtest.Forwards, true},
+		"sent by a self-destructing contract": {ethereumtest.Ends, true},
+		"reverted":                            {ethereumtest.Fails, false},
+		"value of a delegatecall":             {ethereumtest.Delegates, false},
+		"value of a callcode":                 {ethereumtest.CallsCode, false},
 	} {
-		ours := n.NewScript(t)
-		watch := &book{Watch: chaintest.Watch{ours: true}}
+		ourAddress := n.NewScript(t)
+		watch := &book{Watch: chaintest.Watch{ourAddress: true}}
 		scan := func(from chain.Cursor) chain.Snapshot {
 			t.Helper()
 			s, err := l.net.Scan(t.Context(), from, watch)
@@ -165,9 +178,9 @@ func TestAnvil_shows_the_own_coin_that_arrived(t *testing.T) {
 			watch.read = s.Read
 			return s
 		}
-		to, data := ours, ""
+		to, data := ourAddress, ""
 		if test.code != "" {
-			to, data = n.Deploy(t, test.code), ethereumtest.Account(ours)
+			to, data = n.Deploy(t, test.code), ethereumtest.Account(ourAddress)
 		}
 		before := scan(chain.Cursor{})
 		n.Mine(t)

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// The network's own coin that comes to an invoice of tokens is told as a mistake.
-func TestAstray_is_told_as_a_mistake(t *testing.T) {
+// The network's own coin at an address for tokens is recorded as wrong_asset.
+func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
@@ -21,27 +21,27 @@ func TestAstray_is_told_as_a_mistake(t *testing.T) {
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
 	e.mine(3)
-	b := w.mine(plainly(to, forty))
+	b := w.mine(sendsDirectly(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(2)
-	told := fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6])
-	e.want(inv, "created wrong_asset", told)
+	first := fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6])
+	e.want(inv, "created wrong_asset", first)
 	e.mine(2)
-	e.want(inv, "created wrong_asset", told)
+	e.want(inv, "created wrong_asset", first)
 
-	// And once more, after a restart.
+	// The same again after a restart.
 	e.start()
-	again := w.mine(sends(to, forty))
+	again := w.mine(sends(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(2)
 	more := fmt.Sprint("0.02 wrong_asset in ", again.height)
-	e.want(inv, "created wrong_asset", told, more)
+	e.want(inv, "created wrong_asset", first, more)
 	b = w.mine(pays(to, 40_000_000))
 	e.mine(12)
-	e.want(inv, "paid wrong_asset", told, more, fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
+	e.want(inv, "paid wrong_asset", first, more, fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
 }
 
-func TestAstray_leaves_with_its_block(t *testing.T) {
+func TestStray_coin_leaves_with_its_block(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
@@ -49,16 +49,16 @@ func TestAstray_leaves_with_its_block(t *testing.T) {
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
 	w.pass(time.Minute)
-	b := w.mine(plainly(to, forty))
+	b := w.mine(sendsDirectly(to, fortyEuros))
 	e.want(inv, "created wrong_asset", fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6]))
 	w.reorganise(1)
 	e.mine(3)
 	e.want(inv, "created", fmt.Sprint("0.02 wrong_asset by ", b.transfers[0].tx[:6]))
 }
 
-// A merchant brings ether to an address to gather the tokens there: that is no mistake
-// once they cover the price.
-func TestAstray_gas_for_gathering_is_no_mistake(t *testing.T) {
+// A merchant sends ether to an address to pay for the sweep of its tokens. That is not
+// wrong_asset once the tokens cover the price.
+func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
@@ -69,20 +69,20 @@ func TestAstray_gas_for_gathering_is_no_mistake(t *testing.T) {
 	paid := fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6])
 	e.want(inv, "paid", paid)
 	w.pass(time.Minute)
-	gas := w.mine(plainly(to, 500_000_000_000_000))
+	gas := w.mine(sendsDirectly(to, 500_000_000_000_000))
 	w.pass(time.Minute)
 	e.mine(1)
-	brought := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
-	e.want(inv, "paid", paid, brought)
+	gasDust := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
+	e.want(inv, "paid", paid, gasDust)
 	w.pass(time.Minute)
-	much := w.mine(plainly(to, forty))
+	much := w.mine(sendsDirectly(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(1)
-	e.want(inv, "paid wrong_asset", paid, brought, fmt.Sprint("0.02 wrong_asset in ", much.height, " by ", much.transfers[0].tx[:6]))
+	e.want(inv, "paid wrong_asset", paid, gasDust, fmt.Sprint("0.02 wrong_asset in ", much.height, " by ", much.transfers[0].tx[:6]))
 }
 
-// What is looked for beside must not keep anything else waiting.
-func TestAstray_that_cannot_be_asked_for_holds_nothing_up(t *testing.T) {
+// An error in the search for strays must not delay anything else.
+func TestStray_errors_do_not_delay_payments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	nodes := three(t, w)
@@ -105,29 +105,29 @@ func TestAstray_that_cannot_be_asked_for_holds_nothing_up(t *testing.T) {
 	e.want(other, "expired")
 }
 
-func TestAstray_asks_no_endpoint_that_may_not_learn_addresses(t *testing.T) {
+func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	nodes := three(t, w)
 	s := open(t, w, endpoints(nodes...))
-	watch := &book{Watch: chaintest.Watch{}, strays: []string{ours}}
+	watch := &book{Watch: chaintest.Watch{}, strays: []string{ourAddress}}
 	for range 5 {
 		w.pass(time.Minute)
-		w.mine(plainly(ours, forty))
+		w.mine(sendsDirectly(ourAddress, fortyEuros))
 		if _, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, n := range nodes {
 		if asked := n.asked("eth_getBalance"); len(asked) != 0 {
-			t.Errorf("an endpoint was asked for balances %d times", len(asked))
+			t.Errorf("endpoint was asked for balances %d times, want 0", len(asked))
 		}
 	}
 }
 
-// However many addresses there are, what is asked beside is one request a minute: of
-// the newest each time, and of the others in turn.
-func TestAstray_costs_as_much_for_many_addresses_as_for_some(t *testing.T) {
+// For any number of addresses there is one request a minute: for the newest addresses each
+// time, and for the others in turn.
+func TestStray_search_has_a_limited_cost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w)
@@ -147,7 +147,7 @@ func TestAstray_costs_as_much_for_many_addresses_as_for_some(t *testing.T) {
 		asked := n.asked("eth_getBalance")
 		n.change(func(n *node) { n.requests = nil })
 		if len(asked) > 500 {
-			t.Errorf("%d balances were asked for at once", len(asked))
+			t.Errorf("%d balances in one scan, want at most 500", len(asked))
 		}
 		if len(asked) > 0 {
 			turns++
@@ -157,31 +157,31 @@ func TestAstray_costs_as_much_for_many_addresses_as_for_some(t *testing.T) {
 		}
 	}
 	if turns != 13 { // in 800 seconds
-		t.Errorf("it was asked %d times", turns)
+		t.Errorf("asked %d times, want 13", turns)
 	}
 	for i, script := range watch.strays {
 		if times := seen[script]; times == 0 || i < 100 && times != turns {
-			t.Errorf("address %d was asked for %d times of %d", i, times, turns)
+			t.Errorf("address %d was read %d times of %d", i, times, turns)
 		}
 	}
 }
 
-// An account that spent tells nothing any more, and many of them must not hide others.
-func TestAstray_is_found_among_accounts_that_spent(t *testing.T) {
+// The balance of an account that spent proves nothing, and many of them must not hide others.
+func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w)
 	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &book{Watch: chaintest.Watch{}}
-	var gathered []transfer
+	var swept []transfer
 	for i := range 30 {
 		script := fmt.Sprintf("0x%040x", i+1)
 		watch.strays = append(watch.strays, script)
-		gathered = append(gathered, sends(script, 5), transfer{to: script, units: 5, spent: true}, sends(script, 9))
+		swept = append(swept, sends(script, 5), transfer{to: script, units: 5, spent: true}, sends(script, 9))
 	}
-	watch.strays = append(watch.strays, ours)
-	w.mine(gathered...)
-	w.mine(plainly(ours, forty))
+	watch.strays = append(watch.strays, ourAddress)
+	w.mine(swept...)
+	w.mine(sendsDirectly(ourAddress, fortyEuros))
 	var found []string
 	for range 3 {
 		w.pass(time.Minute)
@@ -194,7 +194,7 @@ func TestAstray_is_found_among_accounts_that_spent(t *testing.T) {
 			found = append(found, transfer.Script)
 		}
 	}
-	if !slices.Contains(found, ours) {
-		t.Errorf("found at %q", found)
+	if !slices.Contains(found, ourAddress) {
+		t.Errorf("found at %q, want our address among them", found)
 	}
 }

@@ -55,14 +55,14 @@ func (q *Quorum) Tokens(ctx context.Context, at ethereum.Header, contract keys.E
 	})
 }
 
-// blockOf names a block by its hash, so that nothing is answered for another one. See
+// blockOf identifies a block by its hash, so that the answer cannot be about another block. See
 // EIP-1898.
 func blockOf(at ethereum.Header) map[string]any {
 	return map[string]any{"blockHash": at.Hash, "requireCanonical": true}
 }
 
-// numbers are the answers to so many calls about the state of a block that enough
-// endpoints agree on.
+// numbers returns the answers to calls about the state of a block that enough endpoints agree
+// on. ask returns the call with an index below count.
 func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask func(int) call) ([]*big.Int, error) {
 	if !q.ByAddress() {
 		return nil, errors.New("none of the endpoints that answer may be asked about addresses")
@@ -76,7 +76,7 @@ func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask
 		votes[i] = map[string]uint64{}
 	}
 	var mu sync.Mutex
-	var forgot uint64 // voices of those that do not keep the state
+	var pruned uint64 // voices of endpoints without the state
 	decided := func(uint64) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -87,17 +87,17 @@ func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask
 		mu.Lock()
 		defer mu.Unlock()
 		if errors.Is(err, ethereum.ErrNoState) {
-			forgot |= e.voice
+			pruned |= e.voice
 		}
 		for i, v := range values {
 			votes[i][v] |= e.voice
 		}
 		return err == nil
 	})
-	return q.count(at, calls, votes, forgot)
+	return q.count(at, calls, votes, pruned)
 }
 
-// elected is the one answer that has enough voices, "" where there is none.
+// elected returns the answer that has enough voices, "" if there is none or more than one.
 func (q *Quorum) elected(votes map[string]uint64) string {
 	elected := ""
 	for value, voices := range votes {
@@ -112,18 +112,18 @@ func (q *Quorum) elected(votes map[string]uint64) string {
 	return elected
 }
 
-// count gives what is agreed on; ethereum.ErrNoState when too few keep the state.
-func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint64, forgot uint64) ([]*big.Int, error) {
+// count returns the agreed numbers; ethereum.ErrNoState if too few endpoints have the state.
+func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
 	numbers := make([]*big.Int, len(votes))
 	for i, v := range votes {
 		value := q.elected(v)
 		switch {
 		case value != "":
 			numbers[i], _ = new(big.Int).SetString(value, 16)
-			q.exposeAnswers(at, calls[i].method, v, value)
+			q.noteDeniedAnswers(at, calls[i].method, v, value)
 		case len(v) > 1:
 			return nil, fmt.Errorf("the endpoints do not agree on %s in block %d, %s", calls[i].method, at.Height, at.Hash)
-		case forgot != 0 && !q.enough(voicesOf(q.panel)&^forgot):
+		case pruned != 0 && !q.enough(voicesOf(q.panel)&^pruned):
 			return nil, ethereum.ErrNoState
 		default:
 			return nil, q.tooFew(fmt.Sprintf("answer %s for block %d", calls[i].method, at.Height))
@@ -132,23 +132,23 @@ func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint
 	return numbers, nil
 }
 
-// exposeAnswers notes with those who answered something else that they were denied.
-func (q *Quorum) exposeAnswers(at ethereum.Header, method string, votes map[string]uint64, elected string) {
+// noteDeniedAnswers records for the endpoints with another answer that it was denied.
+func (q *Quorum) noteDeniedAnswers(at ethereum.Header, method string, votes map[string]uint64, elected string) {
 	for value, voices := range votes {
 		if value == elected {
 			continue
 		}
 		for _, e := range q.endpoints {
 			if e.voice&voices != 0 {
-				e.denied(fmt.Sprintf("%s in block %d", method, at.Height))
-				q.Log.Warn("endpoint answers what others deny", "network", q.Network, "endpoint", e.name, "method", method, "block", at.Height)
+				e.noteDenied(fmt.Sprintf("%s in block %d", method, at.Height))
+				q.Log.Warn("endpoint gives an answer that others deny", "network", q.Network, "endpoint", e.name, "method", method, "block", at.Height)
 			}
 		}
 	}
 }
 
-// numbers asks for numbers in the state of a block, and gives them in hex without
-// zeros before them; ethereum.ErrNoState when that state is not kept.
+// numbers asks for numbers in the state of a block, and returns them in hex without leading
+// zeros; ethereum.ErrNoState if that state is pruned.
 func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) {
 	answers, err := e.ask(ctx, calls...)
 	if err != nil {
@@ -160,7 +160,7 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 			if isNoState(a.fault) {
 				return nil, ethereum.ErrNoState
 			}
-			e.lacks(a.fault.Error())
+			e.noteFault(a.fault.Error())
 			return nil, a.fault
 		}
 		if calls[i].method == "eth_call" && string(a.result) == `"0x"` { // there is no such contract
@@ -175,7 +175,7 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 	return values, nil
 }
 
-// numberOf reads a number of up to 32 bytes, as a quantity or as a contract's word.
+// numberOf parses a number of up to 32 bytes, as a quantity or as a word of a contract.
 func numberOf(result json.RawMessage) (string, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
@@ -189,16 +189,15 @@ func numberOf(result json.RawMessage) (string, error) {
 	return n.Text(16), nil
 }
 
-// isNoState tells whether a fault means that the state of a block is not kept. There
-// is no code for it, so the words of geth, Erigon, Nethermind, Besu, reth and their
-// kin decide.
+// isNoState reports whether a fault means that the state of a block is pruned. There is no code
+// for it, so the messages of geth, Erigon, Nethermind, Besu, reth and their forks decide.
 func isNoState(e *rpcError) bool {
 	return says(e, "missing trie node", "state is not available", "state not available", "no state available", "state unavailable",
 		"historical state", "state histories", "pruned", "pruning", "archive", "world state", "state at block", "proof window")
 }
 
-// isNoBlock tells whether a fault means that an endpoint does not have a block, or has
-// it beside the best chain.
+// isNoBlock reports whether a fault means that an endpoint does not have a block, or has it
+// outside the best chain.
 func isNoBlock(e *rpcError) bool {
 	return says(e, "header not found", "header for hash not found", "block not found", "unknown block", "not canonical", "not currently canonical")
 }
@@ -212,7 +211,7 @@ func says(e *rpcError, phrases ...string) bool {
 func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
 	var mu sync.Mutex
 	voices := map[ethereum.Payment]uint64{}
-	told := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
+	answered := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
 		found, err := e.payments(ctx, at, to)
 		mu.Lock()
 		defer mu.Unlock()
@@ -221,7 +220,7 @@ func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.Eth
 		}
 		return err == nil
 	})
-	if !q.enough(voicesOf(told)) {
+	if !q.enough(voicesOf(answered)) {
 		return nil, q.tooFew(fmt.Sprintf("show block %d", at.Height))
 	}
 	var agreed []ethereum.Payment
@@ -233,8 +232,8 @@ func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.Eth
 	return agreed, nil
 }
 
-// payments are the transactions of a block that sent something to some accounts, and
-// succeeded.
+// payments returns the successful transactions of a block that sent an amount to the given
+// accounts.
 func (e *endpoint) payments(ctx context.Context, at ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
 	answers, err := e.ask(ctx, call{"eth_getBlockByHash", []any{at.Hash, true}})
 	if err != nil {
@@ -270,7 +269,7 @@ func (e *endpoint) payments(ctx context.Context, at ethereum.Header, to []keys.E
 	return found, nil
 }
 
-// payments reads those transactions of a block that send something to some accounts.
+// payments parses the transactions of a block that send an amount to the given accounts.
 func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
 	var block *struct {
 		Transactions []struct{ Hash, To, Value string }

@@ -26,8 +26,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// ether is a shop that takes the network's own coin: the made-up chain below, the
-// rules and a database above.
+// ether is a shop that accepts the network's own coin: the fake chain below it, the rules and
+// a database above it.
 type ether struct {
 	*testing.T
 	world   *world
@@ -42,8 +42,8 @@ type ether struct {
 	ids     int
 }
 
-// forty is what an invoice of 40 euros costs in ether, in wei.
-const forty = 20_000_000_000_000_000
+// fortyEuros is the price of an invoice of 40 euros in ether, in wei.
+const fortyEuros = 20_000_000_000_000_000
 
 func openEther(t *testing.T, w *world, nodes ...*node) *ether {
 	t.Helper()
@@ -67,7 +67,7 @@ func (e *ether) must(err error) {
 	}
 }
 
-// start starts the program, again after it was killed.
+// start starts the program. A second call is a restart after it was killed.
 func (e *ether) start() {
 	e.Helper()
 	q, err := quorum.New(e.config)
@@ -86,7 +86,7 @@ func (e *ether) start() {
 	e.watcher = watcher.New(watcher.Config{
 		Network: e.scanner, Storage: e.store, Observer: e.service, Holder: fmt.Sprint("process ", e.ids), Every: time.Hour, Now: e.world.Now, Log: log,
 	})
-	if e.ids > 0 { // the lease of the former process is taken over once it was seen to stand still
+	if e.ids > 0 { // the lease of the former process is taken over only after a step that sees it unchanged
 		e.step()
 	}
 	e.world.pass(time.Minute)
@@ -100,7 +100,7 @@ func (e *ether) step() {
 	e.must(err)
 }
 
-// invoice makes an invoice of 40 euros after a scan, and gives its address.
+// invoice creates an invoice of 40 euros after a scan, and returns its address.
 func (e *ether) invoice(methods ...string) (inv *invoice.Invoice, address string) {
 	e.Helper()
 	inv, err := e.service.Create(e.Context(), invoice.CreateRequest{
@@ -112,8 +112,8 @@ func (e *ether) invoice(methods ...string) (inv *invoice.Invoice, address string
 	return inv, inv.Methods[0].Destination.Address
 }
 
-// want looks, and compares status, exceptions and payments: how much, in which block,
-// by which transaction.
+// want scans, and compares status, exceptions and payments: amount, state, block,
+// transaction.
 func (e *ether) want(inv *invoice.Invoice, want ...string) {
 	e.Helper()
 	e.step()
@@ -137,60 +137,62 @@ func (e *ether) want(inv *invoice.Invoice, want ...string) {
 	}
 }
 
-// mine adds so many blocks.
+// mine adds a number of blocks.
 func (e *ether) mine(blocks int) {
 	for range blocks {
 		e.world.mine()
 	}
 }
 
-// sends is the own coin, sent by a contract.
+// sends returns a transfer of the own coin, sent by a contract.
 func sends(to string, units uint64) transfer { return transfer{to: to, units: units} }
 
-// plainly is the own coin, sent by a transaction.
-func plainly(to string, units uint64) transfer { return transfer{to: to, units: units, plain: true} }
+// sendsDirectly returns a transfer of the own coin, sent by a transaction.
+func sendsDirectly(to string, units uint64) transfer {
+	return transfer{to: to, units: units, plain: true}
+}
 
 func three(t *testing.T, w *world) []*node {
 	return []*node{newNode(t, w), newNode(t, w), newNode(t, w)}
 }
 
-func TestBalances_show_money_from_contracts(t *testing.T) {
+func TestBalances_show_transfers_of_contracts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	b := w.mine(sends(to, forty/2))
+	b := w.mine(sends(to, fortyEuros/2))
 	e.want(inv, "pending underpaid", fmt.Sprint("0.01 seen in ", b.height))
 	e.mine(3)
-	failed := plainly(to, forty/2)
+	failed := sendsDirectly(to, fortyEuros/2)
 	failed.failed = true
-	w.mine(failed) // as a delegatecall or a call that was taken back: nothing moves
-	plain := w.mine(plainly(to, forty/2))
+	w.mine(failed) // like a delegatecall or a reverted call: the balance does not change
+	plain := w.mine(sendsDirectly(to, fortyEuros/2))
 	e.mine(5)
 	by := " by " + plain.transfers[0].tx[:6]
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", plain.height, by))
 	e.mine(12)
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by))
-	w.mine(plainly(to, 500_000_000_000_000)) // gas, to gather tokens
+	w.mine(sendsDirectly(to, 500_000_000_000_000)) // gas for a sweep of tokens
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by),
 		fmt.Sprint("0.0005 dust in ", plain.height+18, " by ", w.blocks[plain.height+18].transfers[0].tx[:6]))
 }
 
-func TestBalances_of_an_account_that_spent_conclude_nothing(t *testing.T) {
+func TestBalances_of_an_account_that_spent_change_nothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
 	e.step()
 	inv, to := e.invoice()
-	b := w.mine(sends(to, forty))
+	b := w.mine(sends(to, fortyEuros))
 	e.mine(12)
 	paid := fmt.Sprint("0.02 confirmed in ", b.height)
 	e.want(inv, "paid", paid)
-	w.mine(transfer{to: to, units: forty, spent: true})
+	w.mine(transfer{to: to, units: fortyEuros, spent: true})
 	e.want(inv, "paid", paid)
-	w.mine(sends(to, 2*forty))
+	w.mine(sends(to, 2*fortyEuros))
 	e.want(inv, "paid", paid)
 }
 
@@ -200,30 +202,30 @@ func TestBalances_follow_a_reorganisation(t *testing.T) {
 	e := openEther(t, w, three(t, w)...)
 	e.step()
 	inv, to := e.invoice()
-	w.mine(sends(to, forty/2))
-	w.mine(sends(to, forty/2))
+	w.mine(sends(to, fortyEuros/2))
+	w.mine(sends(to, fortyEuros/2))
 	first := int64(len(w.blocks)) - 2
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", first), fmt.Sprint("0.01 seen in ", first+1))
 	w.reorganise(2)
 	e.mine(3)
 	e.want(inv, "created reorged", "0.01 reorged", "0.01 reorged")
-	w.mine(sends(to, forty)) // at once this time
+	w.mine(sends(to, fortyEuros)) // in one transfer this time
 	e.mine(12)
 	e.want(inv, "paid reorged", "0.01 reorged", fmt.Sprint("0.02 confirmed in ", first+3))
 }
 
-// The money that was there before stays what it is, whatever happens to the block in
-// which the invoice was made.
-func TestBalances_of_before_never_count(t *testing.T) {
+// The balance from before the invoice never counts, whatever happens to the block in which the
+// invoice was created.
+func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 	t.Parallel()
-	for name, forks := range map[string]bool{"and the chain goes on": false, "and the birth block leaves the chain": true} {
+	for name, forks := range map[string]bool{"without a fork": false, "after a fork below the birth block": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
 			e := openEther(t, w, three(t, w)...)
 			_, next, err := e.key.Address(0)
 			e.must(err)
-			w.mine(sends(next, 3*forty))
+			w.mine(sends(next, 3*fortyEuros))
 			e.mine(3)
 			e.step()
 			inv, _ := e.invoice()
@@ -238,10 +240,10 @@ func TestBalances_of_before_never_count(t *testing.T) {
 			now, err := e.service.Invoice(t.Context(), inv.ID)
 			e.must(err)
 			if forks && now.Standing.Status != invoice.Created {
-				t.Errorf("the invoice is %s", now.Standing.Status)
+				t.Errorf("invoice is %s, want created", now.Standing.Status)
 			}
 			e.start()
-			b := w.mine(sends(next, forty))
+			b := w.mine(sends(next, fortyEuros))
 			e.mine(12)
 			e.step()
 			now, err = e.service.Invoice(t.Context(), inv.ID)
@@ -259,13 +261,13 @@ func TestBalances_of_before_never_count(t *testing.T) {
 	}
 }
 
-func TestBalances_of_before_that_nobody_serves_wait_for_a_person(t *testing.T) {
+func TestBalances_without_old_state_need_a_decision_of_the_merchant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
 	e.step()
-	inv, to := e.invoice() // and the program is killed before it looks
-	w.mine(sends(to, forty))
+	inv, to := e.invoice() // and the program is killed before it scans
+	w.mine(sends(to, fortyEuros))
 	e.mine(30)
 	for _, n := range e.nodes {
 		n.change(func(n *node) { n.keep = 10 })
@@ -279,10 +281,10 @@ func TestBalances_of_before_that_nobody_serves_wait_for_a_person(t *testing.T) {
 	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", tip-9))
 }
 
-// Downtime changes nothing for an honest shopper, whatever state is served still.
-func TestBalances_that_rose_while_nobody_looked(t *testing.T) {
+// Downtime changes nothing for an honest shopper, whether or not old state is available.
+func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 	t.Parallel()
-	for name, keep := range map[string]int{"and old state is served": 0, "and old state is gone": 16} {
+	for name, keep := range map[string]int{"with old state": 0, "without old state": 16} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
@@ -291,7 +293,7 @@ func TestBalances_that_rose_while_nobody_looked(t *testing.T) {
 			inv, to := e.invoice()
 			e.want(inv, "created")
 			e.mine(3)
-			b := w.mine(sends(to, forty))
+			b := w.mine(sends(to, fortyEuros))
 			for range 40 {
 				w.pass(time.Minute)
 				w.mine()
@@ -309,8 +311,8 @@ func TestBalances_that_rose_while_nobody_looked(t *testing.T) {
 	}
 }
 
-// A process that died between what it recorded and the cursor starts from what is
-// recorded: no rise counts twice.
+// A process that died after recording transfers and before saving the cursor starts from the
+// recorded transfers: no rise counts twice.
 func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
@@ -319,15 +321,15 @@ func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	b := w.mine(sends(to, forty/2))
+	b := w.mine(sends(to, fortyEuros/2))
 	e.watcher.Storage = unsaved{e.store}
 	if _, err := e.watcher.Step(t.Context()); err == nil {
-		t.Fatal("the cursor was saved")
+		t.Fatal("Step did not fail")
 	}
 	for _, n := range nodes {
-		n.change(func(n *node) { n.keep = 1 }) // and nothing tells any more when it rose
+		n.change(func(n *node) { n.keep = 1 }) // so that the block of the rise cannot be found any more
 	}
-	later := w.mine(sends(to, forty/2))
+	later := w.mine(sends(to, fortyEuros/2))
 	e.watcher.Storage = e.store
 	e.mine(1)
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", later.height+1))
@@ -340,10 +342,10 @@ func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 type unsaved struct{ *storage.Storage }
 
 func (unsaved) SaveProgress(_ context.Context, _ invoice.Lease, _ invoice.Progress) error {
-	return fmt.Errorf("the disk is full")
+	return fmt.Errorf("disk full")
 }
 
-func TestBalances_believe_what_two_operators_say(t *testing.T) {
+func TestBalances_need_two_operators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	nodes := three(t, w)
@@ -351,13 +353,13 @@ func TestBalances_believe_what_two_operators_say(t *testing.T) {
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	nodes[2].change(func(n *node) { n.adds = 5 * forty })
+	nodes[2].change(func(n *node) { n.adds = 5 * fortyEuros })
 	e.mine(1)
 	e.want(inv, "created")
-	b := w.mine(sends(to, forty))
+	b := w.mine(sends(to, fortyEuros))
 	e.want(inv, "pending", fmt.Sprint("0.02 seen in ", b.height))
 
-	// One lies and one is dead: nothing is concluded, and nothing expires.
+	// One endpoint lies and one fails: nothing is concluded, and nothing expires.
 	other, _ := e.invoice()
 	e.step()
 	nodes[1].change(func(n *node) { n.fails = "eth_getBalance" })
@@ -373,13 +375,13 @@ func TestBalances_believe_what_two_operators_say(t *testing.T) {
 	e.want(other, "expired")
 	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", b.height))
 	if r := e.quorum.Reports(); r[0].Denied != "" || r[1].Denied != "" || !strings.Contains(r[2].Denied, "eth_getBalance in block") {
-		t.Errorf("who lied: %+v", r)
+		t.Errorf("reports: %+v, want only the third denied", r)
 	}
 }
 
-// Only who is trusted, or allowed by a setting, hears of addresses, and nothing else
-// shows the network's own coin.
-func TestBalances_are_offered_only_where_they_may_be_asked_for(t *testing.T) {
+// Only endpoints that are trusted, or all if a setting allows it, are queried by address, and
+// nothing else shows the network's own coin.
+func TestBalances_decide_whether_the_own_coin_is_offered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	for name, test := range map[string]struct {
@@ -400,13 +402,13 @@ func TestBalances_are_offered_only_where_they_may_be_asked_for(t *testing.T) {
 				codes = append(codes, a.Code)
 			}
 			if got := strings.Join(codes, " "); got != test.want {
-				t.Errorf("offers %s, want %s", got, test.want)
+				t.Errorf("offered: %s, want %s", got, test.want)
 			}
 		})
 	}
 }
 
-// book watches so many accounts that nothing came to.
+// book watches accounts without recorded transfers.
 type book struct {
 	chaintest.Watch
 	read   chain.Block
@@ -433,9 +435,9 @@ func (b *book) Read() chain.Block { return b.read }
 // Strays implements chain.Accounts.
 func (b *book) Strays() iter.Seq[string] { return slices.Values(b.strays) }
 
-// Of many accounts the balances are read now and then only, and the network counts as
-// looked at as of then.
-func TestBalances_of_many_accounts_are_read_now_and_then(t *testing.T) {
+// The balances of many accounts are read only at intervals, and the network counts as scanned
+// at the time of the last reading.
+func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w)
@@ -458,29 +460,29 @@ func TestBalances_of_many_accounts_are_read_now_and_then(t *testing.T) {
 	first := scan()
 	asked := len(n.asked("eth_getBalance"))
 	if asked != 1001 || first.Read.Hash == "" {
-		t.Errorf("%d balances were read at %+v", asked, first.Read)
+		t.Errorf("%d balances read at %+v, want 1001", asked, first.Read)
 	}
 	w.mine()
 	second := scan()
 	if again := len(n.asked("eth_getBalance")); again != asked || second.Read.Hash != "" || !second.Started.Equal(first.Started) || second.Tip == first.Tip {
-		t.Errorf("%d balances were read, as of %s at block %d", again-asked, second.Started, second.Tip.Height)
+		t.Errorf("%d balances read, started %s at block %d; want none, and the start of the first scan", again-asked, second.Started, second.Tip.Height)
 	}
 	for range 8 {
 		w.mine()
 	}
 	third := scan()
 	if third.Read != third.Tip || !third.Started.After(first.Started) {
-		t.Errorf("read at %+v, as of %s", third.Read, third.Started)
+		t.Errorf("read at %+v, started %s; want the tip and a later start", third.Read, third.Started)
 	}
-	watch.read = first.Read // as what was read could not be recorded
+	watch.read = first.Read // as if the reading could not be recorded
 	w.mine()
 	if s := scan(); s.Read != s.Tip {
-		t.Errorf("read at %+v only, after what was not recorded", s.Read)
+		t.Errorf("read at %+v, want the tip, because the last reading was not recorded", s.Read)
 	}
 }
 
-// BenchmarkBalances tells what 10,000 open addresses cost, on a network with a block
-// every 2 seconds: what each endpoint is asked and answers, for each block.
+// BenchmarkBalances measures the cost of 10,000 open addresses on a network with a block every
+// 2 seconds: the requests and bytes of one endpoint per block.
 func BenchmarkBalances(b *testing.B) {
 	for name, trusted := range map[string]bool{"own node": true, "two operators": false} {
 		b.Run(name, func(b *testing.B) {

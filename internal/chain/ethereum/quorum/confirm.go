@@ -10,12 +10,12 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// verdict is what the operators say of one log.
+// verdict are the voices of the operators that confirm or deny one log.
 type verdict struct{ yes, no uint64 }
 
-// Confirm implements ethereum.Source. Who has not shown a log is asked for the
-// receipt of its transaction: two operators must have the log in this very block.
-// Two that have the block and not the log deny it.
+// Confirm implements ethereum.Source. Each endpoint that has not shown a log is asked for the
+// receipt of its transaction: two operators must have the log in the same block. Two that
+// have the block without the log deny it.
 func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.Log, error) {
 	verdicts := make([]verdict, len(logs))
 	for i, l := range logs {
@@ -49,8 +49,8 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 	return q.judge(logs, verdicts)
 }
 
-// judge gives the logs that are there; an error when one is neither confirmed nor
-// denied, or both.
+// judge returns the confirmed logs; an error if a log is neither confirmed nor denied, or
+// both.
 func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
 	var confirmed []ethereum.Log
 	for i, l := range logs {
@@ -62,7 +62,7 @@ func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log,
 		case yes && !no:
 			confirmed = append(confirmed, l)
 		case no && !yes:
-			q.expose(l)
+			q.noteDenials(l)
 		default:
 			return nil, fmt.Errorf("transfer %s in block %d is shown by %s, and others do not confirm it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Voices))
 		}
@@ -70,17 +70,17 @@ func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log,
 	return confirmed, nil
 }
 
-// expose notes with those who showed a log that it was denied.
-func (q *Quorum) expose(l ethereum.Log) {
+// noteDenials records for each endpoint that showed a log that the log was denied.
+func (q *Quorum) noteDenials(l ethereum.Log) {
 	for _, e := range q.endpoints {
 		if e.voice&l.Voices != 0 {
-			e.denied(fmt.Sprintf("transfer %s in block %d", l.Tx, l.Height))
+			e.noteDenied(fmt.Sprintf("transfer %s in block %d", l.Tx, l.Height))
 			q.Log.Warn("endpoint shows a transfer that others deny", "network", q.Network, "endpoint", e.name, "tx", l.Tx, "block", l.Height)
 		}
 	}
 }
 
-// namesOf are the endpoints behind some voices.
+// namesOf returns the names of the endpoints with the given voices.
 func (q *Quorum) namesOf(voices uint64) string {
 	var names []string
 	for _, e := range q.endpoints {
@@ -91,8 +91,8 @@ func (q *Quorum) namesOf(voices uint64) string {
 	return strings.Join(names, " and ")
 }
 
-// confirm asks for the receipts of some logs: true where the log is there, false
-// where the endpoint has its block without it, and nothing where it cannot tell.
+// confirm asks for the receipts of logs. The result is true for a log that is there, false
+// if the endpoint has its block without it, and has no entry if the endpoint does not know.
 func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int) (map[int]bool, error) {
 	if len(asked) == 0 {
 		return nil, nil
@@ -121,7 +121,7 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int
 		}
 		switch {
 		case !there || h.Hash != logs[i].Block.String():
-		case r == nil && holds(block.result, logs[i].Tx): // it does not serve the receipt yet
+		case r == nil && holds(block.result, logs[i].Tx): // the endpoint does not return the receipt yet
 		default:
 			said[i] = r.has(logs[i])
 		}

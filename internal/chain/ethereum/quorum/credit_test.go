@@ -12,10 +12,10 @@ import (
 // feeToken is the contract of the claimed token.
 const feeToken = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 
-// sixDecimals makes the claimed token confirm its decimals.
+// sixDecimals makes the contract of the claimed token return 6 decimals.
 func sixDecimals(n *node) { say(feeToken, six)(n) }
 
-// openClaimed opens a shop that watches for the claimed token as well.
+// openClaimed opens a shop that also watches the claimed token.
 func openClaimed(t *testing.T, w *world, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
 	s := open(t, w, list, change...)
@@ -26,26 +26,26 @@ func openClaimed(t *testing.T, w *world, list []quorum.Endpoint, change ...func(
 func TestCredit(t *testing.T) {
 	t.Parallel()
 	token := func(units uint64, fee int64) transfer {
-		return transfer{contract: feeToken, to: ours, units: units, fee: fee}
+		return transfer{contract: feeToken, to: ourAddress, units: units, fee: fee}
 	}
 	for name, test := range map[string]struct {
 		transfers []transfer
 		want      []string
 	}{
-		"the whole amount arrives":                 {[]transfer{token(5_000_000, 0)}, []string{"5"}},
-		"the token keeps a fee":                    {[]transfer{token(5_000_000, 50_000)}, []string{"4.95"}},
-		"the token adds to the balance":            {[]transfer{token(5_000_000, -1_000_000)}, []string{"5"}},
-		"nothing arrives":                          {[]transfer{token(5_000_000, 5_000_000)}, nil},
-		"the balance falls":                        {[]transfer{token(5_000_000, 6_000_000)}, nil},
-		"two logs share the rise":                  {[]transfer{token(5_000_000, 50_000), token(2_000_000, 20_000)}, []string{"1.93", "5"}},
-		"a log of which nothing arrives":           {[]transfer{token(5_000_000, 0), token(9_000_000, 9_000_000)}, []string{"5"}},
-		"a transfer to another address beside it":  {[]transfer{token(5_000_000, 50_000), {contract: feeToken, to: theirs, units: 7_000_000}}, []string{"4.95"}},
-		"the log of a listed token proves its sum": {[]transfer{{contract: other.Contract, to: ours, units: 5_000_000, fee: 50_000}}, []string{"5"}},
+		"the whole amount arrives":                    {[]transfer{token(5_000_000, 0)}, []string{"5"}},
+		"the token keeps a fee":                       {[]transfer{token(5_000_000, 50_000)}, []string{"4.95"}},
+		"the token adds to the balance":               {[]transfer{token(5_000_000, -1_000_000)}, []string{"5"}},
+		"nothing arrives":                             {[]transfer{token(5_000_000, 5_000_000)}, nil},
+		"the balance falls":                           {[]transfer{token(5_000_000, 6_000_000)}, nil},
+		"two logs share the rise":                     {[]transfer{token(5_000_000, 50_000), token(2_000_000, 20_000)}, []string{"1.93", "5"}},
+		"a log without a rise":                        {[]transfer{token(5_000_000, 0), token(9_000_000, 9_000_000)}, []string{"5"}},
+		"a transfer to another address in the block":  {[]transfer{token(5_000_000, 50_000), {contract: feeToken, to: otherAddress, units: 7_000_000}}, []string{"4.95"}},
+		"the log of a listed token proves its amount": {[]transfer{{contract: other.Contract, to: ourAddress, units: 5_000_000, fee: 50_000}}, []string{"5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
-			w.mine(token(3_000_000, 0)) // the address holds some already
+			w.mine(token(3_000_000, 0)) // the address already holds an amount
 			var nodes []*node
 			for range 3 {
 				nodes = append(nodes, newNode(t, w, sixDecimals))
@@ -64,12 +64,12 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change [3]func(*node)
-		want   string // "" is an error
+		want   string // "" = an error
 	}{
-		"one of three lies":          {[3]func(*node){func(n *node) { n.adds = 1_000_000 }}, "4.95"},
-		"one of three does not tell": {[3]func(*node){func(n *node) { n.fails = "eth_call" }}, "4.95"},
-		"two of three do not tell":   {[3]func(*node){func(n *node) { n.fails = "eth_call" }, func(n *node) { n.fails = "eth_call" }}, ""},
-		"they do not agree":          {[3]func(*node){func(n *node) { n.adds = 1 }, func(n *node) { n.adds = 2 }}, ""},
+		"one of three endpoints lies":  {[3]func(*node){func(n *node) { n.adds = 1_000_000 }}, "4.95"},
+		"one of three endpoints fails": {[3]func(*node){func(n *node) { n.fails = "eth_call" }}, "4.95"},
+		"two of three endpoints fail":  {[3]func(*node){func(n *node) { n.fails = "eth_call" }, func(n *node) { n.fails = "eth_call" }}, ""},
+		"the endpoints do not agree":   {[3]func(*node){func(n *node) { n.adds = 1 }, func(n *node) { n.adds = 2 }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +85,7 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 					nodes[i].change(change)
 				}
 			}
-			w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 50_000})
+			w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 			if test.want == "" {
 				s.wantError("balance of token " + feeToken)
 				return
@@ -95,14 +95,14 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 	}
 }
 
-// A balance whose state is gone proves nothing, and never will: a person decides.
+// If the state of the block is pruned, the amount cannot be proved: the merchant decides.
 func TestCredit_without_the_state_of_the_block_is_unsure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w, sixDecimals, func(n *node) { n.keep = 5 })
 	s := openClaimed(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-	w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 50_000})
+	w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 	for range 10 {
 		w.mine()
 	}
@@ -112,9 +112,9 @@ func TestCredit_without_the_state_of_the_block_is_unsure(t *testing.T) {
 	}
 }
 
-// After a restart the recorded amount stands, also where the state of its block is gone
-// or where only the receipt still shows the transfer.
-func TestCredit_outlasts_a_restart(t *testing.T) {
+// After a restart the recorded amount is valid, even if the state of its block is pruned or if
+// only the receipt still shows the transfer.
+func TestCredit_is_unchanged_after_a_restart(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*node){
 		"with logs":                     func(*node) {},
@@ -129,7 +129,7 @@ func TestCredit_outlasts_a_restart(t *testing.T) {
 			list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
 			s := openClaimed(t, w, list)
 			s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-			w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 50_000})
+			w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 			w.mine()
 			before := s.want("4.95")
 			for range 10 {
@@ -144,20 +144,20 @@ func TestCredit_outlasts_a_restart(t *testing.T) {
 			}
 			next.compare(after, []string{"4.95"})
 			if len(after.Transfers) == 1 && after.Transfers[0].Unsure {
-				t.Error("the recorded transfer became unsure")
+				t.Error("recorded transfer became unsure")
 			}
 		})
 	}
 }
 
-// A log that an earlier process did not see gets no share that is recorded for another.
-func TestCredit_shares_what_is_not_recorded(t *testing.T) {
+// A log that an earlier process did not see gets no share that is recorded for another log.
+func TestCredit_shares_only_the_unrecorded_rise(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w, sixDecimals)
 	list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
 	from := chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-	b := w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ours, units: 5_000_000})
+	b := w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ourAddress, units: 5_000_000})
 	s := openClaimed(t, w, list)
 	s.from = from
 	first := s.want("5")
@@ -169,26 +169,26 @@ func TestCredit_shares_what_is_not_recorded(t *testing.T) {
 	}
 	s.compare(after, []string{"5"})
 	if len(after.Transfers) == 1 && after.Transfers[0].ID != second.ID {
-		t.Errorf("transfer %s is shown, want the recorded %s", after.Transfers[0].ID, second.ID)
+		t.Errorf("scan shows transfer %s, want the recorded %s", after.Transfers[0].ID, second.ID)
 	}
 }
 
-// Where no endpoint may be told an address, the balance is not asked for, and the token
-// is neither offered nor looked for. It stops nothing else.
-func TestCredit_tells_no_address_to_an_endpoint_that_may_not_learn_it(t *testing.T) {
+// If no endpoint may be queried by address, the balance is not read, and the token is neither
+// offered nor watched. Other assets are not affected.
+func TestCredit_queries_no_endpoint_without_permission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	nodes := []*node{newNode(t, w, sixDecimals), newNode(t, w, sixDecimals)}
 	s := openClaimed(t, w, endpoints(nodes...))
 	s.want()
-	w.mine(transfer{contract: feeToken, to: ours, units: 5_000_000}, pays(ours, 2_000_000))
+	w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000}, pays(ourAddress, 2_000_000))
 	s.want("2")
 	for _, a := range s.scanner.Assets() {
 		if a.Code == "EURE" && !a.Doubted {
-			t.Error("the token is offered")
+			t.Error("token without readable balances is offered")
 		}
 	}
 	if doubts := s.scanner.Doubts(); len(doubts) != 1 || !doubts[0].Unreadable {
-		t.Errorf("doubts %+v", doubts)
+		t.Errorf("doubts %+v, want one with Unreadable", doubts)
 	}
 }

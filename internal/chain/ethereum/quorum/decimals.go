@@ -11,12 +11,11 @@ import (
 
 var _ ethereum.TokenSource = (*Quorum)(nil)
 
-// silent is the answer of a contract that does not say how many decimals it has, or is
-// not there.
-const silent = "-"
+// noDecimals is the answer for a contract that does not return its decimals, or does not exist.
+const noDecimals = "-"
 
-// Decimals implements ethereum.TokenSource. See EIP-20, "decimals". The question says
-// nothing about our addresses.
+// Decimals implements ethereum.TokenSource. See EIP-20, "decimals". The call contains no
+// address of a destination.
 func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (decimals int, told bool, err error) {
 	var mu sync.Mutex
 	votes := map[string]uint64{}
@@ -41,11 +40,11 @@ func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys
 		return 0, false, fmt.Errorf("the endpoints do not agree on the decimals of %s", contract)
 	case says == "":
 		return 0, false, q.tooFew(fmt.Sprintf("answer for the decimals of %s", contract))
-	case says == silent:
+	case says == noDecimals:
 		return 0, false, nil
 	}
 	if _, err := fmt.Sscanf(says, "%x", &decimals); err != nil || len(says) > 2 {
-		return 0, false, nil // no number of decimals, which is a uint8
+		return 0, false, nil // not a number of decimals, which is a uint8
 	}
 	return decimals, true, nil
 }
@@ -62,7 +61,7 @@ func (e *endpoint) decimals(ctx context.Context, at ethereum.Header, contract ke
 	case a.fault != nil && (isNoState(a.fault) || isNoBlock(a.fault)):
 		return "", a.fault
 	case a.fault != nil || string(a.result) == `"0x"`:
-		return silent, nil
+		return noDecimals, nil
 	}
 	says, err := numberOf(a.result)
 	if err != nil {

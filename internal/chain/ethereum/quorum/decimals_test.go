@@ -16,7 +16,7 @@ import (
 	"chequer/internal/money"
 )
 
-// say makes a node's contract say how many decimals it has.
+// say sets the answer of a contract for its decimals on a node.
 func say(contract, says string) func(*node) {
 	return func(n *node) {
 		if n.decimals == nil {
@@ -29,10 +29,10 @@ func say(contract, says string) func(*node) {
 // askAddresses allows every endpoint to be asked about addresses.
 func askAddresses(c *quorum.Config) { c.AddressQueries = true }
 
-// six and eighteen are decimals as contracts say them.
+// six and eighteen are numbers of decimals as contracts return them.
 var six, eighteen = word("0x06"), word("0x12")
 
-// claimed is a token that a setting describes.
+// claimed returns parameters with a token that a setting describes.
 func claimed(t *testing.T) ethereum.Params {
 	t.Helper()
 	contract, err := keys.ParseEthereumAddress("0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430")
@@ -45,7 +45,7 @@ func claimed(t *testing.T) ethereum.Params {
 	return p
 }
 
-func TestDecimals_decide_what_is_offered(t *testing.T) {
+func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	t.Parallel()
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	for name, test := range map[string]struct {
@@ -53,15 +53,15 @@ func TestDecimals_decide_what_is_offered(t *testing.T) {
 		want  string // codes; ! = doubted
 		says  string
 	}{
-		"the contract is as the setting says":         {[3]func(*node){say(contract, six), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the contract has other decimals":             {[3]func(*node){say(contract, eighteen), say(contract, eighteen), say(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
-		"the contract does not say":                   {[3]func(*node){say(contract, "reverts"), say(contract, "reverts"), say(contract, "reverts")}, "ETH USDC EURC EURE!", "does not say how many decimals it has"},
-		"the contract is not there":                   {[3]func(*node){}, "ETH USDC EURC EURE!", "or is not there"},
-		"the contract says what is no number of them": {[3]func(*node){say(contract, word("0x0100")), say(contract, word("0x0100")), say(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not say how many decimals it has"},
-		"one of three endpoints lies":                 {[3]func(*node){say(contract, eighteen), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"one of three endpoints does not serve calls": {[3]func(*node){func(n *node) { n.fails = "eth_call" }, say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the endpoints do not agree":                  {[3]func(*node){say(contract, six), say(contract, eighteen), say(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered before its contract"},
-		"a listed token has other decimals":           {[3]func(*node){say(token.Contract, eighteen), say(token.Contract, eighteen), say(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
+		"the contract has the decimals of the setting": {[3]func(*node){say(contract, six), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
+		"the contract has other decimals":              {[3]func(*node){say(contract, eighteen), say(contract, eighteen), say(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
+		"the contract reverts":                         {[3]func(*node){say(contract, "reverts"), say(contract, "reverts"), say(contract, "reverts")}, "ETH USDC EURC EURE!", "does not say how many decimals it has"},
+		"the contract does not exist":                  {[3]func(*node){}, "ETH USDC EURC EURE!", "or is not there"},
+		"the contract returns an invalid number":       {[3]func(*node){say(contract, word("0x0100")), say(contract, word("0x0100")), say(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not say how many decimals it has"},
+		"one of three endpoints lies":                  {[3]func(*node){say(contract, eighteen), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
+		"one of three endpoints fails":                 {[3]func(*node){func(n *node) { n.fails = "eth_call" }, say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
+		"the endpoints do not agree":                   {[3]func(*node){say(contract, six), say(contract, eighteen), say(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered before its contract"},
+		"a listed token has other decimals":            {[3]func(*node){say(token.Contract, eighteen), say(token.Contract, eighteen), say(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,10 +75,10 @@ func TestDecimals_decide_what_is_offered(t *testing.T) {
 			}
 			q := open(t, w, endpoints(list...), askAddresses).quorum
 			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
-			var told []ethereum.Doubt
-			scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
+			var reported []ethereum.Doubt
+			scanner.Doubted = func(d ethereum.Doubt) { reported = append(reported, d) }
 			if assets := scanner.Assets(); !assets[3].Doubted {
-				t.Error("a token of a setting is offered before its contract was asked")
+				t.Error("token of a setting is offered before its contract was asked")
 			}
 			if _, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{}); err != nil {
 				t.Fatal(err)
@@ -98,30 +98,30 @@ func TestDecimals_decide_what_is_offered(t *testing.T) {
 			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Says, test.says) {
 				t.Errorf("doubts %+v, want %q", doubts, test.says)
 			}
-			for _, d := range told {
+			for _, d := range reported {
 				if !strings.Contains(d.Says, test.says) && d.Asset != "EURE" {
-					t.Errorf("told %+v", d)
+					t.Errorf("Doubted got %+v", d)
 				}
 			}
-			if wrong := strings.Contains(test.says, "18"); wrong != (len(told) > 0 && told[0].Wrong) {
-				t.Errorf("told %+v", told)
+			if wrong := strings.Contains(test.says, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
+				t.Errorf("Doubted got %+v", reported)
 			}
 		})
 	}
 }
 
-// Money that would be read by a wrong scale is not shown, and everything else is.
-func TestDecimals_that_are_wrong_show_no_money(t *testing.T) {
+// Transfers of a token with wrong decimals are not shown, and all others are.
+func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w)
 	q := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
 	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
-	eure := transfer{contract: "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430", to: ours, units: 7_000_000}
-	w.mine(eure, pays(ours, 5_000_000))
+	eure := transfer{contract: "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430", to: ourAddress, units: 7_000_000}
+	w.mine(eure, pays(ourAddress, 5_000_000))
 	shown := func() (codes []string) {
 		t.Helper()
-		s, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{ours: true})
+		s, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{ourAddress: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +133,8 @@ func TestDecimals_that_are_wrong_show_no_money(t *testing.T) {
 	if diff := cmp.Diff(shown(), []string{"EURE", "EURC"}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	// The contract is there from now on, and says something else: it was asked, and is
-	// asked no more before the program starts again.
+	// From now on the contract exists and has other decimals. It was already asked, and is not
+	// asked again before a restart.
 	n.change(say(eure.contract, eighteen))
 	w.pass(2 * time.Minute)
 	w.mine()

@@ -15,17 +15,17 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// Endpoint is the address of who answers JSON-RPC. See the Ethereum execution APIs.
+// Endpoint is the address of a JSON-RPC server. See the Ethereum execution APIs.
 type Endpoint struct {
-	URL string // may hold a key, and is never shown
-	// Operator is who runs it: two endpoints of one operator are one voice. The
-	// registrable domain of the address when empty.
+	URL string // may contain a key, and is never shown
+	// Operator is the operator of the endpoint: all endpoints of one operator have one
+	// voice. If empty, it is the registrable domain of the URL.
 	Operator string
-	// Trusted is an own node: its word is enough.
+	// Trusted is true for an own node, whose answers need no second operator.
 	Trusted bool
 }
 
-// operator is who runs the endpoint.
+// operator returns the name of the endpoint's operator.
 func (e Endpoint) operator() string {
 	if e.Operator != "" {
 		return e.Operator
@@ -44,33 +44,33 @@ func (e Endpoint) operator() string {
 	return host
 }
 
-// Report is how one endpoint fares.
+// Report is the state of one endpoint.
 type Report struct {
-	Name     string // its operator, and a number where that has several
+	Name     string // its operator, and a number if the operator has several endpoints
 	Trusted  bool
-	Height   int64         // of the newest block that it told of
-	Answered time.Time     // when it last answered as it should; zero when never
+	Height   int64         // of its newest block
+	Answered time.Time     // time of its last valid answer; zero if there was none
 	Latency  time.Duration // of that answer
-	Faults   int64         // so far
-	Fault    string        // what is wrong with it now, "" when nothing is
-	Denied   string        // the last thing that it said and others denied
+	Faults   int64         // number of faults since the start
+	Fault    string        // its present fault, "" if it has none
+	Denied   string        // its last answer that others denied
 }
 
 const (
-	// firstRest is how long an endpoint is left alone that failed once; twice as
-	// long each further time, up to restAtMost.
-	firstRest  = 500 * time.Millisecond
-	restAtMost = time.Minute
-	// wrongRest is for an endpoint of another network.
-	wrongRest = time.Minute
-	// firstSpan is how many blocks of logs are asked for at once until an endpoint
+	// firstPause is how long an endpoint is not called after its first failure. The time
+	// doubles with each further failure in a row, up to maxPause.
+	firstPause = 500 * time.Millisecond
+	maxPause   = time.Minute
+	// wrongChainPause is the pause of an endpoint of another network.
+	wrongChainPause = time.Minute
+	// firstSpan is how many blocks of logs are queried at once until an endpoint
 	// refuses.
 	firstSpan = 1000
-	// growAfter is how many ranges must be answered until larger ones are tried.
+	// growAfter is how many ranges must be answered before larger ones are tried.
 	growAfter = 50
 )
 
-// endpoint is one endpoint with what we know of it.
+// endpoint is one endpoint with its state.
 type endpoint struct {
 	Endpoint
 	name   string
@@ -80,14 +80,14 @@ type endpoint struct {
 	chance func() float64
 
 	// Used by one call at a time.
-	head  ethereum.Header // of the last look
-	final int64           // the block that it called final then; 0 = it did not say
+	head  ethereum.Header // of the last readHead
+	final int64           // height of its last final block; 0 if unknown
 	span  int64
 	full  int // ranges answered since span was changed
 
 	mu       sync.Mutex
 	failures int // in a row
-	rests    time.Time
+	resumeAt time.Time
 	report   Report
 }
 
@@ -102,14 +102,14 @@ func newEndpoint(e Endpoint, name string, voice uint64, transport http.RoundTrip
 	}
 }
 
-// resting tells whether the endpoint is left alone for now.
-func (e *endpoint) resting() bool {
+// paused reports whether the endpoint is not to be called now.
+func (e *endpoint) paused() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.now().Before(e.rests)
+	return e.now().Before(e.resumeAt)
 }
 
-// ask asks some calls and notes how that went.
+// ask sends calls and records success or failure.
 func (e *endpoint) ask(ctx context.Context, calls ...call) ([]answer, error) {
 	begin := time.Now()
 	answers, err := e.client.do(ctx, calls...)
@@ -125,58 +125,58 @@ func (e *endpoint) ask(ctx context.Context, calls ...call) ([]answer, error) {
 func (e *endpoint) answered(took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.failures, e.rests = 0, time.Time{}
+	e.failures, e.resumeAt = 0, time.Time{}
 	e.report.Answered, e.report.Latency = e.now(), took
 }
 
-// failed leaves the endpoint alone for a while, the longer the more often it
-// failed, or as long as it asks for.
+// failed pauses the endpoint, longer with each failure in a row, and at least for the time of
+// a pauseError.
 func (e *endpoint) failed(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	rest := min(firstRest<<min(e.failures, 16), restAtMost)
-	rest = time.Duration(float64(rest) * (0.5 + e.chance())) // so that not everybody comes back at once
-	if wish := (*restError)(nil); errors.As(err, &wish) {
-		rest = max(rest, wish.after)
+	pause := min(firstPause<<min(e.failures, 16), maxPause)
+	pause = time.Duration(float64(pause) * (0.5 + e.chance())) // varied, so that installations do not retry at the same time
+	if asked := (*pauseError)(nil); errors.As(err, &asked) {
+		pause = max(pause, asked.after)
 	}
 	e.failures++
-	e.rests = e.now().Add(rest)
+	e.resumeAt = e.now().Add(pause)
 	e.report.Faults++
 	e.report.Fault = err.Error()
 }
 
-// lacks notes what is wrong now and no reason to leave the endpoint alone.
-func (e *endpoint) lacks(fault string) {
+// noteFault records a fault that is no reason to pause the endpoint.
+func (e *endpoint) noteFault(fault string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Faults++
 	e.report.Fault = fault
 }
 
-// denied notes that others say otherwise.
-func (e *endpoint) denied(what string) {
+// noteDenied records an answer that others denied.
+func (e *endpoint) noteDenied(what string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Faults++
 	e.report.Denied = what
 }
 
-// well notes that nothing is wrong, and the height of its newest block.
-func (e *endpoint) well(height int64) {
+// noteHeight records the height of its newest block, and that it has no fault.
+func (e *endpoint) noteHeight(height int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Height, e.report.Fault = height, ""
 }
 
-// told is the endpoint's report.
-func (e *endpoint) told() Report {
+// currentReport returns the endpoint's report.
+func (e *endpoint) currentReport() Report {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.report
 }
 
-// look asks for the newest block and, where there are tags, the final one.
-func (e *endpoint) look(ctx context.Context, chainID uint64, tags bool) error {
+// readHead asks for the newest block and, if tags is true, for the final one.
+func (e *endpoint) readHead(ctx context.Context, chainID uint64, tags bool) error {
 	calls := []call{
 		{method: "eth_chainId"},
 		{"eth_getBlockByNumber", []any{"latest", false}},
@@ -193,11 +193,11 @@ func (e *endpoint) look(ctx context.Context, chainID uint64, tags bool) error {
 		e.failed(err)
 		return err
 	}
-	e.well(e.head.Height)
+	e.noteHeight(e.head.Height)
 	return nil
 }
 
-// read reads the answers to look.
+// read parses the answers of readHead.
 func (e *endpoint) read(answers []answer, chainID uint64) error {
 	for _, a := range answers[:2] {
 		if a.fault != nil {
@@ -209,14 +209,14 @@ func (e *endpoint) read(answers []answer, chainID uint64) error {
 	case err != nil:
 		return err
 	case id != chainID:
-		return &restError{wrongRest, fmt.Sprintf("it answers for chain %d, not %d", id, chainID)}
+		return &pauseError{wrongChainPause, fmt.Sprintf("it answers for chain %d, not %d", id, chainID)}
 	}
 	head, there, err := header(answers[1].result)
 	switch {
 	case err != nil:
 		return err
 	case !there:
-		return errors.New("it has no newest block")
+		return errors.New("no newest block")
 	}
 	e.head = head
 	if len(answers) > 2 && answers[2].fault == nil {

@@ -19,23 +19,23 @@ import (
 	"chequer/internal/keys"
 )
 
-// chainID is that of the made-up chain.
+// chainID is the chain ID of the fake chain.
 const chainID = 31337
 
-// transfer is a transfer in a block of the made-up chain.
+// transfer is a transfer in a block of the fake chain.
 type transfer struct {
 	contract, to, tx string
 	units            uint64
 	index            int
-	// Without a contract it is the network's own coin: sent by a contract, or plainly
-	// by the transaction, which may have failed; or spent by the account.
+	// Without a contract it is a transfer of the network's own coin: sent by a contract, or
+	// directly by a transaction, which may have failed; or spent by the account.
 	plain, failed, spent bool
-	// fee is how much less of a token arrives than its log says; below zero it is what
-	// the token adds.
+	// fee is the part of a token's logged amount that does not arrive; a negative fee is
+	// added by the token.
 	fee int64
 }
 
-// block is a block of the made-up chain.
+// block is a block of the fake chain.
 type block struct {
 	height       int64
 	hash, parent string
@@ -43,7 +43,7 @@ type block struct {
 	transfers    []transfer
 }
 
-// world is a made-up chain that several nodes show.
+// world is a fake chain that several nodes show.
 type world struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -61,7 +61,7 @@ func newWorld(height int) *world {
 	return w
 }
 
-// Now is the time of the newest block, or later.
+// Now returns the time of the newest block, or a later time.
 func (w *world) Now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *world) mine(transfers ...transfer) block {
 	if len(w.blocks) > 0 {
 		b.parent = w.blocks[len(w.blocks)-1].hash
 	} else {
-		b.parent = hashOf("nothing")
+		b.parent = hashOf("no block")
 	}
 	b.hash = hashOf("block", b.height, w.fork, b.parent)
 	for i := range b.transfers {
@@ -97,7 +97,7 @@ func (w *world) mine(transfers ...transfer) block {
 	return b
 }
 
-// reorganise takes blocks off, so that others can be mined in their place.
+// reorganise removes blocks, so that others can be mined in their place.
 func (w *world) reorganise(depth int) []block {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,40 +112,40 @@ func hashOf(parts ...any) string {
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// node shows the world to who asks, with faults.
+// node is a JSON-RPC server of the world, with faults.
 type node struct {
 	*httptest.Server
 	world *world
 
 	mu       sync.Mutex
-	requests []request // in the order in which they came
+	requests []request // in the order of their arrival
 	posts    int
-	bytes    int // asked and answered
+	bytes    int // of requests and answers
 
 	// Faults; all may be changed at any time under mu.
 	dead      bool
-	lag       int    // blocks behind
-	chain     uint64 // another chain's id
+	lag       int    // number of blocks behind
+	chain     uint64 // chain ID in answers
 	status    int    // HTTP status of every answer
 	retry     string // Retry-After
-	nonsense  string // in place of every answer
+	garbage   string // in place of every answer
 	hide      bool   // shows no logs
-	deny      bool   // and no receipts of them
-	mute      bool   // answers null for each receipt, though its blocks list the transactions
+	deny      bool   // returns no receipts of its fake or hidden logs
+	noReceipt bool   // answers null for each receipt, though its blocks list the transactions
 	fake      []transfer
-	fakeAt    int64 // in which block it shows fake ones
+	fakeAt    int64 // block in which it shows fake transfers
 	forge     bool  // other hashes from fakeAt on
-	cut       int   // logs per answer at most, silently
-	wide      int64 // blocks per range at most
-	batch     int   // calls per request at most
+	cut       int   // limit of logs in an answer; more are left out
+	wide      int64 // limit of blocks in a range
+	batch     int   // limit of calls in a request
 	noTags    bool
 	fails     string // method that is answered with an error
 	redirects string
 	hangs     bool
-	repeats   bool              // tells every log twice, and twice that it was removed
+	repeats   bool              // returns every log twice, and twice as removed
 	keep      int               // blocks whose state is kept; 0 = all
 	adds      uint64            // to every balance
-	decimals  map[string]string // what contracts say of themselves, by their address in small letters
+	decimals  map[string]string // the decimals that contracts return, by address in lower case
 }
 
 // request is one call that a node was asked.
@@ -172,7 +172,7 @@ func (n *node) change(change func(*node)) {
 	change(n)
 }
 
-// asked are the calls of a method that the node was asked.
+// asked returns the calls of a method that the node received.
 func (n *node) asked(method string) []request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -198,7 +198,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = &counter{w, n}
 	n.posts, n.bytes = n.posts+1, n.bytes+int(r.ContentLength)
 	if n.hangs {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not see that the client disconnects
 		<-r.Context().Done()
 		return
 	}
@@ -215,8 +215,8 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n.status != 0 {
 		w.WriteHeader(n.status)
 	}
-	if n.nonsense != "" {
-		fmt.Fprint(w, n.nonsense)
+	if n.garbage != "" {
+		fmt.Fprint(w, n.garbage)
 		return
 	}
 	var raw json.RawMessage
@@ -225,9 +225,9 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var calls []rpcCall
 	if err := json.Unmarshal(raw, &calls); err != nil {
-		var one rpcCall
-		if json.Unmarshal(raw, &one) == nil {
-			_ = json.NewEncoder(w).Encode(n.answer(one))
+		var single rpcCall
+		if json.Unmarshal(raw, &single) == nil {
+			_ = json.NewEncoder(w).Encode(n.answer(single))
 		}
 		return
 	}
@@ -242,7 +242,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answers)
 }
 
-// counter counts what a node answers.
+// counter counts the bytes of a node's answers.
 type counter struct {
 	http.ResponseWriter
 	node *node
@@ -257,7 +257,7 @@ func (n *node) answer(c rpcCall) any {
 	n.requests = append(n.requests, request{c.Method, c.Params})
 	result, fault := n.result(c)
 	if c.Method == n.fails {
-		fault = "the method is not served"
+		fault = "method not available"
 	}
 	if fault != "" {
 		return map[string]any{"jsonrpc": "2.0", "id": c.ID, "error": map[string]any{"code": -32000, "message": fault}}
@@ -298,7 +298,7 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 		}
 		return says, ""
 	}
-	return nil, "the method does not exist"
+	return nil, "method not found"
 }
 
 func (n *node) block(blocks []block, name string) (any, string) {
@@ -328,7 +328,7 @@ func (n *node) block(blocks []block, name string) (any, string) {
 	}, ""
 }
 
-// hash is the block's, as the node tells it.
+// hash returns the block's hash in the node's answers.
 func (n *node) hash(b block) string {
 	if n.forge && b.height >= n.fakeAt {
 		return hashOf("forged", b.hash)
@@ -336,7 +336,7 @@ func (n *node) hash(b block) string {
 	return b.hash
 }
 
-// shown are the transfers of a block as the node shows them.
+// shown returns the transfers of a block in the node's answers.
 func (n *node) shown(b block) []transfer {
 	list := slices.Clone(b.transfers)
 	if b.height == n.fakeAt {
@@ -348,7 +348,7 @@ func (n *node) shown(b block) []transfer {
 	return list
 }
 
-// state is what an account holds, or how often it sent, after a block.
+// state returns an account's balance or nonce after a block.
 func (n *node) state(blocks []block, method, account, hash string) (any, string) {
 	at := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
 	switch {
@@ -375,10 +375,10 @@ func (n *node) state(blocks []block, method, account, hash string) (any, string)
 	return fmt.Sprintf("0x%x", balance+n.adds), ""
 }
 
-// balanceOf begins the data of a call for the balance of an account.
+// balanceOf is the prefix of the data of a call for the balance of an account.
 const balanceOf = "0x70a08231" + "000000000000000000000000"
 
-// tokens returns what an account holds of a token after a block.
+// tokens returns an account's balance of a token after a block.
 func (n *node) tokens(blocks []block, contract, account, hash string) (any, string) {
 	at := slices.IndexFunc(blocks, func(b block) bool { return n.hash(b) == hash })
 	switch {
@@ -398,13 +398,13 @@ func (n *node) tokens(blocks []block, contract, account, hash string) (any, stri
 	return fmt.Sprintf("0x%064x", balance), ""
 }
 
-// transactions is a block with its transactions.
+// transactions returns a block with its transactions.
 func (n *node) transactions(blocks []block, hash string) any {
 	for _, b := range blocks {
 		if n.hash(b) != hash {
 			continue
 		}
-		list := []any{map[string]any{"hash": hashOf("made"), "to": nil, "value": "0x1"}}
+		list := []any{map[string]any{"hash": hashOf("creation"), "to": nil, "value": "0x1"}}
 		for _, t := range b.transfers {
 			if t.contract == "" && t.plain {
 				list = append(list, map[string]any{"hash": t.tx, "to": t.to, "value": fmt.Sprintf("0x%x", t.units)})
@@ -456,7 +456,7 @@ func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
 }
 
 func (n *node) receipt(blocks []block, tx string) any {
-	if n.deny || n.mute {
+	if n.deny || n.noReceipt {
 		return nil
 	}
 	for _, b := range blocks {
@@ -493,20 +493,20 @@ func word(address string) string {
 	return "0x" + strings.Repeat("0", 24) + strings.ToLower(strings.TrimPrefix(address, "0x"))
 }
 
-// The token and the destinations of the made-up chain.
+// The tokens and addresses of the fake chain.
 var (
-	token  = ethereum.Mainnet.Assets[2]
-	other  = ethereum.Mainnet.Assets[1]
-	ours   = "0x" + strings.Repeat("a1", 20)
-	theirs = "0x" + strings.Repeat("b2", 20)
+	token        = ethereum.Mainnet.Assets[2]
+	other        = ethereum.Mainnet.Assets[1]
+	ourAddress   = "0x" + strings.Repeat("a1", 20)
+	otherAddress = "0x" + strings.Repeat("b2", 20)
 )
 
-// pays is a transfer of the token.
+// pays returns a transfer of the token.
 func pays(to string, units uint64) transfer {
 	return transfer{contract: token.Contract, to: to, units: units}
 }
 
-// params are those of the made-up chain.
+// params returns the parameters of the fake chain.
 func params() ethereum.Params {
 	p := ethereum.Mainnet
 	p.ChainID, p.Keys = chainID, keys.Main

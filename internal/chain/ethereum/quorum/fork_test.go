@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// The block in which an invoice was made may leave the chain before anybody looked
-// again: what came before is not for the invoice all the same, and what comes is.
+// The block in which an invoice was created may leave the chain before the next scan. Earlier
+// transfers still do not count for the invoice, and later ones do.
 func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 	t.Parallel()
-	for name, restarts := range map[string]bool{"": false, "and the program is killed": true} {
+	for name, restarts := range map[string]bool{"": false, "with a restart": true} {
 		for depth := 1; depth <= 3; depth++ {
 			t.Run(fmt.Sprint(depth, " deep ", name), func(t *testing.T) {
 				t.Parallel()
@@ -22,7 +22,7 @@ func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 				e.step()
 				inv, to := e.invoice("EURC")
 				if to != next && inv.Methods[0].Destination.Script != next {
-					t.Fatalf("the invoice is paid to %s, not %s", to, next)
+					t.Fatalf("invoice has address %s, want %s", to, next)
 				}
 				w.reorganise(depth)
 				e.mine(depth + 1)

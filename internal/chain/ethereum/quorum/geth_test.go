@@ -13,7 +13,7 @@ import (
 	"chequer/internal/money"
 )
 
-// TestGeth runs the suite with the node that most of Ethereum runs.
+// TestGeth runs the suite with geth, the most common node of Ethereum.
 func TestGeth(t *testing.T) {
 	chaintest.Run(t, func(t *testing.T) chaintest.Lab {
 		n := ethereumtest.Geth(t)
@@ -21,9 +21,9 @@ func TestGeth(t *testing.T) {
 	})
 }
 
-// geth is stricter than anvil: it takes 1,000 values in a topic and 1,000 calls in a
+// geth is stricter than anvil: it accepts at most 1,000 values in a topic and 1,000 calls in a
 // request.
-func TestGeth_takes_all_that_is_asked(t *testing.T) {
+func TestGeth_accepts_large_requests(t *testing.T) {
 	n := ethereumtest.Geth(t)
 	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
 	watch := &book{Watch: chaintest.Watch{}}
@@ -48,7 +48,7 @@ func TestGeth_takes_all_that_is_asked(t *testing.T) {
 		t.Errorf("transfers %v, balances read at %+v", s.Transfers, s.Read)
 	}
 	if doubts := l.net.Doubts(); len(doubts) != 0 {
-		t.Errorf("tokens in doubt: %+v", doubts)
+		t.Errorf("doubts %+v, want none", doubts)
 	}
 	contract, err := keys.ParseEthereumAddress(n.Token)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"chequer/internal/keys"
 )
 
-// maxTopics is how many addresses one filter may name: geth takes no more.
+// maxTopics is how many addresses one filter may contain: the limit of geth.
 const maxTopics = 1000
 
-// headers reads the blocks at some heights, as far as the endpoint has them.
+// headers returns the blocks in a range of heights, up to the first that the endpoint lacks.
 func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Header, error) {
 	if from == to && e.head.Height == from {
 		return []ethereum.Header{e.head}, nil
@@ -31,7 +31,7 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 	var found []ethereum.Header
 	for i, a := range answers {
 		if a.fault != nil {
-			e.lacks(a.fault.Error())
+			e.noteFault(a.fault.Error())
 			break
 		}
 		h, there, err := header(a.result)
@@ -47,13 +47,13 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 	return found, nil
 }
 
-// Logs implements ethereum.Source. An endpoint that shows nothing counts only if it
-// has the last block of the range.
+// Logs implements ethereum.Source. An endpoint's empty answer counts only if the endpoint has
+// the last block of the range.
 func (q *Quorum) Logs(ctx context.Context, span ethereum.Span, query ethereum.Query) ([]ethereum.Log, error) {
 	var mu sync.Mutex
 	place := map[ethereum.Log]int{}
 	var union []ethereum.Log
-	told := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
+	answered := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
 		found, err := e.logs(ctx, span, query)
 		mu.Lock()
 		defer mu.Unlock()
@@ -68,14 +68,14 @@ func (q *Quorum) Logs(ctx context.Context, span ethereum.Span, query ethereum.Qu
 		}
 		return err == nil
 	})
-	if !q.enough(voicesOf(told)) {
-		return nil, q.tooFew("tell of its transfers")
+	if !q.enough(voicesOf(answered)) {
+		return nil, q.tooFew("return its transfers")
 	}
 	return union, nil
 }
 
-// logs reads the transfers in a range as the endpoint shows them. With an error it
-// gives what it saw all the same: that is worth asking others about.
+// logs returns the transfers in a range that the endpoint shows. With an error it returns those
+// that were read before, because other endpoints can confirm them.
 func (e *endpoint) logs(ctx context.Context, span ethereum.Span, query ethereum.Query) ([]ethereum.Log, error) {
 	contracts := map[keys.EthereumAddress]bool{}
 	for _, c := range query.Contracts {
@@ -105,15 +105,15 @@ func (e *endpoint) logs(ctx context.Context, span ethereum.Span, query ethereum.
 	return found, nil
 }
 
-// errTooWide is a range that an endpoint does not answer in one go.
-var errTooWide = errors.New("its answer has too many transfers")
+// errTooWide is the error for a range that an endpoint does not answer at once.
+var errTooWide = errors.New("too many transfers for one answer")
 
-// roundNumber is a number of transfers that looks like a limit: what is above it was
-// cut off.
-const roundNumber = 500
+// limitStep is a divisor of common limits: if the number of transfers in an answer is a
+// multiple of it, the answer may be cut off.
+const limitStep = 500
 
-// events asks for the transfers in a part of a range and, in the same request, for
-// the last block of the range, to see that the endpoint has it.
+// events asks for the transfers in a part of a range and, in the same request, for the last
+// block of the range, to check that the endpoint has it.
 func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Span, query ethereum.Query) ([]event, error) {
 	filters := filtersOf(from, to, span, query)
 	var calls []call
@@ -128,11 +128,11 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 	if err != nil {
 		return nil, err
 	}
-	has := answers[len(answers)-1]
-	if h, there, err := header(has.result); has.fault != nil || err != nil || !there || h.Hash != span.To.Hash {
-		lacks := fmt.Errorf("it does not have block %d, %s", span.To.Height, span.To.Hash)
-		e.lacks(lacks.Error())
-		return nil, lacks
+	tip := answers[len(answers)-1]
+	if h, there, err := header(tip.result); tip.fault != nil || err != nil || !there || h.Hash != span.To.Hash {
+		err := fmt.Errorf("no block %d, %s", span.To.Height, span.To.Hash)
+		e.noteFault(err.Error())
+		return nil, err
 	}
 	var found []event
 	for _, a := range answers[:len(filters)] {
@@ -140,7 +140,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 			if from < to {
 				return nil, errTooWide
 			}
-			e.lacks(a.fault.Error())
+			e.noteFault(a.fault.Error())
 			return nil, a.fault
 		}
 		list, err := logs(a.result)
@@ -148,7 +148,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 			e.failed(err)
 			return nil, err
 		}
-		if len(list) > 0 && len(list)%roundNumber == 0 && from < to {
+		if len(list) > 0 && len(list)%limitStep == 0 && from < to {
 			return nil, errTooWide
 		}
 		found = append(found, list...)
@@ -156,8 +156,8 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 	return found, nil
 }
 
-// filtersOf are the filters for a part of a range: a single block is named by its
-// hash, so that nothing is answered for another one. See EIP-234.
+// filtersOf returns the filters for a part of a range. A single block is given by its hash, so
+// that the answer cannot be about another block. See EIP-234.
 func filtersOf(from, to int64, span ethereum.Span, query ethereum.Query) []map[string]any {
 	filter := func() map[string]any {
 		f := map[string]any{"address": addresses(query.Contracts), "topics": []any{transferTopic}}

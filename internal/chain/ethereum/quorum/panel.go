@@ -14,41 +14,41 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// look asks all endpoints for their newest block, and gives those that answered.
-func (q *Quorum) look(ctx context.Context) []*endpoint {
-	own := slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted && !e.resting() })
+// readHeads asks all endpoints for their newest block, and returns those that answered.
+func (q *Quorum) readHeads(ctx context.Context) []*endpoint {
+	own := slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted && !e.paused() })
 	enough := func(voices uint64) bool {
 		answered := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.voice&voices == 0 })
 		trusted := slices.ContainsFunc(answered, func(e *endpoint) bool { return e.Trusted })
 		return trusted || !own && operators(answered) >= operatorsAgree
 	}
 	return each(ctx, q.endpoints, enough, func(ctx context.Context, e *endpoint) bool {
-		return e.look(ctx, q.ChainID, q.Tags) == nil
+		return e.readHead(ctx, q.ChainID, q.Tags) == nil
 	})
 }
 
-// grace is how long the others may take once enough endpoints have answered.
-const grace = 2 * time.Second
+// slowTimeout is how long the other endpoints may take once enough endpoints have answered.
+const slowTimeout = 2 * time.Second
 
-// errSlow is an endpoint that the others did not wait for.
+// errSlow is the error of an endpoint whose answer was not waited for.
 var errSlow = errors.New("answers much later than others")
 
-// each does something with endpoints at the same time, leaving out those that rest,
-// and gives those where it went well, in their order. Those that are much slower
-// than enough others are not waited for.
+// each calls do for the endpoints that are not paused, at the same time, and returns those for
+// which it returned true, in their order. It does not wait for endpoints that are much slower
+// than enough others.
 func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64) bool, do func(context.Context, *endpoint) bool) []*endpoint {
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
 	var voices uint64
-	hurry := sync.OnceFunc(func() { time.AfterFunc(grace, func() { cancel(errSlow) }) })
+	stopWaiting := sync.OnceFunc(func() { time.AfterFunc(slowTimeout, func() { cancel(errSlow) }) })
 	if enough(0) {
-		hurry()
+		stopWaiting()
 	}
 	well := make([]bool, len(endpoints))
 	var group sync.WaitGroup
 	for i, e := range endpoints {
-		if e.resting() {
+		if e.paused() {
 			continue
 		}
 		group.Go(func() {
@@ -62,7 +62,7 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 				return
 			}
 			if voices |= e.voice; enough(voices) {
-				hurry()
+				stopWaiting()
 			}
 		})
 	}
@@ -76,8 +76,8 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 	return found
 }
 
-// choose takes the own nodes for the panel, or else the others, and gives the
-// newest block that it agrees on.
+// choose sets the panel to the own nodes or else to the others, and returns the newest block
+// that the panel agrees on.
 func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Best, error) {
 	var own, others []*endpoint
 	for _, e := range answered {
@@ -87,9 +87,9 @@ func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Bes
 			others = append(others, e)
 		}
 	}
-	fresh := slices.ContainsFunc(own, func(e *endpoint) bool { return q.Now().Sub(e.head.Time) < staleNode })
+	upToDate := slices.ContainsFunc(own, func(e *endpoint) bool { return q.Now().Sub(e.head.Time) < maxNodeAge })
 	switch {
-	case len(own) > 0 && (fresh || operators(others) < operatorsAgree):
+	case len(own) > 0 && (upToDate || operators(others) < operatorsAgree):
 		q.panel, q.need = own, 1
 	case operators(others) >= operatorsAgree:
 		q.panel, q.need = others, operatorsAgree
@@ -104,10 +104,10 @@ func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Bes
 	return ethereum.Best{Header: head, Final: min(q.final(), head.Height)}, nil
 }
 
-// operators counts those of some endpoints.
+// operators returns the number of operators of endpoints.
 func operators(endpoints []*endpoint) int { return bits.OnesCount64(voicesOf(endpoints)) }
 
-// voicesOf are the voices of some endpoints.
+// voicesOf returns the voices of endpoints.
 func voicesOf(endpoints []*endpoint) uint64 {
 	var voices uint64
 	for _, e := range endpoints {
@@ -116,12 +116,12 @@ func voicesOf(endpoints []*endpoint) uint64 {
 	return voices
 }
 
-// enough tells whether so many voices of the panel are to be believed.
+// enough reports whether a set of voices of the panel is enough to be trusted.
 func (q *Quorum) enough(voices uint64) bool {
 	return bits.OnesCount64(voices&voicesOf(q.panel)) >= q.need
 }
 
-// agree is the newest block that the panel agrees on: of the newest blocks of its
+// agree returns the newest block that the panel agrees on: of the newest blocks of its
 // members, the highest that enough of them have.
 func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 	heights, shared := map[int64]bool{}, map[ethereum.Header]uint64{}
@@ -134,7 +134,7 @@ func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 		if !q.enough(voicesOf(there)) {
 			continue
 		}
-		// Who is ahead is asked only where the others are not enough.
+		// An endpoint that is ahead is asked only if the heads are not enough.
 		if h, ok := q.only(shared, height); ok {
 			return h, nil
 		}
@@ -158,20 +158,20 @@ func descending(set map[int64]bool) []int64 {
 	return list
 }
 
-// final is the highest block that enough operators of the panel call final; 0 when
-// too few of them tell.
+// final returns the highest block that enough operators of the panel call final; 0 if
+// too few of them know.
 func (q *Quorum) final() int64 {
 	byVoice := map[uint64]int64{}
 	for _, e := range q.panel {
 		byVoice[e.voice] = max(byVoice[e.voice], e.final)
 	}
-	var told []int64
+	var finals []int64
 	for _, height := range byVoice {
-		told = append(told, height)
+		finals = append(finals, height)
 	}
-	slices.SortFunc(told, func(a, b int64) int { return cmp.Compare(b, a) })
-	if len(told) < q.need {
+	slices.SortFunc(finals, func(a, b int64) int { return cmp.Compare(b, a) })
+	if len(finals) < q.need {
 		return 0
 	}
-	return told[q.need-1]
+	return finals[q.need-1]
 }

@@ -1,5 +1,5 @@
-// Package quorum asks several JSON-RPC endpoints about an EVM network and believes
-// what those of two operators agree on, or what an own node says.
+// Package quorum asks several JSON-RPC endpoints about an EVM network and trusts the answers
+// that two operators agree on, or the answer of an own node.
 package quorum
 
 import (
@@ -17,32 +17,32 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// Config is what a Quorum is made of.
+// Config is the configuration of a Quorum.
 type Config struct {
 	Network   chain.ID
 	ChainID   uint64
 	Tags      bool // endpoints know which block is final
 	Endpoints []Endpoint
-	// AddressQueries lets endpoints that are not trusted be asked for our addresses.
+	// AddressQueries allows queries by address to endpoints that are not trusted.
 	AddressQueries bool
-	// Poll is how long the newest block is taken from memory.
+	// Poll is how long the newest block is cached.
 	Poll time.Duration
 	Now  func() time.Time
-	// Chance is a number from 0 to 1, for how long a failed endpoint rests.
+	// Chance returns a number from 0 to 1, which varies the pause of a failed endpoint.
 	Chance func() float64
 	Log    *slog.Logger
 }
 
-// Quorum is several endpoints of one network. It implements ethereum.Source.
+// Quorum reads one network from several endpoints. It implements ethereum.Source.
 type Quorum struct {
 	Config
 	endpoints []*endpoint
 
 	// Used by one call at a time.
-	panel  []*endpoint               // those whose word counts since the last look
+	panel  []*endpoint               // the endpoints that count, since the last readHeads
 	need   int                       // how many operators of the panel must agree
-	best   ethereum.Best             // of the last look, zero when it failed
-	agreed map[int64]ethereum.Header // since the last look
+	best   ethereum.Best             // of the last readHeads, zero after an error
+	agreed map[int64]ethereum.Header // since the last readHeads
 
 	mu     sync.Mutex
 	height int64
@@ -51,25 +51,25 @@ type Quorum struct {
 
 var _ ethereum.Source = (*Quorum)(nil)
 
-// operatorsAgree is how many operators must say the same.
+// operatorsAgree is how many operators must give the same answer.
 const operatorsAgree = 2
 
-// staleNode is how old the newest block of a trusted node may be, while others can
-// be asked.
-const staleNode = 5 * time.Minute
+// maxNodeAge is the age of a trusted node's newest block up to which the node is used alone,
+// if there are other endpoints.
+const maxNodeAge = 5 * time.Minute
 
-// New makes a Quorum. Nothing is asked yet.
+// New returns a new Quorum. It makes no request.
 func New(c Config) (*Quorum, error) {
 	q := &Quorum{Config: c, agreed: map[int64]ethereum.Header{}}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.Proxy = nil // endpoints are asked directly, whatever the environment says
-	type who struct {
+	transport.Proxy = nil // requests are direct even if the environment names a proxy
+	type voter struct {
 		operator string
 		trusted  bool
 	}
-	voices, counts := map[who]uint64{}, map[string]int{}
+	voices, counts := map[voter]uint64{}, map[string]int{}
 	for _, e := range c.Endpoints {
-		w := who{e.operator(), e.Trusted}
+		w := voter{e.operator(), e.Trusted}
 		if voices[w] == 0 {
 			voices[w] = 1 << len(voices)
 		}
@@ -81,7 +81,7 @@ func New(c Config) (*Quorum, error) {
 		q.endpoints = append(q.endpoints, newEndpoint(e, name, voices[w], transport, c.Now, c.Chance))
 	}
 	if len(q.endpoints) == 0 || len(voices) > 64 {
-		return nil, fmt.Errorf("there are %d endpoints, and must be 1 to 64", len(q.endpoints))
+		return nil, fmt.Errorf("%d endpoints, want 1 to 64", len(q.endpoints))
 	}
 	if !slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Trusted }) && len(voices) < operatorsAgree {
 		return nil, errors.New("endpoints of at least two operators must agree: name another one, or mark your own node as trusted")
@@ -101,8 +101,8 @@ func (q *Quorum) Best(ctx context.Context) (ethereum.Best, error) {
 		return q.best, nil
 	}
 	q.best, q.agreed = ethereum.Best{}, map[int64]ethereum.Header{}
-	best, err := q.choose(ctx, q.look(ctx))
-	q.tell(best.Height, err)
+	best, err := q.choose(ctx, q.readHeads(ctx))
+	q.setHealth(best.Height, err)
 	if err != nil {
 		return ethereum.Best{}, err
 	}
@@ -111,8 +111,8 @@ func (q *Quorum) Best(ctx context.Context) (ethereum.Best, error) {
 	return best, nil
 }
 
-// tell notes how a look went, for Health.
-func (q *Quorum) tell(height int64, err error) {
+// setHealth sets the values that Health returns.
+func (q *Quorum) setHealth(height int64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.fault = ""
@@ -123,12 +123,12 @@ func (q *Quorum) tell(height int64, err error) {
 	q.height = height
 }
 
-// tooFew returns the error that too few endpoints do something. It says what is wrong
-// with them.
+// tooFew returns the error that too few endpoints do something, with the faults of the
+// endpoints.
 func (q *Quorum) tooFew(do string) error {
 	var wrong []string
 	for _, e := range q.endpoints {
-		if fault := e.told().Fault; fault != "" {
+		if fault := e.currentReport().Fault; fault != "" {
 			wrong = append(wrong, e.name+": "+fault)
 		}
 	}
@@ -139,7 +139,7 @@ func (q *Quorum) tooFew(do string) error {
 	return errors.New(says)
 }
 
-// needs says which endpoints must do something, and that they do not.
+// needs returns a sentence that says which endpoints must do something and do not.
 func (q *Quorum) needs(do string) string {
 	others := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.Trusted })
 	own := len(q.endpoints) - len(others)
@@ -174,17 +174,17 @@ func (q *Quorum) Headers(ctx context.Context, from, to int64) ([]ethereum.Header
 	return headers, err
 }
 
-// headers are the blocks at some heights that enough endpoints agree on, from the
-// first on.
+// headers returns the blocks in a range of heights that enough endpoints agree on, up to the
+// first disagreement.
 func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to int64) ([]ethereum.Header, error) {
-	told := make([]map[ethereum.Header]uint64, to-from+1)
+	seen := make([]map[ethereum.Header]uint64, to-from+1)
 	var mu sync.Mutex
 	each(ctx, endpoints, q.enough, func(ctx context.Context, e *endpoint) bool {
 		headers, err := e.headers(ctx, from, to)
 		mu.Lock()
 		defer mu.Unlock()
 		for _, h := range headers {
-			voices := &told[h.Height-from]
+			voices := &seen[h.Height-from]
 			if *voices == nil {
 				*voices = map[ethereum.Header]uint64{}
 			}
@@ -193,7 +193,7 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 		return err == nil
 	})
 	var agreed []ethereum.Header
-	for i, voices := range told {
+	for i, voices := range seen {
 		h, ok := q.only(voices, from+int64(i))
 		if !ok {
 			break
@@ -206,7 +206,7 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 	return agreed, nil
 }
 
-// only is the one block at a height that has enough voices.
+// only returns the block at a height that has enough voices, if there is only one.
 func (q *Quorum) only(voices map[ethereum.Header]uint64, height int64) (only ethereum.Header, ok bool) {
 	for h, v := range voices {
 		if h.Height != height || !q.enough(v) {
@@ -233,24 +233,24 @@ func (q *Quorum) Health() chain.Health {
 	return chain.Health{Source: fmt.Sprintf("%d of %d endpoints", good, len(q.endpoints)), Height: q.height, Fault: q.fault}
 }
 
-// Reports says how each endpoint fares, from memory. It may be called at any time.
+// Reports returns the state of each endpoint, from memory. It may be called at any time.
 func (q *Quorum) Reports() []Report {
 	reports := make([]Report, len(q.endpoints))
 	for i, e := range q.endpoints {
-		reports[i] = e.told()
+		reports[i] = e.currentReport()
 	}
 	return reports
 }
 
-// Probe asks all endpoints once; an error says why the network cannot be read.
+// Probe asks all endpoints once. The error says why the network cannot be read.
 func (q *Quorum) Probe(ctx context.Context) error {
 	q.best = ethereum.Best{}
 	_, err := q.Best(ctx)
 	return err
 }
 
-// Narrow says in words that the network can be read, and that nothing may go wrong
-// with its endpoints; "" when there are enough of them.
+// Narrow returns a warning if the network can be read but one failing endpoint would stop it;
+// "" if there are enough endpoints.
 func (q *Quorum) Narrow() string {
 	if slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted }) || operators(q.endpoints) > operatorsAgree {
 		return ""

@@ -21,7 +21,7 @@ import (
 	"chequer/internal/keys"
 )
 
-// shop watches the made-up chain through some nodes.
+// shop watches the fake chain through some nodes.
 type shop struct {
 	*testing.T
 	world   *world
@@ -31,7 +31,7 @@ type shop struct {
 	from    chain.Cursor
 }
 
-// open watches through endpoints at some nodes, each of an operator of its own.
+// open watches through the given endpoints.
 func open(t *testing.T, w *world, endpoints []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
 	config := quorum.Config{ChainID: chainID, Tags: true, Endpoints: endpoints, Now: w.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)}
@@ -43,7 +43,7 @@ func open(t *testing.T, w *world, endpoints []quorum.Endpoint, change ...func(*q
 		t.Fatal(err)
 	}
 	return &shop{
-		T: t, world: w, quorum: q, scanner: ethereum.Watch(ethereum.New(params()), q, w.Now), watch: chaintest.Watch{ours: true},
+		T: t, world: w, quorum: q, scanner: ethereum.Watch(ethereum.New(params()), q, w.Now), watch: chaintest.Watch{ourAddress: true},
 	}
 }
 
@@ -58,12 +58,12 @@ func endpoints(nodes ...*node) []quorum.Endpoint {
 func (s *shop) scan() (chain.Snapshot, error) {
 	snapshot, err := s.scanner.Scan(s.Context(), s.from, s.watch)
 	if err != nil && strings.Contains(err.Error(), "topsecret") {
-		s.Errorf("the error holds a key: %v", err)
+		s.Errorf("error contains a key: %v", err)
 	}
 	return snapshot, err
 }
 
-// want scans and compares the amounts that are shown.
+// want scans and compares the amounts of the transfers.
 func (s *shop) want(amounts ...string) chain.Snapshot {
 	s.Helper()
 	snapshot, err := s.scan()
@@ -86,7 +86,7 @@ func (s *shop) compare(snapshot chain.Snapshot, amounts []string) {
 	}
 }
 
-// wantError scans and wants words in the error.
+// wantError scans and checks that the error contains words.
 func (s *shop) wantError(words ...string) {
 	s.Helper()
 	_, err := s.scan()
@@ -95,38 +95,38 @@ func (s *shop) wantError(words ...string) {
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			s.Errorf("error %q does not say %q", err, w)
+			s.Errorf("error %q does not contain %q", err, w)
 		}
 	}
 }
 
-// behaviours are what one node does while the others may do something else.
+// behaviours are faults of one node.
 var behaviours = map[string]struct {
 	change func(*node)
-	lies   bool // says what is not so, other than being silent
+	lies   bool // gives wrong answers, not only none
 }{
-	"honest":           {change: func(*node) {}},
-	"dead":             {change: func(n *node) { n.dead = true }},
-	"lagging":          {change: func(n *node) { n.lag = 4 }},
-	"wrong chain":      {change: func(n *node) { n.chain = 137 }},
-	"rate limit":       {change: func(n *node) { n.status, n.retry, n.nonsense = http.StatusTooManyRequests, "30", "slow down" }},
-	"nonsense":         {change: func(n *node) { n.nonsense = "<html>hello</html>" }},
-	"server error":     {change: func(n *node) { n.status, n.nonsense = http.StatusBadGateway, "bad gateway" }},
-	"no logs served":   {change: func(n *node) { n.fails = "eth_getLogs" }},
-	"no receipts":      {change: func(n *node) { n.fails = "eth_getTransactionReceipt" }},
-	"no tags":          {change: func(n *node) { n.noTags = true }},
-	"truncating":       {change: func(n *node) { n.cut = 1 }, lies: true},
-	"hiding logs":      {change: func(n *node) { n.hide = true }, lies: true},
-	"hiding all of it": {change: func(n *node) { n.hide, n.deny = true, true }, lies: true},
-	"faking":           {change: func(n *node) { n.fakeAt, n.fake = 20, []transfer{fake} }, lies: true},
-	"forging":          {change: func(n *node) { n.fakeAt, n.fake, n.forge = 20, []transfer{fake}, true }, lies: true},
+	"honest":                   {change: func(*node) {}},
+	"dead":                     {change: func(n *node) { n.dead = true }},
+	"lagging":                  {change: func(n *node) { n.lag = 4 }},
+	"wrong chain":              {change: func(n *node) { n.chain = 137 }},
+	"rate limit":               {change: func(n *node) { n.status, n.retry, n.garbage = http.StatusTooManyRequests, "30", "slow down" }},
+	"garbage":                  {change: func(n *node) { n.garbage = "<html>hello</html>" }},
+	"server error":             {change: func(n *node) { n.status, n.garbage = http.StatusBadGateway, "bad gateway" }},
+	"no logs":                  {change: func(n *node) { n.fails = "eth_getLogs" }},
+	"no receipts":              {change: func(n *node) { n.fails = "eth_getTransactionReceipt" }},
+	"no tags":                  {change: func(n *node) { n.noTags = true }},
+	"truncating":               {change: func(n *node) { n.cut = 1 }, lies: true},
+	"hiding logs":              {change: func(n *node) { n.hide = true }, lies: true},
+	"hiding logs and receipts": {change: func(n *node) { n.hide, n.deny = true, true }, lies: true},
+	"faking":                   {change: func(n *node) { n.fakeAt, n.fake = 20, []transfer{fake} }, lies: true},
+	"forging":                  {change: func(n *node) { n.fakeAt, n.fake, n.forge = 20, []transfer{fake}, true }, lies: true},
 }
 
-var fake = transfer{contract: token.Contract, to: ours, units: 9_000_000, tx: hashOf("fake")}
+var fake = transfer{contract: token.Contract, to: ourAddress, units: 9_000_000, tx: hashOf("fake")}
 
-// One fault of three is survived. With two, nothing is ever shown that is not so,
-// and nothing that is so is taken for absent, unless two say the same lie.
-func TestScan_believes_what_two_operators_say(t *testing.T) {
+// One fault of three is tolerated. With two, no fake transfer is shown and no real one is taken
+// for absent, unless two endpoints tell the same lie.
+func TestScan_needs_two_operators(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(behaviours))
 	for i, second := range names {
@@ -134,13 +134,13 @@ func TestScan_believes_what_two_operators_say(t *testing.T) {
 			t.Run(second+" and "+third, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(19)
-				b := w.mine(pays(theirs, 1), pays(ours, 5_000_000), pays(theirs, 2))
+				b := w.mine(pays(otherAddress, 1), pays(ourAddress, 5_000_000), pays(otherAddress, 2))
 				w.mine()
 				s := open(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours[second].change), newNode(t, w, behaviours[third].change)))
 				snapshot, err := s.scan()
 				if err != nil {
 					if second == "honest" || third == "honest" {
-						t.Errorf("one fault is not survived: %v", err)
+						t.Errorf("scan fails with one faulty endpoint: %v", err)
 					}
 					return
 				}
@@ -157,10 +157,10 @@ func TestScan_believes_what_two_operators_say(t *testing.T) {
 	}
 }
 
-func TestScan_names_who_is_wrong(t *testing.T) {
+func TestScan_names_the_faulty_endpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	nodes := []*node{newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.chain = 137 })}
 	s := open(t, w, endpoints(nodes...))
 	s.want("5")
@@ -182,7 +182,7 @@ func TestScan_names_who_is_wrong(t *testing.T) {
 	s.want("5")
 }
 
-func TestScan_exposes_who_shows_what_others_deny(t *testing.T) {
+func TestScan_reports_an_endpoint_that_others_deny(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	var log bytes.Buffer
@@ -191,14 +191,14 @@ func TestScan_exposes_who_shows_what_others_deny(t *testing.T) {
 	})
 	s.want()
 	if got := log.String(); strings.Count(got, "others deny") != 1 || !strings.Contains(got, "network=base endpoint=B tx="+fake.tx) {
-		t.Errorf("the log says %q", got)
+		t.Errorf("log is %q", got)
 	}
 	if got := s.quorum.Reports()[1].Denied; !strings.Contains(got, fake.tx) {
 		t.Errorf("denied is %q", got)
 	}
 }
 
-func TestScan_waits_while_two_say_so_and_two_otherwise(t *testing.T) {
+func TestScan_waits_while_two_confirm_and_two_deny(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	faking := behaviours["faking"].change
@@ -206,7 +206,7 @@ func TestScan_waits_while_two_say_so_and_two_otherwise(t *testing.T) {
 	for range 2 {
 		snapshot, err := s.scan()
 		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
-			t.Errorf("the scan reached block %d with %d transfers", snapshot.Tip.Height, len(snapshot.Transfers))
+			t.Errorf("scan reached block %d with %d transfers, want a block below 20", snapshot.Tip.Height, len(snapshot.Transfers))
 		}
 	}
 }
@@ -214,15 +214,15 @@ func TestScan_waits_while_two_say_so_and_two_otherwise(t *testing.T) {
 func TestScan_waits_for_an_unresolved_transfer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	w.mine()
-	// B shows nothing and cannot be asked for receipts, so nobody confirms or denies.
+	// B shows nothing and cannot be asked for receipts, so the transfer is neither confirmed nor denied.
 	b := newNode(t, w, func(n *node) { n.hide, n.fails = true, "eth_getTransactionReceipt" })
 	s := open(t, w, endpoints(newNode(t, w), b))
 	for range 3 {
 		snapshot, err := s.scan()
 		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
-			t.Fatalf("the scan reached block %d", snapshot.Tip.Height)
+			t.Fatalf("scan reached block %d, want a block below 20", snapshot.Tip.Height)
 		}
 		w.pass(time.Minute)
 	}
@@ -230,7 +230,7 @@ func TestScan_waits_for_an_unresolved_transfer(t *testing.T) {
 	s.want("5")
 }
 
-func TestScan_reads_once_more_what_is_final(t *testing.T) {
+func TestScan_reads_final_blocks_again(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	w.final = 90
@@ -238,9 +238,9 @@ func TestScan_reads_once_more_what_is_final(t *testing.T) {
 	s := open(t, w, endpoints(nodes...))
 	s.want()
 	for _, n := range nodes {
-		n.change(func(n *node) { n.hide = true }) // both lose a block's logs for a while
+		n.change(func(n *node) { n.hide = true }) // both lack a block's logs for a while
 	}
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	for range 200 {
 		w.mine()
 	}
@@ -250,27 +250,27 @@ func TestScan_reads_once_more_what_is_final(t *testing.T) {
 	}
 	snapshot := s.want()
 	if snapshot.Next.Height > 90 {
-		t.Errorf("the cursor is at %d, past a block that was not read since it is final", snapshot.Next.Height)
+		t.Errorf("cursor is at %d, above a block that was not read since it became final", snapshot.Next.Height)
 	}
 	w.mu.Lock()
 	w.final = 290
 	w.mu.Unlock()
 	snapshot = s.want("5")
 	if snapshot.Next.Height < 200 {
-		t.Errorf("the cursor stays at %d", snapshot.Next.Height)
+		t.Errorf("cursor is at %d, want at least 200", snapshot.Next.Height)
 	}
 }
 
-func TestScan_reads_once_more_what_came_too_early(t *testing.T) {
+func TestScan_reads_new_blocks_again(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	nodes := []*node{newNode(t, w), newNode(t, w)}
 	s := open(t, w, endpoints(nodes...))
 	s.want()
 	for _, n := range nodes {
-		n.change(func(n *node) { n.hide = true }) // they have the block, and not yet what is in it
+		n.change(func(n *node) { n.hide = true }) // they have the block, but not yet its logs
 	}
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	s.want()
 	for _, n := range nodes {
 		n.change(func(n *node) { n.hide = false })
@@ -284,7 +284,7 @@ func TestScan_reads_once_more_what_came_too_early(t *testing.T) {
 func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	paid := w.mine(pays(ours, 5_000_000), pays(theirs, 1))
+	paid := w.mine(pays(ourAddress, 5_000_000), pays(otherAddress, 1))
 	w.mine()
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w)))
 	before := s.want("5")
@@ -296,9 +296,9 @@ func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 	if after.Blocks[paid.height] == paid.hash || after.From.Height >= paid.height {
 		t.Errorf("block %d is still %s, from %d", paid.height, paid.hash, after.From.Height)
 	}
-	// The same transaction comes again, with another log index.
+	// The same transaction is mined again, with another log index.
 	again := paid.transfers[0]
-	w.mine(pays(theirs, 7), again)
+	w.mine(pays(otherAddress, 7), again)
 	last := s.want("5")
 	if last.Transfers[0].ID == before.Transfers[0].ID || last.Transfers[0].Tx != before.Transfers[0].Tx {
 		t.Errorf("transfer %s after %s", last.Transfers[0].ID, before.Transfers[0].ID)
@@ -308,7 +308,7 @@ func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(200)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	s.from = s.want("5").Tip.Cursor()
 	w.reorganise(3)
@@ -318,14 +318,14 @@ func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 	s = open(t, w, endpoints(newNode(t, w), newNode(t, w))) // a restart
 	s.from = chain.Cursor{Height: 201, Hash: hashOf("left")}
 	if snapshot := s.want(); snapshot.From.Height >= 198 {
-		t.Errorf("the scan begins at %d", snapshot.From.Height)
+		t.Errorf("scan begins at %d, want below 198", snapshot.From.Height)
 	}
 }
 
-func TestScan_ignores_an_endpoint_that_falls_back(t *testing.T) {
+func TestScan_ignores_an_endpoint_that_lags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	nodes := []*node{newNode(t, w), newNode(t, w)}
 	s := open(t, w, endpoints(nodes...))
 	before := s.want("5")
@@ -343,17 +343,17 @@ func TestScan_does_not_begin_with_endpoints_below_its_cursor(t *testing.T) {
 	lagging := func(n *node) { n.lag = 50 }
 	s := open(t, w, endpoints(newNode(t, w, lagging), newNode(t, w, lagging)))
 	s.from = chain.Cursor{Height: 190, Hash: w.blocks[190].hash}
-	s.wantError("the endpoints are at block 150 only, and block 190 was read already")
+	s.wantError("the endpoints are at block 150 only, and block 190 was already read")
 }
 
-func TestScan_does_not_count_while_the_chain_stands_still(t *testing.T) {
+func TestScan_fails_while_the_chain_does_not_grow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	first := s.want()
 	w.pass(4 * time.Minute)
 	if got := s.want().Started.Sub(first.Tip.Time); got != time.Minute {
-		t.Errorf("looked at %s after the newest block, want as long as that tells how things stand", got)
+		t.Errorf("scanned time is %s after the newest block, want 1m0s", got)
 	}
 	w.pass(6 * time.Minute)
 	s.wantError("block 20, the newest, is 10m0s old")
@@ -362,32 +362,32 @@ func TestScan_does_not_count_while_the_chain_stands_still(t *testing.T) {
 func TestScan_trusts_an_own_node_alone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	own, foreign := newNode(t, w), newNode(t, w, behaviours["faking"].change)
 	list := endpoints(own, foreign)
 	list[0].Trusted = true
 	s := open(t, w, list)
 	s.want("5")
 	if n := len(foreign.asked("eth_getLogs")); n > 0 {
-		t.Errorf("others were asked %d times beside the own node", n)
+		t.Errorf("other endpoint was asked %d times, want 0", n)
 	}
-	// Where it is away, others must agree; what it said alone before still stands.
+	// Without it, others must agree; what it alone confirmed before is kept.
 	own.change(func(n *node) { n.dead = true })
 	w.mine()
 	s.wantError("must answer")
 }
 
-func TestScan_falls_back_from_an_own_node_that_stands_still(t *testing.T) {
+func TestScan_replaces_an_own_node_that_does_not_follow_the_chain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(200)
 	own := newNode(t, w, func(n *node) { n.lag = 190 })
 	list := endpoints(own, newNode(t, w), newNode(t, w))
 	list[0].Trusted = true
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	open(t, w, list).want("5")
 }
 
-func TestScan_keeps_our_addresses_to_itself(t *testing.T) {
+func TestScan_sends_addresses_only_with_permission(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		trusted, allowed, want bool
@@ -399,7 +399,7 @@ func TestScan_keeps_our_addresses_to_itself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(20)
-			w.mine(pays(ours, 5_000_000))
+			w.mine(pays(ourAddress, 5_000_000))
 			nodes := []*node{newNode(t, w), newNode(t, w)}
 			list := endpoints(nodes...)
 			for i := range list {
@@ -407,51 +407,51 @@ func TestScan_keeps_our_addresses_to_itself(t *testing.T) {
 			}
 			s := open(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
 			s.want("5")
-			// Destinations that come later are looked for as well.
-			s.watch[theirs] = true
+			// Destinations that are added later are watched as well.
+			s.watch[otherAddress] = true
 			s.want("5")
-			told := false
+			sent := false
 			for _, n := range nodes {
 				for _, r := range n.asked("eth_getLogs") {
-					told = told || strings.Contains(fmt.Sprint(r.Params), ours[2:])
+					sent = sent || strings.Contains(fmt.Sprint(r.Params), ourAddress[2:])
 				}
 			}
-			if told != test.want {
-				t.Errorf("told our address: %t, want %t", told, test.want)
+			if sent != test.want {
+				t.Errorf("our address was sent: %t, want %t", sent, test.want)
 			}
 		})
 	}
 }
 
-func TestScan_finds_money_for_a_destination_that_came_later(t *testing.T) {
+func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("by address %t", allowed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(20)
-			w.mine(pays(theirs, 7_000_000))
+			w.mine(pays(otherAddress, 7_000_000))
 			w.mine()
 			s := open(t, w, endpoints(newNode(t, w), newNode(t, w)), func(c *quorum.Config) { c.AddressQueries = allowed })
 			s.want()
-			s.watch[theirs] = true
+			s.watch[otherAddress] = true
 			s.want("7")
 			s.want("7")
 		})
 	}
 }
 
-func TestScan_asks_nobody_for_logs_while_nothing_is_watched(t *testing.T) {
+func TestScan_asks_for_no_logs_while_nothing_is_watched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	n := newNode(t, w)
 	s := open(t, w, endpoints(n, newNode(t, w)))
 	s.watch = chaintest.Watch{}
 	s.want()
 	if asked := n.asked("eth_getLogs"); len(asked) > 0 {
-		t.Errorf("asked %v", asked)
+		t.Errorf("asked %v, want nothing", asked)
 	}
-	s.watch[ours] = true
+	s.watch[ourAddress] = true
 	s.want("5")
 }
 
@@ -459,7 +459,7 @@ func TestScan_asks_for_less_when_an_endpoint_refuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(900)
 	for range 30 {
-		w.mine(pays(theirs, 1), pays(ours, 1_000_000))
+		w.mine(pays(otherAddress, 1), pays(ourAddress, 1_000_000))
 	}
 	w.final = 800
 	modest := func(n *node) { n.wide, n.batch = 7, 3 }
@@ -467,15 +467,15 @@ func TestScan_asks_for_less_when_an_endpoint_refuses(t *testing.T) {
 	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
 	snapshot := s.want(slices.Repeat([]string{"1"}, 30)...)
 	if snapshot.Tip.Height != 930 || snapshot.Behind {
-		t.Errorf("reached %d", snapshot.Tip.Height)
+		t.Errorf("reached block %d, want 930", snapshot.Tip.Height)
 	}
 }
 
-func TestScan_takes_a_round_number_of_logs_for_a_limit(t *testing.T) {
+func TestScan_asks_again_after_a_round_number_of_logs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(10)
 	for range 15 {
-		w.mine(append(slices.Repeat([]transfer{pays(theirs, 1)}, 60), pays(ours, 1_000_000))...)
+		w.mine(append(slices.Repeat([]transfer{pays(otherAddress, 1)}, 60), pays(ourAddress, 1_000_000))...)
 	}
 	w.final = 25
 	cutting := func(n *node) { n.cut = 500 }
@@ -484,10 +484,10 @@ func TestScan_takes_a_round_number_of_logs_for_a_limit(t *testing.T) {
 	s.want(slices.Repeat([]string{"1"}, 15)...)
 }
 
-func TestLogs_bounds_filters(t *testing.T) {
+func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	b := w.mine(pays(ours, 5_000_000))
+	b := w.mine(pays(ourAddress, 5_000_000))
 	n := newNode(t, w)
 	list := endpoints(n)
 	list[0].Trusted = true
@@ -501,7 +501,7 @@ func TestLogs_bounds_filters(t *testing.T) {
 	for i := range 2500 {
 		query.To = append(query.To, fmt.Sprintf("0x%040x", i))
 	}
-	query.To = append(query.To, ours)
+	query.To = append(query.To, ourAddress)
 	logs, err := q.Logs(t.Context(), ethereum.Span{From: b.height, To: best.Header}, query)
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("%d logs, %v", len(logs), err)
@@ -518,10 +518,10 @@ func TestLogs_bounds_filters(t *testing.T) {
 	}
 }
 
-func TestScan_asks_for_everybody_where_that_is_less(t *testing.T) {
+func TestScan_asks_without_addresses_if_they_are_many(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	n := newNode(t, w)
 	list := endpoints(n)
 	list[0].Trusted = true
@@ -532,40 +532,40 @@ func TestScan_asks_for_everybody_where_that_is_less(t *testing.T) {
 	s.want("5")
 	for _, r := range n.asked("eth_getLogs") {
 		if topics := r.Params[0].(map[string]any)["topics"].([]any); len(topics) != 1 {
-			t.Errorf("a filter with %d topics", len(topics))
+			t.Errorf("filter has %d topics, want 1", len(topics))
 		}
 	}
 }
 
-func TestScan_leaves_alone_who_asks_for_it(t *testing.T) {
+func TestScan_respects_Retry_After(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	busy := newNode(t, w)
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), busy))
 	s.want()
-	busy.change(func(n *node) { n.status, n.retry, n.nonsense = http.StatusTooManyRequests, "90", "later" })
+	busy.change(func(n *node) { n.status, n.retry, n.garbage = http.StatusTooManyRequests, "90", "later" })
 	w.mine()
 	s.want()
 	before := len(busy.asked("eth_chainId"))
-	busy.change(func(n *node) { n.status, n.retry, n.nonsense = 0, "", "" })
+	busy.change(func(n *node) { n.status, n.retry, n.garbage = 0, "", "" })
 	w.pass(80 * time.Second)
 	w.mine()
 	s.want()
 	if n := len(busy.asked("eth_chainId")); n != before {
-		t.Errorf("asked %d times within the rest", n-before)
+		t.Errorf("asked %d times before Retry-After", n-before)
 	}
 	w.pass(20 * time.Second)
 	w.mine()
 	s.want()
 	if n := len(busy.asked("eth_chainId")); n == before {
-		t.Error("not asked again after the rest")
+		t.Error("not asked again after Retry-After")
 	}
 }
 
-func TestScan_waits_for_nobody_who_is_much_slower(t *testing.T) {
+func TestScan_does_not_wait_for_a_slow_endpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.hangs = true })))
 	begin := time.Now()
 	s.want("5")
@@ -584,18 +584,18 @@ func TestScan_follows_no_redirect(t *testing.T) {
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, func(n *node) { n.redirects = target.URL })))
 	s.wantError("B: answers 307")
 	if len(target.asked("eth_chainId")) > 0 {
-		t.Error("the redirect was followed")
+		t.Error("redirect was followed")
 	}
 }
 
-func TestScan_matches_contracts_only(t *testing.T) {
+func TestScan_shows_only_listed_contracts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	counterfeit := pays(ours, 20_000_000)
+	counterfeit := pays(ourAddress, 20_000_000)
 	counterfeit.contract = "0x" + strings.Repeat("11", 20)
-	second := pays(ours, 3_000_000)
+	second := pays(ourAddress, 3_000_000)
 	second.contract = other.Contract
-	w.mine(counterfeit, pays(ours, 0), second, pays(ours, 5_000_000))
+	w.mine(counterfeit, pays(ourAddress, 0), second, pays(ourAddress, 5_000_000))
 	snapshot := open(t, w, endpoints(newNode(t, w), newNode(t, w))).want("3", "5")
 	got := map[string]string{}
 	for _, tr := range snapshot.Transfers {
@@ -606,7 +606,7 @@ func TestScan_matches_contracts_only(t *testing.T) {
 	}
 }
 
-func TestScan_tells_one_transaction_with_several_transfers_apart(t *testing.T) {
+func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	tx := hashOf("many")
@@ -615,7 +615,7 @@ func TestScan_tells_one_transaction_with_several_transfers_apart(t *testing.T) {
 		p.tx = tx
 		return p
 	}
-	w.mine(part(ours, 5_000_000), part(ours, 5_000_000), part(theirs, 9))
+	w.mine(part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(otherAddress, 9))
 	w.mine()
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	for range 2 {
@@ -626,18 +626,18 @@ func TestScan_tells_one_transaction_with_several_transfers_apart(t *testing.T) {
 	}
 }
 
-func TestScan_hears_of_a_log_twice_and_of_its_removal(t *testing.T) {
+func TestScan_accepts_repeated_and_removed_logs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	repeating := func(n *node) { n.repeats = true }
 	s := open(t, w, endpoints(newNode(t, w, repeating), newNode(t, w, repeating)))
-	paid := w.mine(pays(ours, 20_000_000))
+	paid := w.mine(pays(ourAddress, 20_000_000))
 	s.want("20")
 	w.reorganise(1)
 	w.mine()
 	s.want()
 	s.want()
-	w.mine(pays(theirs, 1), paid.transfers[0])
+	w.mine(pays(otherAddress, 1), paid.transfers[0])
 	s.want("20")
 }
 
@@ -646,13 +646,13 @@ func TestScan_catches_up_in_steps_from_its_cursor(t *testing.T) {
 	w := newWorld(50)
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	s.from = s.want().Tip.Cursor()
-	w.mine(pays(ours, 1_000_000))
+	w.mine(pays(ourAddress, 1_000_000))
 	for range 500 {
 		w.mine()
 	}
-	w.mine(pays(ours, 2_000_000))
+	w.mine(pays(ourAddress, 2_000_000))
 	w.final = 480
-	s = open(t, w, endpoints(newNode(t, w), newNode(t, w))) // was down
+	s = open(t, w, endpoints(newNode(t, w), newNode(t, w))) // after downtime
 	s.from = chain.Cursor{Height: 50, Hash: w.blocks[50].hash}
 	snapshot := s.want("1", "2")
 	if snapshot.From.Height != 50 || snapshot.Next.Height <= 50 || snapshot.Next.Height > 552-64 {
@@ -660,7 +660,7 @@ func TestScan_catches_up_in_steps_from_its_cursor(t *testing.T) {
 	}
 }
 
-func TestBest_is_taken_from_memory_for_a_while(t *testing.T) {
+func TestBest_is_cached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	n := newNode(t, w)
@@ -668,15 +668,15 @@ func TestBest_is_taken_from_memory_for_a_while(t *testing.T) {
 	first := s.want()
 	w.pass(3 * time.Second)
 	if second := s.want(); !second.Started.Equal(first.Started) {
-		t.Errorf("started at %s, want when it was asked: %s", second.Started, first.Started)
+		t.Errorf("started at %s, want the time of the request: %s", second.Started, first.Started)
 	}
 	if asked := len(n.asked("eth_chainId")); asked != 1 {
-		t.Errorf("asked %d times", asked)
+		t.Errorf("asked %d times, want 1", asked)
 	}
 	w.pass(time.Second)
 	s.want()
 	if asked := len(n.asked("eth_chainId")); asked != 2 {
-		t.Errorf("asked %d times", asked)
+		t.Errorf("asked %d times, want 2", asked)
 	}
 }
 
@@ -702,16 +702,16 @@ func TestNew(t *testing.T) {
 			t.Parallel()
 			q, err := quorum.New(quorum.Config{Endpoints: test.endpoints, Now: time.Now})
 			if (err != nil) != test.fails {
-				t.Fatalf("error %v, want one: %t", err, test.fails)
+				t.Fatalf("error %v, want an error: %t", err, test.fails)
 			}
 			if err == nil && (q.Narrow() != "") != test.narrow {
-				t.Errorf("Narrow() = %q, want words: %t", q.Narrow(), test.narrow)
+				t.Errorf("Narrow() = %q, want a warning: %t", q.Narrow(), test.narrow)
 			}
 		})
 	}
 }
 
-// An endpoint may answer what it likes: nothing of it is believed, or stops us.
+// An endpoint can send any answer: none is trusted, and none stops a scan.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		``, `null`, `[]`, `{}`, `[null]`, `[{"id":1,"result":null}]`, `{"id":null,"error":{"code":-32000,"message":"x"}}`,
@@ -722,7 +722,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(seed)
 	}
 	w := newWorld(20)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	good := []*node{{world: w, chain: chainID}, {world: w, chain: chainID}}
 	bad := &node{world: w, chain: chainID}
 	for _, n := range append(good, bad) {
@@ -730,7 +730,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Cleanup(n.Close)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		bad.change(func(n *node) { n.nonsense = text + " " })
+		bad.change(func(n *node) { n.garbage = text + " " })
 		open(t, w, endpoints(good[0], bad, good[1])).want("5")
 	})
 }

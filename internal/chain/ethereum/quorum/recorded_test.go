@@ -10,31 +10,31 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// restart watches with the transfers of a snapshot recorded, as a program does that
-// starts anew with the cursor of before.
+// restart watches with the transfers of a snapshot recorded, like a program that is restarted
+// with the cursor of before.
 func (s *shop) restart(before chain.Snapshot, endpoints []quorum.Endpoint) (*shop, chaintest.Recording) {
 	next := open(s.T, s.world, endpoints)
 	next.from = before.Next
 	return next, chaintest.Recording{Watch: next.watch, Transfers: before.Transfers}
 }
 
-func TestRecorded_token_transfer_outlasts_endpoints_that_show_no_logs(t *testing.T) {
+func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 	t.Parallel()
-	limited := func(n *node) { n.status, n.retry, n.nonsense = http.StatusTooManyRequests, "30", "slow down" }
+	limited := func(n *node) { n.status, n.retry, n.garbage = http.StatusTooManyRequests, "30", "slow down" }
 	for name, tt := range map[string]struct {
 		silent func(*node) // two endpoints; the other two are rate limited
 		shown  int
 		fails  bool
 	}{
-		"with receipts":                          {func(n *node) { n.hide = true }, 1, false},
-		"without receipts of a listed block":     {func(n *node) { n.hide, n.mute = true, true }, 0, true},
-		"with an error for each receipt":         {func(n *node) { n.hide, n.fails = true, "eth_getTransactionReceipt" }, 0, true},
-		"that have its block and deny the event": {func(n *node) { n.hide, n.deny = true, true }, 0, false},
+		"with receipts":                        {func(n *node) { n.hide = true }, 1, false},
+		"without receipts of a listed block":   {func(n *node) { n.hide, n.noReceipt = true, true }, 0, true},
+		"with an error for each receipt":       {func(n *node) { n.hide, n.fails = true, "eth_getTransactionReceipt" }, 0, true},
+		"with its block and without the event": {func(n *node) { n.hide, n.deny = true, true }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(19)
-			w.mine(pays(ours, 5_000_000))
+			w.mine(pays(ourAddress, 5_000_000))
 			for range 15 {
 				w.mine()
 			}
@@ -57,11 +57,11 @@ func TestRecorded_token_transfer_outlasts_endpoints_that_show_no_logs(t *testing
 	}
 }
 
-// One endpoint that confirms keeps two that deny from refuting a recorded transfer.
+// One endpoint that confirms a recorded transfer prevents two that deny it from refuting it.
 func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	w.mine()
 	a, b, c := newNode(t, w), newNode(t, w), newNode(t, w)
 	s := open(t, w, endpoints(a, b, c))
@@ -72,24 +72,24 @@ func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t 
 	a.change(func(n *node) { n.hide = true })
 	s, watched := s.restart(before, endpoints(a, b, c))
 	if after, err := s.scanner.Scan(t.Context(), s.from, watched); err == nil {
-		t.Errorf("scan concludes: shown %d, refuted %q", len(after.Transfers), after.Refuted)
+		t.Errorf("scan succeeds: shown %d, refuted %q", len(after.Transfers), after.Refuted)
 	}
 }
 
-// The rise of a balance is shown while its block is on the chain, also by a program
-// that may not ask for balances any more.
-func TestRecorded_rise_outlasts_the_permission_to_ask_for_balances(t *testing.T) {
+// The rise of a balance is shown while its block is on the chain, also by a program that may
+// not ask for balances any more.
+func TestRecorded_rise_is_kept_without_permission_to_ask_for_balances(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	brought := w.mine()
+	rose := w.mine()
 	w.mine()
 	a, b := newNode(t, w), newNode(t, w)
 	s := open(t, w, endpoints(a, b))
 	s.from = chain.Cursor{Height: 10, Hash: w.blocks[10].hash}
 	coin := params().Assets[0]
 	rise := chain.Transfer{
-		ID: "balance:31337:" + ours + ":5", Asset: coin.Code, Script: ours,
-		Block: &chain.Block{Height: brought.height, Hash: brought.hash, Time: brought.at.UTC().Truncate(time.Second)},
+		ID: "balance:31337:" + ourAddress + ":5", Asset: coin.Code, Script: ourAddress,
+		Block: &chain.Block{Height: rose.height, Hash: rose.hash, Time: rose.at.UTC().Truncate(time.Second)},
 	}
 	watched := chaintest.Recording{Watch: s.watch, Transfers: []chain.Transfer{rise}}
 	for range 2 {

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// answerFor is how long one answer may take.
-	answerFor = 10 * time.Second
-	// maxAnswer is the largest answer that is read.
+	// answerTimeout is how long one answer may take.
+	answerTimeout = 10 * time.Second
+	// maxAnswer is the size limit of an answer, in bytes.
 	maxAnswer = 32 << 20
-	// firstBatch is how many calls go in one request until an endpoint refuses, ownBatch
-	// to an own node. geth leaves calls above the 1,000th without an answer.
+	// firstBatch is the number of calls in one request until an endpoint refuses, ownBatch
+	// that for an own node. geth leaves calls after the 1,000th without an answer.
 	firstBatch = 100
 	ownBatch   = 1000
 )
@@ -34,13 +34,13 @@ type call struct {
 	params []any
 }
 
-// answer is what one call was answered with: a result or a fault.
+// answer is the answer to one call: a result or a fault.
 type answer struct {
 	result json.RawMessage
 	fault  *rpcError
 }
 
-// rpcError is a fault as JSON-RPC tells it.
+// rpcError is an error object of JSON-RPC.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -49,31 +49,31 @@ type rpcError struct {
 // Error implements error.
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// restError is an endpoint that is better left alone for a time; zero when it does
-// not say how long.
-type restError struct {
+// pauseError is the error of an endpoint that should not be asked for a time; after is zero if
+// the endpoint does not say how long.
+type pauseError struct {
 	after time.Duration
 	says  string
 }
 
-func (e *restError) Error() string { return e.says }
+func (e *pauseError) Error() string { return e.says }
 
-// limited is an endpoint that was asked too much.
+// limited returns the error of an endpoint that limits the rate of calls.
 func limited(after time.Duration, says string) error {
-	return &restError{after, "asks for fewer questions: " + says}
+	return &pauseError{after, "rate limited: " + says}
 }
 
-// refusedError is a request that is too large for an endpoint.
+// refusedError is the error for a request that is too large for an endpoint.
 type refusedError struct{ says string }
 
 func (e *refusedError) Error() string { return e.says }
 
-// client asks one endpoint.
+// client sends calls to one endpoint.
 type client struct {
 	http    *http.Client
 	url     string
-	secrets []string // parts of the address that may be keys
-	batch   int      // calls in one request at most
+	secrets []string // parts of the URL that may be keys
+	batch   int      // greatest number of calls in one request
 	now     func() time.Time
 }
 
@@ -87,7 +87,7 @@ func newClient(transport http.RoundTripper, address string, now func() time.Time
 	}
 }
 
-// secretsOf are the parts of an address that may be keys.
+// secretsOf returns the parts of a URL that may be keys.
 func secretsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -110,7 +110,7 @@ func secretsOf(address string) []string {
 	return secrets
 }
 
-// do asks some calls, in as many requests as the endpoint takes.
+// do sends calls, in as many requests as the endpoint needs.
 func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
 	var all []answer
 	for len(calls) > 0 {
@@ -120,8 +120,8 @@ func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
 			c.batch = n / 2
 			continue
 		}
-		if wish := (*restError)(nil); errors.As(err, &wish) {
-			c.batch = max(n/2, 1) // a batch may count as many questions
+		if pause := (*pauseError)(nil); errors.As(err, &pause) {
+			c.batch = max(n/2, 1) // each call of a batch may count for the rate limit
 		}
 		if err != nil {
 			return nil, &cleanError{says: c.clean(err.Error()), cause: err}
@@ -141,8 +141,8 @@ func isRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// allRefused tells whether several calls were all answered with the same fault, as
-// by an endpoint that does not take so many in one request.
+// allRefused reports whether several calls were all answered with the same fault, as by an
+// endpoint that does not accept the number of calls in the request.
 func allRefused(answers []answer) bool {
 	for _, a := range answers {
 		if a.fault == nil || *a.fault != *answers[0].fault || isNoState(a.fault) || isNoBlock(a.fault) {
@@ -152,7 +152,7 @@ func allRefused(answers []answer) bool {
 	return len(answers) > 1
 }
 
-// wire is a call or an answer as it is sent.
+// wire is a call or an answer in JSON.
 type wire struct {
 	Version string          `json:"jsonrpc"`
 	ID      *int            `json:"id"`
@@ -162,13 +162,13 @@ type wire struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
-// post asks some calls in one request.
+// post sends calls in one request.
 func (c *client) post(ctx context.Context, calls []call) ([]answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerFor)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(encode(calls)))
 	if err != nil {
-		return nil, errors.New("its address cannot be asked")
+		return nil, errors.New("invalid URL")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
@@ -183,20 +183,20 @@ func (c *client) post(ctx context.Context, calls []call) ([]answer, error) {
 	case err != nil:
 		return nil, withoutURL(err)
 	case len(body) > maxAnswer:
-		return nil, &refusedError{"its answer is too large"}
+		return nil, &refusedError{"answer too large"}
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable:
 		return nil, limited(c.retryAfter(response.Header), response.Status)
 	case response.StatusCode == http.StatusRequestEntityTooLarge:
 		return nil, &refusedError{"answers " + response.Status}
 	}
 	answers, err := decode(body, len(calls))
-	if errors.Is(err, errNonsense) && response.StatusCode != http.StatusOK {
+	if errors.Is(err, errNotJSONRPC) && response.StatusCode != http.StatusOK {
 		return nil, errors.New("answers " + response.Status)
 	}
 	return answers, err
 }
 
-// encode writes one call as an object and several as a list.
+// encode encodes one call as an object and several as a list.
 func encode(calls []call) []byte {
 	list := make([]wire, len(calls))
 	for i, c := range calls {
@@ -206,43 +206,43 @@ func encode(calls []call) []byte {
 		}
 		list[i] = wire{Version: "2.0", ID: &id, Method: c.method, Params: c.params}
 	}
-	var what any = list
+	var body any = list
 	if len(list) == 1 {
-		what = list[0]
+		body = list[0]
 	}
-	body, err := json.Marshal(what)
+	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // parameters are text and numbers
+		panic(err) // parameters are always strings and numbers
 	}
-	return body
+	return text
 }
 
-// errNonsense is an answer that is no JSON-RPC.
-var errNonsense = errors.New("its answer is no JSON-RPC")
+// errNotJSONRPC is the error for an answer that is not JSON-RPC.
+var errNotJSONRPC = errors.New("answer is not JSON-RPC")
 
-// decode reads the answers to so many calls.
+// decode decodes the answers to a number of calls.
 func decode(body []byte, calls int) ([]answer, error) {
 	var list []wire
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("[")) {
 		if err := json.Unmarshal(trimmed, &list); err != nil {
-			return nil, errNonsense
+			return nil, errNotJSONRPC
 		}
 	} else {
 		var one wire
 		if err := json.Unmarshal(trimmed, &one); err != nil || one.Result == nil && one.Error == nil && one.ID == nil {
-			return nil, errNonsense
+			return nil, errNotJSONRPC
 		}
 		if one.Error != nil && isLimit(one.Error) {
 			return nil, limited(0, one.Error.Error())
 		}
 		if calls > 1 {
-			says := "takes no batch"
+			says := "does not accept batches"
 			if one.Error != nil {
 				says = one.Error.Error()
 			}
 			return nil, &refusedError{says}
 		}
-		if id := 1; one.ID == nil { // as for a request that it could not read
+		if id := 1; one.ID == nil { // as after a request that it could not parse
 			one.ID = &id
 		}
 		list = []wire{one}
@@ -262,13 +262,13 @@ func decode(body []byte, calls int) ([]answer, error) {
 		}
 	}
 	if found < calls {
-		return nil, &refusedError{fmt.Sprintf("answers %d of %d questions", found, calls)}
+		return nil, &refusedError{fmt.Sprintf("answers %d of %d calls", found, calls)}
 	}
 	return answers, nil
 }
 
-// isLimit tells whether a fault means that too much was asked in too short a
-// time. Code -32005 is used for that and for too many logs, so the words decide.
+// isLimit reports whether a fault is a rate limit. Code -32005 is used for that and for too
+// many logs, so the message decides.
 func isLimit(e *rpcError) bool {
 	if e.Code == 429 || e.Code == -32029 {
 		return true
@@ -282,11 +282,10 @@ func isLimit(e *rpcError) bool {
 	return false
 }
 
-// longestRest is the longest time that an endpoint can ask for.
-const longestRest = 10 * time.Minute
+// maxRetryAfter is the limit of the time for which an endpoint can ask not to be called.
+const maxRetryAfter = 10 * time.Minute
 
-// retryAfter reads when an endpoint wants to be asked again. See RFC 9110, section
-// 10.2.3.
+// retryAfter returns the time of the header Retry-After. See RFC 9110, section 10.2.3.
 func (c *client) retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	after := time.Duration(0)
@@ -295,21 +294,21 @@ func (c *client) retryAfter(h http.Header) time.Duration {
 	} else if at, err := http.ParseTime(text); err == nil {
 		after = at.Sub(c.now())
 	}
-	return min(max(after, 0), longestRest)
+	return min(max(after, 0), maxRetryAfter)
 }
 
-// withoutURL takes the address out of an error of net/http.
+// withoutURL removes the URL from an error of net/http.
 func withoutURL(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		if u.Timeout() {
-			return errors.New("no answer in " + answerFor.String())
+			return errors.New("no answer in " + answerTimeout.String())
 		}
 		return u.Err
 	}
 	return err
 }
 
-// cleanError is an error that can be shown.
+// cleanError is an error without secrets.
 type cleanError struct {
 	says  string
 	cause error
@@ -319,8 +318,8 @@ func (e *cleanError) Error() string { return e.says }
 
 func (e *cleanError) Unwrap() error { return e.cause }
 
-// clean is a text without keys, bounded and on one line: endpoints write what they
-// like.
+// clean returns a text without keys, limited in length and on one line: the text is from an
+// endpoint and can be anything.
 func (c *client) clean(says string) string {
 	for _, secret := range c.secrets {
 		says = strings.ReplaceAll(says, secret, "…")

@@ -9,9 +9,9 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// An endpoint that answers 101 keeps the connection: net/http bounds what comes
-// then by no context.
-func TestScan_survives_an_endpoint_that_switches_protocols(t *testing.T) {
+// An endpoint that answers 101 keeps the connection, and net/http then ignores the context of
+// the request.
+func TestScan_ends_if_an_endpoint_switches_protocols(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -25,7 +25,7 @@ func TestScan_survives_an_endpoint_that_switches_protocols(t *testing.T) {
 	}))
 	t.Cleanup(func() { close(over); server.Close() })
 	w := newWorld(19)
-	w.mine(pays(ours, 5_000_000))
+	w.mine(pays(ourAddress, 5_000_000))
 	w.mine()
 	s := open(t, w, append(endpoints(newNode(t, w), newNode(t, w)), quorum.Endpoint{URL: server.URL, Operator: "Z"}))
 	ended := make(chan error, 1)
@@ -33,9 +33,9 @@ func TestScan_survives_an_endpoint_that_switches_protocols(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("one fault of three: %v", err)
+			t.Errorf("scan fails with one faulty endpoint: %v", err)
 		}
 	case <-time.After(60 * time.Second):
-		t.Error("a scan is under way after a minute")
+		t.Error("scan has not ended after a minute")
 	}
 }

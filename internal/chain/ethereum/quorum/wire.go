@@ -15,20 +15,20 @@ import (
 	"chequer/internal/keys"
 )
 
-// errForm is an answer that is not what the execution APIs promise.
-var errForm = errors.New("its answer has not the right form")
+// errForm is the error for an answer that does not have the form of the execution APIs.
+var errForm = errors.New("malformed answer")
 
 // transferTopic is the first topic of Transfer(address,address,uint256).
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-// quantity reads a whole number as it is written: 0x and hex digits.
+// quantity parses a whole number in the form of JSON-RPC: 0x and hex digits.
 func quantity(text string) (int64, bool) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	n, err := strconv.ParseUint(digits, 16, 64)
 	return int64(n), ok && err == nil && n <= math.MaxInt64
 }
 
-// chainIDOf reads what eth_chainId answers.
+// chainIDOf parses the answer to eth_chainId.
 func chainIDOf(result json.RawMessage) (uint64, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
@@ -41,10 +41,10 @@ func chainIDOf(result json.RawMessage) (uint64, error) {
 	return uint64(id), nil
 }
 
-// hexOf writes a whole number.
+// hexOf formats a whole number for JSON-RPC.
 func hexOf(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
 
-// header reads a block's header; false when there is no such block.
+// header parses a block's header; there is false if the block does not exist.
 func header(result json.RawMessage) (h ethereum.Header, there bool, err error) {
 	var w *struct{ Number, Hash, ParentHash, Timestamp string }
 	if err := json.Unmarshal(result, &w); err != nil {
@@ -66,13 +66,13 @@ func header(result json.RawMessage) (h ethereum.Header, there bool, err error) {
 	}, true, nil
 }
 
-// holds reports whether a block, as it is written, lists a transaction.
+// holds reports whether a block, in JSON, lists a transaction.
 func holds(block json.RawMessage, tx ethereum.Hash) bool {
 	var w struct{ Transactions []string }
 	return json.Unmarshal(block, &w) == nil && slices.ContainsFunc(w.Transactions, func(hash string) bool { return strings.EqualFold(hash, tx.String()) })
 }
 
-// event is a log as it is written.
+// event is a log in JSON.
 type event struct {
 	Address, Data, BlockNumber, TransactionHash, BlockHash, LogIndex string
 
@@ -80,9 +80,9 @@ type event struct {
 	Removed bool
 }
 
-// transfer reads an event; false when it is no ERC-20 transfer of some contracts.
-// An NFT's has four topics and no data. See EIP-721, "Events".
-func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.Log, ours bool) {
+// transfer parses an event; ok is false if it is not an ERC-20 transfer of the given contracts.
+// The event of an NFT has four topics and no data. See EIP-721, "Events".
+func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.Log, ok bool) {
 	if e.Removed || len(e.Topics) != 3 || !strings.EqualFold(e.Topics[0], transferTopic) {
 		return log, false
 	}
@@ -109,7 +109,7 @@ func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.L
 	}, true
 }
 
-// logs reads a list of events.
+// logs parses a list of events.
 func logs(result json.RawMessage) ([]event, error) {
 	var list []event
 	if err := json.Unmarshal(result, &list); err != nil || list == nil {
@@ -118,13 +118,13 @@ func logs(result json.RawMessage) ([]event, error) {
 	return list, nil
 }
 
-// receipt is what became of a transaction.
+// receipt is the receipt of a transaction in JSON.
 type receipt struct {
 	Status, BlockHash string
 	Logs              []event
 }
 
-// receiptOf reads a receipt; nil when the transaction is in no block.
+// receiptOf parses a receipt; nil if the transaction is in no block.
 func receiptOf(result json.RawMessage) (*receipt, error) {
 	var r *receipt
 	if err := json.Unmarshal(result, &r); err != nil {

@@ -1,0 +1,130 @@
+package quorum_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/quorum"
+)
+
+// bridged is a bridged token of the made-up chain.
+var bridged = ethereum.Base.Bridged[0]
+
+// paysBridged is a transfer of the bridged token.
+func paysBridged(to string, units uint64) transfer {
+	return transfer{contract: bridged.Contract, to: to, units: units}
+}
+
+// watchBridged watches the made-up chain for the bridged token too.
+func (s *shop) watchBridged() *shop {
+	p := params()
+	p.Bridged = []chain.Asset{bridged}
+	s.scanner = ethereum.Watch(ethereum.New(p), s.quorum, s.world.Now)
+	return s
+}
+
+// codesOf returns the codes of assets.
+func codesOf(assets []chain.Asset) (codes []string) {
+	for _, a := range assets {
+		codes = append(codes, a.Code)
+	}
+	return codes
+}
+
+// assetsOf returns what a snapshot shows, as "5 EURC".
+func assetsOf(snapshot chain.Snapshot) (shown []string) {
+	for _, t := range snapshot.Transfers {
+		shown = append(shown, t.Amount.String()+" "+t.Asset+" in "+t.Amount.Currency().Code)
+	}
+	slices.Sort(shown)
+	return shown
+}
+
+// A transfer of a bridged token is shown as what it is. It is read with the other
+// tokens: one request for the logs of all of them.
+func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*quorum.Config){
+		"by everybody's transfers": func(*quorum.Config) {},
+		"by address":               askAddresses,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(19)
+			w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000), paysBridged(otherAddress, 1))
+			w.mine()
+			nodes := []*node{newNode(t, w), newNode(t, w)}
+			s := open(t, w, endpoints(nodes...), change).watchBridged()
+			if diff := cmp.Diff(assetsOf(s.want("5", "7")), []string{"5 EURC in EURC", "7 USDBC in USDBC"}); diff != "" {
+				t.Errorf("shown (-got +want):\n%s", diff)
+			}
+			if slices.Contains(codesOf(s.scanner.Assets()), "USDBC") {
+				t.Error("the bridged token is offered")
+			}
+			plain := []*node{newNode(t, w), newNode(t, w)}
+			open(t, w, endpoints(plain...), change).want("5")
+			if got, want := len(nodes[0].asked("eth_getLogs")), len(plain[0].asked("eth_getLogs")); got != want || want == 0 {
+				t.Errorf("logs were asked for %d times, want %d as without the bridged token", got, want)
+			}
+		})
+	}
+}
+
+// Money that would be read by a wrong scale is not shown.
+func TestBridged_token_with_other_decimals_is_not_looked_for(t *testing.T) {
+	t.Parallel()
+	w := newWorld(19)
+	w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000))
+	w.mine()
+	s := open(t, w, endpoints(newNode(t, w, say(bridged.Contract, eighteen)), newNode(t, w, say(bridged.Contract, eighteen)))).watchBridged()
+	var told []ethereum.Doubt
+	s.scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
+	s.want("5")
+	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Says, "offered") || !strings.HasPrefix(told[0].Says, "is not looked for: its contract ") {
+		t.Errorf("told %+v", told)
+	}
+	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {
+		t.Errorf("known are %v", got)
+	}
+}
+
+// A program that does not look for a token, such as one of before, leaves the recorded
+// transfers of it as they are.
+func TestRecorded_transfer_of_a_token_that_is_not_looked_for_stays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(19)
+	w.mine(paysBridged(ourAddress, 7_000_000))
+	w.mine()
+	a, b := newNode(t, w), newNode(t, w)
+	before := open(t, w, endpoints(a, b)).watchBridged().want("7")
+	old, watched := open(t, w, endpoints(a, b)).restart(before, endpoints(a, b))
+	for range 2 {
+		after, err := old.scanner.Scan(t.Context(), old.from, watched)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(assetsOf(after), []string{"7 USDBC in USDBC"}); diff != "" || len(after.Refuted) > 0 {
+			t.Errorf("an old program refutes %v, shows (-got +want):\n%s", after.Refuted, diff)
+		}
+	}
+	again, watched := old.restart(before, endpoints(a, b))
+	after, err := again.watchBridged().scanner.Scan(t.Context(), again.from, watched)
+	if err != nil || len(after.Transfers) != 1 || len(after.Refuted) > 0 {
+		t.Errorf("a new program shows %+v, refutes %v: %v", after.Transfers, after.Refuted, err)
+	}
+	w.reorganise(2)
+	for range 3 {
+		w.mine()
+	}
+	w.pass(time.Minute)
+	after, err = old.scanner.Scan(t.Context(), old.from, watched)
+	if err != nil || len(after.Transfers) != 0 {
+		t.Errorf("after its block left, an old program shows %+v: %v", after.Transfers, err)
+	}
+}

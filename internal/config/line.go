@@ -1,0 +1,44 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// File returns the path of the settings file that was read, or of the one in the data directory
+// that does not exist yet.
+func (c Config) File() string {
+	if c.Config != "" {
+		return c.Config
+	}
+	return filepath.Join(c.DataDir, fileName)
+}
+
+// Source returns where a setting was set: "environment", "default", the settings file,
+// or "file" and the path of the file that holds the value.
+func (c Config) Source(name string) string {
+	if source, isGiven := c.source[name]; isGiven {
+		return source
+	}
+	return "default"
+}
+
+// SetLine returns the text of a settings file with the value of a setting: in place of its line, or
+// in a new last line. Other lines are unchanged. The value must not need quotes.
+func SetLine(text, name, value string) string {
+	lines := strings.SplitAfter(text, "\n")
+	i := slices.IndexFunc(lines, func(line string) bool {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+		assigned, _, isPair := strings.Cut(line, "=")
+		return isPair && strings.TrimSpace(strings.TrimPrefix(assigned, "export ")) == name
+	})
+	if i >= 0 {
+		lines[i] = name + "=" + value + "\n"
+		return strings.Join(lines, "")
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + name + "=" + value + "\n"
+}

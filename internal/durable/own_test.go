@@ -1,0 +1,45 @@
+//go:build unix
+
+package durable_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"chequer/internal/durable"
+)
+
+// A service that runs as another user than who types the command can still read its
+// settings. Only root can have it otherwise, so others check that nothing changes.
+func TestUpdate_keeps_the_owner(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	there, added := filepath.Join(folder, "there"), filepath.Join(folder, "added")
+	if err := os.WriteFile(there, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	uid, gid := os.Getuid(), os.Getgid()
+	if uid == 0 {
+		uid, gid = 65533, 65532
+		for _, path := range []string{there, folder} {
+			if err := os.Chown(path, uid, gid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, path := range []string{there, added} {
+		if err := durable.Update(path, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := info.Sys().(*syscall.Stat_t)
+		if int(is.Uid) != uid || path == there && int(is.Gid) != gid {
+			t.Errorf("%s belongs to %d:%d, want %d:%d", filepath.Base(path), is.Uid, is.Gid, uid, gid)
+		}
+	}
+}

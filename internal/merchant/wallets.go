@@ -1,0 +1,124 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"chequer/internal/keys"
+)
+
+// EventWalletChanged is the type of the event for a wallet that was added, replaced or removed. It
+// is in the feed, but has no invoice.
+const EventWalletChanged = "wallet.changed"
+
+// Change is the kind of a change of a wallet.
+type Change string
+
+// The kinds of changes of a wallet.
+const (
+	WalletAdded    Change = "added"    // the asset had no wallet
+	WalletReplaced Change = "replaced" // WalletChange.Wallet replaced WalletChange.Former
+	WalletRemoved  Change = "removed"
+)
+
+// WalletChange is a change of a merchant's wallets, with its event.
+type WalletChange struct {
+	Change  Change
+	Wallet  Wallet // wallet that was added or removed
+	Former  Wallet // wallet that it replaced; the zero Wallet if none
+	At      time.Time
+	EventID string
+	Body    []byte // body of the event
+}
+
+// WalletStorage stores wallets. It is safe for concurrent use.
+type WalletStorage interface {
+	// CreateWallet writes a wallet, which replaces the merchant's active one for the asset;
+	// ErrExists if that has the same key.
+	CreateWallet(ctx context.Context, w Wallet) error
+	// ChangeWallet locks a merchant's wallets, passes the active one of a mode and asset to
+	// decide, or the zero Wallet if there is none, and writes the change that decide returns,
+	// with its event, in one transaction. The formerly active wallet is archived. The errors
+	// are ErrNotFound and those of decide.
+	ChangeWallet(ctx context.Context, merchantID string, mode Mode, asset string, decide func(active Wallet) (WalletChange, error)) (WalletChange, error)
+}
+
+// WalletsConfig configures Wallets.
+type WalletsConfig struct {
+	Storage WalletStorage
+	// Encode returns the body of the event of a change.
+	Encode func(WalletChange) []byte
+	Now    func() time.Time
+	// Token returns random letters and digits.
+	Token func(length int) string
+}
+
+// Wallets manages the wallets of merchants. It is safe for concurrent use.
+type Wallets struct {
+	storage WalletStorage
+	encode  func(WalletChange) []byte
+	now     func() time.Time
+	token   func(length int) string
+}
+
+// NewWallets returns new Wallets.
+func NewWallets(c WalletsConfig) *Wallets {
+	return &Wallets{storage: c.Storage, encode: c.Encode, now: c.Now, token: c.Token}
+}
+
+// Add makes a public key the merchant's live wallet for its kind of asset; ErrExists if it already
+// is. The wallet that it replaces is kept, since its addresses may hold money.
+func (s *Wallets) Add(ctx context.Context, merchantID string, key keys.Key) (WalletChange, error) {
+	w := s.newWallet(merchantID, Live, key)
+	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, w.Asset, func(active Wallet) (WalletChange, error) {
+		switch active.Key {
+		case w.Key:
+			return WalletChange{}, ErrExists
+		case "":
+			return s.event(WalletChange{Change: WalletAdded, Wallet: w, At: w.CreatedAt}), nil
+		}
+		return s.event(WalletChange{Change: WalletReplaced, Wallet: w, Former: active, At: w.CreatedAt}), nil
+	})
+	if err != nil {
+		return WalletChange{}, fmt.Errorf("add %s wallet: %w", w.Asset, err)
+	}
+	return c, nil
+}
+
+// AddTest adds a wallet for test invoices, with its private key. It creates no event, since the
+// program generates this wallet, and no real money is paid to it.
+func (s *Wallets) AddTest(ctx context.Context, merchantID string, key keys.Key, secret string) error {
+	w := s.newWallet(merchantID, Test, key)
+	w.Secret = secret
+	return s.storage.CreateWallet(ctx, w)
+}
+
+// Remove archives the merchant's live wallet for a kind of asset; ErrNotFound. Its invoices keep
+// their addresses.
+func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind) (WalletChange, error) {
+	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, string(kind), func(active Wallet) (WalletChange, error) {
+		if active.ID == "" {
+			return WalletChange{}, ErrNotFound
+		}
+		return s.event(WalletChange{Change: WalletRemoved, Wallet: active, At: s.now()}), nil
+	})
+	if err != nil {
+		return WalletChange{}, fmt.Errorf("remove %s wallet: %w", kind, err)
+	}
+	return c, nil
+}
+
+func (s *Wallets) newWallet(merchantID string, mode Mode, key keys.Key) Wallet {
+	return Wallet{
+		ID: "wlt_" + s.token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),
+		Key: key.String(), Counter: key.Fingerprint(), CreatedAt: s.now(),
+	}
+}
+
+// event returns a change with its event.
+func (s *Wallets) event(c WalletChange) WalletChange {
+	c.EventID = "evt_" + s.token(32)
+	c.Body = s.encode(c)
+	return c
+}
