@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/config"
 )
 
 // errFaultsFound means that the doctor found a fault that prevents payments.
@@ -20,12 +21,11 @@ func (s *shell) doctor() *cobra.Command {
 		Short: "Report what works, what is missing and how to repair it",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, err := s.core(c)
+			cfg, err := s.load()
 			if err != nil {
 				return err
 			}
-			defer core.Close()
-			findings, err := core.Examine(c.Context(), cfg)
+			findings, err := s.examine(c, cfg)
 			if err != nil {
 				return err
 			}
@@ -42,4 +42,18 @@ func (s *shell) doctor() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// examine returns the doctor's findings. If the storage cannot be opened, that is a finding; if
+// there is no shop, it is an error.
+func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]app.Finding, error) {
+	core, err := s.open(c, cfg)
+	if errors.Is(err, app.ErrNoShop) {
+		return nil, err
+	}
+	if err != nil {
+		return app.ExamineUnopened(cfg, err), nil
+	}
+	defer core.Close()
+	return core.Examine(c.Context(), cfg)
 }

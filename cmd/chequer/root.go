@@ -92,8 +92,13 @@ func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 	if err != nil {
 		return cfg, nil, err
 	}
-	core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
+	core, err := s.open(c, cfg)
 	return cfg, core, err
+}
+
+// open opens the storage of an existing shop.
+func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
+	return app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 }
 
 // shop opens the storage and finds the merchant of a command. The caller must close the core.

@@ -24,7 +24,7 @@ func (s *shell) storefront() *cobra.Command {
 				return err
 			}
 			if u, err := url.Parse(service); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-				return fmt.Errorf("--api: %q is no address like https://pay.example.org", service)
+				return errors.New("--api: want an address like https://pay.example.org")
 			}
 			if cfg.APIKey == "" {
 				return errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the service")

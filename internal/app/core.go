@@ -82,14 +82,17 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	}, nil
 }
 
-// mustExist returns an error if there is no database. If there is a master key but no database, it
+// ErrNoShop means that there is no database.
+var ErrNoShop = errors.New("there is no shop")
+
+// mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
 // returns nil, because masterKey returns a better error.
 func mustExist(ctx context.Context, c config.Config) error {
 	used, err := storage.InUse(ctx, c.DatabaseURL)
 	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
 		return err
 	}
-	return fmt.Errorf("there is no shop in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", place(c))
+	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", ErrNoShop, place(c))
 }
 
 // exists reports whether a file exists.

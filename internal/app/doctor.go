@@ -43,9 +43,16 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	if err != nil {
 		return nil, err
 	}
-	say(LevelOK, "storage", "%s opens, the master key fits", place(cfg))
+	if err := c.Storage.Ready(ctx); err != nil {
+		say(LevelFail, "storage", "%s takes no writes, so no invoice can be made: %s", place(cfg), oneLine(err))
+	} else {
+		say(LevelOK, "storage", "%s takes writes, the master key fits", place(cfg))
+	}
 	examineSpace(cfg, say)
 	running, answers := c.askServer(ctx, cfg)
+	if answers && !running.Ready {
+		say(LevelFail, "server", "that on %s is not ready to take invoices: its log says why", cfg.Listen)
+	}
 	c.examineAddress(ctx, cfg, answers, say)
 	if err := c.examineProxy(ctx, cfg, say); err != nil {
 		return nil, err
@@ -105,6 +112,18 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	return found, nil
 }
+
+// ExamineUnopened returns the findings when the storage cannot be opened, for the given reason.
+func ExamineUnopened(cfg config.Config, reason error) []Finding {
+	found := []Finding{{Level: LevelFail, About: "storage", Says: oneLine(reason)}}
+	examineSpace(cfg, func(level Level, about, format string, args ...any) {
+		found = append(found, Finding{Level: level, About: about, Says: fmt.Sprintf(format, args...)})
+	})
+	return found
+}
+
+// oneLine returns the text of an error on one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // examineRates queries every source of rates once and reports the results.
 func examineRates(ctx context.Context, cfg config.Config, say func(Level, string, string, ...any)) error {

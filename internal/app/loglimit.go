@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,7 +101,7 @@ func causeOf(r slog.Record) cause {
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
 		if ok {
-			a = slog.String(a.Key, rootCause(err).Error())
+			a = slog.String(a.Key, rootCause(err))
 			away = away || errors.Is(err, invoice.ErrUnavailable)
 		}
 		why.reason += a.String() + " "
@@ -112,13 +113,17 @@ func causeOf(r slog.Record) cause {
 	return why
 }
 
-// rootCause returns the innermost error of a chain.
-func rootCause(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
+// rootCause returns the text of the innermost error of a chain, or of several if errors are joined.
+func rootCause(err error) string {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var texts []string
+		for _, e := range several.Unwrap() {
+			texts = append(texts, rootCause(e))
 		}
-		err = inner
+		return strings.Join(texts, "; ")
 	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return rootCause(inner)
+	}
+	return err.Error()
 }

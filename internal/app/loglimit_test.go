@@ -3,8 +3,10 @@ package app_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,13 +28,15 @@ func TestLimitLog(t *testing.T) {
 		return a
 	}
 	log := app.LimitLog(slog.New(slog.NewTextHandler(&journal, &slog.HandlerOptions{ReplaceAttr: withoutTime})), func() time.Time { return now })
-	for range 30 { // half a minute without a database
+	for second := range 30 { // half a minute without a database
 		for i, reason := range []string{"connection refused", "server closed the connection"} {
 			log.Warn("expire invoices", "error", fmt.Errorf("call %d: %w: %w", i, invoice.ErrUnavailable, errors.New(reason)))
 		}
 		log.Error("page failed", "route", "/order", "error", invoice.ErrUnavailable)
 		log.Error("page failed", "route", "/order", "error", fmt.Errorf("another: %w", errors.New("disk on fire")))
 		log.Error("page failed", "route", "/shop", "error", invoice.ErrUnavailable)
+		log.Error("not ready", "error", fmt.Errorf("write marks: %w", errors.Join(
+			&fs.PathError{Op: "write", Path: fmt.Sprint("marks.", second), Err: syscall.ENOSPC}, errors.New("not closed"))))
 		log.Warn("lease lost", "network", "bitcoin")
 		log.Warn("lease lost", "network", "litecoin")
 		log.Info("news")
@@ -47,6 +51,7 @@ func TestLimitLog(t *testing.T) {
 		`level=WARN msg="expire invoices" error="call 0: the database does not answer now: connection refused"`,
 		`level=ERROR msg="page failed" route=/order error="the database does not answer now"`,
 		`level=ERROR msg="page failed" route=/order error="another: disk on fire"`,
+		`level=ERROR msg="not ready" error="write marks: write marks.0: no space left on device\nnot closed"`,
 		`level=WARN msg="lease lost" network=bitcoin`,
 		`level=WARN msg="lease lost" network=litecoin`,
 		`level=ERROR msg="page failed" route=/order error="the database does not answer now" omitted=59`,

@@ -56,11 +56,12 @@ const maxAnswer = 1 << 20
 // maxHeader bounds the headers of an answer, in bytes.
 const maxHeader = 64 << 10
 
-// New returns a new Client. It returns an error if the base address is invalid.
+// New returns a new Client. It returns an error if the base address is invalid. The error does not
+// contain the address, which may contain a password.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("base address %q is not an http address without a query", c.BaseURL)
+		return nil, errors.New("the address of the service is not an http or https address without user, password and query")
 	}
 	client := &Client{
 		base: strings.TrimRight(c.BaseURL, "/"), key: c.Key, secret: c.Secret, now: c.Now, newNonce: c.NewNonce,

@@ -67,6 +67,9 @@ func TestNew_refuses_invalid_base_addresses(t *testing.T) {
 			t.Errorf("New(%q) = nil error, want an error", base)
 		}
 	}
+	if _, err := client.New(client.Config{BaseURL: "https://user:secretword@pay.example"}); err == nil || strings.Contains(err.Error(), "secretword") {
+		t.Errorf("an address with a password: %v", err)
+	}
 }
 
 // ownAnswer is an answer with our own resource.

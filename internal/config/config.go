@@ -151,6 +151,15 @@ func settingFault(err error) error {
 	return err
 }
 
+// quoted returns a value in quotes for an error, or a placeholder if the value may contain a
+// password or a token.
+func quoted(value string) string {
+	if strings.ContainsAny(value, "@?#") {
+		return "the value"
+	}
+	return strconv.Quote(value)
+}
+
 // check returns the faults that the types of the fields do not detect.
 func (c Config) check() []error {
 	var faults []error
@@ -159,21 +168,21 @@ func (c Config) check() []error {
 	}
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil || !isPort(port) {
-		fault("LISTEN", "%q is no address like 127.0.0.1:8080", c.Listen)
+		fault("LISTEN", "%s is no address like 127.0.0.1:8080", quoted(c.Listen))
 	}
 	switch {
 	case err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) && c.BaseURL == "http://"+c.Listen:
 		fault("BASE_URL", "is missing: the address %q does not say where shoppers reach it", c.Listen)
 	case !baseURL.MatchString(c.BaseURL):
-		fault("BASE_URL", "%q is no address like https://pay.example.org or https://example.org/pay", c.BaseURL)
+		fault("BASE_URL", "%s is no address like https://pay.example.org or https://example.org/pay", quoted(c.BaseURL))
 	}
 	if _, port, err := net.SplitHostPort(c.Metrics); c.Metrics != "" && (err != nil || !isPort(port)) {
-		fault("METRICS", "%q is no address like 127.0.0.1:9464", c.Metrics)
+		fault("METRICS", "%s is no address like 127.0.0.1:9464", quoted(c.Metrics))
 	}
 	c.Bitcoin.check(fault, "BITCOIN", true, "mainnet", "testnet4", "signet", "regtest")
 	for _, peer := range c.Peers() {
 		if host, port, err := net.SplitHostPort(peer); err != nil || host == "" || !isPort(port) {
-			fault("BITCOIN_PEERS", "%q is no address like 127.0.0.1:8333", peer)
+			fault("BITCOIN_PEERS", "%s is no address like 127.0.0.1:8333", quoted(peer))
 		}
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
@@ -181,13 +190,13 @@ func (c Config) check() []error {
 	for _, list := range []struct{ name, value string }{{"TRUST_PROXY", c.TrustProxy}, {"CALLBACK_ALLOW", c.Callback}} {
 		for _, text := range parts(list.value) {
 			if _, err := parseNetwork(text); err != nil {
-				fault(list.name, "%q %w", text, err)
+				fault(list.name, "%s %w", quoted(text), err)
 			}
 		}
 	}
 	for _, text := range c.EmbedOrigins() {
 		if !embedOrigin.MatchString(text) {
-			fault("EMBED_ORIGINS", "%q is no origin like https://shop.example", text)
+			fault("EMBED_ORIGINS", "%s is no origin like https://shop.example", quoted(text))
 		}
 	}
 	if len(c.EmbedOrigins()) > maxOrigins {

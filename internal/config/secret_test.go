@@ -20,6 +20,8 @@ func TestLoad_errors_contain_no_part_of_a_secret(t *testing.T) {
 		"CHEQUER_BITCOIN_NODE":    {"http://user:hunter/seven@127.0.0.1:8332", "http://user:hunter%seven@127.0.0.1:8332", "user:hunterseven@127.0.0.1"},
 		"CHEQUER_LITECOIN_NODE":   {"http://user:hunter#seven@127.0.0.1:9332"},
 		"CHEQUER_KRAKEN_URL":      {"http://user:hunterseven@127.0.0.1:8400"},
+		"CHEQUER_BASE_URL":        {"https://shop:hunterseven@pay.example", "https://pay.example/?hunterseven"},
+		"CHEQUER_EMBED_ORIGINS":   {"https://shop:hunterseven@shop.example", "https://shop.example,https://shop:hunterseven@shop.example"},
 		"CHEQUER_MASTER_KEY":      {"hunterseven"},
 		"CHEQUER_PASSPHRASE_FILE": {"hunterseven"},
 		"HTTPS_PROXY":             {"http://user:hunter#seven@127.0.0.1:3128", "http://user:hunter/seven@127.0.0.1:3128", "user:hunter%seven@127.0.0.1:3128", "http://user:12?seven@127.0.0.1:3128"},

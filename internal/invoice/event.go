@@ -51,7 +51,11 @@ func changes(before, after *Invoice, nothing map[string]bool) []EventType {
 		list = append(list, EventRequoted)
 	}
 	list = append(list, transferChanges(before, after, nothing)...)
-	list = append(list, statusChange(before.Standing.Status, after.Standing.Status)...)
+	status := statusChange(before.Standing.Status, after.Standing.Status)
+	if status == nil && after.Standing.Status == Pending && !after.AcceptedAt.Equal(before.AcceptedAt) {
+		status = []EventType{EventPending} // less is due, though the status stays
+	}
+	list = append(list, status...)
 	for _, e := range after.Standing.Exceptions {
 		if !before.Standing.Has(e) {
 			list = append(list, EventException)

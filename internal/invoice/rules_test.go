@@ -152,7 +152,8 @@ func TestStatus(t *testing.T) {
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
 		{"all confirmed is paid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
 		{"one satoshi short is underpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full-1, time.Minute), 101, 2*time.Minute)) }, outcome{"pending", "[underpaid]", "99.99", "0.01", "0"}},
-		{"one satoshi over is overpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full+1, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "[overpaid]", "100", "0", "0"}},
+		{"a cent over is overpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full+13, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "[overpaid]", "100", "0", "0.01"}},
+		{"less than a cent over is not", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full+12, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
 		{"overpaid counts confirmed money only", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute), pay("b", full, 3*time.Minute))
 		}, outcome{"paid", "", "100", "0", "0"}},

@@ -188,6 +188,10 @@ func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error
 		if len(ids) == 0 {
 			return ErrState
 		}
+		slices.Sort(ids)
+		if slices.Equal(ids, slices.Sorted(slices.Values(inv.Accepted))) {
+			return nil // it stands already
+		}
 		inv.Accepted, inv.AcceptedAt, inv.AcceptedBy = ids, s.now().Add(inv.Clock), actor
 		return nil
 	})

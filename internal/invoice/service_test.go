@@ -297,13 +297,17 @@ func TestOneWeiDecides(t *testing.T) {
 	}{
 		{-1, invoice.Pending, []invoice.Exception{invoice.Underpaid}},
 		{0, invoice.Paid, nil},
-		{1, invoice.Paid, []invoice.Exception{invoice.Overpaid}},
+		{1, invoice.Paid, nil}, // less than a cent is nothing to pay back
+		{1e13, invoice.Paid, []invoice.Exception{invoice.Overpaid}},
 	} {
 		inv := s.create("12.34", "ETH")
 		price, _ := inv.Quote().Price("ETH")
 		amount := money.FromMinor(new(big.Int).Add(price.Expected.Minor(), big.NewInt(tt.wei)), money.ETH)
 		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "ETH", amount.String())}))
-		s.wantStatus(inv, tt.want, tt.exceptions...)
+		stands := s.wantStatus(inv, tt.want, tt.exceptions...).Standing
+		if stands.Has(invoice.Overpaid) == stands.Overpaid.IsZero() {
+			t.Errorf("%d wei above the price: %v, and %s overpaid", tt.wei, stands.Exceptions, stands.Overpaid)
+		}
 	}
 }
 
@@ -569,5 +573,34 @@ func TestAcceptRecordsTheShortfall(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	if again := s.reload(inv); again.Standing.Paid.String() != "32" || again.Standing.Status != invoice.Paid {
 		t.Errorf("after another read: %+v", again.Standing)
+	}
+}
+
+// Accepting what is not confirmed yet changes what is due and leaves the status: the
+// shop is told all the same, once.
+func TestAcceptOfAnUnconfirmedPartIsTold(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.clock.Pass(time.Minute)
+	s.pays(inv, "BTC", "0.0004")
+	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	first, err := s.service.Accept(t.Context(), inv.ID, "key_a")
+	s.must(err)
+	s.clock.Pass(time.Minute)
+	again, err := s.service.Accept(t.Context(), inv.ID, "key_b")
+	s.must(err)
+	if again.Version != first.Version || again.AcceptedBy != "key_a" || !again.AcceptedAt.Equal(first.AcceptedAt) {
+		t.Errorf("accepted again: version %d by %s at %s, want %d by %s at %s",
+			again.Version, again.AcceptedBy, again.AcceptedAt, first.Version, first.AcceptedBy, first.AcceptedAt)
+	}
+	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "2 exception.raised pending",
+		"3 invoice.pending pending")
+	s.pays(inv, "BTC", "0.00005")
+	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+	more, err := s.service.Accept(t.Context(), inv.ID, "key_b") // what came since, too
+	s.must(err)
+	if more.AcceptedBy != "key_b" || len(more.Accepted) != 2 {
+		t.Errorf("accepted %q by %s, want both payments by key_b", more.Accepted, more.AcceptedBy)
 	}
 }

@@ -100,16 +100,17 @@ func (inv *Invoice) judge(ledger ledger) Standing {
 	s.Overpaid = money.RoundDown(major(over, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
 	s.PaidTx, s.PaidAsset = ledger.completing(least)
 	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(least) < 0
-	s.Exceptions = inv.exceptions(ledger, s.Status, part, over)
+	overpaid := over.Cmp(ledger.slack) > 0 && !s.Overpaid.IsZero()
+	s.Exceptions = inv.exceptions(ledger, s.Status, part, overpaid)
 	s.NextCheck = inv.nextCheck(s.Status)
 	return s
 }
 
 // exceptions returns the exceptions that the ledger shows.
-func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, over *big.Rat) []Exception {
+func (inv *Invoice) exceptions(ledger ledger, status Status, part, overpaid bool) []Exception {
 	found := map[Exception]bool{
 		Underpaid:   part,
-		Overpaid:    over.Cmp(ledger.slack) > 0,
+		Overpaid:    overpaid,
 		WasReplaced: ledger.replaced,
 		WasReorged:  ledger.reorged,
 		WrongAsset:  ledger.wrongAsset,

@@ -19,6 +19,11 @@ import (
 // defaultHold is how long a price is held when the request sets no time.
 const defaultHold = 900 * time.Second
 
+// creationTimeout bounds the time that a creation waits for storage, which another program may keep
+// locked. The invoice may be created nevertheless, so the caller must repeat the request with the
+// same idempotency key.
+const creationTimeout = 5 * time.Second
+
 // createInvoice is POST invoice/new.
 func (s *server) createInvoice(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
@@ -58,6 +63,17 @@ func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p 
 
 // createOnce is create for a request that is completed only when no invoice has its key yet.
 func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
+	limited, cancel := context.WithTimeout(ctx, creationTimeout)
+	defer cancel()
+	inv, err := s.createNow(limited, k, r, complete)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)
+	}
+	return inv, err
+}
+
+// createNow is createOnce with the deadline of ctx.
+func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	var err error
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err

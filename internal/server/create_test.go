@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -240,4 +242,31 @@ func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 			t.Errorf("%s null: answer %s, want %s", name, got, bare)
 		}
 	}
+}
+
+// While another program keeps the database locked, the caller gets an error soon and may repeat the
+// request with the same key.
+func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, nil)
+		hold := make(chan struct{})
+		l.merchants.hold, l.merchants.entered = hold, make(chan struct{}, 1)
+		answered := make(chan *http.Response, 1)
+		go func() { answered <- l.send(keyed("order-1", minimalBody)) }()
+		select {
+		case response := <-answered:
+			refused(t, response, http.StatusServiceUnavailable, "unavailable")
+			if retry := response.Header.Get("Retry-After"); retry != "1" {
+				t.Errorf("Retry-After = %q, want 1", retry)
+			}
+		case <-time.After(6 * time.Second):
+			t.Error("no answer after 6 seconds")
+		}
+		close(hold)
+		l.merchants.hold = nil
+		if response := l.send(keyed("order-1", minimalBody)); response.StatusCode != http.StatusOK {
+			t.Errorf("tried again: %d", response.StatusCode)
+		}
+	})
 }

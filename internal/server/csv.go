@@ -148,16 +148,24 @@ func sales(r api.Resource, number func(string) string) (sold, euro, fee, price s
 	return strings.Join(amounts, "; "), number(brought.String()), number(fees.String()), strings.Join(prices, "; ")
 }
 
-// literal quotes a text that a spreadsheet would change as a number: one with more digits than it
-// keeps, with leading zeros, or with an exponent.
+// literal quotes a text that a spreadsheet would change: a number with more digits than it keeps,
+// with leading zeros, or with an exponent; or a text that it reads as a date or a time of day.
 func literal(text string) string {
-	if alteredNumber.MatchString(text) {
+	if alteredNumber.MatchString(text) || likeDate.MatchString(text) {
 		return "'" + text
 	}
 	return text
 }
 
 var alteredNumber = regexp.MustCompile(`^(\d{12,}|0\d+|\d+([.,]\d+)?[eE][+-]?\d+)$`)
+
+// likeDate matches a text that a spreadsheet in some language reads as a date, with or without its
+// year or its day, or as a time of day. A year has four digits, or two at the end.
+var likeDate = regexp.MustCompile(`^(` +
+	`(0?[1-9]|[1-3]\d)[-/.](\d{1,2}|(19|20)\d\d)|` +
+	`(19|20)\d\d[-/.]\d{1,2}([-/.]\d{1,2})?|` +
+	`\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|(19|20)\d\d)|` +
+	`\d{1,2}:\d{2}(:\d{2})?)$`)
 
 // inert quotes a cell that a spreadsheet would read as a formula. An order number is chosen by a
 // third party, and a formula in it could send the whole sheet to a third party. See OWASP, "CSV

@@ -219,10 +219,14 @@ func (m *merchants) Merchant(_ context.Context, id string) (merchant.Merchant, e
 	return merchant.Merchant{ID: id, Name: "Atelier Nord", Methods: m.methods}, nil
 }
 
-func (m *merchants) Wallets(context.Context, string, merchant.Mode) ([]merchant.Wallet, error) {
+func (m *merchants) Wallets(ctx context.Context, _ string, _ merchant.Mode) ([]merchant.Wallet, error) {
 	if m.hold != nil {
 		m.entered <- struct{}{}
-		<-m.hold
+		select {
+		case <-m.hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	return m.wallets, nil
 }

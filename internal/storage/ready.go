@@ -2,10 +2,13 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
+
+	"chequer/internal/invoice"
 )
 
 // proofTTL is the time for which a proof that the database accepts writes is cached.
@@ -53,13 +56,17 @@ func (s *Storage) prove(ctx context.Context, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
 	err := s.proveWrite(ctx)
+	if err != nil && !errors.Is(err, invoice.ErrUnavailable) { // which is logged
+		s.log.Error("not ready", "error", err)
+	}
 	s.proof.mu.Lock()
 	s.proof.at, s.proof.err, s.proof.running = time.Now(), err, nil
 	s.proof.mu.Unlock()
 	close(done)
 }
 
-// proveWrite writes to the database and to the file of index marks, which may be on another disk.
+// proveWrite writes to the database, whose file must be in its place, and to the file of index
+// marks, which may be on another disk.
 func (s *Storage) proveWrite(ctx context.Context) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.ExecContext(ctx, `
@@ -69,6 +76,11 @@ func (s *Storage) proveWrite(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("write to database: %w", err)
+	}
+	if e, ok := s.engine.(*sqliteEngine); ok {
+		if err := e.checkPlace(); err != nil {
+			return err
+		}
 	}
 	return s.reserve.prove()
 }

@@ -27,15 +27,26 @@ type sqliteEngine struct {
 	readers chan *prepared
 	closing chan struct{}
 	reading *sql.DB
+	path    string
+	file    fs.FileInfo // that is open
 }
+
+// errMoved means that the database's file was deleted or replaced while it is open:
+// what is written is lost with this process.
+var errMoved = errors.New("the file of the database was deleted or replaced while the server runs: stop the server, then put the file in place")
 
 // newSQLite returns the engine of an open database and its file.
 func newSQLite(ctx context.Context, db *sql.DB, path string, o Options) (*sqliteEngine, error) {
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
 	reading, err := sql.Open("sqlite", sqliteReading(path, o.BusyTimeout))
 	if err != nil {
 		return nil, err
 	}
 	s := &sqliteEngine{
+		path: path, file: file,
 		readers: make(chan *prepared, max(leastReaders, runtime.NumCPU())),
 		closing: make(chan struct{}), reading: reading,
 	}
@@ -88,6 +99,16 @@ func (s *sqliteEngine) snapshot(ctx context.Context, w work) error {
 		}()
 		return w(ctx, q)
 	})
+}
+
+// checkPlace returns errMoved if the path leads to another file than the one that is
+// open.
+func (s *sqliteEngine) checkPlace() error {
+	file, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(file, s.file) {
+		return errMoved
+	}
+	return err
 }
 
 // close implements engine. It closes the writer's connection last, so that this connection moves

@@ -34,7 +34,7 @@ type Storage struct {
 	proof     writeProof
 	skew      atomic.Int64 // of this process's clock against the database's, in milliseconds
 	pruned    atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
-	away      atomic.Bool  // the database is unavailable; used to log only changes
+	outage    outageState
 }
 
 var _ interface {

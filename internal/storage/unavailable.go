@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -23,14 +24,14 @@ import (
 func (s *Storage) availability(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
-		if s.away.Load() && s.away.CompareAndSwap(true, false) {
+		if s.outage.answered(time.Now()) {
 			s.log.Info("database answers again")
 		}
 		return nil
 	case ctx.Err() != nil || !busy(err) && !lost(err) && !full(err):
 		return err
 	}
-	if s.away.CompareAndSwap(false, true) {
+	if s.outage.failed(time.Now()) {
 		s.log.Warn("database does not answer", "error", err)
 	}
 	return fmt.Errorf("%w: %w", invoice.ErrUnavailable, err)

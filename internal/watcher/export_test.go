@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"context"
 	"time"
 
 	"chequer/internal/chain"
@@ -42,4 +43,10 @@ func (x Index) Load(was invoice.Progress, rises ...Rise) {
 		x.rise(r)
 	}
 	x.unsettled = false
+}
+
+// StepAndReport carries out one iteration of Run.
+func (w *Watcher) StepAndReport(ctx context.Context) {
+	_, err := w.Step(ctx)
+	w.report(ctx, err)
 }

@@ -46,7 +46,8 @@ type Watcher struct {
 	epoch                int64
 	renew                time.Duration // interval at which the lease is renewed during a step
 	failing, pausedUntil time.Time     // start of the failure of scans; end of the pause for another process
-	failed               bool          // the last step failed; only changes are logged
+	failed               bool          // scans fail; only changes are logged
+	scanned              bool          // the last step scanned without an error
 }
 
 // New returns a new Watcher.
@@ -80,6 +81,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 // to read immediately. It does nothing while another process has the lease.
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
+	w.scanned = false
 	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldFor { // another process may reach a source that this one does not
 		return false, nil
 	}
@@ -102,6 +104,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	held, done := w.keepLease(ctx)
 	defer done()
 	behind, err = w.scan(held, epoch)
+	w.scanned = err == nil
 	if w.yields(ctx, err) {
 		done()
 		w.release(ctx)
@@ -279,7 +282,7 @@ func (w *Watcher) report(ctx context.Context, err error) {
 			w.Log.Error("scan failed", "network", w.Network.ID(), "error", err)
 			w.failed = true
 		}
-	case w.failed:
+	case w.failed && w.scanned:
 		w.Log.Info("scan succeeded again", "network", w.Network.ID())
 		w.failed = false
 	}

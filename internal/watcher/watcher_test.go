@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"chequer/internal/clocktest"
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
+	"chequer/internal/logtest"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/rates"
@@ -363,6 +365,32 @@ func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 		}
 		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
 			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
+		}
+	})
+}
+
+// While the lease is released for a moment, nothing is scanned, and the log must not report a
+// success.
+func TestRun_reports_success_only_after_a_scan(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
+		log := &logtest.Journal{}
+		one.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
+		one.step()
+		one.net.fault = errors.New("node is away")
+		for range 120 {
+			one.watcher.StepAndReport(t.Context())
+			clock.Pass(time.Second)
+		}
+		if text := log.String(); strings.Contains(text, "scan succeeded again") || strings.Count(text, "scan failed") != 1 {
+			t.Errorf("log without a node:\n%s", text)
+		}
+		one.net.fault = nil
+		for range 30 {
+			one.watcher.StepAndReport(t.Context())
+			clock.Pass(time.Second)
+		}
+		if text := log.String(); strings.Count(text, "scan succeeded again") != 1 {
+			t.Errorf("log after the return of the node:\n%s", text)
 		}
 	})
 }

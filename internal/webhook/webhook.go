@@ -21,7 +21,8 @@ const (
 	claimTTL = attemptTimeout + 5*time.Second
 	// pollInterval is the interval at which storage is checked for due deliveries.
 	pollInterval = 200 * time.Millisecond
-	// shutdownTimeout is how long running attempts may take when the program stops.
+	// shutdownTimeout is how long running attempts and statements may take when the program stops.
+	// Unfinished attempts are repeated when their claims expire.
 	shutdownTimeout = 2 * time.Second
 	// eventTTL is how long events are stored. forgetInterval is the interval at which old events are
 	// deleted, and forgetBatch the maximum number per merchant in one deletion.
@@ -65,36 +66,24 @@ func New(c Config) *Worker {
 // Run sends deliveries until the context ends, and then returns nil.
 func (w *Worker) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer w.tries.Wait()
 	defer stop()
+	context.AfterFunc(ctx, func() { time.AfterFunc(shutdownTimeout, stop) })
+	defer w.tries.Wait()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if ctx.Err() != nil {
-			w.end()
 			return nil
 		}
-		w.note(w.Step(work))
+		if err := w.Step(work); work.Err() == nil {
+			w.note(err)
+		}
 		w.forget(ctx)
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
 		case <-ticker.C:
 		}
-	}
-}
-
-// end waits for running attempts, at most for shutdownTimeout. Unfinished attempts are repeated when their
-// claims expire.
-func (w *Worker) end() {
-	ended := make(chan struct{})
-	go func() {
-		w.tries.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(shutdownTimeout):
 	}
 }
 
