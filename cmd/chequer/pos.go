@@ -37,7 +37,7 @@ func (s *shell) posLink() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "link",
 		Short:   "Create a counter terminal, which a phone opens by its secret address",
-		Long:    "Makes a secret address. Whoever opens it can make invoices of any amount for you, and nothing else.\nIt is shown once: open it on the phone, and put it on its home screen.",
+		Long:    "Creates a secret address. A person who has it can create invoices of any amount for you, and nothing else.\nIt is shown once: open it on the phone, and put it on its home screen.",
 		Example: "  chequer pos link --name Bar",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

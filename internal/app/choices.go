@@ -17,10 +17,10 @@ import (
 // addressQueries is the setting that allows endpoints to be queried for the balances of addresses.
 const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 
-// addressPrice is what such endpoints learn.
+// addressPrice names the information that such endpoints receive.
 const addressPrice = "your addresses, when each was made and what it holds"
 
-// networkPrice is what the public endpoints of a network learn.
+// networkPrice returns the information that the public endpoints of a network receive.
 func networkPrice(mayAsk bool) string {
 	if mayAsk {
 		return "the address of this server, the transactions that it looks up, and " + addressPrice

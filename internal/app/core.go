@@ -19,8 +19,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// Core is what the server and the commands share: the storage and the services of the merchants in
-// it.
+// Core holds the storage and the merchants' services. The server and the commands share it.
 type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service

@@ -127,13 +127,13 @@ const maxScanSilence = 2 * time.Minute
 // unwatched returns the finding for a network that is not watched.
 func unwatched(l live, cfg config.Config) (Level, string) {
 	if cfg.Unwatched {
-		return LevelWarn, "is offered, but nobody looks: check each payment in your own wallet"
+		return LevelWarn, "is offered and not watched: check each payment in your own wallet"
 	}
 	remedy := "CHEQUER_UNWATCHED=on offers it all the same"
 	if l.setting != "" {
 		remedy = l.setting + " switches it on"
 	}
-	return LevelFail, "is not offered, as nobody looks at it; " + remedy
+	return LevelFail, "is not offered, because it is not watched; " + remedy
 }
 
 // probe queries a network's source once.

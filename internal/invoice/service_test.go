@@ -619,7 +619,7 @@ func TestAcceptOfAnUnconfirmedPartIsTold(t *testing.T) {
 		"3 invoice.pending pending")
 	s.pays(inv, "BTC", "0.00005")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	more, err := s.service.Accept(t.Context(), inv.ID, "key_b") // what came since, too
+	more, err := s.service.Accept(t.Context(), inv.ID, "key_b") // also accepts the second payment
 	s.must(err)
 	if more.AcceptedBy != "key_b" || len(more.Accepted) != 2 {
 		t.Errorf("accepted %q by %s, want both payments by key_b", more.Accepted, more.AcceptedBy)

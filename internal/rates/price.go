@@ -39,8 +39,8 @@ type Word struct {
 	Heard time.Time
 }
 
-// value returns the price by which quotations are compared: the lower of bid and last trade, which
-// is what a sale would at least have yielded.
+// value returns the price by which quotations are compared: the lower of bid and last trade, the
+// least that a sale would have yielded.
 func (w Word) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
 
 // Agreed is the last price on which two sources agreed, and when the second newest of their
