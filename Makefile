@@ -50,6 +50,7 @@ verify: lint ## Run the linters, and check generated files, go.mod and known vul
 	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && $(GO) generate ./static \
 		&& test -z "$$(git status --porcelain -- views static)" \
 		|| { git status --short -- views static; echo "run make generate and commit"; exit 1; }
+	@echo "language"; $(GO) test -run TestLanguage ./internal
 	@echo "go.mod"; $(GO) mod tidy -diff
 	@echo "govulncheck"; internal/e2e/vulncheck.sh
 

@@ -234,6 +234,9 @@ func TestPaymentPage(t *testing.T) {
 		{"expired leads to a new try", "/invoice/abc", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},
 		{"expired without an address of the shop leads to the storefront", "/invoice/abc", func(r *api.Resource) { r.Status, r.URLFailure = api.StatusExpired, "" }, `a#again[href="/"]`, 1},
 		{"an address that is not http or https is ignored", "/invoice/abc", func(r *api.Resource) { paid(r); r.URLSuccess = "javascript:alert(1)" }, `a#return[href^="javascript"], #auto`, 0},
+		// C70
+		{"an address in the query is ignored", "/invoice/abc?url_success=https://evil.example/&url_failure=https://evil.example/", paid, `a#return[href="https://shop.example/thanks?order=1042&invoice=abc"]`, 1},
+		{"no link leads to an address in the query", "/invoice/abc?url_success=https://evil.example/", paid, `[href^="https://evil"], [action^="https://evil"]`, 0},
 		{"a dropped payment is announced once", "/invoice/abc", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} }, `[role=alert]`, 0},
 		{"the rest is never below the network's smallest amount", "/invoice/abc", func(r *api.Resource) {
 			r.Status, r.DueAmount = api.StatusPending, "0.1"

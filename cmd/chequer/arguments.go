@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// arguments refuses a command line whose arguments are not those of the command's use,
-// such as "show ID" or "deliveries ENDPOINT [EVENT]". The error names the first missing
-// one and never repeats an argument, which may be a secret.
+// arguments checks the arguments of a command against its use, such as "show ID" or "deliveries
+// ENDPOINT [EVENT]". The error names the first missing argument and never repeats an argument,
+// which may be a secret.
 func arguments(c *cobra.Command, args []string) error {
 	var names []string
 	required, repeats := 0, false

@@ -15,7 +15,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// backup is the command that writes all there is into one file.
+// backup returns the command that writes the database and the master key into one file.
 func (s *shell) backup() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
@@ -40,28 +40,29 @@ func (s *shell) backup() *cobra.Command {
 			}{args[0], m}
 			return s.print(c, result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s written and read back: %d rows of %d tables, and the master key\n", args[0], m.Total(), len(m.Rows))
-				fmt.Fprintln(w, "Keep its passphrase apart from it: without the passphrase the file is worthless, with it anybody is your server.")
+				fmt.Fprintln(w, "Keep its passphrase apart from it: without the passphrase the file cannot be restored, and with it the file gives full control of your server.")
 			})
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "replace FILE if it is there")
+	c.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return c
 }
 
-// newPassphrase is the one of the settings, or one typed twice.
+// newPassphrase returns the passphrase of the settings, or one that is typed twice at the terminal.
 func newPassphrase(ctx context.Context, cfg config.Config) (string, error) {
 	first, err := passphrase(ctx, cfg, "Passphrase for the backup: ")
 	if err != nil || cfg.Passphrase != "" {
 		return first, err
 	}
-	second, err := passphrase(ctx, cfg, "The same once more: ")
+	second, err := passphrase(ctx, cfg, "Repeat the passphrase: ")
 	if err == nil && second != first {
 		return "", errors.New("these are two passphrases")
 	}
 	return second, err
 }
 
-// passphrase is the one of the settings, or one typed unseen.
+// passphrase returns the passphrase of the settings, or one that is typed at the terminal without
+// an echo.
 func passphrase(ctx context.Context, cfg config.Config, prompt string) (string, error) {
 	if cfg.Passphrase != "" {
 		return cfg.Passphrase, nil
@@ -78,7 +79,7 @@ func passphrase(ctx context.Context, cfg config.Config, prompt string) (string, 
 		err  error
 	}
 	typed := make(chan answer, 1)
-	go func() { // ends with the program when nothing is typed
+	go func() { // if nothing is typed, it ends with the program
 		text, err := term.ReadPassword(terminal)
 		typed <- answer{text, err}
 	}()

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 )
 
-// config returns the command that shows the settings in force.
+// config returns the command that shows the current settings.
 func (s *shell) config() *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",

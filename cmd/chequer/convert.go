@@ -16,17 +16,17 @@ import (
 	"chequer/internal/money"
 )
 
-// convert is the group of commands about selling what comes in for euro.
+// convert returns the group of commands about selling received coins for euro.
 func (s *shell) convert() *cobra.Command {
-	c := group("convert", "Sell what comes in for euro on your own exchange account, and look at what became of it")
+	c := group("convert", "Sell received coins for euro on your own exchange account, and show the sales")
 	c.AddCommand(s.convertAdd(), s.convertShow(), s.convertSet(),
-		s.convertSwitch("on", "Sell what is paid by invoices made from now on, and what waits", true),
-		s.convertSwitch("off", "Sell no more; what waits goes on waiting", false),
+		s.convertSwitch("on", "Sell the coins of new invoices, and those that are waiting", true),
+		s.convertSwitch("off", "Stop selling; waiting sales keep waiting", false),
 		s.convertRemove(), s.convertList(), s.convertRetry(), s.convertSettle())
 	return c
 }
 
-// exchangeRow is an exchange account as it is shown: never its secret.
+// exchangeRow is an exchange account as it is printed. It never has the secret.
 type exchangeRow struct {
 	ID        string   `json:"id"`
 	Exchange  string   `json:"exchange"`
@@ -45,7 +45,7 @@ func newExchangeRow(a merchant.ExchangeAccount) exchangeRow {
 	}
 }
 
-// printExchange shows an account.
+// printExchange prints an exchange account.
 func (s *shell) printExchange(c *cobra.Command, a merchant.ExchangeAccount) error {
 	r := newExchangeRow(a)
 	return s.print(c, r, func(w io.Writer) {
@@ -61,7 +61,7 @@ func (s *shell) printExchange(c *cobra.Command, a merchant.ExchangeAccount) erro
 	})
 }
 
-// settingFlags are the flags of what is sold, and how. Those that are not given stay.
+// settingFlags are the flags of the terms of sale. A flag that is not given changes nothing.
 type settingFlags struct {
 	coins              []string
 	smallest, slippage string
@@ -69,11 +69,11 @@ type settingFlags struct {
 
 func (f *settingFlags) add(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins that are sold (default "+strings.Join(convert.DefaultCoins, ",")+"); EURC never is")
-	c.Flags().StringVar(&f.smallest, "smallest", "", "euro value under which nothing is sold (default "+convert.DefaultSmallest+")")
-	c.Flags().StringVar(&f.slippage, "slippage", "", "percent below the invoice's rate at which nothing is sold any more (default "+convert.SlippageText(convert.DefaultSlippage)+")")
+	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+convert.DefaultSmallest+")")
+	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+convert.SlippageText(convert.DefaultSlippage)+")")
 }
 
-// apply changes settings to what the flags say.
+// apply changes settings to the values of the flags that were given.
 func (f *settingFlags) apply(c *cobra.Command, set *convert.Settings) error {
 	if c.Flags().Changed("coins") {
 		set.Coins = nil
@@ -122,7 +122,7 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
 				made, err := a.Add(c.Context(), shop.ID, args[0], key, secret, set)
 				if errors.Is(err, merchant.ErrExists) {
-					return errors.New("there is an exchange account already: chequer convert remove takes it out of force first")
+					return errors.New("there is an exchange account already: remove it first with chequer convert remove")
 				}
 				if err != nil {
 					return err
@@ -136,7 +136,7 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 	return c
 }
 
-// withAccounts opens the storage, and what changes exchange accounts in it.
+// withAccounts opens the storage and calls do with the service of exchange accounts.
 func (s *shell) withAccounts(c *cobra.Command, do func(*convert.Accounts, merchant.Merchant) error) error {
 	cfg, core, shop, err := s.shop(c)
 	if err != nil {
@@ -171,14 +171,14 @@ func (s *shell) convertSet() *cobra.Command {
 	var flags settingFlags
 	c := &cobra.Command{
 		Use:   "set",
-		Short: "Change what is sold, and how, of invoices made from now on",
+		Short: "Change the terms of sale of new invoices",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := flags.apply(c, &convert.Settings{}); err != nil {
 				return err
 			}
 			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
-				account, err := a.Change(c.Context(), shop.ID, func(set *convert.Settings) { _ = flags.apply(c, set) }) // it was read above
+				account, err := a.Change(c.Context(), shop.ID, func(set *convert.Settings) { _ = flags.apply(c, set) }) // the flags have been checked above
 				if err != nil {
 					return err
 				}
@@ -208,13 +208,13 @@ func (s *shell) convertSwitch(use, short string, on bool) *cobra.Command {
 func (s *shell) convertRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove",
-		Short: "Forget the exchange account; what waits to be sold waits for the next one",
+		Short: "Remove the exchange account; waiting sales wait for the next account",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
 				account, err := a.Remove(c.Context(), shop.ID)
 				if errors.Is(err, merchant.ErrBusy) {
-					return fmt.Errorf("the exchange account stays: %w. chequer convert list says which", err)
+					return fmt.Errorf("the exchange account is not removed: %w; chequer convert list shows the sales", err)
 				}
 				if err != nil {
 					return err
@@ -225,7 +225,7 @@ func (s *shell) convertRemove() *cobra.Command {
 	}
 }
 
-// saleRow is a conversion as it is shown.
+// saleRow is a conversion as it is printed.
 type saleRow struct {
 	InvoiceID string      `json:"foreign_id"`
 	OrderID   string      `json:"order_id"`
@@ -245,7 +245,7 @@ type saleRow struct {
 	NextAt    string      `json:"next_at"`
 }
 
-// orderLine is an order of a conversion as it is shown.
+// orderLine is an order of a conversion as it is printed.
 type orderLine struct {
 	ID       string `json:"id"`
 	Exchange string `json:"exchange"`
@@ -292,7 +292,7 @@ func (s *shell) convertList() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "list [INVOICE]",
-		Short: "List what was and is to be sold, newest first; of one invoice, with its orders",
+		Short: "List sales, newest first, or the sales of one invoice with their orders",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := knownState(state); err != nil {
@@ -336,7 +336,7 @@ func knownState(state string) error {
 	return fmt.Errorf("there is no state %q; there are %s", state, strings.Join(names, ", "))
 }
 
-// printSales shows conversions, with their orders if that is wanted.
+// printSales prints conversions, and their orders if orders is true.
 func (s *shell) printSales(c *cobra.Command, rows []saleRow, orders bool) error {
 	return s.print(c, rows, func(w io.Writer) {
 		table(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
@@ -349,15 +349,14 @@ func (s *shell) printSales(c *cobra.Command, rows []saleRow, orders bool) error 
 				continue
 			}
 			fmt.Fprintln(w)
-			table(w, "ORDER OF "+r.Coin+"\tAT\tITS NAME THERE\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o orderLine) []any {
+			table(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o orderLine) []any {
 				return []any{o.ID, o.Exchange, o.Ref, o.SentAt, o.Amount, o.Limit, o.Sold, o.State, o.Fault}
 			})
 		}
 	})
 }
 
-// coinOf is the coin that a command is about: the only one of an invoice, or the one
-// that is named.
+// coinOf returns the coin that a command is about: the named one, or the only coin of the invoice.
 func coinOf(inv *invoice.Invoice, coin string) (string, error) {
 	if coin != "" {
 		return strings.ToUpper(coin), nil
@@ -375,7 +374,7 @@ func coinOf(inv *invoice.Invoice, coin string) (string, error) {
 	return "", fmt.Errorf("this invoice was paid in several coins: say --coin %s", strings.Join(coins, " or "))
 }
 
-// decideSale lets a person decide about a conversion, and shows it.
+// decideSale carries out the operator's decision about a conversion and prints it.
 func (s *shell) decideSale(c *cobra.Command, id, coin string, decide func(convert.Desk, context.Context, string) (*invoice.Invoice, error)) error {
 	core, service, _, err := s.invoices(c)
 	if err != nil {
@@ -407,10 +406,10 @@ func (s *shell) convertRetry() *cobra.Command {
 	var absent, all bool
 	c := &cobra.Command{
 		Use:   "retry INVOICE | --all",
-		Short: "Try again to sell what failed, was too small or waits",
-		Long: `Has the rest of a sale tried again by the running server. When it is not known what became of its last order,
-look for that at the exchange first: --absent says that the exchange never had it, so that it is sold again.
---all tries whatever failed, but for orders whose outcome is not known.`,
+		Short: "Retry a sale that failed, was too small or is waiting",
+		Long: `Lets the running server retry the rest of a sale. If the outcome of its last order is unknown, look for the order
+at the exchange first. --absent states that the exchange never had it, so that it is sold again.
+--all retries all failed sales, except those whose last order has an unknown outcome.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -425,12 +424,12 @@ look for that at the exchange first: --absent says that the exchange never had i
 		},
 	}
 	c.Flags().StringVar(&coin, "coin", "", "which, when an invoice was paid in several")
-	c.Flags().BoolVar(&absent, "absent", false, "the exchange never had the last order: you looked")
-	c.Flags().BoolVar(&all, "all", false, "everything that failed")
+	c.Flags().BoolVar(&absent, "absent", false, "the exchange never had the last order, as you have checked")
+	c.Flags().BoolVar(&all, "all", false, "all failed sales")
 	return c
 }
 
-// retryAll tries everything that failed.
+// retryAll retries all failed sales whose last order has a known outcome.
 func (s *shell) retryAll(c *cobra.Command) error {
 	core, service, shop, err := s.invoices(c)
 	if err != nil {
@@ -462,14 +461,14 @@ func (s *shell) retryAll(c *cobra.Command) error {
 	if err := s.printSales(c, saleRows(again, invoice.ConversionWaiting), false); err != nil || left == 0 {
 		return err
 	}
-	return fmt.Errorf("%d left, as it is not known what became of their last order: chequer convert list --state failed", left)
+	return fmt.Errorf("%d not retried, because the outcome of their last order is unknown: chequer convert list --state failed", left)
 }
 
 func (s *shell) convertSettle() *cobra.Command {
 	var coin, sold, euro, fee string
 	c := &cobra.Command{
 		Use:   "settle INVOICE",
-		Short: "End a sale by your own word: what its last order sold, or what you sold yourself; nothing by default",
+		Short: "End a sale with your statement of what its last order, or you, sold; nothing by default",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// testPatience is how long the command that sends a test event waits to hear what
-	// became of it: a look and a try of a running server.
-	testPatience = 13 * time.Second
-	// shownDeliveries is how many deliveries are listed when no flag says it.
-	shownDeliveries = 50
+	// testTimeout is how long the command waits for the result of a test event: the running server
+	// must notice the event and make one attempt.
+	testTimeout = 13 * time.Second
+	// defaultListed is the default number of listed deliveries.
+	defaultListed = 50
 )
 
 func (s *shell) endpointTest() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test ENDPOINT",
-		Short: "Send an endpoint.test event by the running server, once, and say what came of it",
+		Short: "Let the running server send an endpoint.test event once, and print the result",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			core, e, err := s.openEndpoint(c, args[0])
@@ -55,18 +55,18 @@ func (s *shell) endpointTest() *cobra.Command {
 				return err
 			}
 			if !tries[0].Done() {
-				return errors.New("the endpoint did not take the event")
+				return errors.New("the endpoint did not accept the event")
 			}
 			return nil
 		},
 	}
 }
 
-// awaitTry waits for the first try of an event.
+// awaitTry waits for the first attempt of a delivery.
 func awaitTry(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	over := time.After(testPatience)
+	over := time.After(testTimeout)
 	for {
 		d, tries, err := core.Endpoints.Delivery(ctx, e, eventID)
 		if err != nil || len(tries) > 0 {
@@ -82,7 +82,7 @@ func awaitTry(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID 
 	}
 }
 
-// deliveryRow is a delivery as it is shown.
+// deliveryRow is a delivery as it is printed.
 type deliveryRow struct {
 	Position  int64                  `json:"position"`
 	Event     string                 `json:"event_id"`
@@ -97,7 +97,8 @@ type deliveryRow struct {
 	Log       []tryRow               `json:"log,omitempty"`
 }
 
-// tryRow is a try as it is shown: to the operator, with the answer's body.
+// tryRow is an attempt as it is printed. It has the body of the answer, which only the operator may
+// see.
 type tryRow struct {
 	Number     int               `json:"number"`
 	At         string            `json:"at"`
@@ -115,7 +116,7 @@ func newDeliveryRow(d merchant.Delivery) deliveryRow {
 	}
 }
 
-// result says what came of the newest try.
+// result returns the result of the newest attempt.
 func (r deliveryRow) result() string { return result(r.Status, r.Fault) }
 
 func result(status int, fault string) string {
@@ -129,10 +130,10 @@ func result(status int, fault string) string {
 }
 
 func (s *shell) endpointDeliveries() *cobra.Command {
-	limit, before, state := shownDeliveries, int64(math.MaxInt64), ""
+	limit, before, state := defaultListed, int64(math.MaxInt64), ""
 	c := &cobra.Command{
 		Use:   "deliveries ENDPOINT [EVENT]",
-		Short: "List what was sent, newest first, or every try of one event with its answer",
+		Short: "List deliveries, newest first, or every attempt of one event with its answer",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
@@ -161,14 +162,14 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", limit, "how many")
+	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
 	c.Flags().Int64Var(&before, "before", before, "only those of smaller positions")
 	c.Flags().Lookup("before").DefValue = "the newest"
 	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered or failed")
 	return c
 }
 
-// printTries shows every try of one event.
+// printTries prints every attempt of one event.
 func (s *shell) printTries(c *cobra.Command, core *app.Core, e merchant.Endpoint, eventID string) error {
 	d, tries, err := core.Endpoints.Delivery(c.Context(), e, eventID)
 	if err != nil {
@@ -202,7 +203,7 @@ func (s *shell) endpointResend() *cobra.Command {
 	var after int64
 	c := &cobra.Command{
 		Use:   "resend ENDPOINT [EVENT…]",
-		Short: "Send events again: some, or all after a position of the feed",
+		Short: "Send events again: the named ones, or all after a position of the feed",
 		RunE: func(c *cobra.Command, args []string) error {
 			ranged := c.Flags().Changed("after")
 			if len(args) == 0 || (len(args) > 1) == ranged {

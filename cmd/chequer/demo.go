@@ -11,11 +11,11 @@ import (
 	"chequer/internal/config"
 )
 
-// demo is the command that a newcomer starts with.
+// demo returns the command that runs a demo shop.
 func (s *shell) demo() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Try it: a demo shop with made-up rates and money, no account and no network",
+		Short: "Run a demo shop with example rates and test money; it needs no account and no network",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := s.loadDemo()
@@ -34,12 +34,12 @@ func (s *shell) demo() *cobra.Command {
 	}
 }
 
-// demoDir is where the demo keeps its data, apart from what a real shop will
-// keep: its name and its keys are not to be found in there.
+// demoDir is the data directory of the demo. It is separate from that of a real shop, which must
+// not contain the demo's keys and name.
 const demoDir = "data/demo"
 
-// found is the settings by which other commands find a demo: those of the address,
-// too, where one was given, since they print addresses of it.
+// found returns the settings by which other commands find a demo. They include the settings of the
+// address, if given, because commands print addresses.
 func (s *shell) found(cfg config.Config) string {
 	found := []string{"CHEQUER_DATA_DIR=" + cfg.DataDir}
 	for _, pair := range s.environ {
@@ -50,8 +50,7 @@ func (s *shell) found(cfg config.Config) string {
 	return strings.Join(found, " ")
 }
 
-// loadDemo reads the settings, with a data directory of the demo's own unless one
-// is given.
+// loadDemo reads the settings. The data directory is demoDir unless one is given.
 func (s *shell) loadDemo() (config.Config, error) {
 	given := func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")

@@ -11,14 +11,14 @@ import (
 	"chequer/internal/config"
 )
 
-// errUnwell means that the doctor found something that stops payments.
-var errUnwell = errors.New("something above must be mended before shoppers can pay")
+// errFaultsFound means that the doctor found a fault that prevents payments.
+var errFaultsFound = errors.New("a fault above must be mended before shoppers can pay")
 
-// doctor is the command that says what is missing.
+// doctor returns the command that reports what works and what is missing.
 func (s *shell) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what works, what is missing and what to do about it",
+		Short: "Report what works, what is missing and how to repair it",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := s.load()
@@ -36,7 +36,7 @@ func (s *shell) doctor() *cobra.Command {
 			})
 			for _, f := range findings {
 				if f.Level == app.LevelFail {
-					return errors.Join(err, errUnwell)
+					return errors.Join(err, errFaultsFound)
 				}
 			}
 			return err
@@ -44,8 +44,8 @@ func (s *shell) doctor() *cobra.Command {
 	}
 }
 
-// examine returns the doctor's findings. A storage that does not open is one of them,
-// but an error if there is no shop.
+// examine returns the doctor's findings. If the storage cannot be opened, that is a finding; if
+// there is no shop, it is an error.
 func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]app.Finding, error) {
 	core, err := s.open(c, cfg)
 	if errors.Is(err, app.ErrNoShop) {

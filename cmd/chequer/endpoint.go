@@ -15,21 +15,21 @@ import (
 	"chequer/internal/server"
 )
 
-// endpoint is the group of commands about where events are sent.
+// endpoint returns the group of commands about endpoints.
 func (s *shell) endpoint() *cobra.Command {
-	c := group("endpoint", "Say where events are sent, and look at what became of them")
+	c := group("endpoint", "Set where events are sent, and show their deliveries")
 	c.AddCommand(
 		s.endpointAdd(), s.endpointList(),
-		s.endpointChange("pause", "Keep events back; none is lost", "paused", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
+		s.endpointChange("pause", "Hold events back; none is lost", "paused", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
 			_, err := core.Endpoints.Pause(ctx, e.MerchantID, e.ID, true)
 			return err
 		}),
-		s.endpointChange("resume", "Send what was kept back", "resumed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
+		s.endpointChange("resume", "Send the events that were held back", "resumed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
 			_, err := core.Endpoints.Pause(ctx, e.MerchantID, e.ID, false)
 			return err
 		}),
 		s.endpointRotate(),
-		s.endpointChange("remove", "Send no more; what waits is given up", "removed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
+		s.endpointChange("remove", "Stop sending; waiting events are given up", "removed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
 			return core.Endpoints.Remove(ctx, e.MerchantID, e.ID)
 		}),
 		s.endpointTest(), s.endpointDeliveries(), s.endpointResend(),
@@ -37,8 +37,7 @@ func (s *shell) endpoint() *cobra.Command {
 	return c
 }
 
-// endpointRow is an endpoint as it is shown. Its secrets are there only when they
-// are made.
+// endpointRow is an endpoint as it is printed. It has its secrets only when they are created.
 type endpointRow struct {
 	ID         string        `json:"id"`
 	Mode       merchant.Mode `json:"mode"`
@@ -59,7 +58,7 @@ func newEndpointRow(e merchant.Endpoint) endpointRow {
 	}
 }
 
-// wanted are the types that an endpoint wants, in words.
+// wanted returns the event types that an endpoint receives, as text.
 func (r endpointRow) wanted() string {
 	if len(r.Events) == 0 {
 		return "all"
@@ -67,7 +66,7 @@ func (r endpointRow) wanted() string {
 	return strings.Join(r.Events, ",")
 }
 
-// state says what is special about an endpoint now.
+// state returns the state of an endpoint, as text.
 func (r endpointRow) state() string {
 	switch {
 	case r.Paused:
@@ -145,7 +144,7 @@ func (s *shell) endpointList() *cobra.Command {
 	}
 }
 
-// endpointChange is a command that does one thing to an endpoint.
+// endpointChange returns a command that makes one change to an endpoint.
 func (s *shell) endpointChange(name, short, done string, change func(context.Context, *app.Core, merchant.Endpoint) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   name + " ENDPOINT",
@@ -165,7 +164,7 @@ func (s *shell) endpointChange(name, short, done string, change func(context.Con
 	}
 }
 
-// openEndpoint opens the storage and finds an endpoint. The core is to be closed.
+// openEndpoint opens the storage and finds an endpoint. The caller must close the core.
 func (s *shell) openEndpoint(c *cobra.Command, id string) (*app.Core, merchant.Endpoint, error) {
 	_, core, shop, err := s.shop(c)
 	if err != nil {
@@ -182,7 +181,7 @@ func (s *shell) endpointRotate() *cobra.Command {
 	var finish bool
 	c := &cobra.Command{
 		Use:   "rotate ENDPOINT",
-		Short: "Change the key pair: begin, teach the receiver the new one, then --finish",
+		Short: "Change the key pair: begin, set the new pair at the receiver, then --finish",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			core, e, err := s.openEndpoint(c, args[0])
@@ -197,9 +196,9 @@ func (s *shell) endpointRotate() *cobra.Command {
 			}
 			switch {
 			case errors.Is(err, merchant.ErrState) && finish:
-				return fmt.Errorf("endpoint %s has one key pair only: chequer endpoint rotate %s makes the next", args[0], args[0])
+				return fmt.Errorf("endpoint %s has only one key pair: chequer endpoint rotate %s creates the next", args[0], args[0])
 			case errors.Is(err, merchant.ErrState):
-				return fmt.Errorf("endpoint %s has its next key pair already: chequer endpoint rotate %s --finish lets it take over", args[0], args[0])
+				return fmt.Errorf("endpoint %s has its next key pair already: chequer endpoint rotate %s --finish makes it the only one", args[0], args[0])
 			case err != nil:
 				return fmt.Errorf("rotate endpoint %s: %w", args[0], err)
 			}
@@ -215,6 +214,6 @@ func (s *shell) endpointRotate() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&finish, "finish", false, "let the new pair take over")
+	c.Flags().BoolVar(&finish, "finish", false, "make the new pair the only one")
 	return c
 }

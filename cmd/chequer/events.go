@@ -17,14 +17,14 @@ import (
 	"chequer/internal/server"
 )
 
-// events is the group of commands about what happened.
+// events returns the group of commands about events.
 func (s *shell) events() *cobra.Command {
-	c := group("events", "List what happened, and send it again")
+	c := group("events", "List events, and send them again")
 	c.AddCommand(s.eventsList(), s.eventsResend())
 	return c
 }
 
-// eventRow is an event as it is shown, with the body that is sent.
+// eventRow is an event as it is printed, with the body of its deliveries.
 type eventRow struct {
 	Position int64           `json:"position"`
 	Event    json.RawMessage `json:"event"`
@@ -39,16 +39,16 @@ func newEventRow(e invoice.Event) (r eventRow, err error) {
 	return r, err
 }
 
-// about names the invoice or the wallet that an event is about.
+// about returns the identifier of the invoice or the wallet of an event.
 func (r eventRow) about() string { return orElse(r.body.ForeignID, r.body.Wallet.ID) }
 
-// status is the status of the invoice, or the change of the wallet.
+// status returns the status of the invoice, or the change of the wallet.
 func (r eventRow) status() string { return orElse(r.body.Status, r.body.Wallet.Change) }
 
 func (s *shell) eventsList() *cobra.Command {
 	var after int64
 	var kind string
-	limit := shownDeliveries
+	limit := defaultListed
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List events, newest first",
@@ -97,7 +97,7 @@ func (s *shell) eventsResend() *cobra.Command {
 	var after int64
 	c := &cobra.Command{
 		Use:   "resend EVENT… | --after POSITION",
-		Short: "Send events again, to every endpoint they were for or to one",
+		Short: "Send events again, to one endpoint or to all that received them",
 		RunE: func(c *cobra.Command, args []string) error {
 			ranged := c.Flags().Changed("after")
 			if (len(args) > 0) == ranged {
@@ -146,7 +146,7 @@ func resendAfter(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint
 	return total, nil
 }
 
-// resendEach has each event sent again to those endpoints that it was once sent to.
+// resendEach sends each event again to the endpoints that it was sent to before.
 func resendEach(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint, events []string) (total int, err error) {
 	for _, event := range events {
 		before := total

@@ -17,7 +17,7 @@ func (s *shell) walletGather() *cobra.Command {
 	var asCSV bool
 	c := &cobra.Command{
 		Use:   "gather --network NETWORK",
-		Short: "List what the addresses of the ETH wallets hold, former ones too, for the wallets that can spend it",
+		Short: "List the holdings of the addresses of the ETH wallets, including former wallets",
 		Long: `Lists which addresses that were handed out hold tokens or the network's own coin, with the paths at
 which the wallet that holds the seed finds them. Nothing is moved: the server cannot spend.
 Moving it disturbs no paid invoice, nor does bringing an address the fee for that.`,
@@ -61,7 +61,7 @@ func writeCSV(w io.Writer, holdings []app.Holding) error {
 
 func writeTable(w io.Writer, holdings []app.Holding) {
 	if len(holdings) == 0 {
-		fmt.Fprintln(w, "Nothing is there.")
+		fmt.Fprintln(w, "The addresses hold nothing.")
 		return
 	}
 	table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h app.Holding) []any {

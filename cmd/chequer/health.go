@@ -12,8 +12,8 @@ import (
 // errNotReady means that the server does not answer or cannot store invoices.
 var errNotReady = errors.New("the server is not ready")
 
-// health returns the command that a container's health check runs. It opens no
-// database and needs no master key.
+// health returns the command for a container's health check. It opens no database and needs no
+// master key.
 func (s *shell) health() *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",

@@ -8,11 +8,10 @@ import (
 	"golang.org/x/term"
 )
 
-// ink colours words on a terminal, and leaves them alone everywhere else.
+// ink colours text on a terminal and leaves it unchanged elsewhere.
 type ink bool
 
-// ink tells whether a writer is a terminal whose owner wants colours. See
-// no-color.org.
+// ink reports whether a writer is a terminal on which colours are wanted. See no-color.org.
 func (s *shell) ink(w io.Writer) ink {
 	file, ok := w.(*os.File)
 	unwanted := slices.ContainsFunc(s.environ, func(pair string) bool {
@@ -21,12 +20,12 @@ func (s *shell) ink(w io.Writer) ink {
 	return ink(ok && !unwanted && term.IsTerminal(int(file.Fd())))
 }
 
-// well, ill and quiet are texts as good news, as bad news and as what matters less.
+// well, ill and quiet colour a text as success, as failure, and as secondary.
 func (i ink) well(text string) string  { return i.in("32", text) }
 func (i ink) ill(text string) string   { return i.in("31", text) }
 func (i ink) quiet(text string) string { return i.in("2", text) }
 
-// in is a text in a colour. See ECMA-48, section 8.3.117.
+// in returns a text in a colour. See ECMA-48, section 8.3.117.
 func (i ink) in(code, text string) string {
 	if !i {
 		return text

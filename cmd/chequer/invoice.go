@@ -19,7 +19,7 @@ import (
 	"chequer/internal/server"
 )
 
-// invoice is the group of commands about invoices.
+// invoice returns the group of commands about invoices.
 func (s *shell) invoice() *cobra.Command {
 	c := group("invoice", "List, show, cancel and accept invoices")
 	c.AddCommand(s.invoiceList(), s.invoiceShow(),
@@ -30,7 +30,7 @@ func (s *shell) invoice() *cobra.Command {
 	return c
 }
 
-// invoices opens the storage and the service over it. The core is to be closed.
+// invoices opens the storage and the invoice service. The caller must close the core.
 func (s *shell) invoices(c *cobra.Command) (*app.Core, *invoice.Service, merchant.Merchant, error) {
 	cfg, core, shop, err := s.shop(c)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *shell) invoiceList() *cobra.Command {
 	return c
 }
 
-// found lists invoices by a filter, or those of an address among them.
+// found lists invoices by a filter, or only those among them that have an address.
 func found(ctx context.Context, service *invoice.Service, f invoice.Filter, address string, limit int) ([]*invoice.Invoice, error) {
 	if address != "" {
 		return service.InvoicesTo(ctx, f, address)
@@ -100,7 +100,7 @@ func found(ctx context.Context, service *invoice.Service, f invoice.Filter, addr
 	return service.Invoices(ctx, f, invoice.Place{}, max(limit, 0))
 }
 
-// knownStatus returns an error for a word that is no status.
+// knownStatus returns an error for an unknown status.
 func knownStatus(status string) error {
 	words := []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
 	if status == "" || slices.Contains(words, status) {
@@ -109,8 +109,8 @@ func knownStatus(status string) error {
 	return fmt.Errorf("there is no status %q; there are %s", status, strings.Join(words, ", "))
 }
 
-// day reads a flag's day, which begins in the zone of what people read; none is no
-// bound.
+// day parses a flag's day, which begins in the zone of printed times. An empty text is the zero
+// time.
 func (s *shell) day(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -124,7 +124,7 @@ func (s *shell) day(name, text string) (time.Time, error) {
 
 func (s *shell) listInvoices(w io.Writer, rows []api.Resource) {
 	table(w, "MADE\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", rows, func(r api.Resource) []any {
-		return []any{s.when(r.CreatedAt), r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, stands(r),
+		return []any{s.when(r.CreatedAt), r.ForeignID, r.OrderID, r.ClientAmount + " " + r.ClientCurrency, r.PaidAmount, statusText(r),
 			r.Metadata[api.MetadataProduct], r.Metadata[api.MetadataQuantity], oneLine(r.Description), oneLine(r.Metadata[api.MetadataNote])}
 	})
 }
@@ -149,11 +149,11 @@ func (s *shell) invoiceShow() *cobra.Command {
 	}
 }
 
-// shownMatches bounds the invoices of an order that an error lists.
-const shownMatches = 10
+// maxMatches bounds the number of invoices of an order that an error lists.
+const maxMatches = 10
 
-// named returns the invoice with an identifier, else the only invoice of an order, live
-// or test. When an order has several, the error lists them.
+// named returns the invoice with an identifier, or else the only invoice of an order, live or test.
+// If an order has several, the error lists them.
 func named(ctx context.Context, service *invoice.Service, merchantID, name string) (*invoice.Invoice, error) {
 	inv, err := service.Invoice(ctx, name)
 	if !errors.Is(err, invoice.ErrNotFound) {
@@ -161,7 +161,7 @@ func named(ctx context.Context, service *invoice.Service, merchantID, name strin
 	}
 	var all []*invoice.Invoice
 	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
-		list, err := service.Invoices(ctx, invoice.Filter{MerchantID: merchantID, Mode: mode, OrderID: name}, invoice.Place{}, shownMatches)
+		list, err := service.Invoices(ctx, invoice.Filter{MerchantID: merchantID, Mode: mode, OrderID: name}, invoice.Place{}, maxMatches)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func named(ctx context.Context, service *invoice.Service, merchantID, name strin
 	return nil, fmt.Errorf("the order has several invoices, name one by its identifier:%s", &text)
 }
 
-// invoiceDecide is a command that decides about one invoice.
+// invoiceDecide returns a command that decides about one invoice.
 func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, context.Context, string) (*invoice.Invoice, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: arguments,
@@ -202,7 +202,7 @@ func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, c
 func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 	return s.print(c, r, func(w io.Writer) {
 		lines := slices.DeleteFunc([][2]string{
-			{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", stands(r)},
+			{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", statusText(r)},
 			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
 			{"tolerance", positive(r.ToleranceAmount)}, {"accepted", accepted(r)},
 			{"made", s.when(r.CreatedAt)}, {"held until", s.when(r.ExpiredAt)}, {"paid at", s.when(r.PaidAt)},
@@ -217,15 +217,14 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 	})
 }
 
-// pageMetadata are the entries of an invoice's metadata that its pages write, by what they
-// are called for people.
+// pageMetadata are the titles of the entries of an invoice's metadata that its pages write.
 var pageMetadata = map[string]string{
 	api.MetadataProduct: "product", api.MetadataQuantity: "quantity", api.MetadataUnitPrice: "unit price", api.MetadataNote: "note",
 	api.MetadataTerminal: "terminal", api.MetadataOrderReference: "order reference", api.MetadataOrderIDFrom: "order id from",
 }
 
-// metadata returns the lines of an invoice's metadata: those of pages, then those that the
-// caller of the API added.
+// metadata returns the lines of an invoice's metadata: first the entries of pages, then those of
+// the caller of the API.
 func metadata(r api.Resource) (lines [][2]string) {
 	var others [][2]string
 	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {
@@ -238,10 +237,10 @@ func metadata(r api.Resource) (lines [][2]string) {
 	return append(lines, others...)
 }
 
-// oneLine returns a text with its lines in one.
+// oneLine returns a text with its whitespace, including line breaks, replaced by single spaces.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// positive is an amount, or nothing for zero.
+// positive returns an amount, or "" for zero.
 func positive(amount string) string {
 	if amount == "0" {
 		return ""
@@ -249,8 +248,8 @@ func positive(amount string) string {
 	return amount
 }
 
-// accepted says when and by which key or command the merchant accepted the invoice,
-// and how much was missing; empty before.
+// accepted describes when and by which key or command the merchant accepted the invoice, and how
+// much was missing; "" if it was not accepted.
 func accepted(r api.Resource) string {
 	if r.Accepted.At == "" {
 		return ""
@@ -258,7 +257,7 @@ func accepted(r api.Resource) string {
 	return fmt.Sprintf("%s by %s, %s %s missing", r.Accepted.At, r.Accepted.Actor, r.Accepted.Shortfall, r.ClientCurrency)
 }
 
-// stands is a status with its exceptions.
-func stands(r api.Resource) string {
+// statusText returns a status with its exceptions.
+func statusText(r api.Resource) string {
 	return strings.Join(append([]string{r.Status}, r.Exceptions...), " ")
 }

@@ -13,9 +13,9 @@ import (
 	"chequer/internal/merchant"
 )
 
-// key is the group of commands about API keys.
+// key returns the group of commands about API keys.
 func (s *shell) key() *cobra.Command {
-	c := group("key", "Make, list and revoke API keys")
+	c := group("key", "Create, list and revoke API keys")
 	c.AddCommand(s.keyAdd(), s.keyList(), s.keyRevoke())
 	return c
 }
@@ -25,7 +25,7 @@ func (s *shell) keyAdd() *cobra.Command {
 	var label string
 	c := &cobra.Command{
 		Use:   "add",
-		Short: "Make an API key; its secret is shown only now",
+		Short: "Create an API key; its secret is shown only once",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			scopes, err := parseScopes(names)
@@ -70,14 +70,14 @@ func (s *shell) keyAdd() *cobra.Command {
 // maxLabel bounds the label of a key, in characters.
 const maxLabel = 64
 
-// keyRow is a key as the list shows it: never its secret.
+// keyRow is a key as it is printed. It never has the secret.
 type keyRow struct {
 	Key       string           `json:"key"`
 	Mode      merchant.Mode    `json:"mode"`
 	Scopes    []merchant.Scope `json:"scopes"`
 	Label     string           `json:"label"`
 	CreatedAt string           `json:"created_at"`
-	UsedAt    string           `json:"used_at"` // to about a minute
+	UsedAt    string           `json:"used_at"` // accurate to about a minute
 	RevokedAt string           `json:"revoked_at"`
 }
 
@@ -112,7 +112,7 @@ func (s *shell) keyList() *cobra.Command {
 func (s *shell) keyRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke KEY",
-		Short: "End an API key, within two seconds on a running server",
+		Short: "Revoke an API key; a running server refuses it within two seconds",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, err := s.core(c)
@@ -130,7 +130,7 @@ func (s *shell) keyRevoke() *cobra.Command {
 	}
 }
 
-// parseScopes reads the names of scopes; none means all.
+// parseScopes parses names of scopes. Without names it returns all scopes.
 func parseScopes(names []string) ([]merchant.Scope, error) {
 	if len(names) == 0 {
 		return merchant.AllScopes, nil
@@ -156,7 +156,7 @@ func joinScopes(scopes []merchant.Scope) string {
 	return strings.Join(names, ",")
 }
 
-// stamp is a time as lists show it; "" when there is none.
+// stamp formats a time for JSON and lists; "" for the zero time.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -164,7 +164,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// orElse returns a value, or what an empty one means.
+// orElse returns value, or empty if value is "".
 func orElse(value, empty string) string {
 	if value == "" {
 		return empty

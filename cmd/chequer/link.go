@@ -14,14 +14,14 @@ import (
 	"chequer/internal/merchant"
 )
 
-// link is the group of commands about checkout links.
+// link returns the group of commands about checkout links.
 func (s *shell) link() *cobra.Command {
-	c := group("link", "Make, change, list and remove links to pay by")
+	c := group("link", "Create, change, list and remove checkout links")
 	c.AddCommand(s.linkAdd(), s.linkChange(), s.linkList(), s.linkRemove())
 	return c
 }
 
-// linkRow is a link as it is shown.
+// linkRow is a link as it is printed.
 type linkRow struct {
 	URL         string        `json:"url"`
 	Slug        string        `json:"slug"`
@@ -45,7 +45,7 @@ func newLinkRow(cfg config.Config, l merchant.Link) linkRow {
 	}
 }
 
-// price is what a link asks for, in words.
+// price returns a link's amount, as text.
 func (r linkRow) price() string {
 	if r.Amount == "" {
 		return "any " + r.Currency
@@ -53,16 +53,16 @@ func (r linkRow) price() string {
 	return r.Amount + " " + r.Currency
 }
 
-// linkWish is a link as flags write it.
-type linkWish struct {
+// linkFlags is a link as the flags describe it.
+type linkFlags struct {
 	merchant.Link
 	methods []string
 	ends    string
 }
 
-// flags are those that can be changed.
-func (l *linkWish) flags(c *cobra.Command) {
-	c.Flags().StringVar(&l.Amount, "amount", "", "amount, such as 12.50 (default what the shopper says)")
+// flags adds the flags of the fields that can be changed.
+func (l *linkFlags) flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.Amount, "amount", "", "amount, such as 12.50 (default chosen by the shopper)")
 	c.Flags().StringVar(&l.Currency, "currency", "EUR", "currency of the amount")
 	c.Flags().StringVar(&l.Description, "description", "", "what it is for; the shopper sees it")
 	c.Flags().StringVar(&l.URLSuccess, "success-url", "", "where the shopper goes after paying")
@@ -73,8 +73,8 @@ func (l *linkWish) flags(c *cobra.Command) {
 	testFlag(c, "for test invoices, which cost nothing")
 }
 
-// over writes what was named over another link.
-func (l *linkWish) over(c *cobra.Command, to *merchant.Link) {
+// over copies the fields whose flags were given to another link.
+func (l *linkFlags) over(c *cobra.Command, to *merchant.Link) {
 	for name, write := range map[string]func(){
 		"amount": func() { to.Amount = l.Amount }, "currency": func() { to.Currency = l.Currency }, "description": func() { to.Description = l.Description },
 		"success-url": func() { to.URLSuccess = l.URLSuccess }, "failure-url": func() { to.URLFailure = l.URLFailure },
@@ -86,8 +86,7 @@ func (l *linkWish) over(c *cobra.Command, to *merchant.Link) {
 	}
 }
 
-// end reads the end of a link: a day, which begins in the zone of what people read, or a
-// time.
+// end parses the end of a link: a time, or a day, which begins in the zone of printed times.
 func (s *shell) end(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -102,8 +101,8 @@ func (s *shell) end(text string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// linkOf opens the storage and completes a link from its flags. The core is to be closed.
-func (s *shell) linkOf(c *cobra.Command, l *linkWish) (config.Config, *app.Core, error) {
+// linkOf opens the storage and completes a link from its flags. The caller must close the core.
+func (s *shell) linkOf(c *cobra.Command, l *linkFlags) (config.Config, *app.Core, error) {
 	cfg, core, shop, err := s.shop(c)
 	if err != nil {
 		return cfg, nil, err
@@ -137,10 +136,10 @@ func (s *shell) printLink(c *cobra.Command, row linkRow) error {
 }
 
 func (s *shell) linkAdd() *cobra.Command {
-	var l linkWish
+	var l linkFlags
 	c := &cobra.Command{
 		Use:     "add",
-		Short:   "Make a link to pay by; without --amount the shopper says how much",
+		Short:   "Create a checkout link; without --amount the shopper chooses the amount",
 		Example: "  chequer link add --slug coffee --amount 3.50 --description \"Filter coffee\"",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -165,10 +164,10 @@ func (s *shell) linkAdd() *cobra.Command {
 }
 
 func (s *shell) linkChange() *cobra.Command {
-	var l linkWish
+	var l linkFlags
 	c := &cobra.Command{
 		Use:   "change SLUG",
-		Short: "Change what is named of a link; invoices that it made stay",
+		Short: "Change the given fields of a link; its invoices stay as they are",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, err := s.linkOf(c, &l)
@@ -193,7 +192,7 @@ func (s *shell) linkChange() *cobra.Command {
 func (s *shell) linkList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the links in force",
+		Short: "List the current links",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, core, shop, err := s.shop(c)
@@ -221,7 +220,7 @@ func (s *shell) linkList() *cobra.Command {
 func (s *shell) linkRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove SLUG",
-		Short: "End a link; invoices that it made stay",
+		Short: "Remove a link; its invoices stay",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)

@@ -27,24 +27,24 @@ import (
 )
 
 const (
-	// listenWait is how long the server is asked to wait for the next event.
+	// listenWait is how long the server may wait for the next event before it answers.
 	listenWait = 30 * time.Second
-	// listenAgain is how long a server that is away is left alone.
-	listenAgain = 2 * time.Second
-	// hookPatience and hookAnswer are how long a receiver may take, and how much of
-	// its answer is read: as for callbacks.
-	hookPatience = 10 * time.Second
-	hookAnswer   = 64 << 10
+	// listenRetryDelay is the pause before the next request when the server does not answer.
+	listenRetryDelay = 2 * time.Second
+	// receiverTimeout is how long a receiver may take, and maxReceiverAnswer how many bytes of its answer are
+	// read. They are the same as for callbacks.
+	receiverTimeout   = 10 * time.Second
+	maxReceiverAnswer = 64 << 10
 )
 
-// listen is the command that brings events to a receiver on this machine.
+// listen returns the command that forwards events to a receiver on this machine.
 func (s *shell) listen() *cobra.Command {
 	var address, forward string
 	var types []string
 	after := client.FromNow
 	c := &cobra.Command{
 		Use:   "listen --forward URL",
-		Short: "Bring events to a receiver on this machine, signed as callbacks are",
+		Short: "Forward events to a receiver on this machine, signed as callbacks are",
 		Long: "Follows the events of a server over its API and posts each to a receiver, with the same bytes and headers\n" +
 			"as a callback, once. CHEQUER_API_KEY and CHEQUER_API_SECRET sign what the server is asked: the key needs the\n" +
 			"scope read, and sees the events of its mode. No endpoint is needed, and none is changed.",
@@ -66,7 +66,7 @@ func (s *shell) listen() *cobra.Command {
 				from: from, to: merchant.Endpoint{URL: forward, Events: types}, http: receiverClient(),
 				out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json,
 			}
-			l.to.Key, l.to.Secret = hookPair(from.secret)
+			l.to.Key, l.to.Secret = forwardingPair(from.secret)
 			return from.unreachable(l.run(c.Context(), after))
 		},
 	}
@@ -79,9 +79,9 @@ func (s *shell) listen() *cobra.Command {
 	return c
 }
 
-// hookPair is the key pair that signs what is forwarded: the same each time for one
-// API key, so that the receiver is told once.
-func hookPair(apiSecret string) (key, secret string) {
+// forwardingPair returns the key pair that signs forwarded events. It is derived from the API key, so
+// that the receiver has to be configured only once.
+func forwardingPair(apiSecret string) (key, secret string) {
 	derive := func(what string, length int) string {
 		mac := hmac.New(sha256.New, []byte(apiSecret))
 		mac.Write([]byte("chequer-listen-v1\n" + what))
@@ -90,15 +90,15 @@ func hookPair(apiSecret string) (key, secret string) {
 	return derive("key", 32), derive("secret", 40)
 }
 
-// receiverClient posts as the server does: no proxy, no redirects.
+// receiverClient returns an HTTP client that posts as the server does: no proxy, no redirects.
 func receiverClient() *http.Client {
 	return &http.Client{
-		Transport: guard.NoUpgrade(&http.Transport{}), Timeout: hookPatience,
+		Transport: guard.NoUpgrade(&http.Transport{}), Timeout: receiverTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// listener brings the events of a server to a receiver.
+// listener forwards the events of a server to a receiver.
 type listener struct {
 	from remote
 	to   merchant.Endpoint
@@ -108,8 +108,8 @@ type listener struct {
 	json bool
 }
 
-// run brings every event after a position until the context ends, and returns nil
-// then. A server that goes away is waited for.
+// run forwards every event after a position until the context ends, and then returns nil. It waits
+// for a server that does not answer.
 func (l *listener) run(ctx context.Context, after int64) error {
 	page, err := l.from.Events(ctx, after, 0)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *listener) run(ctx context.Context, after int64) error {
 	away := false
 	for ctx.Err() == nil {
 		for _, body := range page.Events {
-			l.bring(ctx, body)
+			l.forward(ctx, body)
 		}
 		after = page.Next
 		if page, err = l.from.Events(ctx, after, listenWait); err == nil {
@@ -135,7 +135,7 @@ func (l *listener) run(ctx context.Context, after int64) error {
 		page, away = api.EventPage{Next: after}, true
 		select {
 		case <-ctx.Done():
-		case <-time.After(listenAgain):
+		case <-time.After(listenRetryDelay):
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func (l *listener) greet(mode string) {
 		l.ink.quiet("They sign what is forwarded, and stay the same for this API key. Ctrl-C stops."))
 }
 
-// forwarded is an event that was brought, and what came of it.
+// forwarded is a forwarded event and its result.
 type forwarded struct {
 	At         string `json:"at"`
 	Event      string `json:"event_id"`
@@ -161,8 +161,8 @@ type forwarded struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// bring posts an event to the receiver, if that wants it, and says what came of it.
-func (l *listener) bring(ctx context.Context, body []byte) {
+// forward posts an event to the receiver, if its type is wanted, and prints the result.
+func (l *listener) forward(ctx context.Context, body []byte) {
 	var e api.Event
 	if err := json.Unmarshal(body, &e); err != nil || !l.to.Wants(e.Type) {
 		return
@@ -174,7 +174,7 @@ func (l *listener) bring(ctx context.Context, body []byte) {
 		f.Fault = printable(err.Error())
 	}
 	if ctx.Err() != nil {
-		return // told to stop: the receiver did nothing wrong
+		return // the command was stopped: this is not a fault of the receiver
 	}
 	f.DurationMS = time.Since(begin).Milliseconds()
 	if l.json {
@@ -188,7 +188,7 @@ func (l *listener) bring(ctx context.Context, body []byte) {
 	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.quiet(begin.Format(time.TimeOnly)), f.Type, orElse(f.Invoice, f.Wallet), answer, f.DurationMS)
 }
 
-// post sends an event as a callback is sent and returns the status of the answer.
+// post sends an event in the form of a callback and returns the status of the answer.
 func (l *listener) post(ctx context.Context, eventID string, body []byte, at time.Time) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to.URL, bytes.NewReader(body))
 	if err != nil {
@@ -197,12 +197,12 @@ func (l *listener) post(ctx context.Context, eventID string, body []byte, at tim
 	webhook.Sign(r.Header, l.to, eventID, body, at)
 	answer, err := l.http.Do(r)
 	if full, ok := errors.AsType[*url.Error](err); ok {
-		err = full.Err // without the address: it stands above
+		err = full.Err // without the address, which is printed at the start
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, hookAnswer)) // the status counts, however the body ends
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReceiverAnswer)) // only the status matters, so that an error of the body is ignored
 	return answer.StatusCode, nil
 }

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// tailTick is how often it is looked for news.
-	tailTick = 500 * time.Millisecond
-	// tailSpan is within what time of its beginning a try is written down: it takes
-	// ten seconds at most.
-	tailSpan = 30 * time.Second
-	// tailPage is how many events are read at a time.
+	// tailInterval is the interval at which the database is checked for news.
+	tailInterval = 500 * time.Millisecond
+	// tailWindow bounds the time from the beginning of an attempt until it is recorded. An attempt
+	// takes at most ten seconds.
+	tailWindow = 30 * time.Second
+	// tailPage is the number of events that are read at a time.
 	tailPage = 500
 )
 
-// logs is the group of commands about what the server does.
+// logs returns the group of commands that follow the server's activity.
 func (s *shell) logs() *cobra.Command {
-	c := group("logs", "Follow what happens")
+	c := group("logs", "Follow events and deliveries")
 	c.AddCommand(s.logsTail())
 	return c
 }
@@ -36,8 +36,8 @@ func (s *shell) logsTail() *cobra.Command {
 	last := 10
 	c := &cobra.Command{
 		Use:   "tail",
-		Short: "Follow events and what became of their deliveries, live and test, until Ctrl-C",
-		Long:  "Reads the database, and so tells what every server on it does. A line that begins with > is a try of a delivery.",
+		Short: "Follow events and the attempts of their deliveries, live and test, until Ctrl-C",
+		Long:  "Reads the database, and so shows the activity of all its servers. A line that begins with > is an attempt of a delivery.",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, core, shop, err := s.shop(c)
@@ -65,12 +65,12 @@ type tail struct {
 	ink   ink
 	clock func(time.Time) string
 	json  bool
-	began time.Time              // tries from then on are shown, as far as tailSpan reaches back
+	began time.Time              // attempts from this time on are shown, within tailWindow
 	after map[invoice.Mode]int64 // positions of the newest events that were shown
-	shown map[string]time.Time   // tries, and when they began
+	shown map[string]time.Time   // attempts that were shown, and when they began
 }
 
-// logLine is one line of a tail.
+// logLine is one line of output.
 type logLine struct {
 	at   time.Time
 	json any
@@ -79,8 +79,7 @@ type logLine struct {
 
 var modes = []invoice.Mode{invoice.Live, invoice.Test}
 
-// begin shows the newest events there are. What became of them comes with the
-// first step.
+// begin prints the newest existing events. Their attempts are printed by the first step.
 func (t *tail) begin(ctx context.Context, last int) error {
 	position, err := t.core.Storage.FeedPosition(ctx, t.shop)
 	if err != nil {
@@ -93,7 +92,7 @@ func (t *tail) begin(ctx context.Context, last int) error {
 			return err
 		}
 		for _, e := range list {
-			if e.Position <= position { // later ones come with the first step
+			if e.Position <= position { // the first step prints later ones
 				events = append(events, e)
 			}
 		}
@@ -108,9 +107,9 @@ func (t *tail) begin(ctx context.Context, last int) error {
 	return t.print(t.events(events, nil))
 }
 
-// run shows news until the context ends, and returns nil then.
+// run prints news until the context ends, and then returns nil.
 func (t *tail) run(ctx context.Context) error {
-	tick := time.NewTicker(tailTick)
+	tick := time.NewTicker(tailInterval)
 	defer tick.Stop()
 	for {
 		if err := t.step(ctx); err != nil && ctx.Err() == nil {
@@ -124,7 +123,7 @@ func (t *tail) run(ctx context.Context) error {
 	}
 }
 
-// step shows what is new, in the order in which it happened.
+// step prints new events and attempts in the order in which they happened.
 func (t *tail) step(ctx context.Context) error {
 	var events []invoice.Event
 	for _, mode := range modes {
@@ -137,14 +136,14 @@ func (t *tail) step(ctx context.Context) error {
 		}
 		events = append(events, page...)
 	}
-	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.began, t.core.Now().Add(-tailSpan)))
+	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.began, t.core.Now().Add(-tailWindow)))
 	if err != nil {
 		return err
 	}
 	return t.print(t.events(events, t.attempts(attempts)))
 }
 
-// events adds events to lines.
+// events appends lines for events.
 func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 	for _, e := range events {
 		r, err := newEventRow(e)
@@ -157,7 +156,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 	return lines
 }
 
-// attemptRow is a try as a tail shows it.
+// attemptRow is an attempt as it is printed.
 type attemptRow struct {
 	At         string                 `json:"at"`
 	Endpoint   string                 `json:"endpoint_id"`
@@ -170,10 +169,10 @@ type attemptRow struct {
 	State      merchant.DeliveryState `json:"state"`
 }
 
-// attempts are lines of those tries that were not shown yet.
+// attempts returns lines for the attempts that were not shown before.
 func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 	for id, at := range t.shown {
-		if t.core.Now().Sub(at) > 2*tailSpan {
+		if t.core.Now().Sub(at) > 2*tailWindow {
 			delete(t.shown, id)
 		}
 	}
@@ -197,7 +196,7 @@ func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 	return lines
 }
 
-// print writes lines, oldest first.
+// print prints lines, oldest first.
 func (t *tail) print(lines []logLine) error {
 	slices.SortStableFunc(lines, func(a, b logLine) int { return a.at.Compare(b.at) })
 	for _, line := range lines {

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/server"
 )
 
-// look is the group of commands about how the pages look.
+// look returns the group of commands about the theme of the pages.
 func (s *shell) look() *cobra.Command {
 	c := group("look", "Show and change how your pages look")
 	c.AddCommand(s.lookShow(), s.lookSet(), s.lookReset())
@@ -26,7 +26,7 @@ func (s *shell) look() *cobra.Command {
 func (s *shell) lookShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
-		Short: "Show the look in force",
+		Short: "Show the current look",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, core, shop, err := s.shop(c)
@@ -59,7 +59,7 @@ func (s *shell) lookSet() *cobra.Command {
 				return errors.New("nothing to change: say what, as in --accent #0a7d5a")
 			}
 			if logo != "" && noLogo {
-				return errors.New("--logo and --no-logo are both there: say one")
+				return errors.New("--logo and --no-logo are both there: give only one")
 			}
 			var auto config.Switch
 			if err := auto.UnmarshalText([]byte(returns)); err != nil {
@@ -97,7 +97,7 @@ func (s *shell) lookSet() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&given.Name, "name", "", "name of the shop on its pages; \"\" for that of the invoice")
-	c.Flags().StringVar(&given.Accent, "accent", "", "colour of buttons and links, such as #0a7d5a; \"\" for ours")
+	c.Flags().StringVar(&given.Accent, "accent", "", "colour of buttons and links, such as #0a7d5a; \"\" for the default")
 	c.Flags().StringVar(&given.Line, "line", "", "one line of text, 140 characters at most; \"\" for none")
 	c.Flags().StringVar(&given.Support, "support", "", "mail address or https address for questions; \"\" for none")
 	c.Flags().StringVar(&given.Terms, "terms", "", "https address of your terms; \"\" for none")
@@ -110,7 +110,7 @@ func (s *shell) lookSet() *cobra.Command {
 func (s *shell) lookReset() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset",
-		Short: "Let the pages look as without any of it",
+		Short: "Reset the pages to the default look",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, core, shop, err := s.shop(c)
@@ -126,8 +126,8 @@ func (s *shell) lookReset() *cobra.Command {
 	}
 }
 
-// readLogo reads the file of a logo, and not more than one may have; nil without a
-// name.
+// readLogo reads the file of a logo, up to one byte more than the maximum size. It returns nil if
+// the name is empty.
 func readLogo(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -147,7 +147,7 @@ func readLogo(name string) ([]byte, error) {
 	return file, nil
 }
 
-// printLook tells a look, and what became of its colour.
+// printLook prints a theme, and the colours derived from its accent.
 func (s *shell) printLook(c *cobra.Command, shop merchant.Merchant, l look.Look) error {
 	row := server.EncodeLook(l)
 	return s.print(c, row, func(w io.Writer) {
@@ -171,8 +171,8 @@ func logoWords(l look.Logo) string {
 	return fmt.Sprintf("%s, %d bytes", l.Type, len(l.Body))
 }
 
-// colorWords tell what is made of an accent in one scheme, with the numbers where it
-// could not be text.
+// colorWords describes the colours derived from an accent in one scheme, with the contrasts if the
+// accent cannot be used for text.
 func colorWords(accent string, c api.LookColors) string {
 	if c.Text == accent {
 		return fmt.Sprintf("In the %s scheme %s is used as it is: its contrast is %s at its least, and text needs 4.50.", c.Scheme, accent, c.AccentContrast)

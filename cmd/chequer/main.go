@@ -13,21 +13,21 @@ import (
 	"chequer/internal/keys"
 )
 
-// garbage is how much of what is in use may be garbage, in per cent. So little is
-// in use that twice Go's own share costs a few MiB and saves half the collecting.
-const garbage = 200
+// gcPercent is the value of GOGC, in per cent. The program's memory is so small that twice Go's
+// default costs a few MiB and saves half of the collections.
+const gcPercent = 200
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Environ()))
 }
 
-// refusePrivate refuses a command line with an argument that holds a private key or
-// the words of a wallet, before any message can repeat it.
+// refusePrivate refuses a command line with an argument that contains a private key or the words of
+// a wallet, before any message can repeat it.
 func refusePrivate(args []string) error {
 	for _, arg := range args {
 		if _, value, isFlag := strings.Cut(arg, "="); isFlag && strings.HasPrefix(arg, "-") {
@@ -40,7 +40,7 @@ func refusePrivate(args []string) error {
 	return nil
 }
 
-// run is main without the process, so that it can be tested.
+// run is main without access to the process, so that it can be tested.
 func run(ctx context.Context, args, environ []string) int {
 	if err := refusePrivate(args); err != nil {
 		fmt.Fprintln(os.Stderr, "chequer:", err)

@@ -24,8 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"chequer": main})
 }
 
-// TestCommands runs the scripts in testdata, which read as documentation of the
-// command line.
+// TestCommands runs the scripts in testdata, which also document the command line.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -42,8 +41,8 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// await FILE PATTERN [NAME…] waits until a file matches a pattern, and gives its
-// groups names in the environment.
+// await FILE PATTERN [NAME…] waits until a file matches a pattern, and sets environment variables
+// with the given names to its groups.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: await FILE PATTERN [NAME…]")
@@ -53,7 +52,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	defer tick.Stop()
 	late := time.After(30 * time.Second)
 	for {
-		text, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not be there yet
+		text, _ := os.ReadFile(ts.MkAbs(args[0])) // the file may not exist yet
 		if found := pattern.FindSubmatch(text); found != nil {
 			for i, name := range args[2:] {
 				ts.Setenv(name, string(found[i+1]))
@@ -68,7 +67,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// order ID makes a test invoice of an order, at the server of the settings.
+// order ID creates a test invoice with an order number, at the server of the settings.
 func order(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: order ID")
@@ -81,7 +80,7 @@ func order(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// sale ORDER QUANTITY PRODUCT makes a test invoice as an order of a product has it, at the
+// sale ORDER QUANTITY PRODUCT creates a test invoice with the metadata of a product's order, at the
 // server of the settings.
 func sale(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
@@ -101,9 +100,8 @@ func sale(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// receiver FILE STATUS NAME starts a shop's server that answers with a status and
-// writes what it gets into a file. Its address stands under a name in the
-// environment.
+// receiver FILE STATUS NAME starts an HTTP server that answers with a status and writes its
+// requests into a file. The environment variable NAME has its address.
 func receiver(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: receiver FILE STATUS NAME")

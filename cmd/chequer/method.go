@@ -13,7 +13,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// method is the command about the payment methods of the shop.
+// method returns the command about the payment methods of the shop.
 func (s *shell) method() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
@@ -52,12 +52,12 @@ API, too. What cannot be priced or has no wallet is left out.`,
 	return c
 }
 
-// methodsFlag is the flag of a choice of payment methods.
+// methodsFlag adds the flag of a choice of payment methods.
 func methodsFlag(c *cobra.Command, into *[]string) {
 	c.Flags().StringSliceVar(into, "methods", nil, "payment methods in the order of offer, such as BTC,EURC-BASE (default the shop's)")
 }
 
-// methods reads a choice of payment methods, each of which can be offered here.
+// methods parses a choice of payment methods, each of which must be offered on this server.
 func methods(c *cobra.Command, core *app.Core, cfg config.Config, mode merchant.Mode, codes []string) (merchant.Methods, error) {
 	chosen, err := merchant.NewMethods(codes)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/app"
 )
 
-// migrate is the command that upgrades the database without serving.
+// migrate returns the command that upgrades the database without serving.
 func (s *shell) migrate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
@@ -34,7 +34,7 @@ func (s *shell) migrate() *cobra.Command {
 				}
 				fmt.Fprintf(w, "Upgraded from schema version %d to %d\n", migration.From, migration.To)
 				if migration.Copy != "" {
-					fmt.Fprintf(w, "The database as it was is in %s: delete it when all is well\n", migration.Copy)
+					fmt.Fprintf(w, "A copy of the old database is in %s: delete it when everything works\n", migration.Copy)
 				}
 			})
 		},

@@ -13,12 +13,12 @@ import (
 	"chequer/internal/config"
 )
 
-// settingName matches a whole CHEQUER_ name. The manual writes families of names with an
-// ellipsis or a placeholder, which are not whole names.
+// settingName matches a whole CHEQUER_ name. The manual writes groups of names with an ellipsis or a
+// placeholder, which do not match.
 var settingName = regexp.MustCompile(`\bCHEQUER_[A-Z][A-Z0-9_]*[A-Z0-9]\b`)
 
-// TestDocuments_name_real_settings holds the CHEQUER_ names in the README, in the manual and in
-// the examples against the settings: an exported name that is no setting stops a server.
+// TestDocuments_name_real_settings checks that the CHEQUER_ names in the README, in the manual and
+// in the examples are settings: an unknown name in the environment prevents the start of a server.
 func TestDocuments_name_real_settings(t *testing.T) {
 	t.Parallel()
 	known := []string{}

@@ -10,21 +10,21 @@ import (
 	"chequer/internal/merchant"
 )
 
-// pos is the group of commands about phones at a counter.
+// pos returns the group of commands about counter terminals.
 func (s *shell) pos() *cobra.Command {
-	c := group("pos", "Let a phone at the counter make invoices")
+	c := group("pos", "Create, list and remove counter terminals, which create invoices from a phone")
 	c.AddCommand(s.posLink(), s.posList(), s.posRemove())
 	return c
 }
 
-// terminalRow is a terminal as it is shown.
+// terminalRow is a terminal as it is printed.
 type terminalRow struct {
 	ID        string        `json:"id"`
 	Mode      merchant.Mode `json:"mode"`
 	Name      string        `json:"name"`
 	Currency  string        `json:"fiat_currency"`
 	CreatedAt string        `json:"created_at"`
-	URL       string        `json:"url,omitempty"` // when it is made
+	URL       string        `json:"url,omitempty"` // only when it is created
 }
 
 func newTerminalRow(t merchant.Terminal) terminalRow {
@@ -36,8 +36,8 @@ func (s *shell) posLink() *cobra.Command {
 	var codes []string
 	c := &cobra.Command{
 		Use:     "link",
-		Short:   "Make a secret address that a phone at the counter sells by",
-		Long:    "Makes a secret address. Whoever opens it can make invoices of any amount for you, and nothing else.\nIt is shown once: open it on the phone, and put it on its home screen.",
+		Short:   "Create a counter terminal, which a phone opens by its secret address",
+		Long:    "Creates a secret address. A person who has it can create invoices of any amount for you, and nothing else.\nIt is shown once: open it on the phone, and put it on its home screen.",
 		Example: "  chequer pos link --name Bar",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -79,7 +79,7 @@ func (s *shell) posLink() *cobra.Command {
 func (s *shell) posList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the phones at counters",
+		Short: "List the counter terminals",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, core, shop, err := s.shop(c)
@@ -107,7 +107,7 @@ func (s *shell) posList() *cobra.Command {
 func (s *shell) posRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",
-		Short: "End an address; invoices that were made by it stay",
+		Short: "Remove a counter terminal; its invoices stay",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)

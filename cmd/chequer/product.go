@@ -14,14 +14,14 @@ import (
 	"chequer/internal/money"
 )
 
-// product is the group of commands about what is sold at /shop.
+// product returns the group of commands about the products at /shop.
 func (s *shell) product() *cobra.Command {
-	c := group("product", "Make, change, list and remove what is sold at /shop")
+	c := group("product", "Create, change, list and remove the products at /shop")
 	c.AddCommand(s.productAdd(), s.productChange(), s.productShow(), s.productList(), s.productRemove())
 	return c
 }
 
-// productRow is a product as it is shown.
+// productRow is a product as it is printed.
 type productRow struct {
 	URL         string          `json:"url"`
 	Slug        string          `json:"slug"`
@@ -46,7 +46,7 @@ func newProductRow(cfg config.Config, p merchant.Product) productRow {
 	}
 }
 
-// most is the highest quantity, in words.
+// most returns the highest quantity, as text.
 func (r productRow) most() string {
 	if r.MaxQuantity == 0 {
 		return "any"
@@ -54,7 +54,7 @@ func (r productRow) most() string {
 	return strconv.Itoa(r.MaxQuantity)
 }
 
-// sold is whether it is, in words.
+// sold returns whether the product is for sale, as text.
 func (r productRow) sold() string {
 	if r.Active {
 		return "yes"
@@ -72,21 +72,21 @@ func (s *shell) printProduct(c *cobra.Command, row productRow) error {
 	})
 }
 
-// wish is a product as flags write it.
-type wish struct {
+// productFlags is a product as the flags describe it.
+type productFlags struct {
 	merchant.Product
 	price, currency     string
 	askOrderID, askNote string
 	methods             []string
 }
 
-// flags are those that can be changed.
-func (p *wish) flags(c *cobra.Command) {
-	c.Flags().StringVar(&p.Name, "name", "", "what it is called")
-	c.Flags().StringVar(&p.Description, "description", "", "what it is, in a line")
-	c.Flags().StringVar(&p.price, "price", "", "price of one, such as 12.50")
+// flags adds the flags of the fields that can be changed.
+func (p *productFlags) flags(c *cobra.Command) {
+	c.Flags().StringVar(&p.Name, "name", "", "name of the product")
+	c.Flags().StringVar(&p.Description, "description", "", "description in one line")
+	c.Flags().StringVar(&p.price, "price", "", "price of one piece, such as 12.50")
 	c.Flags().StringVar(&p.currency, "currency", "EUR", "currency of the price")
-	c.Flags().IntVar(&p.MaxQuantity, "max-quantity", 0, "how many one order may have (default 0: as many as the server takes)")
+	c.Flags().IntVar(&p.MaxQuantity, "max-quantity", 0, "highest quantity in one order (default 0: the server's maximum)")
 	c.Flags().StringVar(&p.askOrderID, "ask-order-id", "no", "whether the shopper is asked for an order reference: no, optional or required")
 	c.Flags().StringVar(&p.askNote, "ask-note", "no", "whether the shopper is asked for a note: no, optional or required")
 	methodsFlag(c, &p.methods)
@@ -95,10 +95,10 @@ func (p *wish) flags(c *cobra.Command) {
 }
 
 func (s *shell) productAdd() *cobra.Command {
-	var p wish
+	var p productFlags
 	c := &cobra.Command{
 		Use:     "add SLUG",
-		Short:   "Make a product; its page is at /shop/ and the slug",
+		Short:   "Create a product; its page is /shop/SLUG",
 		Example: "  chequer product add coffee --name \"Filter coffee\" --price 3.50 --max-quantity 20",
 		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -123,7 +123,7 @@ func (s *shell) productAdd() *cobra.Command {
 			case errors.Is(err, merchant.ErrExists):
 				return fmt.Errorf("there is a product %s already: chequer product change %s changes it", p.Slug, p.Slug)
 			case errors.Is(err, merchant.ErrTooMany):
-				return fmt.Errorf("there are %d products, as many as may be: chequer product remove ends one", merchant.MaxProducts)
+				return fmt.Errorf("there are already %d products, which is the maximum: chequer product remove removes one", merchant.MaxProducts)
 			case err != nil:
 				return err
 			}
@@ -138,10 +138,10 @@ func (s *shell) productAdd() *cobra.Command {
 }
 
 func (s *shell) productChange() *cobra.Command {
-	var p wish
+	var p productFlags
 	c := &cobra.Command{
 		Use:   "change SLUG",
-		Short: "Change what is named of a product; invoices that were made of it stay",
+		Short: "Change the given fields of a product; its invoices stay as they are",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
@@ -223,7 +223,7 @@ func (s *shell) productList() *cobra.Command {
 func (s *shell) productRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove SLUG",
-		Short: "End a product; invoices that were made of it stay",
+		Short: "Remove a product; its invoices stay",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, core, shop, err := s.shop(c)
@@ -249,8 +249,8 @@ func (s *shell) productRemove() *cobra.Command {
 	return c
 }
 
-// otherMode says that a product which was not found is there in the other mode, and
-// "" if it is in none.
+// otherMode returns a hint if a product that was not found exists in the other mode, and "" if it
+// does not exist.
 func otherMode(ctx context.Context, products *merchant.Products, merchantID, slug string) string {
 	switch p, err := products.Product(ctx, merchantID, slug); {
 	case err != nil:
@@ -262,8 +262,8 @@ func otherMode(ctx context.Context, products *merchant.Products, merchantID, slu
 	}
 }
 
-// over puts the flags that were given over a product.
-func (p *wish) over(c *cobra.Command, old *merchant.Product, read func(digits, code string) (money.Amount, error)) (err error) {
+// over copies the fields whose flags were given to a product.
+func (p *productFlags) over(c *cobra.Command, old *merchant.Product, read func(digits, code string) (money.Amount, error)) (err error) {
 	given := c.Flags().Changed
 	price, currency := old.Price.String(), old.Price.Currency().Code
 	for name, set := range map[string]func(){

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// prompt asks a person at a terminal.
+// prompt asks the operator at a terminal.
 type prompt struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -27,7 +27,7 @@ func newPrompt(c *cobra.Command) (prompt, bool) {
 	return prompt{in: bufio.NewReader(in), out: c.ErrOrStderr()}, true
 }
 
-// confirm asks a question and reports whether the answer is yes. No answer is no.
+// confirm asks a question and reports whether the answer is yes. An empty answer is no.
 func (p prompt) confirm(question string) (bool, error) {
 	fmt.Fprint(p.out, question, " [y/N] ")
 	text, err := p.in.ReadString('\n')

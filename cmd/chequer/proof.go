@@ -9,24 +9,24 @@ import (
 	"chequer/internal/proof"
 )
 
-// proof is the group of commands about the keys that sign statements.
+// proof returns the group of commands about the keys that sign statements.
 func (s *shell) proof() *cobra.Command {
-	c := group("proof", "Show and replace the key that signs what addresses an invoice has")
+	c := group("proof", "Show and replace the key that signs statements about the addresses of invoices")
 	c.AddCommand(s.proofKey(), s.proofRotate())
 	return c
 }
 
-// proofKeyRow is a key as it is shown.
+// proofKeyRow is a key as it is printed.
 type proofKeyRow struct {
 	Key       proof.PublicKey `json:"key"`
 	CreatedAt string          `json:"created_at"`
-	RetiredAt string          `json:"retired_at"` // empty for the one that signs
+	RetiredAt string          `json:"retired_at"` // empty for the key that signs
 }
 
 func (s *shell) proofKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
-		Short: "Show the keys that statements are checked with, the newest first",
+		Short: "Show the keys that verify statements, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withKeyring(c, func(*proof.Keyring) error { return nil })
@@ -37,7 +37,7 @@ func (s *shell) proofKey() *cobra.Command {
 func (s *shell) proofRotate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate",
-		Short: "Make a new key, which signs from now on; the old one only checks",
+		Short: "Create a new signing key; the old one only verifies",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withKeyring(c, func(keys *proof.Keyring) error { return keys.Rotate(c.Context()) })
@@ -45,7 +45,7 @@ func (s *shell) proofRotate() *cobra.Command {
 	}
 }
 
-// withKeyring does something with the keys and shows them.
+// withKeyring calls do with the keys and prints the keys.
 func (s *shell) withKeyring(c *cobra.Command, do func(*proof.Keyring) error) error {
 	_, core, err := s.core(c)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"chequer/internal/client"
 )
 
-// remote is a server that a command asks over its API.
+// remote is a server that a command calls through its API.
 type remote struct {
 	*client.Client
 	url    string
-	secret string // of the key that asks
+	secret string // of the key that signs the calls
 }
 
-// apiFlag is the flag that says which server that is.
+// apiFlag adds the flag that names the server.
 func apiFlag(c *cobra.Command, into *string) {
 	c.Flags().StringVar(into, "api", "", "address of the server (default CHEQUER_BASE_URL)")
 }
 
-// remote makes a client of the server at an address; "" is that of the settings.
+// remote returns a client of the server at an address; "" is the address of the settings.
 func (s *shell) remote(address string) (remote, error) {
 	cfg, err := s.load()
 	if err != nil {
@@ -38,8 +38,7 @@ func (s *shell) remote(address string) (remote, error) {
 	return remote{Client: cl, url: address, secret: cfg.APISecret}, err
 }
 
-// unreachable says which server was asked, and how to name another, where an error is
-// that nothing answers there.
+// unreachable adds the address of the server, and how to name another, to an error of a connection.
 func (at remote) unreachable(err error) error {
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("nothing answers at %s, --api names another server: %w", at.url, err)

@@ -9,11 +9,11 @@ import (
 	"chequer/internal/app"
 )
 
-// restore is the command that brings a backup back.
+// restore returns the command that restores a backup.
 func (s *shell) restore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Bring a backup into an empty database, of either engine",
+		Short: "Restore a backup into an empty database of either engine",
 		Long:  "Brings what chequer backup wrote into the database of the settings, which must be empty, wholly or\nnot at all. The master key goes into the data directory unless it is there or in the settings. New\naddresses skip some indexes, since those may belong to invoices made after the backup.",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {

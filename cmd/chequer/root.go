@@ -21,15 +21,15 @@ import (
 	"chequer/internal/requestlog"
 )
 
-// shell is what every command shares.
+// shell holds what all commands share.
 type shell struct {
 	environ []string
 	json    bool
 	utc     bool
-	zone    *time.Location // of what people read; nil before the settings are read
+	zone    *time.Location // zone of printed times; nil before the settings are read
 }
 
-// root is the whole command line.
+// root returns the root command with all its subcommands.
 func root(environ []string) *cobra.Command {
 	s := &shell{environ: environ}
 	serve := s.serve()
@@ -52,7 +52,7 @@ func root(environ []string) *cobra.Command {
 	return c
 }
 
-// group is a command that only holds others, and shows them.
+// group returns a command that only has subcommands and prints its help.
 func group(name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: noCommand,
@@ -60,8 +60,8 @@ func group(name, short string) *cobra.Command {
 	}
 }
 
-// noCommand refuses what is no command without repeating it: it may be a private
-// key, pasted where its command was forgotten.
+// noCommand refuses an unknown command without repeating it: it may be a private key that was
+// pasted without its command.
 func noCommand(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return errors.New("there is no such command; chequer --help lists them")
@@ -69,8 +69,8 @@ func noCommand(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// load reads the settings. The error names every fault. A CHEQUER_ variable that is no
-// setting is reported on standard error.
+// load reads the settings. The error names every fault. It logs CHEQUER_ variables that are not
+// settings as a warning.
 func (s *shell) load() (config.Config, error) {
 	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
 	s.setZone(cfg)
@@ -80,15 +80,15 @@ func (s *shell) load() (config.Config, error) {
 	return cfg, errors.Join(err, app.Check(cfg))
 }
 
-// loadServer reads the settings of a program that serves. A CHEQUER_ variable that is
-// no setting is an error: a misspelt setting would not be in force.
+// loadServer reads the settings of a server. A CHEQUER_ variable that is not a setting is an error,
+// because a misspelt setting would have no effect.
 func (s *shell) loadServer() (config.Config, error) {
 	cfg, err := config.Load(config.WithSystemFile(s.environ, config.SystemFile))
 	return cfg, errors.Join(err, cfg.Unknown(), app.Check(cfg))
 }
 
-// core opens the storage that a command works on. It must exist: a command that runs
-// in a wrong directory must not create another shop.
+// core opens the storage of a command. It must exist: a command that runs in a wrong directory must
+// not create another shop.
 func (s *shell) core(c *cobra.Command) (config.Config, *app.Core, error) {
 	cfg, err := s.load()
 	if err != nil {
@@ -103,8 +103,7 @@ func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
 	return app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 }
 
-// shop opens the storage and finds the merchant that a command is about. The core
-// is to be closed.
+// shop opens the storage and finds the merchant of a command. The caller must close the core.
 func (s *shell) shop(c *cobra.Command) (config.Config, *app.Core, merchant.Merchant, error) {
 	cfg, core, err := s.core(c)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *shell) shop(c *cobra.Command) (config.Config, *app.Core, merchant.Merch
 	return cfg, core, shop, nil
 }
 
-// print writes a result: as JSON when that is asked for, else as text does.
+// print writes a result as JSON if that is requested, and otherwise calls text.
 func (s *shell) print(c *cobra.Command, value any, text func(io.Writer)) error {
 	if !s.json {
 		text(c.OutOrStdout())
@@ -126,8 +125,8 @@ func (s *shell) print(c *cobra.Command, value any, text func(io.Writer)) error {
 	return writeJSON(c.OutOrStdout(), value, "  ")
 }
 
-// writeJSON writes a value and a line feed. What would steer a terminal is
-// escaped, also where JSON need not (RFC 8259, section 7).
+// writeJSON writes a value and a line feed. It escapes characters that control a terminal,
+// including those that JSON permits unescaped (RFC 8259, section 7).
 func writeJSON(w io.Writer, value any, indent string) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -137,7 +136,7 @@ func writeJSON(w io.Writer, value any, indent string) error {
 	}
 	var safe strings.Builder
 	for _, r := range text.String() {
-		if r != '\n' && steers(r) {
+		if r != '\n' && controlsTerminal(r) {
 			fmt.Fprintf(&safe, `\u%04x`, r)
 		} else {
 			safe.WriteRune(r)
@@ -147,9 +146,8 @@ func writeJSON(w io.Writer, value any, indent string) error {
 	return err
 }
 
-// table writes rows in columns, below a heading whose cells are apart by tabs; ""
-// is no heading. What would steer a terminal, or make a row of its own, is left
-// out of the cells.
+// table writes rows in columns below a heading with tabs between its cells; "" is no heading. It
+// removes characters from cells that control a terminal or begin a new line.
 func table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if heading != "" {
@@ -167,22 +165,24 @@ func table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
 	t.Flush()
 }
 
-// printable is a stranger's text without what would steer a terminal.
+// printable returns untrusted text without the characters that control a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if steers(r) {
+		if controlsTerminal(r) {
 			return -1
 		}
 		return r
 	}, text)
 }
 
-// steers tells whether a terminal does something at a character: moves, changes
-// colours, or writes the rest of the line the other way round (UAX 9, section 2).
-func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// controlsTerminal reports whether a character controls a terminal: moves the cursor, changes colours, or
+// reverses the direction of the text after it (UAX 9, section 2).
+func controlsTerminal(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
 
-// newLogger returns a logger that writes to standard error, so that results on
-// standard output stand alone.
+// newLogger returns a logger that writes to standard error, so that standard output has only
+// results.
 func newLogger(cfg config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.Log.Level}
 	if cfg.Log.JSON {

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/app"
 )
 
-// serve is the command that takes real money.
+// serve returns the command that runs the server.
 func (s *shell) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
@@ -38,15 +38,15 @@ type runner interface {
 	Close() error
 }
 
-// stopTimeout is how long a program may take to stop and to close. Container runtimes
-// kill it after 10 seconds.
+// stopTimeout bounds the time for a program to stop and to close. Container runtimes kill it after
+// 10 seconds.
 const stopTimeout = 4800 * time.Millisecond
 
-// errStopTimeout means that the program was ended in the middle of its work, as by a
-// crash. Everything that was acknowledged is stored.
+// errStopTimeout means that the program was ended while work was in progress, as by a crash.
+// Everything that was acknowledged is stored.
 var errStopTimeout = errors.New("not everything ended in time, as when the database does not answer")
 
-// runUntilDone runs the program until it is told to stop, then closes it. It returns
+// runUntilDone runs the program until the context ends, and then closes it. It returns
 // errStopTimeout if that takes longer than stopTimeout.
 func runUntilDone(ctx context.Context, a runner) error {
 	ended := make(chan error, 1)

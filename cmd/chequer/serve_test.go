@@ -17,8 +17,7 @@ type program struct {
 func (p program) Run(ctx context.Context) error { return p.run(ctx) }
 func (p program) Close() error                  { return p.close() }
 
-// TestRunUntilDone_ends_within_5_seconds holds what container runtimes need, also while
-// the database neither answers nor refuses.
+// Container runtimes need an end within the time limit, also while the database does not answer.
 func TestRunUntilDone_ends_within_5_seconds(t *testing.T) {
 	t.Parallel()
 	atOnce := func() error { return nil }

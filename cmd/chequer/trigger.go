@@ -15,23 +15,23 @@ import (
 	"chequer/internal/client"
 )
 
-// triggerAmount is that of an invoice made to try something, in euro.
+// triggerAmount is the price of a new test invoice, in euro.
 const triggerAmount = "12.50"
 
-// before is what must have happened to a new invoice for something to be possible.
-var before = map[string][]string{
+// requiredActions are the actions that must come first on a new invoice.
+var requiredActions = map[string][]string{
 	api.SimulateConfirm:    {api.SimulateExact},
 	api.SimulateReplace:    {api.SimulateExact},
 	api.SimulateReorganise: {api.SimulateExact, api.SimulateConfirm},
 }
 
-// trigger is the command that has something happen to a test invoice.
+// trigger returns the command that simulates an action on a test invoice.
 func (s *shell) trigger() *cobra.Command {
 	var address, id string
 	r := api.SimulateRequest{Seconds: 3600}
 	c := &cobra.Command{
 		Use:   "trigger " + strings.Join(api.SimulateActions, "|"),
-		Short: "Have something happen to a test invoice, as a shopper or the network would",
+		Short: "Simulate an action of the shopper or the network on a test invoice",
 		Long: "Has something happen to a test invoice over the API of a server, with CHEQUER_API_KEY and CHEQUER_API_SECRET,\n" +
 			"which must be a test key for everything. Without --invoice it makes one of " + triggerAmount + " EUR, and has happen to it\n" +
 			"what must come first.\n\n" +
@@ -65,7 +65,7 @@ func (s *shell) trigger() *cobra.Command {
 	return c
 }
 
-// trigger has something happen to an invoice; "" is a new one.
+// trigger simulates an action on an invoice; "" creates a new one.
 func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) (client.Snapshot, error) {
 	actions := []string{r.Action}
 	if id == "" {
@@ -73,7 +73,7 @@ func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) 
 		if id, err = at.order(ctx); err != nil {
 			return client.Snapshot{}, err
 		}
-		actions = append(slices.Clone(before[r.Action]), r.Action)
+		actions = append(slices.Clone(requiredActions[r.Action]), r.Action)
 	}
 	for _, action := range actions {
 		step := r
@@ -85,13 +85,13 @@ func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) 
 	return at.Invoice(ctx, id)
 }
 
-// triggerPatience is how long what was done to an invoice may take to be seen.
-const triggerPatience = 10 * time.Second
+// triggerTimeout bounds the time until the server has observed an action.
+const triggerTimeout = 10 * time.Second
 
-// act has one thing happen. Where it follows another it may come too early: then it
-// is done when the server has seen that.
+// act simulates one action. If the action follows another, it is repeated until the server has
+// observed the first.
 func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, follows bool) error {
-	late := time.After(triggerPatience)
+	late := time.After(triggerTimeout)
 	for {
 		err := at.Simulate(ctx, id, r)
 		refused, ok := errors.AsType[*client.Error](err)
@@ -108,7 +108,7 @@ func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, foll
 	}
 }
 
-// order makes a test invoice. A live key makes none: it would be about money.
+// order creates a test invoice. It refuses live keys, because their invoices are for real money.
 func (at remote) order(ctx context.Context) (id string, err error) {
 	page, err := at.Events(ctx, client.FromNow, 0)
 	if err != nil {
@@ -129,6 +129,6 @@ func (s *shell) printTriggered(c *cobra.Command, at remote, r api.Resource) erro
 		Exceptions []string `json:"exceptions"`
 	}{r.ForeignID, page, r.Status, r.Exceptions}
 	return s.print(c, result, func(w io.Writer) {
-		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.ink(w).well(stands(r)))
+		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.ink(w).well(statusText(r)))
 	})
 }

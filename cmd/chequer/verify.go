@@ -13,10 +13,10 @@ import (
 	"chequer/internal/proof"
 )
 
-// maxKeys is how much of a file of keys is read.
+// maxKeys bounds how much of a file of keys is read, in bytes.
 const maxKeys = 64 << 10
 
-// verification is what a statement was found to say.
+// verification is the content of a verified statement.
 type verification struct {
 	Good    bool     `json:"good"`
 	Server  string   `json:"server"`
@@ -28,11 +28,12 @@ type verification struct {
 	Amount  string   `json:"amount"`
 	Pay     []string `json:"pay"`
 	Key     string   `json:"key"`
-	// Found are the ways of paying that the address or payment link is.
+	// Found are the payment methods that have the given address or payment link.
 	Found []string `json:"found"`
 }
 
-// verify needs no settings, no database and no network.
+// verify returns the command that verifies a statement. It needs no settings, no database and no
+// network.
 func (s *shell) verify() *cobra.Command {
 	var keys []string
 	var shown, invoice, at string
@@ -64,7 +65,7 @@ the payment link that a QR code holds, is one that the statement names. No serve
 			if err != nil {
 				return err
 			}
-			return s.print(c, found, found.tell)
+			return s.print(c, found, found.write)
 		},
 	}
 	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file with such keys; may be repeated")
@@ -74,10 +75,10 @@ the payment link that a QR code holds, is one that the statement names. No serve
 	return c
 }
 
-// readKeys reads the keys that are trusted: each is one, or a file of them.
+// readKeys reads the trusted keys: each text is a key, or the name of a file of keys.
 func readKeys(keys []string) ([]proof.Trusted, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("give the key that you trust with --key: anybody can sign a statement with a key of their own")
+		return nil, errors.New("give the key that you trust with --key: anyone can sign a statement with another key")
 	}
 	var trusted []proof.Trusted
 	for _, k := range keys {
@@ -98,8 +99,8 @@ func readKeys(keys []string) ([]proof.Trusted, error) {
 	return trusted, nil
 }
 
-// readInput reads a file, or what comes in where its name is -, up to one byte more
-// than is wanted: what is longer shows by it.
+// readInput reads a file, or standard input if its name is -. It reads up to one byte more than
+// most, so that a longer input is recognised.
 func readInput(in io.Reader, name string, most int64) (string, error) {
 	if name != "-" || in == nil {
 		f, err := os.Open(name)
@@ -116,8 +117,8 @@ func readInput(in io.Reader, name string, most int64) (string, error) {
 	return string(text), nil
 }
 
-// verifyText checks a statement, that it holds now, and what was shown and which
-// invoice is meant, if that is told.
+// verifyText checks the signature of a statement, that it is valid now, and, if given, its invoice
+// and the shown address.
 func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
 	signed, err := proof.Parse(text)
 	if err != nil {
@@ -139,7 +140,7 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	}
 	v = verification{
 		Good: true, Server: said.Server, Invoice: said.Invoice, Mode: said.Mode, Quote: said.Quote, From: stamp(said.From), Until: stamp(said.Until),
-		Amount: said.Amount + " " + said.Currency, Pay: ways(said.Methods), Key: string(signed.Key()), Found: []string{},
+		Amount: said.Amount + " " + said.Currency, Pay: methodTexts(said.Methods), Key: string(signed.Key()), Found: []string{},
 	}
 	if shown == "" {
 		return v, nil
@@ -152,11 +153,11 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	if err != nil {
 		return v, fmt.Errorf("do not pay: the statement is genuine, but --address is something else: %w", err)
 	}
-	v.Found = ways(found)
+	v.Found = methodTexts(found)
 	return v, nil
 }
 
-func ways(methods []proof.Method) []string {
+func methodTexts(methods []proof.Method) []string {
 	texts := make([]string, len(methods))
 	for i, m := range methods {
 		texts[i] = m.String()
@@ -164,8 +165,8 @@ func ways(methods []proof.Method) []string {
 	return texts
 }
 
-// tell says it in words.
-func (v verification) tell(w io.Writer) {
+// write prints the statement.
+func (v verification) write(w io.Writer) {
 	fmt.Fprintf(w, "Good: signed by the key that you trust.\n\nserver   %s\ninvoice  %s\namount   %s\nuntil    %s\n", v.Server, v.Invoice, v.Amount, v.Until)
 	for _, way := range v.Pay {
 		fmt.Fprintln(w, "pay     ", way)

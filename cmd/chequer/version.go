@@ -13,17 +13,17 @@ import (
 // Otherwise the version comes from the build information.
 var version string
 
-// build says what the program was built from.
+// build describes the source from which the program was built.
 type build struct {
 	Version string `json:"version"`
-	Commit  string `json:"commit"` // "" if the build did not know it
+	Commit  string `json:"commit"` // "" if unknown
 	Date    string `json:"date"`   // of the commit, RFC 3339
 	Changed bool   `json:"changed"`
 	Go      string `json:"go"`
 }
 
-// buildOf returns what build information says. A module built from a checkout has the
-// version "(devel)" or a pseudo-version.
+// buildOf returns the build that build information describes. A module built from a checkout has
+// the version "(devel)" or a pseudo-version.
 func buildOf(info *debug.BuildInfo, release string) build {
 	b := build{Version: release, Go: info.GoVersion}
 	if b.Version == "" {

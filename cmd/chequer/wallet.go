@@ -17,24 +17,24 @@ import (
 	"chequer/internal/merchant"
 )
 
-// The addresses that are shown to compare with the wallet: of a key that is added,
-// and of each script that a key may stand for.
+// Numbers of addresses that are printed to compare with the wallet: for a key that is added, and
+// for each possible script of a key.
 const (
-	previewed = 5
-	sampled   = 3
+	shownAddresses     = 5
+	candidateAddresses = 3
 )
 
-// changeWarning is said of a key whose addresses wallets seldom show.
+// changeWarning is printed for a key of change addresses, which wallets seldom show.
 const changeWarning = "These are the addresses that a wallet keeps for its change (…/1/*), not those it receives at (…/0/*). Unless your wallet shows them as its own, add …/0/* instead."
 
-// wallet is the group of commands about public keys that money goes to.
+// wallet returns the group of commands about public keys to which payments go.
 func (s *shell) wallet() *cobra.Command {
-	c := group("wallet", "Say where the money goes: extended public keys")
+	c := group("wallet", "Set the extended public keys to which payments go")
 	c.AddCommand(s.walletAdd(), s.walletList(), s.walletRemove(), s.walletGather())
 	return c
 }
 
-// walletRow is a wallet as it is shown.
+// walletRow is a wallet as it is printed.
 type walletRow struct {
 	ID        string   `json:"id,omitempty"`
 	Asset     string   `json:"asset"`
@@ -44,9 +44,9 @@ type walletRow struct {
 	Addresses []string `json:"addresses"`
 	Warning   string   `json:"warning,omitempty"`
 	CreatedAt string   `json:"created_at,omitempty"`
-	// Methods are the payment methods that the wallet gives, of a wallet that is added.
+	// Methods are the payment methods of the wallet, if it is being added.
 	Methods *app.Methods `json:"payment_methods,omitempty"`
-	// ArchivedAt is when it was replaced or removed.
+	// ArchivedAt is when the wallet was replaced or removed.
 	ArchivedAt string `json:"archived_at,omitempty"`
 }
 
@@ -77,7 +77,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
   chequer wallet add LTC xpub… --script p2wpkh`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			// What has spaces in it is joined, so that the words of a wallet are told apart.
+			// Arguments with spaces are joined, so that the words of a wallet are recognised.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
 			text, err := readExport(text)
 			if err != nil {
@@ -108,8 +108,8 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 	return c
 }
 
-// mostExport is more than any wallet's file of keys has.
-const mostExport = 1 << 20
+// maxExport bounds the size of a wallet's file of keys, in bytes.
+const maxExport = 1 << 20
 
 // readExport returns the content of the file that text names, or text itself if it
 // names none.
@@ -118,7 +118,7 @@ func readExport(text string) (string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return text, nil
 	}
-	if info.Size() > mostExport {
+	if info.Size() > maxExport {
 		return "", errors.New("the file is too large for the export of a wallet")
 	}
 	content, err := os.ReadFile(text)
@@ -128,7 +128,7 @@ func readExport(text string) (string, error) {
 	return string(content), nil
 }
 
-// addWallet puts a key in force and shows its first addresses.
+// addWallet makes a key the current wallet and prints its first addresses.
 func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 	row, err := newWalletRow(key, merchant.Live)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	row.Methods = &gives
-	if err := refuseTwice(c.Context(), core, shop.ID, key); err != nil {
+	if err := refuseDuplicate(c.Context(), core, shop.ID, key); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	former, err := core.Storage.Wallets(c.Context(), shop.ID, merchant.Live)
@@ -183,8 +183,7 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 	return s.offerMore(c, key.Kind())
 }
 
-// printMethods prints the payment methods that a wallet gives, and those that are off
-// with the reasons.
+// printMethods prints the payment methods of a wallet, and those that are off with the reasons.
 func printMethods(w io.Writer, m app.Methods) {
 	fmt.Fprintln(w, "Payment methods that it gives:", orElse(strings.Join(m.Offered, ", "), "none"))
 	for _, off := range slices.Concat(m.Off, m.More) {
@@ -206,9 +205,9 @@ func confirmReplacement(c *cobra.Command, asset string) error {
 	return err
 }
 
-// offerMore asks at a terminal about each setting that would give a wallet more payment
-// methods, with its price in privacy, and writes those that are wanted into the settings
-// file. The server has them after its next start.
+// offerMore asks at a terminal about each setting that would add payment methods to a wallet,
+// states its cost in privacy, and writes the accepted ones into the settings file. The server uses
+// them after its next start.
 func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 	p, isTerminal := newPrompt(c)
 	if !isTerminal || s.json {
@@ -217,7 +216,7 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 	asked := map[string]bool{}
 	isWritten := false
 	for {
-		cfg, err := s.load() // an answer changes what the next one gives
+		cfg, err := s.load() // an answer changes the methods of the next choice
 		if err != nil {
 			return err
 		}
@@ -239,7 +238,7 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 			continue
 		}
 		if err := app.SaveSetting(cfg, choice.Setting, choice.Value); err != nil {
-			fmt.Fprintln(c.ErrOrStderr(), err) // the wallet is added all the same
+			fmt.Fprintln(c.ErrOrStderr(), err) // the wallet has been added nevertheless
 			continue
 		}
 		isWritten = true
@@ -247,8 +246,7 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 	}
 }
 
-// printOffered prints the payment methods that a wallet gives once the server has the
-// settings that were written, if any were.
+// printOffered prints the payment methods of a wallet with the settings that were written, if any.
 func (s *shell) printOffered(c *cobra.Command, cfg config.Config, kind keys.Kind, isWritten bool) error {
 	if !isWritten {
 		return nil
@@ -261,9 +259,9 @@ func (s *shell) printOffered(c *cobra.Command, cfg config.Config, kind keys.Kind
 	return nil
 }
 
-// refuseTwice is an error when a merchant's wallet has the addresses of key, in
-// whatever spelling it was added.
-func refuseTwice(ctx context.Context, core *app.Core, merchantID string, key keys.Key) error {
+// refuseDuplicate returns an error if a current wallet of the merchant has the same addresses as
+// key, even if its key was written differently.
+func refuseDuplicate(ctx context.Context, core *app.Core, merchantID string, key keys.Key) error {
 	list, err := core.Storage.Wallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return err
@@ -280,15 +278,14 @@ func refuseTwice(ctx context.Context, core *app.Core, merchantID string, key key
 	return nil
 }
 
-// candidates are the first addresses of a key under each script that it may
-// stand for.
+// candidates are the first addresses of a key with each possible script.
 type candidates struct {
 	Error      string                   `json:"error"`
 	Candidates map[keys.Script][]string `json:"candidates"`
 }
 
-// showCandidates refuses a key that does not say its script, and shows what its
-// owner can choose it by.
+// showCandidates refuses a key without a script, and prints the addresses by which its owner can
+// choose one.
 func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, network keys.Network, refusal error) error {
 	refusal = fmt.Errorf("wallet add: %w", refusal)
 	found := candidates{Error: refusal.Error(), Candidates: map[keys.Script][]string{}}
@@ -297,7 +294,7 @@ func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, ne
 		if err != nil {
 			return fmt.Errorf("wallet add: %w", err)
 		}
-		if found.Candidates[script], err = firstAddresses(key, sampled); err != nil {
+		if found.Candidates[script], err = firstAddresses(key, candidateAddresses); err != nil {
 			return err
 		}
 	}
@@ -336,7 +333,7 @@ func (s *shell) walletList() *cobra.Command {
 						return fmt.Errorf("wallet %s: %w", wallet.ID, err)
 					}
 					if there, err := key.On(app.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
-						key = there // else it is shown as it was added, under another network
+						key = there // otherwise it is printed as it was added, for another network
 					}
 					row, err := newWalletRow(key, mode)
 					if err != nil {
@@ -358,7 +355,7 @@ func (s *shell) walletList() *cobra.Command {
 func (s *shell) walletRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ASSET",
-		Short: "End the wallet of an asset: it makes no more addresses; invoices keep those that they have",
+		Short: "Remove the wallet of an asset: it gets no new addresses; invoices keep theirs",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, core, shop, err := s.shop(c)
@@ -379,14 +376,14 @@ func (s *shell) walletRemove() *cobra.Command {
 	}
 }
 
-// newWalletRow shows a key with its first addresses.
+// newWalletRow returns the row of a key with its first addresses.
 func newWalletRow(key keys.Key, mode merchant.Mode) (walletRow, error) {
 	row := walletRow{Asset: string(key.Kind()), Mode: string(mode), Script: string(key.Script()), Key: key.String()}
 	if key.IsChange() {
 		row.Warning = changeWarning
 	}
 	var err error
-	row.Addresses, err = firstAddresses(key, previewed)
+	row.Addresses, err = firstAddresses(key, shownAddresses)
 	return row, err
 }
 

@@ -7,8 +7,8 @@ import (
 	"chequer/internal/config"
 )
 
-// setZone chooses the time zone of what commands print for people: the shop's, or UTC
-// when that is asked for. JSON is always in UTC.
+// setZone sets the time zone of printed times: the shop's, or UTC if that is requested. JSON always
+// has UTC.
 func (s *shell) setZone(cfg config.Config) {
 	s.zone = cfg.Location()
 	if s.utc {
@@ -16,8 +16,7 @@ func (s *shell) setZone(cfg config.Config) {
 	}
 }
 
-// when returns a time of a row, in RFC 3339, in the zone of what people read; "" for
-// none.
+// when converts a time of a row to the zone of printed times, in RFC 3339; "" for none.
 func (s *shell) when(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || s.zone == nil {
@@ -26,7 +25,7 @@ func (s *shell) when(text string) string {
 	return at.In(s.zone).Format(time.RFC3339)
 }
 
-// clock returns a moment as a list that goes on shows it.
+// clock formats a time for lists that are continued.
 func (s *shell) clock(t time.Time) string {
 	if s.zone != nil {
 		t = t.In(s.zone)

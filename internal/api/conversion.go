@@ -1,22 +1,22 @@
 package api
 
-// Conversion is the sale for euro of what paid an invoice in one coin, on the
-// merchant's own exchange account.
+// Conversion is the sale for euro of the payments of an invoice in one coin, on the merchant's own
+// exchange account.
 type Conversion struct {
-	CryptoCurrency string `json:"crypto_currency"` // "BTC", whatever the network
-	Exchange       string `json:"exchange"`        // of the newest order; empty before the first
+	CryptoCurrency string `json:"crypto_currency"` // "BTC", on any network
+	Exchange       string `json:"exchange"`        // of the newest order; empty before the first order
 	State          string `json:"state"`
-	Reason         string `json:"reason"` // why it waits, failed or was skipped
-	// Reverted tells that the invoice is not paid any more.
+	Reason         string `json:"reason"` // why it is waiting, failed or was skipped
+	// Reverted is true if the invoice is no longer paid.
 	Reverted     bool     `json:"reverted"`
-	Amount       string   `json:"amount"` // of the coin, at most
+	Amount       string   `json:"amount"` // maximum amount of the coin
 	SoldAmount   string   `json:"sold_amount"`
-	RateEUR      string   `json:"rate_eur"` // of the invoice
+	RateEUR      string   `json:"rate_eur"` // rate of the invoice
 	LowestPrice  string   `json:"lowest_price"`
-	AveragePrice string   `json:"average_price"` // that was got; empty until something is sold
+	AveragePrice string   `json:"average_price"` // of the sales; empty until something is sold
 	EuroAmount   string   `json:"euro_amount"`   // before the fee
-	FeeAmount    string   `json:"fee_amount"`    // euro
-	Orders       []string `json:"orders"`        // the exchange's own names for what it took
+	FeeAmount    string   `json:"fee_amount"`    // in euro
+	Orders       []string `json:"orders"`        // the exchange's identifiers of accepted orders
 	CreatedAt    string   `json:"created_at"`
-	NextAt       string   `json:"next_at"` // when something is done; empty when nothing is
+	NextAt       string   `json:"next_at"` // time of the next action; empty if there is none
 }

@@ -1,26 +1,25 @@
 package api
 
-// Endpoint is an address that events are sent to. Secrets are told only when they
-// are made.
+// Endpoint is an address to which events are sent. It has secrets only when they are created.
 type Endpoint struct {
 	ID         string   `json:"id"`
 	Mode       string   `json:"mode"`
 	URL        string   `json:"url"`
-	Events     []string `json:"events"` // empty: all
+	Events     []string `json:"events"` // empty: all types
 	Paused     bool     `json:"paused"`
 	CreatedAt  string   `json:"created_at"`
 	Key        string   `json:"key"`
-	NextKey    string   `json:"next_key"` // empty unless the pair is being rotated
+	NextKey    string   `json:"next_key"` // empty unless the key pair is being rotated
 	Secret     string   `json:"secret,omitempty"`
 	NextSecret string   `json:"next_secret,omitempty"`
 }
 
-// EndpointList is what GET /api/v2/endpoints answers.
+// EndpointList is the answer of GET /api/v2/endpoints.
 type EndpointList struct {
 	Endpoints []Endpoint `json:"endpoints"`
 }
 
-// EndpointRequest is the body that makes an endpoint.
+// EndpointRequest is the body of a request that creates an endpoint.
 type EndpointRequest struct {
 	URL    string   `json:"url"`
 	Events []string `json:"events,omitempty"`
@@ -28,54 +27,54 @@ type EndpointRequest struct {
 
 // RotateRequest is the body of a rotation of an endpoint's key pair.
 type RotateRequest struct {
-	Finish bool `json:"finish,omitempty"` // the new pair takes over
+	Finish bool `json:"finish,omitempty"` // makes the new pair the only one
 }
 
-// ResendRequest is the body that has events sent again: one, or those after a
-// position of the feed.
+// ResendRequest is the body of a request to send events again: one event, or those after a position
+// of the feed.
 type ResendRequest struct {
 	EventID string `json:"event_id,omitempty"`
 	After   *int64 `json:"after,omitempty"`
 }
 
-// Resent tells how many events are sent again.
+// Resent is the number of events that are sent again.
 type Resent struct {
 	Events int `json:"events"`
 }
 
-// TestSent names the test event that is on its way.
+// TestSent is the identifier of the test event that is being sent.
 type TestSent struct {
 	EventID string `json:"event_id"`
 }
 
-// Delivery is the sending of one event to one endpoint.
+// Delivery is the delivery of one event to one endpoint.
 type Delivery struct {
 	Position  int64  `json:"position"`
 	EventID   string `json:"event_id"`
 	EventType string `json:"event_type"`
-	ForeignID string `json:"foreign_id"` // empty of an event without an invoice
+	ForeignID string `json:"foreign_id"` // empty for an event without an invoice
 	State     string `json:"state"`      // pending, delivered, failed
 	Tries     int    `json:"tries"`
 	CreatedAt string `json:"created_at"`
 	NextTryAt string `json:"next_try_at"` // empty unless pending
-	Status    int    `json:"status"`      // of the newest answer, 0 when there was none
-	Fault     string `json:"fault"`       // why there was none
+	Status    int    `json:"status"`      // of the newest answer; 0 if there was none
+	Fault     string `json:"fault"`       // why there was no answer
 }
 
-// DeliveryPage is what GET /api/v2/endpoints/{id}/deliveries answers, newest
-// first.
+// DeliveryPage is the answer of GET /api/v2/endpoints/{id}/deliveries, newest first.
 type DeliveryPage struct {
 	Deliveries []Delivery `json:"deliveries"`
-	Before     int64      `json:"before"` // the position to ask below the next time, 0 at the end
+	Before     int64      `json:"before"` // position for the request of the next page; 0 on the last
 }
 
-// DeliveryLog is a delivery with every try, oldest first.
+// DeliveryLog is a delivery with all its attempts, oldest first.
 type DeliveryLog struct {
 	Delivery
 	Log []Try `json:"log"`
 }
 
-// Try is one attempt at a delivery. The body of the answer is the operator's.
+// Try is one attempt of a delivery. It lacks the body of the answer, which only the operator can
+// read.
 type Try struct {
 	Number     int               `json:"number"`
 	At         string            `json:"at"`

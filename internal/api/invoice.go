@@ -1,5 +1,5 @@
-// Package api holds the words on the wire: the specification's names, and those
-// of our own resource, events and errors. Nothing else in the program uses them.
+// Package api holds the names on the wire: those of the specification, and those of our own
+// resource, events and errors. Only the code that reads or writes the API uses them.
 package api
 
 import "encoding/json"
@@ -32,11 +32,11 @@ const (
 	HeaderPaidAt         = "X-Invoice-Paid-At"
 	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
 	HeaderPaidTx         = "X-Invoice-Paid-Tx"
-	// HeaderRetry is RetryNewKey in an answer to a repeated request whose invoice can
-	// no longer be paid: a new idempotency key makes a new invoice.
+	// HeaderRetry is RetryNewKey in an answer to a repeated request whose invoice can no longer be
+	// paid: a new invoice needs a new idempotency key.
 	HeaderRetry = "X-Invoice-Retry"
-	// HeaderLook is the hash of the look of the invoice's merchant, which is in force
-	// now; absent for ours. It is no fact of the invoice, and changes without it.
+	// HeaderLook is the hash of the current theme of the invoice's merchant; absent for the default
+	// theme. It can change without a new version of the invoice.
 	HeaderLook = "X-Invoice-Look"
 )
 
@@ -46,7 +46,7 @@ const RetryNewKey = "new-key"
 // TimeLayout is ISO 8601 in UTC with exactly three fractional digits.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// Words of a status.
+// Values of a status.
 const (
 	StatusCreated  = "created"
 	StatusPending  = "pending"
@@ -55,7 +55,7 @@ const (
 	StatusDeclined = "declined"
 )
 
-// Words of an exception, which stands beside a status.
+// Values of an exception, which complements a status.
 const (
 	ExceptionUnderpaid  = "underpaid"
 	ExceptionOverpaid   = "overpaid"
@@ -67,8 +67,8 @@ const (
 	ExceptionDelayed    = "delayed"
 )
 
-// InvoiceRequest is the body of invoice/new: the specification's fields, then
-// our own optional ones.
+// InvoiceRequest is the body of invoice/new: the specification's fields, then our own optional
+// ones.
 type InvoiceRequest struct {
 	Amount           json.Number `json:"amount"`
 	FiatCurrency     string      `json:"fiat_currency"`
@@ -85,7 +85,7 @@ type InvoiceRequest struct {
 	PaymentMethods []string          `json:"payment_methods,omitempty"`
 }
 
-// Invoice is the specification's answer: these six fields and no other, ever.
+// Invoice is the specification's answer. It never has other fields than these six.
 type Invoice struct {
 	ForeignID      string      `json:"foreign_id"`
 	Status         string      `json:"status"`
@@ -95,7 +95,7 @@ type Invoice struct {
 	Addresses      []Address   `json:"addresses"`
 }
 
-// Address is one cryptocurrency's part of the specification's answer.
+// Address is the part of the specification's answer for one cryptocurrency.
 type Address struct {
 	Address        string      `json:"address"`
 	ExpectedAmount json.Number `json:"expected_amount"`

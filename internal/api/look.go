@@ -1,9 +1,9 @@
 package api
 
-// Look is how a merchant's pages look.
+// Look is the theme of a merchant's pages.
 type Look struct {
-	Hash       string `json:"hash"` // names it; empty for ours
-	Name       string `json:"name"` // of the shop; empty leaves that of the invoice
+	Hash       string `json:"hash"` // identifies the theme; empty: default theme
+	Name       string `json:"name"` // of the shop; empty: that of the invoice
 	Accent     string `json:"accent"`
 	Line       string `json:"line"`
 	Support    string `json:"support"`
@@ -11,17 +11,17 @@ type Look struct {
 	AutoReturn bool   `json:"auto_return"`
 	LogoType   string `json:"logo_type"`
 	Logo       string `json:"logo"` // base64
-	// Colors are what is made of the accent in each scheme; none without one.
+	// Colors are the colours derived from the accent in each scheme; empty without an accent.
 	Colors []LookColors `json:"colors"`
 }
 
-// LookColors are what one scheme makes of an accent. Contrasts are the least that
-// there are where text stands.
+// LookColors are the colours derived from an accent in one scheme. Contrasts are the lowest of all
+// backgrounds of text.
 type LookColors struct {
 	Scheme         string `json:"scheme"` // light or dark
 	Fill           string `json:"fill"`
 	OnFill         string `json:"on_fill"`
 	Text           string `json:"text"`
-	AccentContrast string `json:"accent_contrast"` // of the accent as it was chosen
+	AccentContrast string `json:"accent_contrast"` // of the chosen accent
 	TextContrast   string `json:"text_contrast"`
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What is wrong with a number, as the end of a sentence.
+// Faults of a number, each as the end of a sentence.
 var (
 	ErrNotNumber = errors.New("must be a number")
 	ErrNegative  = errors.New("must not be negative")
@@ -16,20 +16,17 @@ var (
 	ErrExponent  = errors.New("must have an exponent from -18 to 18")
 )
 
-// Bounds of a number that is looked at, so that no decimal type ever sees a
-// hostile one.
+// Bounds of a number that is parsed, so that no decimal type processes a hostile number.
 const (
 	maxNumber   = 40
 	maxExponent = 18
 )
 
-// jsonNumber is the grammar of RFC 8259, section 6: sign, whole part, fraction,
-// exponent.
+// jsonNumber matches the grammar of RFC 8259, section 6: sign, whole part, fraction, exponent.
 var jsonNumber = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// Plain writes a JSON number in plain digits, as text and without any loss:
-// "5.0E-4" becomes "0.0005", "20.0" becomes "20". The error is one of those
-// above.
+// Plain returns a JSON number in plain digits, as text and without loss: "5.0E-4" becomes "0.0005",
+// "20.0" becomes "20". The error is one of those above.
 func Plain(n json.Number) (string, error) {
 	if len(n) > maxNumber {
 		return "", ErrLong
@@ -52,8 +49,8 @@ func Plain(n json.Number) (string, error) {
 	return shift(whole, fraction, exponent), nil
 }
 
-// shift moves the dot to the right, or to the left when places is negative, and
-// drops zeros that say nothing.
+// shift moves the decimal point to the right, or to the left if places is negative, and removes
+// leading and trailing zeros.
 func shift(whole, fraction string, places int) string {
 	digits := whole + fraction
 	dot := len(whole) + places

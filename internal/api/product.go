@@ -1,15 +1,15 @@
 package api
 
-// Product is something that a merchant sells at /shop.
+// Product is a product that a merchant sells at /shop.
 type Product struct {
 	Slug         string `json:"slug"`
 	URL          string `json:"url"`
 	Mode         string `json:"mode"`
 	Name         string `json:"name"`
 	Description  string `json:"description"`
-	Price        string `json:"price"` // of one
+	Price        string `json:"price"` // of one piece
 	FiatCurrency string `json:"fiat_currency"`
-	MaxQuantity  int    `json:"max_quantity"` // of one order; 0 as many as the server takes
+	MaxQuantity  int    `json:"max_quantity"` // in one order; 0: the server's maximum
 	AskOrderID   string `json:"ask_order_id"`
 	AskNote      string `json:"ask_note"`
 	// PaymentMethods are offered in this order; empty: those of the merchant.
@@ -18,18 +18,18 @@ type Product struct {
 	CreatedAt      string   `json:"created_at"`
 }
 
-// ProductList is what GET /api/v2/products answers.
+// ProductList is the answer of GET /api/v2/products.
 type ProductList struct {
 	Products []Product `json:"products"`
 }
 
-// ProductsRequest asks for what a page of the shop shows: one product, or all of the
-// key's mode when no slug is given.
+// ProductsRequest asks for the content of a shop page: one product, or all products of the key's
+// mode if there is no slug.
 type ProductsRequest struct {
 	Slug string `json:"slug,omitempty"`
 }
 
-// ProductOffers is what a page of the shop shows.
+// ProductOffers is the content of a shop page.
 type ProductOffers struct {
 	MerchantName string         `json:"merchant_name"`
 	Products     []ProductOffer `json:"products"`
@@ -41,15 +41,15 @@ type ProductOffer struct {
 	Mode         string `json:"mode"`
 	Name         string `json:"name"`
 	Description  string `json:"description"`
-	Price        string `json:"price"` // of one
+	Price        string `json:"price"` // of one piece
 	FiatCurrency string `json:"fiat_currency"`
-	MaxQuantity  int    `json:"max_quantity"` // of one order, by all there is to regard
+	MaxQuantity  int    `json:"max_quantity"` // in one order, within all limits
 	AskOrderID   string `json:"ask_order_id"`
 	AskNote      string `json:"ask_note"`
 }
 
-// ProductOrder is what a shopper orders. Amount and currency are the total that they
-// were shown: no other is charged.
+// ProductOrder is a shopper's order. Amount and currency are the total that the shopper was shown:
+// no other total is charged.
 type ProductOrder struct {
 	Slug         string `json:"slug"`
 	Quantity     int    `json:"quantity"`
@@ -69,28 +69,28 @@ const (
 // MaxQuantity bounds the quantity of any order.
 const MaxQuantity = 9999
 
-// Bounds of what a shopper writes, in characters.
+// Bounds of the shopper's texts, in characters.
 const (
 	MaxShopperOrderID = 64
 	MaxShopperNote    = 500
 )
 
-// Names in the metadata of an invoice that a shopper had made by a page.
+// Names in the metadata of an invoice that a page created for a shopper.
 const (
-	MetadataProduct   = "product"    // its slug
-	MetadataQuantity  = "quantity"   // as digits
-	MetadataUnitPrice = "unit_price" // of one
-	MetadataNote      = "note"       // as the shopper wrote it
-	MetadataTerminal  = "terminal"   // identifier of the one that made it
-	// MetadataOrderReference is what a shopper typed at the form for any amount.
+	MetadataProduct   = "product"    // slug of the product
+	MetadataQuantity  = "quantity"   // in digits
+	MetadataUnitPrice = "unit_price" // of one piece
+	MetadataNote      = "note"       // text of the shopper
+	MetadataTerminal  = "terminal"   // identifier of the terminal that created the invoice
+	// MetadataOrderReference is a text that a shopper typed at the form for any amount.
 	MetadataOrderReference = "order_reference"
-	// MetadataOrderIDFrom is OrderIDFromShopper where the order_id is what a shopper
-	// typed, and proves nothing.
+	// MetadataOrderIDFrom is OrderIDFromShopper if a shopper typed the order_id, which is then not
+	// verified.
 	MetadataOrderIDFrom = "order_id_from"
 	OrderIDFromShopper  = "shopper"
 )
 
-// Codes of an order that is refused.
+// Codes of refusals of an order.
 const (
 	CodeProductNotFound  = "product_not_found"
 	CodePriceChanged     = "price_changed"

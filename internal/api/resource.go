@@ -2,8 +2,8 @@ package api
 
 import "encoding/json"
 
-// Resource is our own view of an invoice: what GET /api/v2/invoices/{id} tells.
-// Amounts are decimal strings, times are TimeLayout.
+// Resource is our own view of an invoice, the answer of GET /api/v2/invoices/{id}. Amounts are
+// decimal strings, times have the format TimeLayout.
 type Resource struct {
 	ForeignID      string   `json:"foreign_id"`
 	OrderID        string   `json:"order_id"`
@@ -21,24 +21,24 @@ type Resource struct {
 	PaidAmount     string   `json:"paid_amount"`
 	DueAmount      string   `json:"due_amount"`
 	OverpaidAmount string   `json:"overpaid_amount"`
-	// ToleranceAmount is how much of the price may be missing, frozen with the invoice:
-	// the merchant's setting, empty for keys of payment pages.
+	// ToleranceAmount is how much of the price may be missing, frozen with the invoice. It is a
+	// setting of the merchant, and empty for keys of payment pages.
 	ToleranceAmount string `json:"tolerance_amount"`
-	// PaidCount is how many times the invoice became paid: more than once after it was
-	// reverted. FirstPaidAt is the first time, empty before.
+	// PaidCount is how many times the invoice became paid: more than once if it was reverted.
+	// FirstPaidAt is the first time; empty if it was never paid.
 	PaidCount        int64      `json:"paid_count"`
 	FirstPaidAt      string     `json:"first_paid_at"`
 	Accepted         Acceptance `json:"accepted"`
 	AllowPaidExpired bool       `json:"allow_paid_expired"`
 	DisableConvert   bool       `json:"disable_convert"`
 
-	// SecondsLeft is how long the newest quote holds, by the server's clock; it
-	// moves without a new version. Zero or less once it has ended.
+	// SecondsLeft is the remaining time of the newest quote by the server's clock. It changes
+	// without a new version, and is zero or negative after the end.
 	SecondsLeft int64 `json:"seconds_left"`
 
 	PaymentMethods []PaymentMethod `json:"payment_methods"`
 	Payments       []Payment       `json:"payments"`
-	// MorePayments is how many there are beside Payments, none of which matters more.
+	// MorePayments is the number of payments that are not in Payments. They matter less than those.
 	MorePayments   int               `json:"more_payments"`
 	Conversions    []Conversion      `json:"conversions"`
 	Quotes         []Quote           `json:"quotes"`
@@ -51,21 +51,21 @@ type Resource struct {
 	URLFailure     string            `json:"url_failure"`
 	RefundCurrency string            `json:"refund_currency"`
 	RefundAddress  string            `json:"refund_address"`
-	// WatchedUntil is until when late money is still looked for.
+	// WatchedUntil is the end of the time in which late payments are watched for.
 	WatchedUntil string `json:"watched_until"`
-	// MayRequote tells whether the shopper may have a new price held now.
+	// MayRequote is true if the shopper may request a new quote now.
 	MayRequote bool `json:"may_requote"`
 	// Proof is the signed statement of the newest quote and its addresses; empty in
 	// lists, and once the invoice is declined.
 	Proof string `json:"proof"`
 }
 
-// Acceptance is a decision of the merchant to let what was received stand for the full
-// price. Before such a decision At and Actor are empty and Shortfall is 0.
+// Acceptance is a decision of the merchant to accept the received amount as the full price. Without
+// a decision At and Actor are empty and Shortfall is 0.
 type Acceptance struct {
 	At        string `json:"at"`
 	Actor     string `json:"actor"`     // "command", or the identifier of an API key
-	Shortfall string `json:"shortfall"` // of the price, in ClientCurrency
+	Shortfall string `json:"shortfall"` // missing part of the price, in ClientCurrency
 }
 
 // InvoiceList is a page of invoices, newest first.
@@ -76,49 +76,50 @@ type InvoiceList struct {
 
 // RequoteRequest is the body of a requote.
 type RequoteRequest struct {
-	// Quote is the number of the newest quote that was seen: when there is a newer
-	// one by now, nothing is done again.
+	// Quote is the number of the newest quote that the caller has seen. If there is a newer one, no
+	// other quote is made.
 	Quote int `json:"quote,omitempty"`
 }
 
 // RefundRequest is the body that sets a refund address.
 type RefundRequest struct {
-	Currency string `json:"currency"` // one that money came in by
+	Currency string `json:"currency"` // of a payment that was received
 	Address  string `json:"address"`
 }
 
-// PaymentMethod is one way of paying what is still due.
+// PaymentMethod is one way to pay the amount due.
 type PaymentMethod struct {
 	CryptoCurrency string `json:"crypto_currency"` // "EURC-BASE"
 	Symbol         string `json:"symbol"`          // "EURC"
 	Name           string `json:"name"`            // "Euro Coin"
 	Network        string `json:"network"`         // "base"
 	NetworkName    string `json:"network_name"`    // "Base"
-	Contract       string `json:"contract"`        // of a token, else empty
-	ChainID        string `json:"chain_id"`        // of an EVM network, else empty
+	Contract       string `json:"contract"`        // of a token; otherwise empty
+	ChainID        string `json:"chain_id"`        // of an EVM network; otherwise empty
 	Decimals       int32  `json:"decimals"`
 	Address        string `json:"address"`
 	ExpectedAmount string `json:"expected_amount"` // of the newest quote
-	DueAmount      string `json:"due_amount"`      // the rest
-	// SmallestAmount is the least the network carries: DueAmount is never below.
+	DueAmount      string `json:"due_amount"`      // the unpaid rest
+	// SmallestAmount is the smallest amount that the network carries: DueAmount is never below it,
+	// unless it is zero.
 	SmallestAmount string `json:"smallest_amount"`
 	RateEUR        string `json:"rate_eur"`
 	RateUSD        string `json:"rate_usd"`
 	RateClient     string `json:"rate_client"`   // in ClientCurrency
 	PaymentURI     string `json:"payment_uri"`   // asks for DueAmount
-	PaymentCode    string `json:"payment_code"`  // the same, for a QR code
+	PaymentCode    string `json:"payment_code"`  // PaymentURI in a form for QR codes
 	AddressCode    string `json:"address_code"`  // tokens: the QR code to show first
-	Confirmations  int    `json:"confirmations"` // asked for this amount
-	Watched        bool   `json:"watched"`       // false: nobody looks for this money
-	// Behind tells that the network was not looked at lately: what is sent shows
-	// later than usual.
+	Confirmations  int    `json:"confirmations"` // required for this amount
+	Watched        bool   `json:"watched"`       // false: the network is not watched
+	// Behind is true if the network was not scanned recently, so that payments are recognised later
+	// than usual.
 	Behind bool `json:"behind"`
-	// Bridged are the symbols of bridged versions of a token, as wallets show them: what
-	// is sent of them is shown as wrong_asset and does not count.
+	// Bridged are the symbols of bridged versions of a token, as wallets show them. A payment in
+	// one of them has the state wrong_asset and does not count.
 	Bridged []string `json:"bridged"`
 }
 
-// Payment is a transfer counted, or not counted, to the invoice.
+// Payment is a transfer to the invoice, whether or not it counts.
 type Payment struct {
 	ID             string `json:"id"`
 	CryptoCurrency string `json:"crypto_currency"`
@@ -130,25 +131,25 @@ type Payment struct {
 	Required       int    `json:"required"`
 	State          string `json:"state"` // seen, confirmed, late, replaced, reorged, dust, old, wrong_asset
 	FirstSeenAt    string `json:"first_seen_at"`
-	// Symbol and NetworkName are told in a Resource only: what arrived may be
-	// nothing that the invoice offers.
+	// Symbol and NetworkName are only in a Resource. The received asset may be one that the invoice
+	// does not offer.
 	Symbol      string `json:"symbol,omitempty"`       // "EURC"
 	NetworkName string `json:"network_name,omitempty"` // "Base"
 }
 
-// Quote is one frozen offer of prices.
+// Quote is a set of prices that is held for a time.
 type Quote struct {
 	Number    int           `json:"number"`
 	From      string        `json:"from"`
 	Until     string        `json:"until"`
 	DueAmount string        `json:"due_amount"` // fiat
 	Prices    []QuotedPrice `json:"prices"`
-	// Evidence is what the prices rest on, for merchants; null where nothing is
-	// kept, and in lists.
+	// Evidence is the source data of the prices, for merchants; null if none is stored, and in
+	// lists.
 	Evidence json.RawMessage `json:"evidence"`
 }
 
-// QuotedPrice is one method's part of a quote.
+// QuotedPrice is the price of one method in a quote.
 type QuotedPrice struct {
 	CryptoCurrency string `json:"crypto_currency"`
 	ExpectedAmount string `json:"expected_amount"`
@@ -159,12 +160,12 @@ type QuotedPrice struct {
 
 // SimulateRequest is the body of a simulation on a test invoice.
 type SimulateRequest struct {
-	Action        string `json:"action"`                   // one of the Simulate words
-	PaymentMethod string `json:"payment_method,omitempty"` // the first one when empty
-	Seconds       int64  `json:"seconds,omitempty"`        // of a clock that is moved
+	Action        string `json:"action"`                   // one of the Simulate constants
+	PaymentMethod string `json:"payment_method,omitempty"` // empty: the first one
+	Seconds       int64  `json:"seconds,omitempty"`        // for the action clock
 }
 
-// Words of a simulation.
+// Actions of a simulation.
 const (
 	SimulateExact      = "exact"
 	SimulateUnder      = "under"
@@ -176,5 +177,5 @@ const (
 	SimulateClock      = "clock" // moves the invoice's own clock forward
 )
 
-// SimulateActions are all of them, in the order a person would try them.
+// SimulateActions are all actions, in the usual order of a test.
 var SimulateActions = []string{SimulateExact, SimulateUnder, SimulateOver, SimulateConfirm, SimulateLate, SimulateReplace, SimulateReorganise, SimulateClock}

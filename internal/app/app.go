@@ -1,5 +1,5 @@
-// Package app puts the program together: storage, networks, the service, its
-// two edges and the loops behind them.
+// Package app assembles the program: storage, networks, the service, the API, the pages, and the
+// loops in the background.
 package app
 
 import (
@@ -29,23 +29,23 @@ import (
 	"chequer/web"
 )
 
-// Options say which of its faces the program shows.
+// Options select the parts of the program that run, and its dependencies.
 type Options struct {
-	// Demo is a shop to try: the storefront is open, its invoices are test ones
-	// and rates are made up.
+	// Demo runs a demo shop: the storefront is open, its invoices are test invoices, and rates are
+	// fixed examples.
 	Demo bool
-	// Upgrade lets OpenCore change the schema of a database that an older release
-	// made. A server always does.
+	// Upgrade lets OpenCore upgrade the schema of a database that an older release created. A
+	// server always sets it.
 	Upgrade bool
 	// Existing makes OpenCore fail if there is no database, instead of creating one.
 	Existing bool
 	Log      *slog.Logger
-	// Now is the machine's clock when nil. Tests let days pass.
+	// Now returns the time; nil is the machine's clock. Tests use it to let days pass.
 	Now func() time.Time
 }
 
-// clock is the program's, as fine as storage keeps times, so that a decision is
-// the same before and after it is saved.
+// clock returns the program's clock. It has the precision with which storage keeps times, so that a
+// decision is the same before and after it is saved.
 func (o Options) clock() func() time.Time {
 	if o.Now == nil {
 		return now
@@ -53,7 +53,7 @@ func (o Options) clock() func() time.Time {
 	return func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 }
 
-// App is the running program.
+// App is a running server.
 type App struct {
 	log      *slog.Logger
 	listener net.Listener
@@ -66,7 +66,7 @@ type App struct {
 	stopping   chan struct{} // closed when the server is about to stop
 }
 
-// New opens storage and the port. Nothing runs before Run; Close undoes it.
+// New opens storage and the port. No loop runs before Run; Close closes what New opened.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	o.Upgrade, o.Log = true, limit(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
@@ -81,7 +81,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// assemble makes the service, its edges and the loops.
+// assemble creates the service, the API, the pages and the loops.
 func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Core) error {
 	shop, err := core.Shop(ctx, c, o)
 	if err != nil {
@@ -120,20 +120,20 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		return err
 	}
 	if !o.Demo {
-		tellWatched(o.Log, networks, bool(c.Unwatched))
-		if err := core.tellMethods(ctx, c, shop.ID, o.Log); err != nil {
+		logUnwatched(o.Log, networks, bool(c.Unwatched))
+		if err := core.logMethods(ctx, c, shop.ID, o.Log); err != nil {
 			return err
 		}
 	}
 	if !c.Unwatched {
-		if err := core.mustLookStill(ctx, networks); err != nil {
+		if err := core.checkStillWatched(ctx, networks); err != nil {
 			return err
 		}
 	}
 	sim := simnet.New(core.Storage, core.Now)
 	watched := networksOf(networks)
 	deciding := core.service(c, watched, sim, rates, o.Log)
-	deciding.SinceStart = true // this process scans
+	deciding.SinceStart = true // this process scans the networks
 	invoices := invoice.NewService(deciding)
 	numbers := newMetrics(core, watched, invoices)
 	service := server.New(server.Config{
@@ -169,7 +169,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	return a.listen(ctx, c, noticeProxy(all, c.Proxies(), core.Storage.SaveUntrustedProxy, o.Log))
 }
 
-// listenMetrics opens the port for Prometheus, if there is to be one.
+// listenMetrics opens the port for Prometheus, if the settings name one.
 func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics) error {
 	if c.Metrics == "" {
 		return nil
@@ -188,7 +188,7 @@ func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics) er
 	return nil
 }
 
-// NewStorefront is storefront and payment page alone, in front of a service
+// NewStorefront returns a server with only storefront and payment page, which call a service
 // elsewhere.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
 	o.Log = limit(o.Log, time.Now)
@@ -209,7 +209,8 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	return a, nil
 }
 
-// pages makes the page edge over a client of the service, which may be our own.
+// pages returns the handler of the pages. They call the service through a client; ours reports
+// whether that service is part of this process.
 func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token(32) }
 	cl, err := client.New(cc)
@@ -225,18 +226,18 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
 		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(), Languages: languages,
 	})
-	a.onShutdown = pages.Close // open streams would hold a shutdown up
+	a.onShutdown = pages.Close // open event streams would delay the shutdown
 	return pages, nil
 }
 
-// limits are those of the setting: half as many calls without a signature as with
-// one, and at least one.
+// limits returns the rate limits of the settings: the limit of unsigned calls is half that of
+// signed calls, and at least one per second.
 func limits(c config.Config) server.Limits {
 	n := c.RequestsPerSecond()
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
-// listen opens the port and makes the server of it.
+// listen opens the port and creates the HTTP server.
 func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -257,10 +258,10 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 	return nil
 }
 
-// Addr is the address that is listened on.
+// Addr returns the address on which the server listens.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
-// Run serves until the context ends, lets requests end, and returns nil then.
+// Run serves until the context ends, then waits for running requests and returns nil.
 func (a *App) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, loop := range a.loops {
@@ -270,7 +271,7 @@ func (a *App) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close frees what New opened.
+// Close closes what New opened.
 func (a *App) Close() error {
 	var faults []error
 	if a.listener != nil {

@@ -21,7 +21,7 @@ import (
 	"chequer/internal/signature"
 )
 
-// program is the demo, running.
+// program is a running demo.
 type program struct {
 	t      *testing.T
 	app    *app.App
@@ -66,13 +66,13 @@ func demo(t *testing.T, settings ...string) *program {
 	return p
 }
 
-// create makes an invoice at a path.
+// create creates an invoice with a request to a path.
 func (p *program) create(path string) (*http.Response, string) {
 	p.t.Helper()
 	return p.ask(path, `{"amount":12.50,"fiat_currency":"EUR"}`)
 }
 
-// ask sends a body with the demo's key.
+// ask sends a body signed with the demo's key.
 func (p *program) ask(path, text string) (*http.Response, string) {
 	p.t.Helper()
 	body := []byte(text)
@@ -100,7 +100,7 @@ func (p *program) do(r *http.Request) (*http.Response, string) {
 	return resp, string(text)
 }
 
-func TestRepeatedSlashesReachTheAPI(t *testing.T) {
+func TestApp_routes_repeated_slashes_to_the_API(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ base, path string }{
 		{"", "/api/v2/invoice/new"}, {"", "//api//v2/invoice///new"}, {"", "/v2/invoice/new"},
@@ -116,7 +116,7 @@ func TestRepeatedSlashesReachTheAPI(t *testing.T) {
 	}
 }
 
-func TestStopDoesNotWaitForLongPolls(t *testing.T) {
+func TestApp_stop_ends_long_polls(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
 	_, text := p.create("/api/v2/invoice/new")
@@ -154,7 +154,7 @@ func TestStopDoesNotWaitForLongPolls(t *testing.T) {
 		answered <- resp.StatusCode
 	}()
 	<-asked
-	for range 50 { // by the time that these are answered the long poll waits
+	for range 50 { // once these are answered, the long poll is waiting
 		status, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+inv.ForeignID, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -165,6 +165,6 @@ func TestStopDoesNotWaitForLongPolls(t *testing.T) {
 		t.Errorf("stop: %v", err)
 	}
 	if got := <-answered; got != http.StatusNotModified {
-		t.Errorf("the long poll was answered %d", got)
+		t.Errorf("long poll: answer %d, want 304", got)
 	}
 }

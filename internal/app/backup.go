@@ -18,29 +18,28 @@ import (
 	"chequer/internal/storage"
 )
 
-// leastPassphrase is how many characters a passphrase has at least: what it
-// protects can be tried at leisure.
-const leastPassphrase = 12
+// minPassphrase is the minimum length of a passphrase, in characters: an attacker who has the
+// file can try passphrases without a limit.
+const minPassphrase = 12
 
 var (
 	errBackupExists    = errors.New("is there already; --force replaces it")
-	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: whoever finds the file can try many", leastPassphrase)
+	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: an attacker with the file can try many", minPassphrase)
 )
 
-// BackupOptions are what need not be said to make a backup.
+// BackupOptions are the options of a backup.
 type BackupOptions struct {
-	// Force replaces a file that is there.
+	// Force allows the backup to replace an existing file.
 	Force bool
-	// Work makes every try of a passphrase take 2^Work steps; 0 = 18, which are
-	// about a second and 256 MB.
+	// Work makes each try of a passphrase take 2^Work steps; 0 means 18, which takes about a second
+	// and 256 MB.
 	Work int
-	// Passphrase is asked for when nothing else stands in the way.
+	// Passphrase returns the passphrase. It is called only after all other checks have passed.
 	Passphrase func() (string, error)
 }
 
-// Backup writes the database and the master key into one file, under a
-// passphrase, and reads it back before it gets its name. A running server is not
-// in the way.
+// Backup writes the database and the master key into one file that is encrypted with a passphrase.
+// It reads the file back before it renames it to path. A server may run at the same time.
 func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) (storage.Manifest, error) {
 	if err := mayWrite(path, o.Force); err != nil {
 		return storage.Manifest{}, err
@@ -53,14 +52,14 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	if err != nil {
 		return storage.Manifest{}, err
 	}
-	if utf8.RuneCountInString(passphrase) < leastPassphrase {
+	if utf8.RuneCountInString(passphrase) < minPassphrase {
 		return storage.Manifest{}, errShortPassphrase
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // for its owner alone
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // readable only by its owner
 	if err != nil {
 		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
-	defer os.Remove(f.Name()) // does nothing once it has its name
+	defer os.Remove(f.Name()) // no effect after the rename
 	m, err := writeBackup(ctx, c, f, master, passphrase, o.Work)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return storage.Manifest{}, err
@@ -77,11 +76,11 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	return m, recordBackup(c.DataDir, backupRecord{FinishedAt: now(), File: path})
 }
 
-// backupEnding is how the names of files end that a backup may replace: no
-// database, key or device is called so.
+// backupEnding is the ending of the names of files that a backup may replace: databases, keys and
+// devices do not have it.
 const backupEnding = ".backup"
 
-// mayWrite fails when a file is there that must not be replaced.
+// mayWrite returns an error if the file exists and must not be replaced.
 func mayWrite(path string, force bool) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -96,7 +95,7 @@ func mayWrite(path string, force bool) error {
 	return fmt.Errorf("%s %w", path, errBackupExists)
 }
 
-// usedMasterKey is the key of a database that is there. None is made.
+// usedMasterKey returns the key of an existing database. It never creates one.
 func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
 	used, err := storage.InUse(ctx, c.DatabaseURL)
 	if err != nil {
@@ -109,7 +108,7 @@ func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
 	return key, err
 }
 
-// writeBackup fills a file and reads it back when it is on disk.
+// writeBackup writes the backup and reads it back from disk.
 func writeBackup(ctx context.Context, c config.Config, f *os.File, master []byte, passphrase string, work int) (storage.Manifest, error) {
 	sealing, err := newSealingWriter(f, passphrase, work)
 	if err != nil {
@@ -132,7 +131,7 @@ func writeBackup(ctx context.Context, c config.Config, f *os.File, master []byte
 	return m, nil
 }
 
-// checkBackup reads a backup from its beginning to its end.
+// checkBackup reads a backup to its end.
 func checkBackup(ctx context.Context, f io.ReadSeeker, passphrase string) (storage.Manifest, []byte, error) {
 	r, err := openBackup(f, passphrase)
 	if err != nil {

@@ -18,23 +18,24 @@ import (
 
 var errOtherMasterKey = errors.New("is another master key than the backup's: nothing that the backup holds could be opened with it")
 
-// RestoreOptions are what is needed to restore a backup.
+// RestoreOptions are the options of a restore.
 type RestoreOptions struct {
-	// Passphrase is asked for when nothing else stands in the way.
+	// Passphrase returns the passphrase. It is called only after the other checks that need no
+	// passphrase.
 	Passphrase func() (string, error)
 	Log        *slog.Logger
 }
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	storage.Restored
-	// MasterKeyFile is where the master key was written, "" when it was there.
+	// MasterKeyFile is the file to which the master key was written; "" if the key existed already.
 	MasterKeyFile string `json:"master_key_file"`
 }
 
-// Restore brings a backup into an empty database, of either engine, and the
-// master key into the data directory unless it is there or in the settings. The
-// file is read twice: nothing is touched before all of it is known to be whole.
+// Restore restores a backup into an empty database of either engine. It writes the master key to
+// the data directory unless it is already there or in the settings. It reads the file twice:
+// nothing is changed before the whole file has been checked.
 func Restore(ctx context.Context, c config.Config, path string, o RestoreOptions) (Restored, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -61,14 +62,14 @@ func Restore(ctx context.Context, c config.Config, path string, o RestoreOptions
 	if err != nil {
 		return Restored{}, err
 	}
-	core, err := OpenCore(ctx, c, Options{Log: o.Log, Upgrade: true}) // as a server does
+	core, err := OpenCore(ctx, c, Options{Log: o.Log, Upgrade: true}) // upgrade the schema, as a server does
 	if err != nil {
 		return restored, fmt.Errorf("restored, but: %w", err)
 	}
 	return restored, core.Close()
 }
 
-// load writes what the file holds into the database.
+// load restores the file's content into the database.
 func load(ctx context.Context, c config.Config, f *os.File, passphrase string, beforeCommit func() error) (storage.Restored, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return storage.Restored{}, fmt.Errorf("data directory: %w", err)
@@ -82,8 +83,8 @@ func load(ctx context.Context, c config.Config, f *os.File, passphrase string, b
 	})
 }
 
-// placeForMasterKey is the file that a backup's master key has to be written to;
-// "" when it is there or in the settings. Another one is never replaced.
+// placeForMasterKey returns the file to which the backup's master key must be written; "" if the
+// key is already there or in the settings. A different key is never replaced.
 func placeForMasterKey(c config.Config, master []byte) (string, error) {
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || !bytes.Equal(key, master) {
@@ -105,8 +106,8 @@ func placeForMasterKey(c config.Config, master []byte) (string, error) {
 	return "", nil
 }
 
-// writeMasterKey writes a key that only its owner can read, wholly or not at all,
-// and over no other. It is on disk when it returns.
+// writeMasterKey writes a key that only its owner can read. It writes the whole file or nothing,
+// never replaces a file, and returns when the file is on disk.
 func writeMasterKey(path string, master []byte) error {
 	if path == "" {
 		return nil
@@ -120,7 +121,7 @@ func writeMasterKey(path string, master []byte) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("master key: %w", err)
 	}
-	if err := os.Link(f.Name(), path); err != nil { // fails when another process was faster
+	if err := os.Link(f.Name(), path); err != nil { // fails if another process has created the file
 		return fmt.Errorf("master key: %w", err)
 	}
 	return durable.SyncFolder(path)

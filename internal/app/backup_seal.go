@@ -11,11 +11,11 @@ import (
 	"chequer/internal/storage"
 )
 
-// errPassphrase means that a backup does not open.
+// errPassphrase means that a backup cannot be decrypted.
 var errPassphrase = errors.New("the passphrase is wrong, or the beginning of the backup is damaged")
 
-// sealingWriter packs what is written and encrypts it under a passphrase. In an
-// emergency "age -d FILE | gunzip" shows it. See age-encryption.org/v1.
+// sealingWriter compresses its input and encrypts it with a passphrase. In an emergency "age -d
+// FILE | gunzip" decrypts it. See age-encryption.org/v1.
 type sealingWriter struct {
 	*gzip.Writer
 	outer io.Closer
@@ -36,11 +36,11 @@ func newSealingWriter(w io.Writer, passphrase string, work int) (*sealingWriter,
 	return &sealingWriter{Writer: gzip.NewWriter(outer), outer: outer}, nil
 }
 
-// Close ends what is written; without it the file is incomplete.
+// Close completes the file.
 func (s *sealingWriter) Close() error { return errors.Join(s.Writer.Close(), s.outer.Close()) }
 
-// openBackup reads what a sealingWriter wrote, from the beginning of a file. What
-// is damaged shows here or while it is read.
+// openBackup returns a reader of the output of a sealingWriter, from the beginning of a file.
+// Damage is reported by openBackup or while the content is read.
 func openBackup(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func openBackup(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 	if errors.Is(err, age.ErrIncorrectIdentity) {
 		return nil, errPassphrase
 	}
-	if err != nil { // it quotes the file, which may be another one that is secret
+	if err != nil { // the error quotes the file, which may be a secret file
 		return nil, fmt.Errorf("%w, or no backup at all", storage.ErrDamaged)
 	}
 	r, err := gzip.NewReader(packed)

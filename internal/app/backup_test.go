@@ -25,11 +25,11 @@ import (
 
 const phrase = "correct horse battery"
 
-// BIP 84's account key: it receives in these tests only.
+// zpub is the account key of BIP 84. In these tests it only receives.
 const zpub = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
 
-// settings are those of a server with a data directory of its own, on SQLite
-// unless a database is named.
+// settings returns the settings of a server with its own data directory. The database is SQLite
+// unless one is named.
 func settings(t *testing.T, database string) config.Config {
 	t.Helper()
 	environ := []string{"CHEQUER_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}
@@ -43,7 +43,7 @@ func settings(t *testing.T, database string) config.Config {
 	return c
 }
 
-// content is what a shop has, with the secrets opened.
+// content is the data of a shop, with the secrets decrypted.
 type content struct {
 	Keys    []merchant.Key
 	Wallets []merchant.Wallet
@@ -64,7 +64,7 @@ func open(t *testing.T, c config.Config) *app.Core {
 	return core
 }
 
-// newShop makes a shop with a key and a wallet. Its storage stays open.
+// newShop creates a shop with a key and a wallet. Its storage stays open until the test ends.
 func newShop(t *testing.T, c config.Config) content {
 	t.Helper()
 	core := open(t, c)
@@ -109,16 +109,15 @@ func say(passphrase string) func() (string, error) {
 	return func() (string, error) { return passphrase, nil }
 }
 
-// unasked is a passphrase that must not be asked for.
+// unasked returns a Passphrase that fails the test when it is called.
 func unasked(t *testing.T) func() (string, error) {
 	return func() (string, error) {
-		t.Error("the passphrase was asked for")
+		t.Error("the passphrase was requested")
 		return phrase, nil
 	}
 }
 
-// backUp makes a backup in a directory of its own. Guessing is cheap here, so
-// that the tests are.
+// backUp writes a backup to a new directory. Its work factor is low, so that the tests are fast.
 func backUp(t *testing.T, c config.Config) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.backup")
@@ -155,7 +154,7 @@ func TestBackup_moves_a_shop_between_the_engines(t *testing.T) {
 		if diff := cmp.Diff(want, read(t, open(t, c))); diff != "" {
 			t.Errorf("restored into %q (-want +got):\n%s", c.DatabaseURL, diff)
 		}
-		backup = backUp(t, c) // and on from here
+		backup = backUp(t, c) // the next restore uses a backup of this engine
 	}
 }
 
@@ -179,7 +178,7 @@ func onlyForOwner(t *testing.T, path string) {
 	}
 }
 
-func TestBackup_shows_nothing(t *testing.T) {
+func TestBackup_contains_no_plain_text(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
 	newShop(t, c)
@@ -193,12 +192,12 @@ func TestBackup_shows_nothing(t *testing.T) {
 	}
 	for _, secret := range []string{master, string(raw), "zpub", "wallets", "master_key"} {
 		if strings.Contains(shown, secret) {
-			t.Errorf("the file shows %q", secret)
+			t.Errorf("the file contains %q", secret)
 		}
 	}
 }
 
-func TestBackup_replaces_a_file_only_when_told(t *testing.T) {
+func TestBackup_replaces_a_file_only_with_force(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
 	newShop(t, c)
@@ -210,7 +209,7 @@ func TestBackup_replaces_a_file_only_when_told(t *testing.T) {
 	}
 	_, err = app.Backup(t.Context(), c, path, app.BackupOptions{Force: true, Work: 4, Passphrase: say(phrase)})
 	if err != nil || text(t, path) == before {
-		t.Errorf("by force: error %v", err)
+		t.Errorf("with force: error %v", err)
 	}
 	if _, err := restore(t, settings(t, ""), path); err != nil {
 		t.Error(err)
@@ -220,7 +219,7 @@ func TestBackup_replaces_a_file_only_when_told(t *testing.T) {
 func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
-	nobody := errors.New("nobody at the keyboard")
+	nobody := errors.New("no terminal")
 	folder, ctx := t.TempDir(), t.Context()
 	fails := func(what string, passphrase func() (string, error), want string) {
 		t.Helper()
@@ -229,12 +228,12 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 			t.Errorf("%s: got error %v, want %q", what, err, want)
 		}
 		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-			t.Errorf("%s: left %v, error %v", what, left, err)
+			t.Errorf("%s: files %v, error %v, want no file", what, left, err)
 		}
 	}
 	fails("no database", unasked(t), "there is no database yet")
 	if _, err := os.Stat(c.DataDir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a data directory was made: %v", err)
+		t.Errorf("a data directory was created: %v", err)
 	}
 	newShop(t, c)
 	fails("a short passphrase", say("eleven char"), "at least 12 characters")
@@ -250,7 +249,7 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 	fails("another master key", say(phrase), "another master key")
 }
 
-func TestRestore_touches_nothing_unless_the_backup_is_whole(t *testing.T) {
+func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
 	newShop(t, c)
@@ -265,10 +264,10 @@ func TestRestore_touches_nothing_unless_the_backup_is_whole(t *testing.T) {
 		}
 		_, err := app.Restore(t.Context(), target, file, app.RestoreOptions{Passphrase: say(passphrase)})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v, want one that says %q", what, err, want)
+			t.Errorf("%s: got error %v, want %q", what, err, want)
 		}
 		if _, err := os.Stat(target.DataDir); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%s: the data directory was touched: %v", what, err)
+			t.Fatalf("%s: the data directory was created: %v", what, err)
 		}
 	}
 	refuses("another passphrase", backup, "correct horse batterY", "passphrase is wrong")
@@ -285,11 +284,11 @@ func TestRestore_touches_nothing_unless_the_backup_is_whole(t *testing.T) {
 	refuses("cut by a byte", backup[:len(backup)-1], phrase, "damaged")
 	refuses("with a byte more", append(bytes.Clone(backup), 0), phrase, "damaged")
 	if _, err := restore(t, target, path); err != nil {
-		t.Errorf("whole: %v", err)
+		t.Errorf("complete backup: %v", err)
 	}
 }
 
-func TestRestore_and_the_master_key_that_is_there(t *testing.T) {
+func TestRestore_with_an_existing_master_key(t *testing.T) {
 	t.Parallel()
 	source := settings(t, "")
 	want := newShop(t, source)
@@ -300,7 +299,7 @@ func TestRestore_and_the_master_key_that_is_there(t *testing.T) {
 		refused             string
 	}{
 		{"the_same_in_the_settings", same, "", ""},
-		{"the_same_in_the_data_directory", "", same, ""}, // a restore was killed before
+		{"the_same_in_the_data_directory", "", same, ""}, // an earlier restore was killed
 		{"another_in_the_settings", other, "", "CHEQUER_MASTER_KEY is another master key"},
 		{"another_in_the_data_directory", "", other, "master.key is another master key"},
 		{"no_key_in_the_data_directory", "", "x", "master.key is another master key"},

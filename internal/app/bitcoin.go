@@ -15,7 +15,7 @@ import (
 	"chequer/internal/config"
 )
 
-// lightClient watches a network without a node of the merchant's own.
+// lightClient watches a network with the built-in light client.
 func lightClient(c config.Config, network *bitcoin.Network, now func() time.Time, log *slog.Logger) live {
 	name := network.Params().Name
 	i := slices.IndexFunc(light.Networks, func(n light.Network) bool { return n.Name == name })
@@ -25,7 +25,7 @@ func lightClient(c config.Config, network *bitcoin.Network, now func() time.Time
 	return live{Network: bitcoin.Watch(network, source, now), run: source.Run}
 }
 
-// ownNode watches a network through a node of the merchant's own.
+// ownNode watches a network through the merchant's own node.
 func ownNode(s config.Chain, setting string, network *bitcoin.Network, now func() time.Time, log *slog.Logger) (live, error) {
 	u, err := url.Parse(s.Node)
 	if err != nil {

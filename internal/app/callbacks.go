@@ -9,10 +9,10 @@ import (
 	"chequer/internal/webhook"
 )
 
-// callbackPolicy says where callbacks may go.
+// callbackPolicy returns the addresses to which callbacks may be sent.
 func callbackPolicy(c config.Config) guard.Policy { return guard.Policy{Allow: c.CallbackAllow()} }
 
-// webhooks makes the loop that sends events to endpoints.
+// webhooks returns the loop that sends events to endpoints.
 func (c *Core) webhooks(cfg config.Config, log *slog.Logger) *webhook.Worker {
 	return webhook.New(webhook.Config{
 		Storage: c.Storage, Now: c.Now, Log: log,

@@ -14,13 +14,13 @@ import (
 	"chequer/internal/keys"
 )
 
-// addressQueries is the setting that lets endpoints be asked about addresses.
+// addressQueries is the setting that allows endpoints to be queried for the balances of addresses.
 const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 
-// addressPrice is what endpoints learn that are asked about addresses.
+// addressPrice names the information that such endpoints receive.
 const addressPrice = "your addresses, when each was made and what it holds"
 
-// networkPrice is what the public endpoints of a network learn.
+// networkPrice returns the information that the public endpoints of a network receive.
 func networkPrice(mayAsk bool) string {
 	if mayAsk {
 		return "the address of this server, the transactions that it looks up, and " + addressPrice
@@ -28,25 +28,25 @@ func networkPrice(mayAsk bool) string {
 	return "the address of this server and the transactions that it looks up"
 }
 
-// Choice is a setting that would give a wallet more payment methods without a node of
-// one's own, at a price in privacy.
+// Choice is a setting that would add payment methods to a wallet without an own node, at a cost in
+// privacy.
 type Choice struct {
 	Setting string
 	Value   string
-	Codes   []string // of the methods that it adds to the other settings
-	Price   string   // what becomes known, and to whom
+	Codes   []string // codes of the methods that the setting adds
+	Price   string   // what becomes known, and to which parties
 }
 
-// String says what the setting gives and what it costs.
+// String describes the methods and the cost of the setting.
 func (c Choice) String() string {
 	return fmt.Sprintf("%s=%s gives %s; then %s", c.Setting, c.Value, strings.Join(c.Codes, ", "), c.Price)
 }
 
-// WalletChoices returns the settings that would give a live wallet of a kind more
-// payment methods. No network is asked.
+// WalletChoices returns the settings that would add payment methods to a live wallet of a kind. It
+// makes no network requests.
 func WalletChoices(c config.Config, kind keys.Kind) ([]Choice, error) {
 	if kind != keys.ETH {
-		return nil, nil // those of other kinds need a node
+		return nil, nil // other kinds need a node
 	}
 	now, err := WalletMethods(c, kind)
 	if err != nil {
@@ -58,7 +58,7 @@ func WalletChoices(c config.Config, kind keys.Kind) ([]Choice, error) {
 		with.EVM = evm
 		then, err := WalletMethods(with, kind)
 		if err != nil {
-			return // the setting is refused: nothing can be offered by it alone
+			return // the setting alone is invalid, so that it offers nothing
 		}
 		choice.Codes = slices.DeleteFunc(then.Offered, func(code string) bool { return slices.Contains(now.Offered, code) })
 		if len(choice.Codes) > 0 {
@@ -81,9 +81,8 @@ func WalletChoices(c config.Config, kind keys.Kind) ([]Choice, error) {
 	return found, nil
 }
 
-// SaveSetting writes a setting into the settings file, which is made in the data
-// directory if there is none. The other lines stay as they are. The error says what to
-// do by hand.
+// SaveSetting writes a setting into the settings file. It creates the file in the data directory if
+// there is none, and keeps all other lines. If it fails, the error describes how to set it by hand.
 func SaveSetting(c config.Config, name, value string) error {
 	path, source := c.File(), c.Source(name)
 	if source == "environment" {

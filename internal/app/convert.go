@@ -16,8 +16,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// exchanges are those that merchants may sell at, at their own addresses; a setting
-// leads to one that a test makes up on this machine.
+// exchanges returns the exchanges at which merchants can sell, at their own addresses. A setting
+// replaces the address by one on this machine, for tests.
 func (c *Core) exchanges(cfg config.Config) []exchange.Exchange {
 	dialer := func(address string) exchange.Dialer {
 		d := &guard.Dialer{Resolver: net.DefaultResolver}
@@ -32,22 +32,23 @@ func (c *Core) exchanges(cfg config.Config) []exchange.Exchange {
 	}
 }
 
-// Accounts changes where merchants sell.
+// Accounts returns the service that changes merchants' exchange accounts.
 func (c *Core) Accounts(cfg config.Config) *convert.Accounts {
 	return convert.NewAccounts(convert.AccountsConfig{Storage: c.Storage, Exchanges: c.exchanges(cfg), Now: c.Now, Token: token})
 }
 
-// Desk is where a person decides about conversions.
+// Desk returns the service by which the operator decides about conversions.
 func (c *Core) Desk(invoices *invoice.Service) convert.Desk {
 	return convert.Desk{Invoices: invoices, Now: c.Now}
 }
 
-// seller makes the loop that sells what comes in.
+// seller returns the loop that sells received coins.
 func (c *Core) seller(cfg config.Config, invoices *invoice.Service, log *slog.Logger) *convert.Worker {
 	return convert.New(convert.Config{Storage: c.Storage, Invoices: invoices, Exchanges: c.exchanges(cfg), Now: c.Now, Log: log})
 }
 
-// examineConversion says whether what comes in is sold, and what waits for a person.
+// examineConversion reports whether received coins are sold, and which sales the operator must
+// decide about.
 func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchantID string, say func(Level, string, string, ...any)) error {
 	accounts := c.Accounts(cfg)
 	a, err := accounts.Account(ctx, merchantID)
@@ -76,7 +77,7 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 		say(LevelWarn, about, "%v", err)
 	}
 	if n := counts[invoice.ConversionFailed]; n > 0 {
-		say(LevelWarn, about, "%s for a person to decide: chequer convert list --state failed", plural(n, "sale"))
+		say(LevelWarn, about, "%s failed, which you must decide about: chequer convert list --state failed", plural(n, "sale"))
 	}
 	return nil
 }

@@ -19,8 +19,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// Core is what the running program and its commands share: the storage and the
-// merchants in it.
+// Core holds the storage and the merchants' services. The server and the commands share it.
 type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service
@@ -33,8 +32,8 @@ type Core struct {
 	Proofs    *proof.Keyring
 	Now       func() time.Time
 
-	pass string // of who has the master key, towards the running program
-	// prove returns a code over a challenge that only this installation can make.
+	pass string // identifies the holder of the master key to the running server
+	// prove returns a code for a challenge that only this installation can compute.
 	prove func(challenge string) string
 }
 
@@ -82,11 +81,11 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	}, nil
 }
 
-// ErrNoShop means that there is no database yet.
+// ErrNoShop means that there is no database.
 var ErrNoShop = errors.New("there is no shop")
 
-// mustExist returns ErrNoShop if there is no database yet. A database that was lost
-// while its master key remains is left to masterKey, which says so.
+// mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
+// returns nil, because masterKey returns a better error.
 func mustExist(ctx context.Context, c config.Config) error {
 	used, err := storage.InUse(ctx, c.DatabaseURL)
 	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
@@ -95,19 +94,19 @@ func mustExist(ctx context.Context, c config.Config) error {
 	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", ErrNoShop, place(c))
 }
 
-// exists reports whether there is a file.
+// exists reports whether a file exists.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// openStorage opens the storage with the master key and creates what does not exist.
+// openStorage opens the storage with the master key. It creates both if they do not exist.
 func openStorage(ctx context.Context, c config.Config, o Options) (*storage.Storage, *seal.Box, error) {
 	release, err := holdDataDir(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = release() }() // closing a file that was only locked
+	defer func() { _ = release() }() // the file is only locked, so that an error of closing does not matter
 	master, made, err := masterKey(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -123,24 +122,23 @@ func openStorage(ctx context.Context, c config.Config, o Options) (*storage.Stor
 	case errors.Is(err, storage.ErrOlder):
 		return nil, nil, fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
 	case err != nil && made:
-		return nil, nil, errors.Join(err, takeBack(ctx, c))
+		return nil, nil, errors.Join(err, removeNewKey(ctx, c))
 	}
 	return s, box, err
 }
 
-// indexMarks is the file that remembers how far addresses may have been handed
-// out. It is left out of backups: a database put back from one shows by it.
+// indexMarks is the file that records up to which index addresses may have been issued. Backups do
+// not contain it, so that a restored database is recognised by it.
 const indexMarks = "indexes.json"
 
-// now is the machine's clock.
+// now returns the time of the machine's clock, in milliseconds.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Close closes the storage.
 func (c *Core) Close() error { return c.Storage.Close() }
 
-// ensureTestWallets makes the wallets of a merchant's test invoices once. Their
-// private keys are kept, sealed, so that nothing sent to a test address by
-// mistake is lost.
+// ensureTestWallets creates the wallets of a merchant's test invoices once. Their private keys are
+// kept, sealed, so that coins that are sent to a test address by mistake are not lost.
 func (c *Core) ensureTestWallets(ctx context.Context, m merchant.Merchant) error {
 	have, err := c.Storage.Wallets(ctx, m.ID, merchant.Test)
 	if err != nil {
@@ -161,8 +159,8 @@ func (c *Core) ensureTestWallets(ctx context.Context, m merchant.Merchant) error
 	return nil
 }
 
-// Shop is the server's merchant, made when there is none yet, and renamed when
-// the settings say another name.
+// Shop returns the server's merchant. It creates the merchant if there is none, and renames it if
+// the settings have another name.
 func (c *Core) Shop(ctx context.Context, cfg config.Config, o Options) (merchant.Merchant, error) {
 	shop, err := c.Merchants.First(ctx, shopName(cfg, o))
 	if err != nil || cfg.ShopName == "" || cfg.ShopName == shop.Name {

@@ -9,17 +9,16 @@ import (
 	"chequer/internal/merchant"
 )
 
-// DemoKey is the test key of the demo shop, to try the API with.
+// DemoKey returns the test key of the demo shop.
 func (a *App) DemoKey() merchant.Key { return a.demoKey }
 
-// demoKeyID is that of the one key whose secret the demo may show again: no other
-// test key of the shop is.
+// demoKeyID is the identifier of the only key whose secret the demo may show again.
 const demoKeyID = "key_demo"
 
-// errRealShop means that a demo would quote real money at made-up rates.
+// errRealShop means that a demo would price real payments with example rates.
 var errRealShop = errors.New("this database belongs to a real shop, with a wallet or a live key: a demo needs one of its own, see CHEQUER_DATA_DIR and CHEQUER_DATABASE_URL")
 
-// mustBeDemo is errRealShop on a database with anything live in it.
+// mustBeDemo returns errRealShop if the merchant has a live wallet or a live key.
 func (c *Core) mustBeDemo(ctx context.Context, m merchant.Merchant) error {
 	wallets, err := c.Storage.Wallets(ctx, m.ID, merchant.Live)
 	if err != nil {
@@ -36,8 +35,8 @@ func (c *Core) mustBeDemo(ctx context.Context, m merchant.Merchant) error {
 	return nil
 }
 
-// IsDemo reports whether a merchant's shop is a demo: one that the demo made, with nothing
-// live in it.
+// IsDemo reports whether a merchant's shop is a demo: the demo created it, and it has no live
+// wallet or key.
 func (c *Core) IsDemo(ctx context.Context, merchantID string) (bool, error) {
 	list, err := c.Storage.Keys(ctx, merchantID)
 	if err != nil {
@@ -53,7 +52,7 @@ func (c *Core) IsDemo(ctx context.Context, merchantID string) (bool, error) {
 	return err == nil, err
 }
 
-// ensureDemoKey makes the demo shop's test key once and finds it again.
+// ensureDemoKey returns the demo shop's test key and creates it if it does not exist.
 func (c *Core) ensureDemoKey(ctx context.Context, m merchant.Merchant) (merchant.Key, error) {
 	list, err := c.Storage.Keys(ctx, m.ID)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"chequer/internal/money"
 )
 
-// demoProducts are what the demo shop sells, so that a newcomer sees what a product
-// can be: several of one, a single one, and with what is asked of the shopper.
+// demoProducts are the products of the demo shop. They show what a product can be: with a quantity,
+// a single piece, and with questions to the shopper.
 var demoProducts = []merchant.Product{
 	{Slug: "coffee", Name: "Filter coffee", Description: "250 g, roasted on Tuesdays", Price: money.MustParse("11.50", money.EUR), MaxQuantity: 20, AskNote: merchant.AskOptional, AskOrderID: merchant.AskNo},
 	{Slug: "print", Name: "Tidewater No. 3", Description: "A3 screen print, edition of 80", Price: money.MustParse("38", money.EUR), MaxQuantity: 1, AskNote: merchant.AskNo, AskOrderID: merchant.AskNo},
 	{Slug: "repair", Name: "Repair by the hour", Description: "Say which job it is for: the number stands on your estimate", Price: money.MustParse("64", money.EUR), AskNote: merchant.AskOptional, AskOrderID: merchant.AskRequired},
 }
 
-// ensureDemoProducts gives a demo shop its products, unless it has some.
+// ensureDemoProducts creates the products of a demo shop, unless it has some.
 func (c *Core) ensureDemoProducts(ctx context.Context, m merchant.Merchant) error {
 	have, err := c.Products.Products(ctx, m.ID)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Core) ensureDemoProducts(ctx context.Context, m merchant.Merchant) erro
 	}
 	for _, p := range demoProducts {
 		p.MerchantID, p.Mode, p.Active = m.ID, merchant.Test, true
-		if _, err := c.Products.Create(ctx, p); err != nil && !errors.Is(err, merchant.ErrExists) { // by another process
+		if _, err := c.Products.Create(ctx, p); err != nil && !errors.Is(err, merchant.ErrExists) { // another process may have created it
 			return fmt.Errorf("demo products: %w", err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels of a finding.
@@ -26,14 +26,14 @@ const (
 	LevelFail Level = "fail"
 )
 
-// Finding is one thing that the doctor looked at.
+// Finding is one result of the doctor.
 type Finding struct {
 	Level Level  `json:"level"`
 	About string `json:"about"`
 	Says  string `json:"says"`
 }
 
-// Examine says what works and what is missing before shoppers can pay.
+// Examine reports what works and what is missing before shoppers can pay.
 func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error) {
 	var found []Finding
 	say := func(level Level, about, format string, args ...any) {
@@ -108,13 +108,12 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	live := slices.ContainsFunc(keys, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
 	if !live && !bool(cfg.Storefront) {
-		say(LevelWarn, "keys", "no live API key and no storefront, so nobody can make an invoice: chequer key add")
+		say(LevelWarn, "keys", "no live API key and no storefront, so no invoice can be created: chequer key add")
 	}
 	return found, nil
 }
 
-// ExamineUnopened says what is wrong when the storage does not open, for the reason
-// given.
+// ExamineUnopened returns the findings when the storage cannot be opened, for the given reason.
 func ExamineUnopened(cfg config.Config, reason error) []Finding {
 	found := []Finding{{Level: LevelFail, About: "storage", Says: oneLine(reason)}}
 	examineSpace(cfg, func(level Level, about, format string, args ...any) {
@@ -123,10 +122,10 @@ func ExamineUnopened(cfg config.Config, reason error) []Finding {
 	return found
 }
 
-// oneLine returns the text of an error in one line.
+// oneLine returns the text of an error on one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// examineRates asks every source of rates once and says what it answers.
+// examineRates queries every source of rates once and reports the results.
 func examineRates(ctx context.Context, cfg config.Config, say func(Level, string, string, ...any)) error {
 	if strings.HasPrefix(cfg.Rates, "fixed:") {
 		say(LevelWarn, "rates", "fixed by CHEQUER_RATES: they do not follow the market")
@@ -136,7 +135,7 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 	if err != nil {
 		return err
 	}
-	_ = table.Step(ctx) // its error is in the report, per source
+	_ = table.Step(ctx) // the report has the error of each source
 	report := table.Report()
 	for _, s := range report.Sources {
 		if s.Fault != "" {
@@ -163,10 +162,9 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 	return nil
 }
 
-// examineFiats says whether invoices can be made in the currencies that are
-// switched on.
+// examineFiats reports whether invoices can be created in the enabled currencies.
 func examineFiats(cfg config.Config, report rates.Report, say func(Level, string, string, ...any)) {
-	list, _ := fiats(cfg) // a wrong one stopped the start
+	list, _ := fiats(cfg) // an invalid setting has prevented the start
 	for _, fiat := range list {
 		pair := "EUR-" + fiat.Code
 		i := slices.IndexFunc(report.Pairs, func(p rates.PairReport) bool { return p.Pair == pair })
@@ -185,11 +183,11 @@ func dropped(why string) string {
 	return ", left out: " + why
 }
 
-// gapLimit is how many unused addresses in a row wallets look beyond. See BIP 44,
-// "Address gap limit".
+// gapLimit is the number of consecutive unused addresses after which wallets stop searching. See
+// BIP 44, "Address gap limit".
 const gapLimit = 20
 
-// examineGaps warns when a wallet may have stopped looking at new addresses.
+// examineGaps warns if a wallet may have stopped searching before the newest addresses.
 func (c *Core) examineGaps(ctx context.Context, networks []live, merchantID string, say func(Level, string, string, ...any)) error {
 	for _, n := range networks {
 		unused, err := c.Storage.UnusedInARow(ctx, merchantID, n.ID())
@@ -203,11 +201,11 @@ func (c *Core) examineGaps(ctx context.Context, networks []live, merchantID stri
 	return nil
 }
 
-// examinePrices says which coins of the wallets the fixed rates leave out.
+// examinePrices reports the coins of the wallets for which there is no fixed rate.
 func examinePrices(cfg config.Config, networks []live, wallets []merchant.Wallet, say func(Level, string, string, ...any)) {
 	moment, loop, err := rateTable(cfg, Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil || loop != nil {
-		return // said already, or told by the sources
+		return // reported elsewhere, or rates come from sources
 	}
 	for _, n := range networks {
 		for _, a := range n.Assets() {
@@ -219,7 +217,7 @@ func examinePrices(cfg config.Config, networks []live, wallets []merchant.Wallet
 	}
 }
 
-// place names the database and where it lies.
+// place returns the kind of the database and the path of its file.
 func place(cfg config.Config) string {
 	path, isFile := strings.CutPrefix(cfg.DatabaseURL, "sqlite:")
 	if !isFile {

@@ -11,13 +11,12 @@ import (
 	"chequer/internal/config"
 )
 
-// examineAddress reports whether shoppers can reach the public address, and whether it
-// leads to the server of this installation; isRunning says whether that server answers
-// where it listens.
+// examineAddress reports whether shoppers can reach the public address, and whether it leads to the
+// server of this installation. isRunning reports whether that server answers on its own address.
 func (c *Core) examineAddress(ctx context.Context, cfg config.Config, isRunning bool, say func(Level, string, string, ...any)) {
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {
-		return // the settings were checked
+		return // the settings have been checked
 	}
 	host := u.Hostname()
 	ip := net.ParseIP(host)
@@ -36,11 +35,11 @@ func (c *Core) examineAddress(ctx context.Context, cfg config.Config, isRunning 
 	c.fetchAddress(ctx, cfg, isRunning, say)
 }
 
-// fetchAddress fetches /readyz at the public address with a challenge that only this
-// installation can answer. The installation's pass is not sent: the address may lead
-// to a server of another operator.
+// fetchAddress fetches /readyz at the public address with a challenge that only this installation
+// can answer. It does not send the installation's pass, because the address may lead to a server of
+// another operator.
 func (c *Core) fetchAddress(ctx context.Context, cfg config.Config, isRunning bool, say func(Level, string, string, ...any)) {
-	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	challenge := token(32)
 	found, status, err := fetchReadiness(ctx, cfg.BaseURL+"/readyz?challenge="+challenge, "")
@@ -51,7 +50,7 @@ func (c *Core) fetchAddress(ctx context.Context, cfg config.Config, isRunning bo
 	case !isRunning && status >= 500:
 		say(LevelFail, "address", "%s answers %d, and chequer serve does not run on %s", cfg.BaseURL, status, cfg.Listen)
 	case status >= 300 && status < 400:
-		say(LevelFail, "address", "%s redirects elsewhere: CHEQUER_BASE_URL must be the address that shoppers end up at", cfg.BaseURL)
+		say(LevelFail, "address", "%s redirects elsewhere: CHEQUER_BASE_URL must be the address after the redirect", cfg.BaseURL)
 	case found.Proof == "":
 		say(LevelFail, "address", "%s does not lead to this server: /readyz answers %d. The proxy must pass the path on unchanged, base path included", cfg.BaseURL, status)
 	case found.Proof != c.prove(challenge):
@@ -61,8 +60,8 @@ func (c *Core) fetchAddress(ctx context.Context, cfg config.Config, isRunning bo
 	}
 }
 
-// unreached describes why there was no answer. A network may refuse connections from
-// within to its own public address, so a refusal alone is a warning.
+// unreached describes why there was no answer. A network may refuse connections from the inside to
+// its own public address, so that a refusal is only a warning.
 func unreached(err error) (Level, string) {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
 		return LevelFail, "does not resolve: create a DNS record for " + e.Name + " that points to this server"
@@ -71,7 +70,7 @@ func unreached(err error) (Level, string) {
 		return LevelFail, "has a certificate that browsers refuse: " + e.Err.Error()
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // without the address, which has the challenge in it
+		err = e.Err // without the address, which contains the challenge
 	}
 	return LevelWarn, "was not reached from this machine: " + err.Error() + ". If shoppers reach it, their path differs from this machine's"
 }

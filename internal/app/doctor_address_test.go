@@ -55,7 +55,7 @@ func TestExamineAddress(t *testing.T) {
 			c.BaseURL = public.URL + test.path
 			got := app.ExamineAddress(t.Context(), core, c)
 			if want := strings.Replace(test.want, "URL", c.BaseURL, 1); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], want) {
-				t.Errorf("said %q, want %q", got, want)
+				t.Errorf("got findings %q, want %q", got, want)
 			}
 		})
 	}

@@ -10,11 +10,11 @@ import (
 	"chequer/internal/diskspace"
 )
 
-// Free space, in bytes, below which examineSpace warns and fails. A day of a busy
-// shop takes well under a tenth of the first.
+// Free space, in bytes, below which examineSpace warns and fails. A day of a busy shop needs less
+// than a tenth of the first.
 const (
-	littleSpace = 1 << 30
-	noSpace     = 64 << 20
+	lowSpace = 1 << 30
+	minSpace = 64 << 20
 )
 
 // maxBackupAge is the age at which examineBackup warns of the last backup.
@@ -31,23 +31,23 @@ func examineSpace(cfg config.Config, say func(Level, string, string, ...any)) {
 	}
 }
 
-// sayFree reports the free space of a folder.
+// sayFree reports the free space in a folder.
 func sayFree(folder string, free func(string) (uint64, error), say func(Level, string, string, ...any)) {
 	n, err := free(folder)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 	case err != nil:
 		say(LevelWarn, "disk", "%s: %v", folder, err)
-	case n < noSpace:
+	case n < minSpace:
 		say(LevelFail, "disk", "only %d MiB free in %s: invoices and payments can no longer be recorded when it is full", n>>20, folder)
-	case n < littleSpace:
+	case n < lowSpace:
 		say(LevelWarn, "disk", "only %d MiB free in %s", n>>20, folder)
 	default:
 		say(LevelOK, "disk", "%d GiB free in %s", n>>30, folder)
 	}
 }
 
-// examineBackup reports the age of the last backup that chequer backup made.
+// examineBackup reports the age of the last backup by chequer backup.
 func examineBackup(cfg config.Config, now time.Time, say func(Level, string, string, ...any)) {
 	last, found, err := lastBackup(cfg.DataDir)
 	age := now.Sub(last.FinishedAt)

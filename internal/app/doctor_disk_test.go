@@ -12,10 +12,10 @@ import (
 	"chequer/internal/config"
 )
 
-// said collects findings as lines.
-type said []string
+// findingLines collects findings as lines of text.
+type findingLines []string
 
-func (s *said) say(level Level, about, format string, args ...any) {
+func (s *findingLines) say(level Level, about, format string, args ...any) {
 	*s = append(*s, string(level)+" "+about+": "+fmt.Sprintf(format, args...))
 }
 
@@ -34,10 +34,10 @@ func TestSayFree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var got said
+			var got findingLines
 			sayFree("data", func(string) (uint64, error) { return test.free, test.err }, got.say)
 			if text := strings.Join(got, "\n"); !strings.HasPrefix(text, test.want) || test.want == "" && text != "" {
-				t.Errorf("said %q, want %q", text, test.want)
+				t.Errorf("got findings %q, want %q", text, test.want)
 			}
 		})
 	}
@@ -49,10 +49,10 @@ func TestExamineBackup(t *testing.T) {
 	c := config.Config{DataDir: t.TempDir()}
 	expect := func(now time.Time, want string) {
 		t.Helper()
-		var got said
+		var got findingLines
 		examineBackup(c, now, got.say)
 		if len(got) != 1 || !strings.HasPrefix(got[0], want) {
-			t.Errorf("said %q, want %q", got, want)
+			t.Errorf("got findings %q, want %q", got, want)
 		}
 	}
 	expect(made, "warn backup: chequer backup was never run")

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// examineEndpoints says which endpoints do not take events.
+// examineEndpoints reports the endpoints that do not accept events.
 func (c *Core) examineEndpoints(ctx context.Context, cfg config.Config, merchantID string, say func(Level, string, string, ...any)) error {
 	all, err := c.Endpoints.All(ctx, merchantID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Core) examineEndpoints(ctx context.Context, cfg config.Config, merchant
 	return nil
 }
 
-// answered says what came of the newest try.
+// answered returns the result of the newest attempt.
 func answered(h merchant.EndpointHealth) string {
 	if h.LastFault != "" {
 		return h.LastFault

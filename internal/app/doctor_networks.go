@@ -17,10 +17,10 @@ import (
 	"chequer/internal/merchant"
 )
 
-// probeFor is how long the doctor waits for a node or the running server.
-const probeFor = 5 * time.Second
+// probeTimeout is how long the doctor waits for a node or the running server.
+const probeTimeout = 5 * time.Second
 
-// examineNetworks says who looks for the money of the wallets, and how that goes.
+// examineNetworks reports how each network of the wallets is watched.
 func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks []live, wallets []merchant.Wallet, running readiness, answers bool, say func(Level, string, string, ...any)) {
 	for _, l := range networks {
 		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == l.wallet() })
@@ -30,7 +30,7 @@ func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks 
 		about := "network " + string(l.ID())
 		if _, watched := l.Network.(chain.Scanner); !watched {
 			level, says := unwatched(l, cfg)
-			if level == LevelFail && someWatched(networks, wallets) { // it may be so on purpose
+			if level == LevelFail && someWatched(networks, wallets) { // the operator may have chosen this
 				level = LevelWarn
 			}
 			say(level, about, "%s", says)
@@ -56,7 +56,7 @@ func (c *Core) examineNetworks(ctx context.Context, cfg config.Config, networks 
 	}
 }
 
-// someWatched tells whether there is a network that some wallet can be paid on.
+// someWatched reports whether any wallet can be paid on a watched network.
 func someWatched(networks []live, wallets []merchant.Wallet) bool {
 	return slices.ContainsFunc(networks, func(l live) bool {
 		_, watched := l.Network.(chain.Scanner)
@@ -64,7 +64,8 @@ func someWatched(networks []live, wallets []merchant.Wallet) bool {
 	})
 }
 
-// notRunning says that the doctor cannot tell how a network is scanned.
+// notRunning returns the finding for a network whose scans are unknown, because the running server
+// does not report them.
 func notRunning(cfg config.Config, answers bool) string {
 	if answers {
 		return "is not watched by the server that runs: start it again with these settings"
@@ -72,7 +73,7 @@ func notRunning(cfg config.Config, answers bool) string {
 	return "is watched while chequer serve runs; nothing answers on " + cfg.Listen + " now"
 }
 
-// sayHealth says how the running server watches a network.
+// sayHealth reports how the running server watches a network.
 func sayHealth(h NetworkHealth, about string, say func(Level, string, string, ...any)) {
 	scanned := "not scanned yet"
 	if h.ScannedAgo != nil {
@@ -90,16 +91,16 @@ func sayHealth(h NetworkHealth, about string, say func(Level, string, string, ..
 		say(LevelWarn, about, "%s; %s: %s", scanned, source, h.Fault)
 	case h.Progress != "":
 		say(LevelWarn, about, "%s; %s: %s", scanned, source, h.Progress)
-	case h.ScannedAgo == nil || *h.ScannedAgo > int64(scannedLately.Seconds()):
+	case h.ScannedAgo == nil || *h.ScannedAgo > int64(maxScanSilence.Seconds()):
 		say(LevelWarn, about, "%s; %s", scanned, source)
 	default:
 		say(LevelOK, about, "%s; %s", scanned, source)
 	}
 }
 
-// How far a block's time may differ from this machine's clock. Bitcoin's consensus
-// allows blocks two hours ahead and sets no bound behind; EVM blocks come every few
-// seconds and are refused when they are ahead.
+// Bounds of the difference between a block's time and this machine's clock. Bitcoin's consensus
+// allows blocks two hours ahead and sets no bound for old ones. EVM blocks come every few seconds
+// and are refused when they are ahead.
 const (
 	maxBitcoinAhead = 2 * time.Hour
 	maxEVMAhead     = 15 * time.Second
@@ -120,37 +121,37 @@ func sayClock(h NetworkHealth, wallet string, now time.Time, about string, say f
 	}
 }
 
-// scannedLately is how old a scan may be before a person should know.
-const scannedLately = 2 * time.Minute
+// maxScanSilence is the age of the last scan from which the doctor warns.
+const maxScanSilence = 2 * time.Minute
 
-// unwatched says what follows from nobody looking at a network.
+// unwatched returns the finding for a network that is not watched.
 func unwatched(l live, cfg config.Config) (Level, string) {
 	if cfg.Unwatched {
-		return LevelWarn, "is offered, but nobody looks: check each payment in your own wallet"
+		return LevelWarn, "is offered and not watched: check each payment in your own wallet"
 	}
 	remedy := "CHEQUER_UNWATCHED=on offers it all the same"
 	if l.setting != "" {
 		remedy = l.setting + " switches it on"
 	}
-	return LevelFail, "is not offered, as nobody looks at it; " + remedy
+	return LevelFail, "is not offered, because it is not watched; " + remedy
 }
 
-// probe asks a network's source how it stands.
+// probe queries a network's source once.
 func probe(ctx context.Context, l live) error {
-	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	return l.probe(ctx)
 }
 
-// askServer asks the running server how it watches the networks; false when none
+// askServer queries the running server for the state of its networks. It returns false if no server
 // answers.
 func (c *Core) askServer(ctx context.Context, cfg config.Config) (readiness, bool) {
 	found, _, err := askReady(ctx, cfg, c.pass)
 	return found, err == nil
 }
 
-// Ready asks the server of these settings, where it listens, whether it is ready. The
-// error says why it is not.
+// Ready queries the server of these settings, at its own address, and returns an error if it is not
+// ready.
 func Ready(ctx context.Context, cfg config.Config) error {
 	found, status, err := askReady(ctx, cfg, "")
 	switch {
@@ -162,9 +163,9 @@ func Ready(ctx context.Context, cfg config.Config) error {
 	return nil
 }
 
-// askReady fetches /readyz from the address that a server with these settings listens on.
+// askReady fetches /readyz from the address on which a server with these settings listens.
 func askReady(ctx context.Context, cfg config.Config, pass string) (readiness, int, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	host, port, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
@@ -176,12 +177,12 @@ func askReady(ctx context.Context, cfg config.Config, pass string) (readiness, i
 	return fetchReadiness(ctx, "http://"+net.JoinHostPort(host, port)+cfg.BasePath()+"/readyz", pass)
 }
 
-// maxReadiness bounds the answer of /readyz, in bytes.
+// maxReadiness bounds the size of the answer of /readyz, in bytes.
 const maxReadiness = 1 << 20
 
-// fetchReadiness asks a server's /readyz; pass is the installation's own, or "" towards
-// a server that may be another's. The status is 0 if there was no answer. Redirects
-// are not followed.
+// fetchReadiness fetches a server's /readyz. pass is the installation's own, or "" for a server
+// that may belong to another operator. The status is 0 if there was no answer. Redirects are not
+// followed.
 func fetchReadiness(ctx context.Context, url, pass string) (found readiness, status int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -191,7 +192,7 @@ func fetchReadiness(ctx context.Context, url, pass string) (found readiness, sta
 		r.Header.Set("Authorization", "Bearer "+pass)
 	}
 	client := &http.Client{
-		Transport:     guard.NoUpgrade(&http.Transport{DisableKeepAlives: true}), // no proxy
+		Transport:     guard.NoUpgrade(&http.Transport{DisableKeepAlives: true}), // no HTTP proxy
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	answer, err := client.Do(r)

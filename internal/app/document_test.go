@@ -17,8 +17,8 @@ import (
 	"chequer/internal/api"
 )
 
-// What the document says of pages and files is there; the
-// rest of it is held against the server in its own tests.
+// The server answers the paths of pages and files as the document describes. The tests of package
+// server check the paths of the API.
 func TestDocument_pages(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
@@ -47,8 +47,8 @@ func TestDocument_pages(t *testing.T) {
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		there := response.StatusCode == http.StatusOK
-		if err != nil || there == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // none is paid
-			t.Errorf("%s answered %d, %v", path, response.StatusCode, err)
+		if err != nil || there == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // no invoice is paid
+			t.Errorf("%s: answer %d, error %v", path, response.StatusCode, err)
 		}
 		options := &openapi3filter.Options{IncludeResponseStatus: true}
 		err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
@@ -56,7 +56,7 @@ func TestDocument_pages(t *testing.T) {
 			Status:                 response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(body)), Options: options,
 		})
 		if err != nil {
-			t.Errorf("%s is not as documented: %v", path, err)
+			t.Errorf("%s does not match the document: %v", path, err)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"chequer/internal/server"
 )
 
-// edges sends the paths of the API to the service, /readyz to the readiness handler, and
-// every other path to the pages. Repeated slashes count as one, since some clients send
-// them. Outside the base path the service answers too: a client of the API gets its errors
-// as JSON. The first request that is only served below another base path is logged.
+// edges sends the paths of the API to the service, /readyz to the readiness handler, and every
+// other path to the pages. Repeated slashes count as one, because some clients send them. The
+// service also answers API paths outside the base path, so that a client of the API gets its errors
+// as JSON. The first request that fits only another base path is logged.
 func edges(basePath string, service, pages, ready http.Handler, log *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,11 +33,11 @@ func edges(basePath string, service, pages, ready http.Handler, log *slog.Logger
 	})
 }
 
-// ownPath is a path that only this program serves, with the base path before it.
+// ownPath matches a path that only this program serves, with the base path before it.
 var ownPath = regexp.MustCompile(`^((?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}){0,4}?)/(?:api/v2/|v2/invoice/|invoice/[A-Za-z0-9]{32}|static/[a-z]+\.[0-9a-f]{12}\.|readyz$)`)
 
-// misplacedBelow reports whether a path that is not below the base path is one of ours, and
-// returns the base path that it has instead.
+// misplacedBelow reports whether a path belongs to this program but has another base path, and
+// returns that base path.
 func misplacedBelow(path, basePath string) (string, bool) {
 	if path == "/" {
 		return "/", basePath != ""

@@ -15,8 +15,8 @@ func TestEdges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		basePath string
 		paths    []string
-		want     string // which handler answers each
-		log      string // what the one line of the log holds; "" = no line
+		want     string // the handlers that answer, in order
+		log      string // text in the only line of the log; "" = no line
 	}{
 		"below_the_base_path": {
 			"/pay", []string{"/pay/", "/pay/api/v2/invoice/new", "/pay/v2/invoice/new", "/pay/readyz", "/pay/invoice/" + id, "/pay/pay/coffee"},
@@ -31,7 +31,7 @@ func TestEdges(t *testing.T) {
 		"a_missing_base_path_is_logged_once": {
 			"", []string{"/shop/pay/invoice/" + id, "/shop/pay/static/pay.0123456789ab.css"}, "pages pages", `received_below=/shop/pay/ served_below=/`,
 		},
-		"what_strangers_ask_for_is_not_logged": {
+		"unrelated_paths_are_not_logged": {
 			"/pay", []string{"/favicon.ico", "/wp-login.php", "/robots.txt", "/invoice/1"}, "pages pages pages pages", "",
 		},
 		"without_a_base_path_nothing_is_logged": {

@@ -26,8 +26,8 @@ type endpoints struct {
 	quorum *quorum.Quorum
 }
 
-// evmNetworks are the EVM networks that the settings name. Those that are off and
-// offered by default otherwise can be offered unwatched.
+// evmNetworks returns the EVM networks of the settings. A network that is off but offered by
+// default is included without a source, so that it can be offered unwatched.
 func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
 	tokens, err := tokensOf(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]liv
 	return found, nil
 }
 
-// watchEVM watches a network through endpoints.
+// watchEVM returns a network that is watched through endpoints.
 func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, now func() time.Time, log *slog.Logger) (live, error) {
 	qc := quorum.Config{
 		Network: params.ID, ChainID: params.ChainID, Tags: params.Tags, AddressQueries: bool(c.EVM.AddressQueries),
@@ -92,7 +92,7 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		probe: func(ctx context.Context) error {
 			err := q.Probe(ctx)
 			if err == nil {
-				_ = scanner.CheckTokens(ctx) // what could not be asked is in doubt
+				_ = scanner.CheckTokens(ctx) // tokens that could not be checked stay in doubt
 			}
 			return err
 		},
@@ -103,7 +103,7 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 	}, nil
 }
 
-// claimed are those of a network's tokens that a setting describes, by their codes.
+// claimed returns the codes of the tokens of a network that are described by a setting.
 func claimed(params ethereum.Params, tokens []chain.Asset) []string {
 	var codes []string
 	for _, a := range tokens {
@@ -114,16 +114,16 @@ func claimed(params ethereum.Params, tokens []chain.Asset) []string {
 	return codes
 }
 
-// unnamed returns the bridged tokens that no setting names: those that one names are
-// offered like any other token.
+// unnamed returns the bridged tokens that no setting names. Named ones are offered like any other
+// token.
 func unnamed(bridged, tokens []chain.Asset) []chain.Asset {
 	return slices.DeleteFunc(slices.Clone(bridged), func(b chain.Asset) bool {
 		return slices.ContainsFunc(tokens, func(a chain.Asset) bool { return strings.EqualFold(a.Contract, b.Contract) })
 	})
 }
 
-// doubtsOf returns a finding for each token that is not offered or not looked for. setting names the
-// network's endpoints.
+// doubtsOf returns a finding for each token that is not offered or not watched. setting is the name
+// of the setting with the network's endpoints.
 func doubtsOf(s *ethereum.Scanner, setting string) []Finding {
 	var found []Finding
 	for _, d := range s.Doubts() {
@@ -139,9 +139,10 @@ func doubtsOf(s *ethereum.Scanner, setting string) []Finding {
 	return found
 }
 
-// pollFor is how often a network is asked for its newest block: often enough for
-// its blocks, and no burden for endpoints that cost nothing. The watcher looks every
-// second: a little less than whole seconds, so that no look comes too early by a hair.
+// pollFor returns the interval at which a network's newest block is requested: half of the block
+// time, within one and four seconds, so that free endpoints are not overloaded. The watcher scans
+// every second; the interval is 200 ms less than whole seconds, so that a scan never comes just
+// before it has passed.
 func pollFor(blockTime time.Duration) time.Duration {
 	return min(max(blockTime/2, time.Second), 4*time.Second) - 200*time.Millisecond
 }
@@ -152,8 +153,8 @@ func ownCoin(p ethereum.Params) string {
 	return p.Assets[i].Code
 }
 
-// findingsOf returns what is to be said of the endpoints that were probed. coin is the
-// code of the network's own coin.
+// findingsOf returns the findings about the probed endpoints. coin is the code of the network's own
+// coin.
 func findingsOf(q *quorum.Quorum, coin, setting string) []Finding {
 	var found []Finding
 	if !q.MayAsk() {
@@ -175,25 +176,25 @@ func findingsOf(q *quorum.Quorum, coin, setting string) []Finding {
 	return found
 }
 
-// evmRates returns the codes that price the coins and tokens of the EVM networks,
-// those of CHEQUER_EVM_TOKENS included.
+// evmRates returns the rate codes of the coins and tokens of the EVM networks, including those of
+// CHEQUER_EVM_TOKENS.
 func evmRates(c config.Config) []string {
-	tokens, _ := tokensOf(c) // a wrong setting is refused where the networks are made
+	tokens, _ := tokensOf(c) // an invalid setting is reported where the networks are created
 	codes := map[string]bool{}
 	for _, p := range ethereum.Networks {
 		for _, a := range slices.Concat(p.Assets, p.More, tokens[p.ID]) {
 			codes[a.Rate] = true
 		}
 	}
-	for _, known := range []string{"ETH", "USDC", "EURC"} { // priced in every table
+	for _, known := range []string{"ETH", "USDC", "EURC"} { // every table has these
 		delete(codes, known)
 	}
 	return slices.Sorted(maps.Keys(codes))
 }
 
-// tokensOf reads the tokens beside those that are offered by default: the code of
-// a listed one, such as USDT, or network:CODE:contract:decimals:RATE, where RATE
-// says what it is priced as.
+// tokensOf parses the additional tokens of the settings. Each is the code of a listed token, such
+// as USDT, or network:CODE:contract:decimals:RATE, where RATE is the code of the asset by whose
+// rate it is priced.
 func tokensOf(c config.Config) (map[chain.ID][]chain.Asset, error) {
 	found := map[chain.ID][]chain.Asset{}
 	codes, contracts := map[string]bool{}, map[string]bool{}
@@ -217,8 +218,8 @@ func tokensOf(c config.Config) (map[chain.ID][]chain.Asset, error) {
 	return found, nil
 }
 
-// isOfAnotherBridged reports whether a token has the code of a bridged token that it is
-// not: recorded transfers are told apart by their codes.
+// isOfAnotherBridged reports whether a token has the code of another, bridged token. Such a token
+// is refused, because recorded transfers are distinguished by their codes.
 func isOfAnotherBridged(token chain.Asset) bool {
 	for _, p := range ethereum.Networks {
 		for _, b := range p.Bridged {
@@ -230,7 +231,7 @@ func isOfAnotherBridged(token chain.Asset) bool {
 	return false
 }
 
-// tokenOf reads one token.
+// tokenOf parses one token.
 func tokenOf(text string) (chain.Asset, error) {
 	fields := strings.Split(text, ":")
 	if len(fields) == 1 {
@@ -263,8 +264,7 @@ func isCode(text string) bool {
 	return len(text) >= 2 && len(text) <= 20 && !strings.ContainsFunc(text, odd)
 }
 
-// probeDetails asks a network's source how it stands, and gives what is to be said
-// of its parts.
+// probeDetails queries a network's source once and returns the findings about its parts.
 func probeDetails(ctx context.Context, l live) ([]Finding, error) {
 	err := probe(ctx, l)
 	if l.details == nil {

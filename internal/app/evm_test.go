@@ -23,7 +23,7 @@ func TestEVMNetworks(t *testing.T) {
 	const gnosisEuro = "CHEQUER_EVM_TOKENS=gnosis:EURE-GNOSIS:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC"
 	for name, test := range map[string]struct {
 		environ []string
-		want    []string // network, whether it is watched, what it offers
+		want    []string // network, whether it is watched, the assets it offers
 	}{
 		"by default": {want: []string{"ethereum true USDC EURC", "base true EURC-BASE USDC-BASE"}},
 		"off": {
@@ -83,11 +83,11 @@ func TestEVMNetworks_know_bridged_tokens_that_no_setting_names(t *testing.T) {
 		setting       string
 		offered, rest string
 	}{
-		"by default":                 {"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
-		"unwatched":                  {"CHEQUER_BASE_RPC=off", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
-		"named by a setting":         {"CHEQUER_EVM_TOKENS=base:USDBC:" + strings.ToLower(contract) + ":6:USDC", "EURC-BASE USDC-BASE ETH-BASE USDBC", ""},
-		"named by a setting, anew":   {"CHEQUER_EVM_TOKENS=base:BRIDGED:" + contract + ":6:USDC", "EURC-BASE USDC-BASE ETH-BASE BRIDGED", ""},
-		"of a test network's tokens": {"CHEQUER_BASE_SEPOLIA_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", ""},
+		"by default":                           {"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
+		"unwatched":                            {"CHEQUER_BASE_RPC=off", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
+		"named by a setting":                   {"CHEQUER_EVM_TOKENS=base:USDBC:" + strings.ToLower(contract) + ":6:USDC", "EURC-BASE USDC-BASE ETH-BASE USDBC", ""},
+		"named by a setting with another code": {"CHEQUER_EVM_TOKENS=base:BRIDGED:" + contract + ":6:USDC", "EURC-BASE USDC-BASE ETH-BASE BRIDGED", ""},
+		"of a test network's tokens":           {"CHEQUER_BASE_SEPOLIA_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestEVMNetworks_know_bridged_tokens_that_no_setting_names(t *testing.T) {
 
 func TestHoldings_list_bridged_tokens(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load([]string{"CHEQUER_BASE_RPC=trusted:" + baseNode(t, 6)}) // which says 6 to each question
+	c, err := config.Load([]string{"CHEQUER_BASE_RPC=trusted:" + baseNode(t, 6)}) // it returns 6 for each call
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestHoldings_list_bridged_tokens(t *testing.T) {
 	}
 }
 
-func TestCheck_takes_a_fixed_rate_of_each_asset(t *testing.T) {
+func TestCheck_accepts_a_fixed_rate_of_each_asset(t *testing.T) {
 	t.Parallel()
 	for code, environ := range map[string][]string{
 		"SHIB": {"CHEQUER_EVM_TOKENS=base:SHIB:0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:SHIB"},
@@ -154,7 +154,7 @@ func TestCheck_takes_a_fixed_rate_of_each_asset(t *testing.T) {
 	}
 }
 
-// checkRate wants the settings to take a fixed rate of a coin.
+// checkRate checks that the settings accept a fixed rate of a coin.
 func checkRate(t *testing.T, code string, environ ...string) {
 	t.Helper()
 	c, err := config.Load(append(environ, "CHEQUER_RATES=fixed:"+code+"-EUR=0.5,EUR-USD=1.08"))
@@ -195,7 +195,7 @@ func TestEVMNetworks_refuses(t *testing.T) {
 	}
 }
 
-// baseNode is a node of Base whose contracts all say that they have some decimals.
+// baseNode returns a node of Base whose contracts all report a number of decimals.
 func baseNode(t *testing.T, decimals int) (url string) {
 	t.Helper()
 	block := map[string]any{
@@ -227,7 +227,7 @@ func baseNode(t *testing.T, decimals int) (url string) {
 	return server.URL
 }
 
-func TestExamineEVM_says_which_endpoints_are_down(t *testing.T) {
+func TestExamineEVM_names_the_endpoints_that_are_down(t *testing.T) {
 	t.Parallel()
 	down := httptest.NewServer(nil)
 	down.Close()
@@ -246,13 +246,13 @@ func TestExamineEVM_says_which_endpoints_are_down(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := app.ExamineEVM(t.Context(), c, "base"); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-				t.Errorf("error %v, want %q first", err, test.want)
+				t.Errorf("error %v, want prefix %q", err, test.want)
 			}
 		})
 	}
 }
 
-func TestExamineEVM_names_a_token_whose_balances_may_not_be_read(t *testing.T) {
+func TestExamineEVM_names_a_token_whose_balances_cannot_be_read(t *testing.T) {
 	t.Parallel()
 	node := baseNode(t, 6)
 	c, err := config.Load([]string{
@@ -276,7 +276,7 @@ func TestExamineEVM_names_a_token_whose_balances_may_not_be_read(t *testing.T) {
 	}
 }
 
-func TestExamineEVM_says_which_tokens_are_not_what_settings_say(t *testing.T) {
+func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 	t.Parallel()
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	const setting = "CHEQUER_EVM_TOKENS=base:EURE:" + contract + ":6:EURC"

@@ -11,25 +11,25 @@ import (
 	"chequer/internal/keys"
 )
 
-// ExamineFiats lets tests give the doctor what the sources said.
+// ExamineFiats is examineFiats.
 var ExamineFiats = examineFiats
 
 // LimitLog is limit.
 var LimitLog = limit
 
-// AskServer asks the running server as the operator's commands do.
+// AskServer queries the running server as the operator's commands do.
 func AskServer(ctx context.Context, core *Core, c config.Config) []NetworkHealth {
 	found, _ := core.askServer(ctx, c)
 	return found.Networks
 }
 
-// EVMNetworks are the EVM networks that the settings name.
+// EVMNetworks returns the EVM networks of the settings.
 func EVMNetworks(c config.Config) ([]chain.Network, error) {
 	all, err := evmNetworks(c, time.Now, slog.New(slog.DiscardHandler))
 	return networksOf(all), err
 }
 
-// ExamineEVM is what the doctor says of the parts of an EVM network.
+// ExamineEVM returns the doctor's findings about the parts of an EVM network.
 func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Finding, error) {
 	all, err := evmNetworks(c, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -43,7 +43,7 @@ func ExamineEVM(ctx context.Context, c config.Config, network chain.ID) ([]Findi
 	return nil, nil
 }
 
-// HoldingsAt is what the first address of a key holds on an EVM network.
+// HoldingsAt returns the holdings of the first address of a key on an EVM network.
 func HoldingsAt(ctx context.Context, c config.Config, network chain.ID, key string) ([]Holding, error) {
 	e, _, err := watchedEVM(c, network)
 	if err != nil {
@@ -60,15 +60,15 @@ func HoldingsAt(ctx context.Context, c config.Config, network chain.ID, key stri
 	return e.holdings(ctx, best.Header, loaded, 0, 1)
 }
 
-// ExamineAddress is what doctor reports about the public address of a configuration,
-// while its server runs.
+// ExamineAddress returns the doctor's findings about the public address of a configuration whose
+// server runs.
 func ExamineAddress(ctx context.Context, core *Core, c config.Config) []string {
-	var got said
+	var got findingLines
 	core.examineAddress(ctx, c, true, got.say)
 	return got
 }
 
-// ExamineClocks returns what the doctor says of clocks.
+// ExamineClocks returns the doctor's findings about clocks.
 func ExamineClocks(ctx context.Context, core *Core) (found []Finding, err error) {
 	err = core.examineClocks(ctx, func(level Level, about, format string, args ...any) {
 		found = append(found, Finding{Level: level, About: about, Says: fmt.Sprintf(format, args...)})

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/money"
 )
 
-// fiats are the currencies that the setting adds to euro and dollar. The error
-// names every code that is none.
+// fiats returns the currencies that the settings add to euro and dollar. The error names every
+// unknown code.
 func fiats(c config.Config) ([]money.Currency, error) {
 	var list []money.Currency
 	var faults []error

@@ -14,8 +14,8 @@ import (
 	"chequer/internal/rates"
 )
 
-// The demo prices every currency that can be switched on, and takes no other.
-func TestDemoTakesTheCurrenciesThatAreSwitchedOn(t *testing.T) {
+// The demo prices every currency that can be enabled, and refuses other currencies.
+func TestDemo_accepts_the_enabled_currencies(t *testing.T) {
 	t.Parallel()
 	var codes []string
 	for _, c := range money.Fiats() {
@@ -35,10 +35,10 @@ func TestDemoTakesTheCurrenciesThatAreSwitchedOn(t *testing.T) {
 	}
 }
 
-func TestDoctorTellsWhichCurrenciesHaveAPrice(t *testing.T) {
+func TestExamineFiats(t *testing.T) {
 	t.Parallel()
 	report := rates.Report{Pairs: []rates.PairReport{
-		{Pair: "EUR-CHF", Price: "0.95"}, {Pair: "EUR-GBP", Fault: "no word that counts"}, {Pair: "EUR-SEK", Price: "11"},
+		{Pair: "EUR-CHF", Price: "0.95"}, {Pair: "EUR-GBP", Fault: "no usable quotation"}, {Pair: "EUR-SEK", Price: "11"},
 	}}
 	var got []string
 	app.ExamineFiats(config.Config{Fiat: "CHF,GBP,JPY,USD"}, report, func(level app.Level, about, format string, args ...any) {

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/money"
 )
 
-// Holding is what an address of a wallet holds of one asset.
+// Holding is the amount of one asset at an address of a wallet.
 type Holding struct {
 	Index    uint32 `json:"index"`
 	Path     string `json:"path"`
@@ -24,27 +24,26 @@ type Holding struct {
 	Asset    string `json:"asset"`
 	Contract string `json:"contract,omitempty"`
 	Amount   string `json:"amount"`
-	Wallet   string `json:"wallet"` // identifier of the wallet that the path is in
+	Wallet   string `json:"wallet"` // identifier of the wallet to which the path belongs
 }
 
-// readAtOnce is how many addresses are asked about together.
-const readAtOnce = 1000
+// balanceBatch is the number of addresses that are read in one request.
+const balanceBatch = 1000
 
-// remedies says how endpoints may be asked about addresses, and what that tells them.
+// remedies describes how endpoints can be allowed to read balances, and what they learn from it.
 func remedies(setting string) string {
 	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressPrice
 }
 
-// Gather lists what the addresses hold that were handed out of a merchant's wallets on
-// an EVM network, former wallets too, so that the wallets which hold the seeds can gather
-// it.
+// Gather lists the holdings of all addresses that were issued from a merchant's wallets on an EVM
+// network, including former wallets, so that the merchant can collect them with the wallets' seeds.
 func (c *Core) Gather(ctx context.Context, cfg config.Config, merchantID string, network chain.ID) ([]Holding, error) {
 	e, setting, err := watchedEVM(cfg, network)
 	if err != nil {
 		return nil, err
 	}
 	if !e.quorum.MayAsk() {
-		return nil, fmt.Errorf("%s: nobody may be asked about addresses: %s", network, remedies(setting))
+		return nil, fmt.Errorf("%s: no endpoint may be queried for the balances of addresses: %s", network, remedies(setting))
 	}
 	wallets, err := c.Storage.AllWallets(ctx, merchantID, merchant.Live)
 	if err != nil {
@@ -68,8 +67,8 @@ func (c *Core) Gather(ctx context.Context, cfg config.Config, merchantID string,
 		if err != nil {
 			return nil, err
 		}
-		for first := uint32(0); first < next; first += readAtOnce {
-			some, err := e.holdings(ctx, best.Header, key, first, min(first+readAtOnce, next))
+		for first := uint32(0); first < next; first += balanceBatch {
+			some, err := e.holdings(ctx, best.Header, key, first, min(first+balanceBatch, next))
 			if err != nil {
 				return nil, err
 			}
@@ -82,8 +81,8 @@ func (c *Core) Gather(ctx context.Context, cfg config.Config, merchantID string,
 	return holdings, nil
 }
 
-// gathered returns the wallets whose addresses may hold money on EVM networks, former
-// ones too. Of several with the same addresses it returns the newest.
+// gathered returns the wallets whose addresses may hold assets on EVM networks, including former
+// ones. Of several wallets with the same addresses it returns the newest.
 func gathered(all []merchant.Wallet) (some []merchant.Wallet) {
 	for i, w := range all {
 		same := func(o merchant.Wallet) bool { return o.Asset == w.Asset && o.Counter == w.Counter }
@@ -94,7 +93,7 @@ func gathered(all []merchant.Wallet) (some []merchant.Wallet) {
 	return some
 }
 
-// watchedEVM finds a network that is watched through endpoints, and its setting.
+// watchedEVM returns a network that is watched through endpoints, and the name of its setting.
 func watchedEVM(cfg config.Config, network chain.ID) (endpoints, string, error) {
 	all, err := evmNetworks(cfg, now, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -113,7 +112,7 @@ func watchedEVM(cfg config.Config, network chain.ID) (endpoints, string, error) 
 	return endpoints{}, "", fmt.Errorf("%q is no EVM network that is watched: these are %q", network, known)
 }
 
-// holdings are what the addresses at some indexes of a key hold after a block.
+// holdings returns the holdings of the addresses at some indexes of a key, after a block.
 func (e endpoints) holdings(ctx context.Context, at ethereum.Header, key keys.Key, first, end uint32) ([]Holding, error) {
 	var texts []string
 	var accounts []keys.EthereumAddress
@@ -149,7 +148,7 @@ func (e endpoints) holdings(ctx context.Context, at ethereum.Header, key keys.Ke
 	return found, nil
 }
 
-// amounts are what accounts hold of an asset, in its smallest units.
+// amounts returns the amounts of an asset in accounts, in its smallest units.
 func (e endpoints) amounts(ctx context.Context, at ethereum.Header, asset chain.Asset, accounts []keys.EthereumAddress) ([]*big.Int, error) {
 	if asset.Policy.Balance {
 		return e.quorum.Balances(ctx, at, accounts)

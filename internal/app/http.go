@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// The program stops within 5 seconds: container runtimes kill it after 10.
+// The server stops within 5 seconds, because container runtimes kill it after 10.
 const (
-	// shutdownTimeout is how long requests may go on while the server stops. Then
-	// their connections are closed, as is one with a body that was sent in part.
+	// shutdownTimeout is how long running requests may take while the server stops. Then all
+	// connections are closed, including those with a partly sent body.
 	shutdownTimeout = 4 * time.Second
-	// newConnTimeout is how long a connection without a request may still send one
-	// while the server stops.
+	// newConnTimeout is how long a connection without a request may still send one while the server
+	// stops.
 	newConnTimeout = 500 * time.Millisecond
 )
 
-// newHTTPServer returns a server of h. When it begins to stop it calls onShutdown,
-// which ends streams and long polls: they would go on until shutdownTimeout.
+// newHTTPServer returns a server of h. When it begins to stop it calls onShutdown, which must end
+// streams and long polls: they would otherwise run until shutdownTimeout.
 func newHTTPServer(h http.Handler, log *slog.Logger, onShutdown func()) *http.Server {
 	var unused newConns
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      60 * time.Second, // event streams set their own
+		WriteTimeout:      60 * time.Second, // event streams set their own deadline
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -42,8 +42,7 @@ func newHTTPServer(h http.Handler, log *slog.Logger, onShutdown func()) *http.Se
 	return server
 }
 
-// serveHTTP serves until the context ends, then lets requests end within
-// shutdownTimeout.
+// serveHTTP serves until the context ends, then waits up to shutdownTimeout for running requests.
 func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, log *slog.Logger) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -65,8 +64,8 @@ func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, log *sl
 	return err
 }
 
-// newConns are the connections on which no request has begun. http.Server.Shutdown
-// waits 5 seconds for each.
+// newConns are the connections without a request so far. http.Server.Shutdown waits 5 seconds for
+// each.
 type newConns struct{ all sync.Map }
 
 func (n *newConns) note(c net.Conn, state http.ConnState) {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are in memory, so that they live in a bubble
-// of virtual time.
+// pipes is a listener whose connections are in memory, so that they can be used in a synctest
+// bubble.
 type pipes struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -57,7 +57,7 @@ func TestServeHTTP_stops_within_5_seconds(t *testing.T) {
 	const half = "POST /read HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 100\r\n\r\n{\"amount\":"
 	for name, tt := range map[string]struct {
 		sent string
-		most time.Duration // that the stop takes
+		most time.Duration // maximum duration of the stop
 	}{
 		"idle":                     {"", 0},
 		"half_a_request_line":      {"POST /re", 5 * time.Second},
@@ -144,7 +144,7 @@ func TestServeHTTP_lets_requests_end(t *testing.T) {
 	})
 }
 
-func TestServeHTTP_returns_what_ends_the_listener(t *testing.T) {
+func TestServeHTTP_returns_the_error_of_the_listener(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	l := newPipes()

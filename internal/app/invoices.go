@@ -12,10 +12,9 @@ import (
 	"chequer/internal/server"
 )
 
-// Invoices is the service that the running program decides with, for a command
-// beside it. A network that is looked at there and not by these settings would
-// count as looked at by the clock: where invoices wait for money on one, it is an
-// error that names it.
+// Invoices returns a service for a command that runs beside the server. If open invoices wait for
+// payments on a network that these settings do not watch, it returns an error that names the
+// network: the command would treat the network as unwatched and let invoices expire by the clock.
 func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*invoice.Service, error) {
 	rates, _, err := rateTable(cfg, o)
 	if err != nil {
@@ -26,14 +25,14 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 		return nil, err
 	}
 	if !cfg.Unwatched {
-		if err := c.mustLookStill(ctx, networks); err != nil {
+		if err := c.checkStillWatched(ctx, networks); err != nil {
 			return nil, err
 		}
 	}
 	return invoice.NewService(c.service(cfg, networksOf(networks), simnet.New(c.Storage, c.Now), rates, o.Log)), nil
 }
 
-// service returns what a service that decides about the invoices in storage is made of.
+// service returns the configuration of a service that decides about the invoices in storage.
 func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) invoice.Config {
 	return invoice.Config{
 		Storage:    c.Storage,
@@ -49,7 +48,7 @@ func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Netw
 	}
 }
 
-// tolerance returns how much of a price may be missing. Config has checked both texts.
+// tolerance returns how much of a price may be missing. Config has checked both settings.
 func tolerance(cfg config.Config) invoice.Tolerance {
 	var t invoice.Tolerance
 	if share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2}); err == nil {

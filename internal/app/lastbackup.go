@@ -12,7 +12,7 @@ import (
 	"chequer/internal/durable"
 )
 
-// lastBackupFile records in the data directory when the last backup was made. A
+// lastBackupFile is the file in the data directory that records the time of the last backup. A
 // backup does not contain it.
 const lastBackupFile = "last-backup.json"
 
@@ -34,7 +34,7 @@ func recordBackup(dataDir string, r backupRecord) error {
 	return nil
 }
 
-// lastBackup returns the record of the last backup; false if there is none.
+// lastBackup returns the record of the last backup, and false if there is none.
 func lastBackup(dataDir string) (backupRecord, bool, error) {
 	content, err := os.ReadFile(filepath.Join(dataDir, lastBackupFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,20 +11,21 @@ import (
 	"chequer/internal/invoice"
 )
 
-// limitInterval is how often a warning or error of one cause is logged at most.
+// limitInterval is the minimum time between two log records of a warning or error with the same
+// cause.
 const limitInterval = time.Minute
 
-// maxCauses is how many causes are remembered at most.
+// maxCauses is the maximum number of causes in memory.
 const maxCauses = 1000
 
-// limited is a log handler that writes warnings and errors of one cause at most once in
-// limitInterval, with the number of those that were left out since the last.
+// limited is a log handler that writes warnings and errors of one cause at most once per
+// limitInterval, with the number of records that were omitted since the last one.
 type limited struct {
 	slog.Handler
 	causes *causes
 }
 
-// causes are those that were logged lately. They are safe for concurrent use.
+// causes are the causes that were logged recently. It is safe for concurrent use.
 type causes struct {
 	now func() time.Time
 
@@ -32,16 +33,16 @@ type causes struct {
 	logged map[cause]*entry
 }
 
-// cause is what makes two records the same.
+// cause identifies records that are treated as equal.
 type cause struct{ message, reason string }
 
-// entry is when a cause was logged last, and how often it was left out since.
+// entry is the time of the last record of a cause, and the number of records omitted since.
 type entry struct {
 	at      time.Time
 	omitted int
 }
 
-// limit returns a logger that writes warnings and errors of one cause at most once in
+// limit returns a logger that writes warnings and errors of one cause at most once per
 // limitInterval.
 func limit(log *slog.Logger, now func() time.Time) *slog.Logger {
 	return slog.New(limited{log.Handler(), &causes{now: now, logged: map[cause]*entry{}}})
@@ -73,8 +74,8 @@ func (l limited) WithGroup(name string) slog.Handler {
 	return limited{l.Handler.WithGroup(name), l.causes}
 }
 
-// admit reports whether a cause may be logged now, and how often it was left out since
-// the last time.
+// admit reports whether a record of a cause may be logged now, and how many were omitted since the
+// last one.
 func (c *causes) admit(why cause) (omitted int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,15 +94,14 @@ func (c *causes) admit(why cause) (omitted int, ok bool) {
 	return omitted, true
 }
 
-// causeOf returns the cause of a record: its message with the error at the bottom of
-// that of the record, and the other attributes. While the database does not answer,
-// that is the reason whatever it was asked for.
+// causeOf returns the cause of a record: its message, its innermost error, and its other
+// attributes. If the database is unavailable, the cause is the same for all of its errors.
 func causeOf(r slog.Record) cause {
 	why, away := cause{message: r.Message}, false
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
 		if ok {
-			a = slog.String(a.Key, bottom(err))
+			a = slog.String(a.Key, rootCause(err))
 			away = away || errors.Is(err, invoice.ErrUnavailable)
 		}
 		why.reason += a.String() + " "
@@ -113,17 +113,17 @@ func causeOf(r slog.Record) cause {
 	return why
 }
 
-// bottom returns the text of the error that others wrap; of several, all texts.
-func bottom(err error) string {
+// rootCause returns the text of the innermost error of a chain, or of several if errors are joined.
+func rootCause(err error) string {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var texts []string
 		for _, e := range several.Unwrap() {
-			texts = append(texts, bottom(e))
+			texts = append(texts, rootCause(e))
 		}
 		return strings.Join(texts, "; ")
 	}
 	if inner := errors.Unwrap(err); inner != nil {
-		return bottom(inner)
+		return rootCause(inner)
 	}
 	return err.Error()
 }

@@ -28,7 +28,7 @@ func TestLimitLog(t *testing.T) {
 		return a
 	}
 	log := app.LimitLog(slog.New(slog.NewTextHandler(&journal, &slog.HandlerOptions{ReplaceAttr: withoutTime})), func() time.Time { return now })
-	for second := range 30 { // half a minute of an outage
+	for second := range 30 { // half a minute without a database
 		for i, reason := range []string{"connection refused", "server closed the connection"} {
 			log.Warn("expire invoices", "error", fmt.Errorf("call %d: %w: %w", i, invoice.ErrUnavailable, errors.New(reason)))
 		}
@@ -44,7 +44,7 @@ func TestLimitLog(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	log.Error("page failed", "route", "/order", "error", invoice.ErrUnavailable)
-	now = now.Add(-time.Hour) // a clock that is put back holds nothing up
+	now = now.Add(-time.Hour) // a clock that is set back does not suppress records
 	log.Error("page failed", "route", "/order", "error", invoice.ErrUnavailable)
 
 	want := []string{
@@ -67,6 +67,6 @@ func TestLimitLog(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if news := strings.Count(journal.String(), "msg=news"); news != 30 {
-		t.Errorf("%d of 30 news are logged", news)
+		t.Errorf("%d of 30 INFO records are logged", news)
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"chequer/internal/storage"
 )
 
-// masterKeyFile is where a key lies that was made together with the database.
+// masterKeyFile is the file of a master key that was created together with the database.
 const masterKeyFile = "master.key"
 
-// masterKey is the key that secrets in the database are sealed with: that of the
-// settings, else that of a file in the data directory. The file is made only
-// together with a new database, so that a lost one is never silently replaced, and a
-// new database is never made beside an old key. The caller holds the data directory.
+// masterKey returns the key that seals the secrets in the database: that of the settings, or else
+// that of a file in the data directory. It creates the file only together with a new database, so
+// that a lost key is never silently replaced, and it refuses to create a database when there is an
+// old key. The caller must hold the data directory.
 func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err error) {
 	if c.MasterKey != "" {
 		key, err = hex.DecodeString(c.MasterKey)
@@ -45,26 +45,26 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err
 	case fault == nil:
 		return key, false, nil
 	case used:
-		return nil, false, fmt.Errorf("the database was made with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
+		return nil, false, fmt.Errorf("the database was created with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
 	}
 	key, err = makeMasterKey(path)
 	return key, err == nil, err
 }
 
-// takeBack removes a new key whose database could not be made: it would look like that
-// of an earlier one.
-func takeBack(ctx context.Context, c config.Config) error {
+// removeNewKey removes a new key whose database could not be created, because it would be taken for the
+// key of an earlier database.
+func removeNewKey(ctx context.Context, c config.Config) error {
 	if used, err := storage.InUse(ctx, c.DatabaseURL); used || err != nil {
-		return nil // it may be the database's already
+		return nil // a database may already use the key
 	}
 	return os.Remove(filepath.Join(c.DataDir, masterKeyFile))
 }
 
-// startLock is the file that is locked while a process opens what a data directory
-// holds, so that key and database are made by one process.
+// startLock is the file that a process locks while it opens the data directory, so that one process
+// creates key and database.
 const startLock = "start.lock"
 
-// holdDataDir returns when no other process opens what the data directory holds.
+// holdDataDir waits until no other process opens the data directory, and locks it.
 func holdDataDir(c config.Config) (release func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(c.DataDir, startLock), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -76,7 +76,7 @@ func holdDataDir(c config.Config) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// readMasterKey reads a key's file; fs.ErrNotExist.
+// readMasterKey reads a key from its file. If there is no file, the error wraps fs.ErrNotExist.
 func readMasterKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -89,11 +89,11 @@ func readMasterKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// makeMasterKey makes and writes a new key, or reads that of a process that was
-// faster.
+// makeMasterKey creates and writes a new key, or reads the key that another process has created
+// meanwhile.
 func makeMasterKey(path string) ([]byte, error) {
 	key := make([]byte, seal.KeySize)
-	rand.Read(key) // never fails, see crypto/rand
+	rand.Read(key) // never fails; see crypto/rand
 	err := writeMasterKey(path, key)
 	if errors.Is(err, fs.ErrExist) {
 		return readMasterKey(path)

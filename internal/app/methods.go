@@ -14,22 +14,22 @@ import (
 	"chequer/internal/money"
 )
 
-// Methods are the payment methods that a wallet of a kind gives under some settings.
+// Methods are the payment methods of a kind of wallet under some settings.
 type Methods struct {
 	Offered []string    `json:"offered"` // codes, in the server's order
 	Off     []MethodOff `json:"off"`
-	// More are those of networks that the settings do not name.
+	// More are the methods of networks that the settings do not name.
 	More []MethodOff `json:"more,omitempty"`
 }
 
 // MethodOff is a group of payment methods that are not offered for one reason.
 type MethodOff struct {
 	Codes  []string `json:"codes"`
-	Reason string   `json:"reason"` // with the setting that would change it
+	Reason string   `json:"reason"` // includes the setting that would change it
 }
 
-// WalletMethods returns the payment methods that a live wallet of a kind gives. No
-// network is asked.
+// WalletMethods returns the payment methods of a live wallet of a kind. It makes no network
+// requests.
 func WalletMethods(c config.Config, kind keys.Kind) (Methods, error) {
 	log := slog.New(slog.DiscardHandler)
 	networks, err := liveNetworks(c, now, log)
@@ -63,7 +63,7 @@ func WalletMethods(c config.Config, kind keys.Kind) (Methods, error) {
 	return m, nil
 }
 
-// addOff adds a method to those that are off for the same reason.
+// addOff adds a method to the group of methods that are off for the same reason.
 func addOff(off []MethodOff, code, reason string) []MethodOff {
 	i := slices.IndexFunc(off, func(o MethodOff) bool { return o.Reason == reason })
 	if i < 0 {
@@ -73,8 +73,8 @@ func addOff(off []MethodOff, code, reason string) []MethodOff {
 	return off
 }
 
-// otherNetworks returns the methods of the real EVM networks that are not among some.
-// mayAsk reports whether endpoints may be asked about addresses.
+// otherNetworks returns the methods of the EVM main networks that are not in a list. mayAsk reports
+// whether endpoints may be queried for balances of addresses.
 func otherNetworks(networks []live, mayAsk bool) []MethodOff {
 	var more []MethodOff
 	for _, p := range ethereum.Networks {
@@ -92,7 +92,7 @@ func otherNetworks(networks []live, mayAsk bool) []MethodOff {
 	return more
 }
 
-// allAssets returns the assets of a network, with the coin that may not be looked for.
+// allAssets returns the assets of a network, including its own coin when that cannot be watched.
 func allAssets(l live) []chain.Asset {
 	if e, isEVM := l.Network.(endpoints); isEVM {
 		return e.Params().Assets
@@ -100,7 +100,7 @@ func allAssets(l live) []chain.Asset {
 	return l.Assets()
 }
 
-// whyOff returns why an asset of a network is not offered; "" when it is.
+// whyOff returns why an asset of a network is not offered; "" if it is offered.
 func whyOff(c config.Config, l live, a chain.Asset) string {
 	if _, watched := l.Network.(chain.Scanner); !watched {
 		if c.Unwatched {
@@ -128,13 +128,13 @@ func whyOff(c config.Config, l live, a chain.Asset) string {
 	return ""
 }
 
-// needsBalances says why a method that is seen by balances is off, how it can be
-// switched on, and what that costs in privacy.
+// needsBalances returns why a method that is observed by balances is off, how it can be enabled,
+// and what that costs in privacy.
 func needsBalances(setting string) string {
 	return "only balances of your addresses show the money, and no endpoint may be asked for them: " + remedies(setting)
 }
 
-// String says in one line what a wallet gives and what is off.
+// String returns a one-line summary of the methods that are offered and off.
 func (m Methods) String() string {
 	text := "gives " + strings.Join(m.Offered, ", ")
 	if len(m.Offered) == 0 {
@@ -150,7 +150,7 @@ func (m Methods) String() string {
 	return text
 }
 
-// why says for each group of methods that are off why they are.
+// why describes the reasons of the groups of methods that are off.
 func (m Methods) why() string {
 	var groups []string
 	for _, o := range m.Off {
@@ -159,9 +159,9 @@ func (m Methods) why() string {
 	return strings.Join(groups, "; ")
 }
 
-// tellMethods logs the payment methods that the live wallets of a merchant do not give
-// under the settings, and what each kind of wallet would give if there is none.
-func (c *Core) tellMethods(ctx context.Context, cfg config.Config, merchantID string, log *slog.Logger) error {
+// logMethods logs the payment methods that the live wallets of a merchant have and lack under the
+// settings, or the methods of each kind of wallet if there is no wallet.
+func (c *Core) logMethods(ctx context.Context, cfg config.Config, merchantID string, log *slog.Logger) error {
 	wallets, err := c.Storage.Wallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return err

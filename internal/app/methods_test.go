@@ -19,7 +19,7 @@ func TestWalletMethods(t *testing.T) {
 		kind    keys.Kind
 		environ []string
 		want    string
-		reasons []string // parts of the reasons of what is off, in order
+		reasons []string // parts of the reasons, in order
 	}{
 		"public endpoints": {keys.ETH, nil, "gives USDC, EURC, EURC-BASE, USDC-BASE; off: ETH, ETH-BASE", []string{"CHEQUER_ETHEREUM_RPC", "CHEQUER_BASE_RPC"}},
 		"public endpoints that may be asked": {keys.ETH, []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"},

@@ -16,9 +16,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// metrics are what Prometheus is told of the networks. What other processes may
-// have done is read from storage when it is asked for; the rest is this process's
-// own.
+// metrics collects the metrics of networks for Prometheus. Values that other processes may change
+// are read from storage at each collection; the others are those of this process.
 type metrics struct {
 	core     *Core
 	networks []chain.Network
@@ -30,7 +29,7 @@ type metrics struct {
 	transfers   *prometheus.CounterVec
 
 	mu    sync.Mutex
-	shown map[chain.ID]map[string]bool // transfers of the newest scan
+	shown map[chain.ID]map[string]bool // transfers in the newest scan
 	tips  map[chain.ID]time.Time       // block time of the newest scanned block
 }
 
@@ -40,26 +39,26 @@ var (
 	reached   = prometheus.NewDesc("chequer_network_reached", "1 while the network was scanned recently enough for its methods to be offered, else 0.", []string{"network"}, nil)
 	height    = prometheus.NewDesc("chequer_source_height", "Height of the newest block that this process's source has.", []string{"network"}, nil)
 	peers     = prometheus.NewDesc("chequer_source_peers", "Peers that this process's light client is connected to.", []string{"network"}, nil)
-	healthy   = prometheus.NewDesc("chequer_source_up", "1 while this process's source can be believed, else 0.", []string{"network"}, nil)
+	healthy   = prometheus.NewDesc("chequer_source_up", "1 while this process's source is healthy, else 0.", []string{"network"}, nil)
 
-	conversionCount = prometheus.NewDesc("chequer_conversions", "Sales for euro, by state: those that failed wait for a person.", []string{"state"}, nil)
+	conversionCount = prometheus.NewDesc("chequer_conversions", "Sales for euro, by state: failed sales wait for a decision of the operator.", []string{"state"}, nil)
 
-	endpointUp      = prometheus.NewDesc("chequer_endpoint_up", "1 while nothing is wrong with an endpoint, else 0.", []string{"network", "endpoint"}, nil)
-	endpointHeight  = prometheus.NewDesc("chequer_endpoint_height", "Height of the newest block that an endpoint told of.", []string{"network", "endpoint"}, nil)
-	endpointLatency = prometheus.NewDesc("chequer_endpoint_latency_seconds", "How long an endpoint's last answer took.", []string{"network", "endpoint"}, nil)
-	endpointAge     = prometheus.NewDesc("chequer_endpoint_answer_age_seconds", "Seconds since an endpoint last answered as it should.", []string{"network", "endpoint"}, nil)
-	endpointFaults  = prometheus.NewDesc("chequer_endpoint_faults_total", "Times that something was wrong with an endpoint.", []string{"network", "endpoint"}, nil)
+	endpointUp      = prometheus.NewDesc("chequer_endpoint_up", "1 while an endpoint is healthy, else 0.", []string{"network", "endpoint"}, nil)
+	endpointHeight  = prometheus.NewDesc("chequer_endpoint_height", "Height of the newest block that an endpoint reported.", []string{"network", "endpoint"}, nil)
+	endpointLatency = prometheus.NewDesc("chequer_endpoint_latency_seconds", "Duration of an endpoint's last request, in seconds.", []string{"network", "endpoint"}, nil)
+	endpointAge     = prometheus.NewDesc("chequer_endpoint_answer_age_seconds", "Seconds since an endpoint's last valid answer.", []string{"network", "endpoint"}, nil)
+	endpointFaults  = prometheus.NewDesc("chequer_endpoint_faults_total", "Number of faults of an endpoint.", []string{"network", "endpoint"}, nil)
 )
 
 func newMetrics(core *Core, networks []chain.Network, invoices *invoice.Service) *metrics {
 	m := &metrics{
 		core: core, networks: networks, invoices: invoices, now: core.Now, registry: prometheus.NewRegistry(), shown: map[chain.ID]map[string]bool{}, tips: map[chain.ID]time.Time{},
 		scanSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "chequer_scan_seconds", Help: "How long this process's scans took, with recording what they found.",
+			Name: "chequer_scan_seconds", Help: "Duration of this process's scans in seconds, including the recording of transfers.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 		}, []string{"network"}),
 		transfers: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "chequer_transfers_total", Help: "Transfers to our destinations that this process's scans showed for the first time.",
+			Name: "chequer_transfers_total", Help: "Transfers to the merchant's destinations that this process's scans found for the first time.",
 		}, []string{"network"}),
 	}
 	m.registry.MustRegister(m, m.scanSeconds, m.transfers,
@@ -67,7 +66,7 @@ func newMetrics(core *Core, networks []chain.Network, invoices *invoice.Service)
 	return m
 }
 
-// scanned takes note of a scan. What the first one shows was there before.
+// scanned returns a function that records a scan. Transfers of the first scan count as old.
 func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) {
 	return func(s chain.Snapshot, took time.Duration) {
 		m.scanSeconds.WithLabelValues(string(network)).Observe(took.Seconds())
@@ -88,8 +87,8 @@ func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) 
 	}
 }
 
-// tipTime returns the block time of the newest block that this process scanned on a
-// network, nil before there is one.
+// tipTime returns the block time of the newest block that this process has scanned on a network, or
+// nil if there is none.
 func (m *metrics) tipTime(network chain.ID) *time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,15 +108,15 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// collectFor is how long reading storage for Prometheus may take.
-const collectFor = 2 * time.Second
+// collectTimeout bounds the time for reading storage for Prometheus.
+const collectTimeout = 2 * time.Second
 
 // Collect implements prometheus.Collector.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, network chain.ID) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, string(network))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectFor)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	if progress, err := m.core.Storage.Progress(ctx); err == nil {
 		for network, p := range progress {
@@ -158,7 +157,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collectEndpoints tells how the endpoints of a network fare.
+// collectEndpoints reports the state of the endpoints of a network.
 func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric, network chain.ID, e endpoints) {
 	for _, r := range e.quorum.Reports() {
 		tell := func(d *prometheus.Desc, t prometheus.ValueType, value float64) {
@@ -178,14 +177,14 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric, network chain.ID
 	}
 }
 
-// serve answers Prometheus on an address of its own until the context ends.
+// serve serves Prometheus on a separate address until the context ends.
 func (m *metrics) serve(l net.Listener) func(context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 2 * collectFor}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 2 * collectTimeout}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { server.Close() })

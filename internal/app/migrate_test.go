@@ -13,7 +13,7 @@ import (
 	"chequer/internal/storage"
 )
 
-// olderRelease returns the settings of a server whose database the first release made.
+// olderRelease returns the settings of a server whose database was created by the first release.
 func olderRelease(t *testing.T) config.Config {
 	t.Helper()
 	c := settings(t, "")
@@ -32,13 +32,13 @@ func olderRelease(t *testing.T) config.Config {
 	return c
 }
 
-func TestOpenCore_upgrades_only_for_who_may(t *testing.T) {
+func TestOpenCore_upgrades_only_with_the_option(t *testing.T) {
 	t.Parallel()
 	c := olderRelease(t)
 	log := slog.New(slog.DiscardHandler)
 	_, err := app.OpenCore(t.Context(), c, app.Options{Log: log})
 	if !errors.Is(err, storage.ErrOlder) || !strings.Contains(err.Error(), "chequer migrate") {
-		t.Errorf("got error %v, want %v and what to do", err, storage.ErrOlder)
+		t.Errorf("got error %v, want %v and a remedy", err, storage.ErrOlder)
 	}
 	core, err := app.OpenCore(t.Context(), c, app.Options{Log: log, Upgrade: true})
 	if err != nil {
@@ -53,8 +53,8 @@ func TestOpenCore_upgrades_only_for_who_may(t *testing.T) {
 	open(t, c)
 }
 
-// A database that was copied without its log, or was lost, leaves its key behind.
-func TestOpenCore_makes_no_database_beside_an_old_master_key(t *testing.T) {
+// A database that was lost, or copied without its log, leaves its key behind.
+func TestOpenCore_creates_no_database_when_there_is_an_old_master_key(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(path string) error{
 		"without_the_file":   os.Remove,
@@ -74,9 +74,9 @@ func TestOpenCore_makes_no_database_beside_an_old_master_key(t *testing.T) {
 				t.Fatal(err)
 			}
 			if core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)}); err == nil {
-				t.Error("opened all the same", core.Close())
+				t.Error("opened, want an error", core.Close())
 			} else if !strings.Contains(err.Error(), "has no tables") || !strings.Contains(err.Error(), "move the key away") {
-				t.Errorf("got error %v, want one that says what to do", err)
+				t.Errorf("got error %v, want one with a remedy", err)
 			}
 			if err := os.Remove(filepath.Join(c.DataDir, "master.key")); err != nil {
 				t.Fatal(err)
@@ -86,13 +86,13 @@ func TestOpenCore_makes_no_database_beside_an_old_master_key(t *testing.T) {
 	}
 }
 
-func TestOpenCore_takes_back_the_key_of_a_database_that_could_not_be_made(t *testing.T) {
+func TestOpenCore_removes_the_key_when_the_database_cannot_be_created(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
 	c.DatabaseURL = "sqlite:" + filepath.Join(c.DataDir, "missing", "chequer.db")
 	log := slog.New(slog.DiscardHandler)
 	if core, err := app.OpenCore(t.Context(), c, app.Options{Log: log}); err == nil {
-		t.Fatal("opened all the same", core.Close())
+		t.Fatal("opened, want an error", core.Close())
 	}
 	if err := os.Mkdir(filepath.Join(c.DataDir, "missing"), 0o700); err != nil {
 		t.Fatal(err)

@@ -21,26 +21,24 @@ import (
 	"chequer/internal/watcher"
 )
 
-// live is a network of real money, or of its test coins.
+// live is a network for live invoices, which may be a test network.
 type live struct {
 	chain.Network
-	// run keeps the source of a watched network going, until the context ends; nil
-	// where that needs nothing.
+	// run keeps the source of a watched network running until the context ends; nil if the source
+	// needs no loop.
 	run func(context.Context) error
-	// probe asks the source once how it stands; nil where that needs a running
-	// server.
+	// probe queries the source once; nil if that needs a running server.
 	probe func(context.Context) error
-	// details say how the parts of a probed source stand; nil where it has none.
+	// details returns findings about the parts of a probed source; nil if it has no parts.
 	details func() []Finding
-	// setting is what would have the network watched; "" when nothing does yet.
+	// setting is the name of the setting that makes the network watched; "" if there is none.
 	setting string
 }
 
-// wallet is the kind of wallet that the network's destinations come from.
+// wallet returns the kind of wallet of the network's destinations.
 func (l live) wallet() string { return l.Assets()[0].Wallet }
 
-// liveNetworks are the networks that the settings name. Nothing is opened or
-// asked before they are run.
+// liveNetworks returns the networks of the settings. It opens nothing and makes no requests.
 func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
 	btc, err := family(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
 	if err != nil {
@@ -57,7 +55,7 @@ func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]li
 	return append([]live{btc, ltc}, evm...), nil
 }
 
-// family is one network of Bitcoin's family, watched as its settings say.
+// family returns one network of Bitcoin's family, watched as its settings say.
 func family(c config.Config, s config.Chain, setting string, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (l live, err error) {
 	network := bitcoin.New(paramsOf(s, known))
 	switch {
@@ -72,13 +70,13 @@ func family(c config.Config, s config.Chain, setting string, known []bitcoin.Par
 	return l, err
 }
 
-// paramsOf are those of the network that the settings name.
+// paramsOf returns the parameters of the network that the settings name.
 func paramsOf(s config.Chain, known []bitcoin.Params) bitcoin.Params {
 	i := slices.IndexFunc(known, func(p bitcoin.Params) bool { return p.Name == s.Network })
 	return known[max(i, 0)]
 }
 
-// KeyNetwork is the network that the keys of live wallets of a kind are for.
+// KeyNetwork returns the network of the keys of live wallets of a kind.
 func KeyNetwork(c config.Config, kind keys.Kind) keys.Network {
 	switch kind {
 	case keys.BTC:
@@ -89,7 +87,7 @@ func KeyNetwork(c config.Config, kind keys.Kind) keys.Network {
 	return keys.Main
 }
 
-// networksOf are what the domain sees of live networks.
+// networksOf returns the networks without their sources, as the domain uses them.
 func networksOf(all []live) []chain.Network {
 	found := make([]chain.Network, len(all))
 	for i, l := range all {
@@ -98,7 +96,7 @@ func networksOf(all []live) []chain.Network {
 	return found
 }
 
-// watch looks at a network from the moment on that there is a wallet for it.
+// watch returns a loop that watches a network once there is a wallet for it.
 func (a *App) watch(core *Core, l live, w *watcher.Watcher) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !core.awaitWallet(ctx, l.wallet()) {
@@ -113,12 +111,12 @@ func (a *App) watch(core *Core, l live, w *watcher.Watcher) func(context.Context
 	}
 }
 
-// newWallet is how often it is looked for a first wallet.
-const newWallet = time.Second
+// walletPollInterval is the interval at which storage is checked for a first wallet.
+const walletPollInterval = time.Second
 
-// awaitWallet waits for a wallet of a kind; false when the context ended.
+// awaitWallet waits for a wallet of a kind. It returns false if the context ends first.
 func (c *Core) awaitWallet(ctx context.Context, kind string) bool {
-	tick := time.NewTicker(newWallet)
+	tick := time.NewTicker(walletPollInterval)
 	defer tick.Stop()
 	for {
 		if there, err := c.Storage.HasWallet(ctx, kind); err == nil && there {
@@ -132,11 +130,11 @@ func (c *Core) awaitWallet(ctx context.Context, kind string) bool {
 	}
 }
 
-// tryAgain is how long a source that failed is left alone.
-const tryAgain = 30 * time.Second
+// restartDelay is the pause after a source has failed.
+const restartDelay = 30 * time.Second
 
-// keepRunning runs a network's source, and again when it failed: the rest of the
-// program goes on meanwhile.
+// keepRunning runs a network's source and restarts it after a failure, so that the rest of the
+// program keeps running.
 func keepRunning(ctx context.Context, l live, log *slog.Logger) error {
 	for {
 		err := l.run(ctx)
@@ -147,15 +145,15 @@ func keepRunning(ctx context.Context, l live, log *slog.Logger) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(tryAgain):
+		case <-time.After(restartDelay):
 		}
 	}
 }
 
-// mustLookStill returns an error when open invoices wait for money on a network that
-// is not watched any more, for its own coin while that may not be read any more, or
-// for a token that is not looked for any more.
-func (c *Core) mustLookStill(ctx context.Context, all []live) error {
+// checkStillWatched returns an error if open invoices wait for payments that the settings no longer
+// watch: on an unwatched network, in a network's own coin whose balances cannot be read, or in a
+// token that is no longer configured.
+func (c *Core) checkStillWatched(ctx context.Context, all []live) error {
 	var watched, tokensOnly []chain.ID
 	for _, l := range all {
 		if _, ok := l.Network.(chain.Scanner); !ok {
@@ -188,12 +186,12 @@ func (c *Core) mustLookStill(ctx context.Context, all []live) error {
 	if says = append(says, tokens...); len(says) == 0 {
 		return nil
 	}
-	return errors.New("nobody would look any more for payments on " + strings.Join(says, ", ") +
+	return errors.New("open invoices wait for payments that would no longer be watched: " + strings.Join(says, ", ") +
 		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
 }
 
-// openTokens says which tokens open invoices wait for that watched networks do not look
-// for any more, such as a token that left the settings.
+// openTokens describes the tokens for which open invoices wait on watched networks but which are no
+// longer watched, such as a token that was removed from the settings.
 func (c *Core) openTokens(ctx context.Context, all []live) ([]string, error) {
 	var says []string
 	for _, l := range all {
@@ -203,7 +201,7 @@ func (c *Core) openTokens(ctx context.Context, all []live) ([]string, error) {
 		}
 		now := e.Looked()
 		for _, a := range e.Params().Assets {
-			if a.Policy.Balance { // told by the balances
+			if a.Policy.Balance { // reported by the check of balances
 				now = append(now, a.Code)
 			}
 		}
@@ -218,9 +216,8 @@ func (c *Core) openTokens(ctx context.Context, all []live) ([]string, error) {
 	return says, nil
 }
 
-// tellWatched logs what is watched on worthless coins and what is not watched at
-// all, and what follows.
-func tellWatched(log *slog.Logger, all []live, offered bool) {
+// logUnwatched logs a warning for each network that is a test network or is not watched.
+func logUnwatched(log *slog.Logger, all []live, offered bool) {
 	for _, l := range all {
 		if isTrial(l) {
 			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", l.ID())
@@ -228,14 +225,14 @@ func tellWatched(log *slog.Logger, all []live, offered bool) {
 		switch _, watched := l.Network.(chain.Scanner); {
 		case watched:
 		case offered:
-			log.Warn("network is offered, but nobody looks for payments on it", "network", l.ID())
+			log.Warn("network is offered but not watched", "network", l.ID())
 		default:
-			log.Warn("network is not offered, as nobody looks for payments on it", "network", l.ID(), "setting", "CHEQUER_UNWATCHED")
+			log.Warn("network is not offered because it is not watched", "network", l.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
 }
 
-// isTrial tells whether a network's coins are worth nothing.
+// isTrial reports whether a network is a test network, whose coins have no value.
 func isTrial(l live) bool {
 	switch n := l.Network.(type) {
 	case interface{ Params() bitcoin.Params }:
@@ -246,7 +243,7 @@ func isTrial(l live) bool {
 	return false
 }
 
-// shopName is the name of the merchant that is made on an empty database.
+// shopName returns the name of the merchant that is created in an empty database.
 func shopName(c config.Config, o Options) string {
 	switch {
 	case c.ShopName != "":
@@ -257,7 +254,7 @@ func shopName(c config.Config, o Options) string {
 	return "Shop"
 }
 
-// pageMode is the mode of the invoices that the storefront makes.
+// pageMode returns the mode of the storefront's invoices.
 func pageMode(o Options) merchant.Mode {
 	if o.Demo {
 		return merchant.Test

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/keys"
 )
 
-// fetch reads an answer of this machine.
+// fetch fetches a URL and returns the status and the body.
 func fetch(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	response, err := http.Get(url)
@@ -29,7 +29,7 @@ func fetch(t *testing.T, url string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-func TestReadyz_tells_how_each_network_is_watched(t *testing.T) {
+func TestReadyz_reports_how_each_network_is_watched(t *testing.T) {
 	t.Parallel()
 	p := demo(t, "CHEQUER_BITCOIN_NODE=http://u:hunter2@127.0.0.1:1", "CHEQUER_BITCOIN_NETWORK=regtest")
 	status, text := fetch(t, p.url+"/readyz")
@@ -51,13 +51,13 @@ func TestReadyz_tells_how_each_network_is_watched(t *testing.T) {
 		t.Errorf("litecoin: %+v", litecoin)
 	}
 	if strings.Contains(text, "hunter2") {
-		t.Error("the answer holds the node's password")
+		t.Error("the answer contains the node's password")
 	}
 }
 
-// Everybody may ask whether the program is well; where its nodes are is told to
-// who has the master key.
-func TestReadyz_names_the_operators_hosts_to_the_operator_alone(t *testing.T) {
+// Anyone may ask whether the program is ready; the addresses of its nodes are reported only to the
+// holder of the master key.
+func TestReadyz_names_the_operators_hosts_only_to_the_operator(t *testing.T) {
 	t.Parallel()
 	p := demo(t, "CHEQUER_BITCOIN_NODE=http://u:hunter2@127.0.0.1:1", "CHEQUER_BITCOIN_NETWORK=regtest")
 	core, err := app.OpenCore(t.Context(), p.config, app.Options{})
@@ -68,11 +68,11 @@ func TestReadyz_names_the_operators_hosts_to_the_operator_alone(t *testing.T) {
 	_, text := fetch(t, p.url+"/readyz")
 	told := app.AskServer(t.Context(), core, p.config)
 	if len(told) == 0 || told[0].Source != "node at 127.0.0.1:1" || strings.Contains(text, "127.0.0.1") {
-		t.Errorf("the operator is told %+v, everybody %s", told, text)
+		t.Errorf("answer to the operator %+v, to others %s", told, text)
 	}
 }
 
-func TestMetrics_have_an_address_of_their_own(t *testing.T) {
+func TestMetrics_have_a_separate_address(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -82,15 +82,15 @@ func TestMetrics_have_an_address_of_their_own(t *testing.T) {
 	l.Close()
 	p := demo(t, "CHEQUER_METRICS="+address)
 	if status, _ := fetch(t, p.url+"/metrics"); status != http.StatusNotFound {
-		t.Errorf("/metrics beside the shop answers %d", status)
+		t.Errorf("/metrics at the shop's address: answer %d, want 404", status)
 	}
 	if status, text := fetch(t, "http://"+address+"/debug/pprof/goroutine?debug=1"); status != http.StatusOK || !strings.Contains(text, "goroutine profile:") {
 		t.Errorf("/debug/pprof answers %d", status)
 	}
 	if status, _ := fetch(t, p.url+"/debug/pprof/"); status != http.StatusNotFound {
-		t.Errorf("/debug/pprof beside the shop answers %d", status)
+		t.Errorf("/debug/pprof at the shop's address: answer %d, want 404", status)
 	}
-	for { // until simnet was scanned once
+	for { // until the first scan of simnet
 		status, text := fetch(t, "http://"+address+"/metrics")
 		if status != http.StatusOK {
 			t.Fatalf("answer %d: %s", status, text)
@@ -106,7 +106,7 @@ func TestMetrics_have_an_address_of_their_own(t *testing.T) {
 	}
 }
 
-func TestNew_names_an_address_for_metrics_that_is_taken(t *testing.T) {
+func TestNew_names_the_setting_of_a_metrics_address_in_use(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -142,12 +142,12 @@ func TestKeyNetwork_follows_the_settings(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := app.KeyNetwork(c, tt.kind); got != tt.want {
-			t.Errorf("%v: keys of %s are for %s, want %s", tt.settings, tt.kind, got, tt.want)
+			t.Errorf("%v: network of %s keys = %s, want %s", tt.settings, tt.kind, got, tt.want)
 		}
 	}
 }
 
-func TestErrorsOutsideTheBasePath(t *testing.T) {
+func TestApp_errors_outside_the_base_path(t *testing.T) {
 	t.Parallel()
 	p := demo(t, "CHEQUER_BASE_URL=https://shop.example/pay")
 	for path, want := range map[string]string{

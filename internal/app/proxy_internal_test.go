@@ -23,9 +23,9 @@ func TestNoticeProxy_warns_once(t *testing.T) {
 		header  string
 		want    []string
 	}{
-		"forgotten":  {nil, "192.0.2.7", []string{"172.17.0.2"}},
-		"trusted":    {[]netip.Prefix{netip.MustParsePrefix("172.17.0.0/16")}, "192.0.2.7", nil},
-		"no_headers": {nil, "", nil},
+		"not_trusted": {nil, "192.0.2.7", []string{"172.17.0.2"}},
+		"trusted":     {[]netip.Prefix{netip.MustParsePrefix("172.17.0.0/16")}, "192.0.2.7", nil},
+		"no_headers":  {nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestNoticeProxy_warns_once(t *testing.T) {
 				t.Errorf("the log names a caller: %s", lines.String())
 			}
 			if served != 3 {
-				t.Errorf("%d requests are served, want 3", served)
+				t.Errorf("%d requests were served, want 3", served)
 			}
 		})
 	}

@@ -16,13 +16,13 @@ import (
 	"chequer/internal/rates"
 )
 
-// demoRates are made up, and marked as such wherever they are shown.
+// demoRates are example rates. Wherever they are shown they are marked as such.
 const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08," +
 	"EUR-AUD=1.65,EUR-BRL=6.2,EUR-CAD=1.5,EUR-CHF=0.95,EUR-CNY=7.8,EUR-CZK=24.5,EUR-DKK=7.46,EUR-GBP=0.86,EUR-HKD=8.4," +
 	"EUR-HUF=390,EUR-IDR=18000,EUR-ILS=3.9,EUR-INR=95,EUR-ISK=145,EUR-JPY=165,EUR-KRW=1550,EUR-MXN=20,EUR-MYR=4.8," +
 	"EUR-NOK=11.7,EUR-NZD=1.85,EUR-PHP=63,EUR-PLN=4.25,EUR-RON=5.05,EUR-SEK=11,EUR-SGD=1.45,EUR-THB=37,EUR-TRY=45,EUR-ZAR=20"
 
-// Check says what is wrong with settings that only the program's parts can judge.
+// Check reports faults of settings that only the parts of the program can find.
 func Check(c config.Config) error {
 	log := slog.New(slog.DiscardHandler)
 	_, currencies := fiats(c)
@@ -31,8 +31,7 @@ func Check(c config.Config) error {
 	return errors.Join(currencies, prices, networks)
 }
 
-// rateTable makes the table that the settings ask for, and the loop that keeps it
-// up to date, if it needs one.
+// rateTable returns the rate table of the settings, and the loop that updates it, if it needs one.
 func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop func(context.Context) error, err error) {
 	text, isFixed := strings.CutPrefix(c.Rates, "fixed:")
 	source := "fixed"
@@ -56,9 +55,9 @@ func rateTable(c config.Config, o Options) (moment func() invoice.Rates, loop fu
 	return func() invoice.Rates { return liveRates{live.View()} }, live.Run, nil
 }
 
-// checkPriced says which of the currencies that are switched on have no fixed price.
+// checkPriced returns an error that names the enabled currencies without a fixed rate.
 func checkPriced(c config.Config, fixed *rates.Fixed) error {
-	list, _ := fiats(c) // what is none is said elsewhere
+	list, _ := fiats(c) // unknown currencies are reported elsewhere
 	var faults []error
 	for _, fiat := range list {
 		if _, err := fixed.Rate(money.EUR.Code, money.EUR, fiat); err != nil {
@@ -68,7 +67,7 @@ func checkPriced(c config.Config, fixed *rates.Fixed) error {
 	return errors.Join(faults...)
 }
 
-// liveTable asks the exchanges.
+// liveTable returns a table with the rates of the exchanges.
 func liveTable(c config.Config, log *slog.Logger) (*rates.Table, error) {
 	floor, err := decimal.NewFromString(c.EuroFloor)
 	if err != nil {
@@ -79,11 +78,11 @@ func liveTable(c config.Config, log *slog.Logger) (*rates.Table, error) {
 	return rates.NewTable(live), nil
 }
 
-// liveRates is a moment of a live table.
+// liveRates are the rates of a live table at one moment.
 type liveRates struct{ rates.View }
 
-// Evidence implements invoice.Rates. It leaves out when it was asked for, which
-// the quote tells, so that quotes of the same moment share it.
+// Evidence implements invoice.Rates. It omits the time of the request, which the quote has, so that
+// quotes of the same moment share their evidence.
 func (r liveRates) Evidence(fiat money.Currency, codes ...string) string {
 	e := r.View.Evidence(fiat, codes...)
 	e.At = time.Time{}

@@ -13,33 +13,33 @@ import (
 	"chequer/internal/invoice"
 )
 
-// readiness is what /readyz answers: the program is ready when its storage takes
-// writes. How far each network was scanned are facts beside it.
+// readiness is the answer of /readyz. The program is ready if its storage accepts writes; the state
+// of the networks is additional information.
 type readiness struct {
 	Ready    bool            `json:"ready"`
 	Networks []NetworkHealth `json:"networks"`
-	// Proof answers the challenge of the request, if it has one: doctor learns by it
-	// whether the public address leads to this installation.
+	// Proof answers the challenge of the request, if it has one. By it doctor checks whether the
+	// public address leads to this installation.
 	Proof string `json:"proof,omitempty"`
 }
 
-// maxChallenge bounds a challenge, in bytes.
+// maxChallenge bounds the length of a challenge, in bytes.
 const maxChallenge = 64
 
-// NetworkHealth is how a network is watched.
+// NetworkHealth is the state of a network and its source.
 type NetworkHealth struct {
 	Network chain.ID `json:"network"`
 	Watched bool     `json:"watched"`
-	// Reached reports whether a watched network was scanned recently enough for its
-	// methods to be offered.
+	// Reached is true if a watched network was scanned recently enough for its methods to be
+	// offered.
 	Reached bool  `json:"reached"`
 	Tip     int64 `json:"tip"`
-	// ScannedAgo is in seconds since the last scan that reached the tip; null
-	// before there was one.
+	// ScannedAgo is the number of seconds since the last scan that reached the tip; null if there
+	// was none.
 	ScannedAgo *int64 `json:"scanned_seconds_ago"`
 	Source     string `json:"source"`
-	// TipTime is the time of the newest scanned block by the network's clock; null
-	// before this process scanned one.
+	// TipTime is the time of the newest scanned block by the network's clock; null if this process
+	// has scanned none.
 	TipTime  *time.Time `json:"tip_time"`
 	Height   int64      `json:"source_height"`
 	Peers    int        `json:"peers"`
@@ -47,17 +47,17 @@ type NetworkHealth struct {
 	Fault    string     `json:"fault"`
 }
 
-// veiledFault stands for a fault's own words, which name hosts of the operator's.
-const veiledFault = "chequer doctor says what"
+// redactedFault replaces the text of a fault, which names hosts of the operator.
+const redactedFault = "chequer doctor says what"
 
-// readyFor is how long storage may take to answer.
-const readyFor = 2 * time.Second
+// readyTimeout bounds the time for storage to answer.
+const readyTimeout = 2 * time.Second
 
-// ready answers /readyz. Who asks with the installation's own pass is told where
-// the sources are, too, and their faults in words.
+// ready answers /readyz. The addresses of the sources and the texts of their faults are only in the
+// answer to a caller with the installation's own pass.
 func (c *Core) ready(networks []chain.Network, invoices *invoice.Service, m *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readyFor)
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 		defer cancel()
 		err := c.Storage.Ready(ctx)
 		health, fault := c.health(ctx, networks, invoices)
@@ -67,7 +67,7 @@ func (c *Core) ready(networks []chain.Network, invoices *invoice.Service, m *met
 		}
 		if !c.passes(r) {
 			for i := range health {
-				health[i].veil()
+				health[i].redact()
 			}
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -83,20 +83,20 @@ func (c *Core) ready(networks []chain.Network, invoices *invoice.Service, m *met
 	})
 }
 
-// veil takes out what is nobody's business but the operator's.
-func (h *NetworkHealth) veil() {
+// redact removes the values that only the operator may see.
+func (h *NetworkHealth) redact() {
 	h.Source = ""
 	if h.Fault != "" {
-		h.Fault = veiledFault
+		h.Fault = redactedFault
 	}
 }
 
-// passes tells whether who asks has the master key, as the operator's commands do.
+// passes reports whether the caller has the installation's pass, as the operator's commands do.
 func (c *Core) passes(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+c.pass)) == 1
 }
 
-// health returns how each network is watched, in the order given.
+// health returns the state of each network, in the given order.
 func (c *Core) health(ctx context.Context, networks []chain.Network, invoices *invoice.Service) ([]NetworkHealth, error) {
 	progress, err := c.Storage.Progress(ctx)
 	found := []NetworkHealth{}

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// maxSkew is how far clocks may differ before the operator is warned. Deadlines of
-// invoices are set by one process and judged by another.
+// maxSkew is the difference between clocks from which the operator is warned. One process may set
+// the deadline of an invoice and another may apply it.
 const maxSkew = 5 * time.Second
 
-// skewInterval is how often a server compares its clock with the database's.
+// skewInterval is the interval at which a server compares its clock with the database's.
 const skewInterval = time.Minute
 
-// watchClock returns a loop that warns when this process's clock differs from the
-// database's.
+// watchClock returns a loop that warns if this process's clock differs from the database's.
 func (c *Core) watchClock(log *slog.Logger) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tick := time.NewTicker(skewInterval)
@@ -33,11 +32,11 @@ func (c *Core) watchClock(log *slog.Logger) func(context.Context) error {
 	}
 }
 
-// compareClock reports whether the clock is wrong, and logs when that changes.
+// compareClock reports whether the clock is wrong, and logs a change of that.
 func (c *Core) compareClock(ctx context.Context, log *slog.Logger, skewed bool) bool {
 	skew, margin, err := c.Storage.MeasureSkew(ctx, c.Now)
 	if err != nil || margin > maxSkew {
-		return skewed // nothing is known
+		return skewed // the skew is unknown
 	}
 	wrong := skew.Abs() > maxSkew+margin
 	switch {
@@ -49,8 +48,8 @@ func (c *Core) compareClock(ctx context.Context, log *slog.Logger, skewed bool) 
 	return wrong
 }
 
-// examineClocks compares the clock of this machine, and of each process that watches
-// a network, with the database's.
+// examineClocks compares the clock of this machine, and of each process that watches a network,
+// with the database's clock.
 func (c *Core) examineClocks(ctx context.Context, say func(Level, string, string, ...any)) error {
 	leaders, err := c.Storage.LeaderSkews(ctx)
 	if err != nil {
@@ -61,20 +60,20 @@ func (c *Core) examineClocks(ctx context.Context, say func(Level, string, string
 		return err
 	}
 	if skew.Abs() > maxSkew+margin {
-		say(LevelWarn, "clock", "this machine's is %s the database's: set both by NTP", apart(skew))
+		say(LevelWarn, "clock", "this machine's is %s the database's: set both by NTP", skewText(skew))
 	} else {
 		say(LevelOK, "clock", "agrees with the database's")
 	}
 	for _, network := range slices.Sorted(maps.Keys(leaders)) {
 		if leaders[network].Abs() > maxSkew {
-			say(LevelWarn, "clock", "that of the process that watches %s is %s the database's: set both by NTP", network, apart(leaders[network]))
+			say(LevelWarn, "clock", "that of the process that watches %s is %s the database's: set both by NTP", network, skewText(leaders[network]))
 		}
 	}
 	return nil
 }
 
-// apart describes a skew in words.
-func apart(skew time.Duration) string {
+// skewText describes a skew in words.
+func skewText(skew time.Duration) string {
 	if skew < 0 {
 		return fmt.Sprintf("%s behind", (-skew).Round(time.Second))
 	}

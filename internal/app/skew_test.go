@@ -41,7 +41,7 @@ func TestExamineClocks(t *testing.T) {
 			}
 			own := app.Finding{Level: app.LevelWarn, About: "clock", Says: "this machine's is 1h0m0s behind the database's: set both by NTP"}
 			if diff := cmp.Diff([]app.Finding{own}, findings(wrong)); diff != "" {
-				t.Errorf("of a wrong clock (-want +got):\n%s", diff)
+				t.Errorf("findings with a wrong clock (-want +got):\n%s", diff)
 			}
 			if _, err := wrong.Storage.AcquireLease(t.Context(), "bitcoin", "wrong", wrong.Now(), time.Minute); err != nil {
 				t.Fatal(err)
@@ -51,7 +51,7 @@ func TestExamineClocks(t *testing.T) {
 				{Level: app.LevelWarn, About: "clock", Says: "that of the process that watches bitcoin is 1h0m0s behind the database's: set both by NTP"},
 			}
 			if diff := cmp.Diff(want, findings(right)); diff != "" {
-				t.Errorf("while a process with a wrong clock watches (-want +got):\n%s", diff)
+				t.Errorf("findings while a process with a wrong clock watches (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -2,15 +2,15 @@ package app
 
 import "crypto/rand"
 
-// alphabet is that of keys and identifiers.
+// alphabet is the alphabet of keys and identifiers.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// token makes random letters and digits, each equally likely.
+// token returns random letters and digits, each equally likely.
 func token(length int) string {
 	text := make([]byte, 0, length)
 	var b [64]byte
 	for len(text) < length {
-		rand.Read(b[:]) // never fails, see crypto/rand
+		rand.Read(b[:]) // never fails; see crypto/rand
 		for _, v := range b {
 			// 248 is the largest multiple of 62 that a byte holds.
 			if v < 248 && len(text) < length {

@@ -2,7 +2,7 @@ package app
 
 import "chequer/internal/chain"
 
-// plural is a number of things.
+// plural formats a number of things.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -3,6 +3,7 @@ package chain_test
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,13 +110,14 @@ func TestLink_code(t *testing.T) {
 	}
 }
 
-// C16: the link of a token has the contract, the chain ID and the smallest units. The address
-// is given separately, too.
+// C16 and C17: the link of a token has the contract, the chain ID and the smallest units. The
+// address is given separately, too.
 func TestLink_ethereum(t *testing.T) {
 	t.Parallel()
 	const address = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 	eth, usdc := ethereum.Mainnet.Assets[0], ethereum.Mainnet.Assets[1]
 	base := ethereum.Base.Assets[0]
+	polygon, sepolia := named(t, ethereum.Polygon, "USDC-POLYGON"), named(t, ethereum.Sepolia, "USDC")
 	usdt := usdc
 	usdt.Contract, usdt.Currency = "0xdAC17F958D2ee523a2206206994597C13D831ec7", money.Currency{Code: "USDT", Decimals: 6}
 	coarse := usdt
@@ -136,6 +138,10 @@ func TestLink_ethereum(t *testing.T) {
 			"ethereum:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48@1/transfer?address=" + address + "&uint256=1", address},
 		"token on Base": {base, "56.5",
 			"ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=" + address + "&uint256=56500000", address},
+		"the same token on Polygon": {polygon, "1",
+			"ethereum:" + polygon.Contract + "@137/transfer?address=" + address + "&uint256=1000000", address},
+		"the same token on Sepolia": {sepolia, "1",
+			"ethereum:" + sepolia.Contract + "@11155111/transfer?address=" + address + "&uint256=1000000", address},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,6 +152,16 @@ func TestLink_ethereum(t *testing.T) {
 			}
 		})
 	}
+}
+
+// named returns the asset of a network with a code.
+func named(t *testing.T, network ethereum.Params, code string) chain.Asset {
+	t.Helper()
+	i := slices.IndexFunc(network.Assets, func(a chain.Asset) bool { return a.Code == code })
+	if i < 0 {
+		t.Fatalf("there is no %s", code)
+	}
+	return network.Assets[i]
 }
 
 // query parses the query of a URI as a wallet does: by RFC 3986, where a plus is a plus. No key

@@ -17,10 +17,10 @@ import (
 	"chequer/internal/api"
 )
 
-// The service may be anybody's. What it answers passes this file once and is
-// then safe to show: of known words and forms, of bounded size, without control
-// characters. Words for people are cleaned and cut; what a machine reads cannot
-// be mended, so one such field that is wrong makes the whole answer nonsense.
+// The service may belong to a third party. This file checks its answers, so that the rest of the
+// program can show them: values are known words and forms, of bounded size, without control
+// characters. Texts for people are cleaned and truncated. Values for programs are not repaired: one
+// invalid field makes the whole answer invalid.
 
 // Bounds of an answer. Lengths are in characters.
 const (
@@ -34,7 +34,7 @@ const (
 	maxAddress  = 200
 	maxURI      = 2048
 	maxProof    = 16 << 10
-	maxMetadata = 8 << 10 // bytes, names and values together
+	maxMetadata = 8 << 10 // bytes of names and values together
 	maxMessage  = 300
 	maxETag     = 100
 	maxCounter  = 1_000_000
@@ -43,10 +43,10 @@ const (
 	maxBridged  = 8
 	maxPayments = 1000
 	maxQuotes   = 100
-	// maxCommas is twice what the largest resource needs. A list of a million
-	// empty objects would take a hundred times its size in memory.
+	// maxCommas is twice what the largest resource needs. A list of a million empty objects would
+	// take a hundred times its size in memory.
 	maxCommas = 50_000
-	// maxAway is how far the end of a price, or the service's clock, may be.
+	// maxAway bounds the difference of the end of a price, or of the service's clock, from now.
 	maxAway = 10 * 365 * 24 * time.Hour
 )
 
@@ -67,7 +67,7 @@ var (
 	modes  = []string{"", "live", "test"}
 )
 
-// decode reads the JSON of an answer.
+// decode decodes the JSON of an answer.
 func decode(body []byte, into any) error {
 	if bytes.Count(body, []byte(",")) > maxCommas {
 		return errors.New("answer has too many parts")
@@ -75,8 +75,8 @@ func decode(body []byte, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// checkMade looks at the answer to a creation. What is missing there is asked
-// for again when the invoice is read.
+// checkMade checks the answer to a creation. Missing fields are accepted, because the invoice is
+// read later.
 func checkMade(made *api.Invoice) error {
 	var c check
 	c.id("foreign_id", made.ForeignID)
@@ -95,7 +95,7 @@ func checkMade(made *api.Invoice) error {
 	return c.err()
 }
 
-// checkResource looks at an invoice, whichever answer it was made of.
+// checkResource checks a resource, which may be built from the specification's answer.
 func checkResource(r *api.Resource, id string) error {
 	var c check
 	c.id("foreign_id", r.ForeignID)
@@ -119,7 +119,7 @@ func checkResource(r *api.Resource, id string) error {
 	c.amount("paid_amount", r.PaidAmount)
 	c.amount("due_amount", r.DueAmount)
 	c.amount("overpaid_amount", r.OverpaidAmount)
-	r.ToleranceAmount = cmp.Or(r.ToleranceAmount, "0") // neither an older server nor a key of payment pages tells it
+	r.ToleranceAmount = cmp.Or(r.ToleranceAmount, "0") // older servers and keys of payment pages do not have it
 	c.amount("tolerance_amount", r.ToleranceAmount)
 	c.counter("paid_count", r.PaidCount)
 	c.moment("first_paid_at", &r.FirstPaidAt)
@@ -203,7 +203,7 @@ func (c *check) quote(q *api.Quote) {
 	c.moment("quotes.from", &q.From)
 	c.moment("quotes.until", &q.Until)
 	c.amount("quotes.due_amount", q.DueAmount)
-	q.Evidence = nil // for merchants, and of any size
+	q.Evidence = nil // for merchants only, and of any size
 	q.Prices = first(q.Prices, maxMethods)
 	for _, p := range q.Prices {
 		c.word("quotes.prices.crypto_currency", p.CryptoCurrency, maxWord)
@@ -214,7 +214,7 @@ func (c *check) quote(q *api.Quote) {
 	}
 }
 
-// check notes the first field of an answer that is nonsense.
+// check records the first invalid field of an answer.
 type check struct{ field string }
 
 func (c *check) err() error {
@@ -246,30 +246,30 @@ func (c *check) amount(field, amount string) {
 	c.that(field, len(amount) <= maxAmount && amountForm.MatchString(amount))
 }
 
-// rate is an amount that need not be told.
+// rate is an optional amount.
 func (c *check) rate(field, rate string) {
 	if rate != "" {
 		c.amount(field, rate)
 	}
 }
 
-// number is a rate as the specification writes it.
+// number is an optional rate in the form of the specification.
 func (c *check) number(field string, n json.Number) {
 	c.rate(field, digits(n))
 }
 
-// word is what a machine reads, or nothing.
+// word is an optional text for programs.
 func (c *check) word(field, word string, most int) {
 	c.that(field, !isLonger(word, most) && utf8.ValidString(word) && !strings.ContainsFunc(word, isControl))
 }
 
-// lines are what a machine reads of a text in ASCII, or nothing.
+// lines is an optional ASCII text of several lines for programs.
 func (c *check) lines(field, text string, most int) {
 	c.that(field, len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }))
 }
 
-// url is the address of a page, or nothing. Browsers read a backslash as a
-// slash.
+// url is the optional address of a page. Backslashes are refused, because browsers read them as
+// slashes.
 func (c *check) url(field, address string) {
 	c.word(field, address, maxURI)
 	if address == "" || c.field != "" {
@@ -280,7 +280,7 @@ func (c *check) url(field, address string) {
 		!strings.ContainsFunc(address, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) }))
 }
 
-// moment is a time, or nothing. It becomes UTC with three fractional digits.
+// moment is an optional time. It is converted to UTC with three fractional digits.
 func (c *check) moment(field string, wire *string) {
 	if *wire == "" {
 		return
@@ -295,10 +295,10 @@ func (c *check) moment(field string, wire *string) {
 	*wire = at.Format(api.TimeLayout)
 }
 
-// text is for people.
+// text cleans a text for people.
 func (c *check) text(text *string, most int) { *text = cleaned(*text, most) }
 
-// metadata is small, and only for the merchant.
+// metadata checks the size of metadata and cleans it.
 func (c *check) metadata(m map[string]string) map[string]string {
 	if m == nil {
 		return nil
@@ -314,8 +314,7 @@ func (c *check) metadata(m map[string]string) map[string]string {
 	return clean
 }
 
-// checkedTag is an ETag to compare and to send back; for one that is missing or
-// odd it is made of what is shown.
+// checkedTag returns a valid ETag as it is, and otherwise one computed from the resource.
 func checkedTag(tag string, r api.Resource) string {
 	if len(tag) > maxETag || !tagForm.MatchString(tag) {
 		return hashed(r)
@@ -323,7 +322,7 @@ func checkedTag(tag string, r api.Resource) string {
 	return tag
 }
 
-// checkedCode is the machine code of an error, empty when it is none.
+// checkedCode returns the code of an error, or "" if it is invalid.
 func checkedCode(code string) string {
 	if len(code) > maxWord || !codeForm.MatchString(code) {
 		return ""
@@ -331,17 +330,17 @@ func checkedCode(code string) string {
 	return code
 }
 
-// checkedMessage is an error's sentence: one line, not endless.
+// checkedMessage returns an error's message as one line of bounded length.
 func checkedMessage(message string) string {
 	return strings.TrimSpace(cleaned(message, maxMessage))
 }
 
-// checkedOffset bounds how far a clock is ahead.
+// checkedOffset bounds the offset of a clock.
 func checkedOffset(d time.Duration) time.Duration {
 	return max(-maxAway, min(d, maxAway)).Round(time.Second)
 }
 
-// cleaned is a text without control characters, cut.
+// cleaned returns a text without control characters and with at most a number of characters.
 func cleaned(text string, most int) string {
 	if isLonger(text, most) {
 		text = string([]rune(text[:min(len(text), most*utf8.UTFMax)])[:most])
@@ -357,17 +356,19 @@ func cleaned(text string, most int) string {
 	}, text)
 }
 
-// isLonger does not count what is too long anyhow.
+// isLonger reports whether a text has more than a number of characters. It does not count the
+// characters of a text that is too long in bytes.
 func isLonger(text string, most int) bool {
 	return len(text) > most && (len(text) > most*utf8.UTFMax || utf8.RuneCountInString(text) > most)
 }
 
-// isControl tells of C0, C1, and the separators of lines and paragraphs.
+// isControl reports whether a character is a C0 or C1 control, or a separator of lines or
+// paragraphs.
 func isControl(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// first and last shorten a list.
+// first and last truncate a list to its first or last elements.
 func first[T any](list []T, most int) []T { return list[:min(len(list), most)] }
 
 func last[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }

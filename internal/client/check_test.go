@@ -19,7 +19,7 @@ import (
 	"chequer/internal/client"
 )
 
-// full is an answer of our own resource with one of everything.
+// full is an answer of our own resource with every field and one element in each list.
 const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"status":"created","exceptions":["underpaid"],
 	"created_at":"2026-11-27T12:00:00.000Z","expired_at":"2026-11-27T12:15:00.000Z","paid_at":"","paid_currency":"","paid_tx":"",
 	"client_amount":"56.50","client_currency":"EUR","paid_amount":"0","due_amount":"56.5","overpaid_amount":"0","seconds_left":900,
@@ -34,12 +34,12 @@ const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"s
 	"url_success":"https://shop.example/ok","url_failure":"http://localhost:8080/no","refund_address":"bc1r",
 	"watched_until":"2026-12-27T12:15:00.000Z"}`
 
-// specification is a bare service's answer.
+// specification is the answer of a service that knows only the specification.
 const specification = `{"foreign_id":"f-1","status":"created","expired_at":"2026-11-27T12:15:00Z","client_amount":56.50,"client_currency":"EUR",
 	"addresses":[{"address":"bc1q","expected_amount":6.5379e-4,"crypto_currency":"BTC","rate_usd":93333.6,"rate_eur":86420.0}]}`
 
-// changed is an answer with a field set: "payments.amount" is one of the first
-// payment. A value is JSON.
+// changed returns an answer with a field set to a JSON value. "payments.amount" is the amount of
+// the first payment.
 func changed(t *testing.T, answer, field, value string) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(answer))
@@ -60,8 +60,8 @@ func changed(t *testing.T, answer, field, value string) string {
 	return string(body)
 }
 
-// hostile is a client of a service that answers with this whatever it is asked;
-// a bare one answers so only to what the specification has.
+// hostile returns a client of a service that answers every request with the same answer. A bare
+// service does so only for the requests of the specification.
 func hostile(t testing.TB, bare bool, status int, header map[string]string, body string) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Config{BaseURL: "https://evil.example", Now: clock, Transport: client.InProcess(http.HandlerFunc(
@@ -87,7 +87,7 @@ func quoted(text string) string {
 	return string(body)
 }
 
-func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testing.T) {
+func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 	t.Parallel()
 	amounts := []string{`""`, `"-1"`, `"1e5"`, `"0x1"`, `"1."`, `"01"`, `"1,5"`, `"NaN"`, `"1\n"`, `"` + strings.Repeat("1", 41) + `"`, `"` + strings.Repeat("1", 500_000) + `"`}
 	rates := amounts[1:]
@@ -161,7 +161,7 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 			got, err := c.Invoice(t.Context(), "f-1")
 			nonsense(t, err, field, value)
 			if got.ETag != "" || got.Resource.ForeignID != "" {
-				t.Errorf("%s: %.40s: something is believed", field, value)
+				t.Errorf("%s: %.40s: part of the answer is returned", field, value)
 			}
 		}
 	}
@@ -169,17 +169,17 @@ func TestClient_believes_nothing_of_an_answer_with_a_field_of_nonsense(t *testin
 
 func nonsense(t *testing.T, err error, field, value string) {
 	t.Helper()
-	if !errors.Is(err, client.ErrNonsense) || !strings.HasSuffix(err.Error(), "the service answered nonsense: field "+field) {
-		t.Errorf("%s: %.40s: %v, want nonsense", field, value, err)
+	if !errors.Is(err, client.ErrNonsense) || !strings.HasSuffix(err.Error(), "the service sent an invalid answer: field "+field) {
+		t.Errorf("%s: %.40s: error %v, want an invalid field", field, value, err)
 	}
 }
 
-func TestPlain_service_is_not_believed_either(t *testing.T) {
+func TestPlain_service_answers_are_checked(t *testing.T) {
 	t.Parallel()
 	numbers := []string{`-1`, `1e19`, `1e-19`, `1e999999999`, strings.Repeat("1", 41), strings.Repeat("1", 500_000)}
 	words := []string{`"a\nb"`, `"a\u2028"`, quoted(strings.Repeat("x", 201))}
 	for _, test := range []struct {
-		made, shown string // the same field in both answers
+		made, shown string // names of the same field in both answers
 		values      []string
 	}{
 		{"status", "status", []string{`"settled"`, `"created\nid: 1"`}},
@@ -209,7 +209,7 @@ func TestPlain_service_is_not_believed_either(t *testing.T) {
 	}
 }
 
-func TestClient_takes_only_an_identifier_that_fits_an_address(t *testing.T) {
+func TestClient_accepts_only_identifiers_that_are_safe_in_URLs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"//evil.x/", "<b>", "../../evil", ".", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 65)} {
 		for _, bare := range []bool{false, true} {
@@ -224,11 +224,11 @@ func TestClient_takes_only_an_identifier_that_fits_an_address(t *testing.T) {
 		nonsense(t, err, "foreign_id", id)
 	}
 	if _, err := hostile(t, false, 200, nil, full).Invoice(t.Context(), "f-2"); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("another invoice: %v", err)
+		t.Errorf("answer with another invoice: error %v, want ErrNotFound", err)
 	}
 }
 
-func TestClient_cuts_and_cleans_what_is_for_people(t *testing.T) {
+func TestClient_truncates_and_cleans_texts_for_people(t *testing.T) {
 	t.Parallel()
 	for field, test := range map[string]struct {
 		most int
@@ -279,7 +279,7 @@ func TestClient_bounds_the_bridged_versions_of_a_token(t *testing.T) {
 	}
 }
 
-func TestClient_bounds_what_an_answer_holds(t *testing.T) {
+func TestClient_bounds_the_lists_of_an_answer(t *testing.T) {
 	t.Parallel()
 	list := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
 	payment := `{"amount":"1","fiat_amount":"1","state":"seen","confirmations":%d}`
@@ -300,15 +300,15 @@ func TestClient_bounds_what_an_answer_holds(t *testing.T) {
 		t.Errorf("%d methods, %d payments, %d quotes, %d s left", len(r.PaymentMethods), len(r.Payments), len(r.Quotes), r.SecondsLeft)
 	}
 	if r.Payments[999].Confirmations != 1999 {
-		t.Error("the newest payment is cut off")
+		t.Error("the newest payment is missing")
 	}
 	body = changed(t, full, "payments", list("{}", 100_000))
 	if _, err := hostile(t, false, 200, nil, body).Invoice(t.Context(), "f-1"); err == nil {
-		t.Error("100,000 payments are read")
+		t.Error("100,000 payments were accepted, want an error")
 	}
 }
 
-func TestClient_writes_every_time_the_same_way(t *testing.T) {
+func TestClient_normalises_times(t *testing.T) {
 	t.Parallel()
 	for wire, want := range map[string]string{
 		"2026-11-27T12:00:00Z":           "2026-11-27T12:00:00.000Z",
@@ -341,7 +341,7 @@ func TestClient_bounds_an_error(t *testing.T) {
 	}
 }
 
-func TestClient_makes_an_ETag_where_there_is_no_good_one(t *testing.T) {
+func TestClient_computes_an_ETag_when_it_is_missing_or_invalid(t *testing.T) {
 	t.Parallel()
 	made := regexp.MustCompile(`^"[0-9a-f]{24}"$`)
 	read := func(tag, body string) string {
@@ -362,14 +362,14 @@ func TestClient_makes_an_ETag_where_there_is_no_good_one(t *testing.T) {
 		}
 	}
 	if read("", full) != read("", changed(t, full, "seconds_left", "5")) {
-		t.Error("the time that is left makes another ETag")
+		t.Error("the remaining time changes the ETag")
 	}
 	if read("", full) == read("", changed(t, full, "status", `"paid"`)) {
-		t.Error("another status makes the same ETag")
+		t.Error("another status has the same ETag")
 	}
 }
 
-func TestClient_does_not_believe_a_clock_of_another_age(t *testing.T) {
+func TestClient_bounds_the_offset_of_the_services_clock(t *testing.T) {
 	t.Parallel()
 	for _, date := range []string{"Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "x"} {
 		c := hostile(t, true, 200, map[string]string{"Date": date}, specification)
@@ -381,7 +381,7 @@ func TestClient_does_not_believe_a_clock_of_another_age(t *testing.T) {
 			t.Errorf("Date %s: %v, %s left", date, err, left)
 		}
 		if at, bad := time.Parse(api.TimeLayout, got.Resource.CreatedAt); bad == nil && at.Sub(clock()).Abs() > 10*365*24*time.Hour {
-			t.Errorf("Date %s: made at %s", date, at)
+			t.Errorf("Date %s: created at %s", date, at)
 		}
 	}
 }
@@ -437,8 +437,8 @@ func fitText(text string, most int) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) })
 }
 
-// fit looks at a resource as its JSON, by the names of its fields and not by the
-// rules of the code.
+// fit checks the JSON of a resource by the names of its fields, independently of the rules in the
+// code.
 func fit(t *testing.T, r api.Resource) {
 	t.Helper()
 	if !slices.Contains([]string{"created", "pending", "paid", "expired", "declined"}, r.Status) || !fitID.MatchString(r.ForeignID) {

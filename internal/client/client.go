@@ -1,5 +1,5 @@
-// Package client calls the service: ours, over HTTP or in process, or any other
-// that speaks the specification and nothing else.
+// Package client calls the service: this project's, over HTTP or in process, or another one that
+// implements only the specification.
 package client
 
 import (
@@ -20,18 +20,18 @@ import (
 	"chequer/internal/signature"
 )
 
-// Config is what a Client is made of.
+// Config holds the settings of a Client.
 type Config struct {
-	// BaseURL is the base address of the service; it may hold a path.
+	// BaseURL is the base address of the service; it may contain a path.
 	BaseURL string
 	Key     string
 	Secret  string
-	// Transport carries the requests: nil is the network, see also InProcess.
+	// Transport sends the requests; nil uses the network. See also InProcess.
 	Transport http.RoundTripper
-	// Now is time.Now when nil.
+	// Now returns the time; nil is time.Now.
 	Now func() time.Time
-	// NewNonce makes 16 to 64 letters and digits that were never used; random
-	// ones when nil.
+	// NewNonce returns 16 to 64 letters and digits that were not used before; nil returns random
+	// ones.
 	NewNonce func() string
 }
 
@@ -47,17 +47,17 @@ type Client struct {
 	memory   memory
 }
 
-// patience is how long an answer may take, waiting that was asked for apart.
-const patience = 10 * time.Second
+// answerTimeout is how long an answer may take, in addition to the requested wait.
+const answerTimeout = 10 * time.Second
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds the body of an answer, in bytes.
 const maxAnswer = 1 << 20
 
-// maxHeader bounds what is read of an answer's headers, in bytes.
+// maxHeader bounds the headers of an answer, in bytes.
 const maxHeader = 64 << 10
 
-// New makes a Client; an error means that the address is none. The error does not repeat
-// it, as it may hold a password.
+// New returns a new Client. It returns an error if the base address is invalid. The error does not
+// contain the address, which may contain a password.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -83,33 +83,33 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// network is the usual way there.
+// network returns the default transport.
 func network() http.RoundTripper {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = maxHeader
 	return guard.NoUpgrade(transport)
 }
 
-// request is a call to make.
+// request is a call.
 type request struct {
 	method string
-	path   string // with its query, below the base address
+	path   string // below the base address, with its query
 	header map[string]string
 	body   []byte
-	own    bool          // signed by our own scheme; else by the family's
-	wait   time.Duration // that the service was asked to wait
+	own    bool          // signed by our own scheme; otherwise by the API family's
+	wait   time.Duration // time that the service is asked to wait
 }
 
-// answer is what came back, whatever it is.
+// answer is any answer of the service.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// do signs and sends a request. An error means that there was no answer.
+// do signs and sends a request. It returns an error only if there was no answer.
 func (c *Client) do(ctx context.Context, r request) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience+r.wait)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout+r.wait)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, bytes.NewReader(r.body))
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	c.sign(req, r)
 	response, err := c.http.Do(req)
 	if full, ok := errors.AsType[*url.Error](err); ok {
-		err = full.Err // without the address: an invoice's is a secret
+		err = full.Err // without the address, because the address of an invoice is secret
 	}
 	if err != nil {
 		return answer{}, err
@@ -137,8 +137,8 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// sign adds the headers that say who calls. The family's scheme covers the body
-// alone and is what every service knows; our own covers the whole request.
+// sign adds the headers that authenticate the caller. The API family's scheme covers only the body
+// and is known to every service; our own scheme covers the whole request.
 func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderKey, c.key)
 	if !r.own {
@@ -155,11 +155,11 @@ func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderSignature, signature.Sign(c.secret, signed.Message()))
 }
 
-// ours tells whether an error is from a service of ours: these have a code.
-func (a answer) ours() bool { return a.header.Get(api.HeaderErrorCode) != "" }
+// isOurs reports whether an error answer is from this project's service: only that sends error codes.
+func (a answer) isOurs() bool { return a.header.Get(api.HeaderErrorCode) != "" }
 
-// passing tells whether the service may answer better later.
-func (a answer) passing() bool {
+// isTemporary reports whether the error is temporary.
+func (a answer) isTemporary() bool {
 	switch a.status {
 	case http.StatusNotImplemented:
 		return false
@@ -169,7 +169,7 @@ func (a answer) passing() bool {
 	return a.status >= 500
 }
 
-// failure is an answer as an error.
+// failure returns the answer as an error.
 func (a answer) failure() error {
 	var body api.Error
 	if err := decode(a.body, &body); err != nil {

@@ -19,15 +19,15 @@ import (
 	"chequer/internal/signature"
 )
 
-// exchange is a request as a handler saw it.
+// exchange is a request as a handler received it.
 type exchange struct {
 	Method, Target, Path, Host, Body string
 	Length                           int64
 	Header                           map[string]string
 }
 
-// record makes a handler that answers with a status, headers and a body, and
-// notes what it saw.
+// record returns a handler that answers with a status, headers and a body, and records its
+// requests.
 func record(seen *[]exchange, status int, header map[string]string, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
@@ -60,11 +60,11 @@ func newClient(t *testing.T, base string, transport http.RoundTripper) *client.C
 	return c
 }
 
-func TestNew_refuses_what_is_no_base_address(t *testing.T) {
+func TestNew_refuses_invalid_base_addresses(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "pay.example", "ftp://pay.example", "https://", "https://user@pay.example", "https://pay.example?x=1", "https://pay.example/#x", "https://pay.example/%zz"} {
 		if _, err := client.New(client.Config{BaseURL: base}); err == nil {
-			t.Errorf("New(%q) is fine", base)
+			t.Errorf("New(%q) = nil error, want an error", base)
 		}
 	}
 	if _, err := client.New(client.Config{BaseURL: "https://user:secretword@pay.example"}); err == nil || strings.Contains(err.Error(), "secretword") {
@@ -72,8 +72,8 @@ func TestNew_refuses_what_is_no_base_address(t *testing.T) {
 	}
 }
 
-// ours is an answer of our own resource.
-const ours = `{"foreign_id":"a-b","status":"created","client_amount":"1","paid_amount":"0","due_amount":"1","overpaid_amount":"0"}`
+// ownAnswer is an answer with our own resource.
+const ownAnswer = `{"foreign_id":"a-b","status":"created","client_amount":"1","paid_amount":"0","due_amount":"1","overpaid_amount":"0"}`
 
 func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 	t.Parallel()
@@ -85,14 +85,14 @@ func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 			_, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.5", FiatCurrency: "EUR", URLSuccess: "https://shop.example/?a=1&b=2"}, "token")
 			return err
 		}, `{"foreign_id":"a"}`},
-		"read": {func(c *client.Client) error { _, err := c.Invoice(t.Context(), "a-b"); return err }, ours},
+		"read": {func(c *client.Client) error { _, err := c.Invoice(t.Context(), "a-b"); return err }, ownAnswer},
 		"wait": {func(c *client.Client) error {
 			_, err := c.WaitInvoice(t.Context(), "a-b", `"7"`, 12*time.Second)
 			return err
-		}, ours},
+		}, ownAnswer},
 		"simulate": {func(c *client.Client) error {
 			return c.Simulate(t.Context(), "a-b", api.SimulateRequest{Action: "exact"})
-		}, ours},
+		}, ownAnswer},
 	}
 	for name, test := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 func TestClient_signs(t *testing.T) {
 	t.Parallel()
 	var seen []exchange
-	c := newClient(t, "https://pay.example/shop", client.InProcess(record(&seen, 200, nil, ours)))
+	c := newClient(t, "https://pay.example/shop", client.InProcess(record(&seen, 200, nil, ownAnswer)))
 	if _, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.5", FiatCurrency: "EUR"}, "token"); err != nil {
 		t.Fatal(err)
 	}
@@ -155,19 +155,19 @@ func TestClient_answers(t *testing.T) {
 		status   int
 		header   map[string]string
 		body     string
-		create   error // nil = fine
+		create   error // nil: no error
 		read     error
 		simulate error
 	}{
-		"a refusal":            {400, coded, refusal, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}},
-		"not found":            {404, coded, `{"message":"There is no such invoice"}`, &client.Error{Status: 404, Code: "some_code", Message: "There is no such invoice"}, client.ErrNotFound, client.ErrNotFound},
-		"not modified":         {304, nil, ``, &client.Error{Status: 304, Message: "Not Modified"}, client.ErrNotModified, client.ErrUnsupported},
-		"a redirect":           {302, map[string]string{"Location": "https://evil.example/"}, ``, &client.Error{Status: 302, Message: "Found"}, client.ErrNotFound, client.ErrUnsupported},
-		"a page":               {200, nil, `<h1>Welcome</h1>`, &client.Error{Status: 200, Message: "OK"}, client.ErrNotFound, client.ErrUnsupported},
-		"another invoice":      {200, nil, `{"foreign_id":"x"}`, nil, client.ErrNotFound, client.ErrUnsupported},
-		"too many":             {429, nil, ``, &client.Error{Status: 429, Message: "Too Many Requests"}, &client.Error{Status: 429, Message: "Too Many Requests"}, &client.Error{Status: 429, Message: "Too Many Requests"}},
-		"a service that fails": {503, coded, `{"message":"No payment method can be priced now"}`, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}},
-		"forbidden by who":     {403, nil, ``, &client.Error{Status: 403, Message: "Forbidden"}, &client.Error{Status: 403, Message: "Forbidden"}, client.ErrUnsupported},
+		"a refusal":                {400, coded, refusal, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}},
+		"not found":                {404, coded, `{"message":"There is no such invoice"}`, &client.Error{Status: 404, Code: "some_code", Message: "There is no such invoice"}, client.ErrNotFound, client.ErrNotFound},
+		"not modified":             {304, nil, ``, &client.Error{Status: 304, Message: "Not Modified"}, client.ErrNotModified, client.ErrUnsupported},
+		"a redirect":               {302, map[string]string{"Location": "https://evil.example/"}, ``, &client.Error{Status: 302, Message: "Found"}, client.ErrNotFound, client.ErrUnsupported},
+		"a page":                   {200, nil, `<h1>Welcome</h1>`, &client.Error{Status: 200, Message: "OK"}, client.ErrNotFound, client.ErrUnsupported},
+		"another invoice":          {200, nil, `{"foreign_id":"x"}`, nil, client.ErrNotFound, client.ErrUnsupported},
+		"too many":                 {429, nil, ``, &client.Error{Status: 429, Message: "Too Many Requests"}, &client.Error{Status: 429, Message: "Too Many Requests"}, &client.Error{Status: 429, Message: "Too Many Requests"}},
+		"a service that fails":     {503, coded, `{"message":"No payment method can be priced now"}`, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}},
+		"a refusal without a code": {403, nil, ``, &client.Error{Status: 403, Message: "Forbidden"}, &client.Error{Status: 403, Message: "Forbidden"}, client.ErrUnsupported},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -192,9 +192,9 @@ func same(t *testing.T, call string, err, want error) {
 	}
 }
 
-func TestClient_does_not_take_a_fault_on_the_way_for_another_service(t *testing.T) {
+func TestClient_does_not_mistake_a_fault_of_a_proxy_for_another_service(t *testing.T) {
 	t.Parallel()
-	answer, status := ours, 200
+	answer, status := ownAnswer, 200
 	c := newClient(t, "https://pay.example", client.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		io.WriteString(w, answer)
@@ -216,7 +216,7 @@ func TestClient_bounds_an_answer(t *testing.T) {
 	}
 }
 
-func TestClient_does_not_wait_for_ever(t *testing.T) {
+func TestClient_bounds_the_time_of_a_call(t *testing.T) {
 	t.Parallel()
 	for wait, patience := range map[time.Duration]time.Duration{0: 10 * time.Second, 30 * time.Second: 40 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestClient_does_not_wait_for_ever(t *testing.T) {
 			start := time.Now()
 			_, err := c.WaitInvoice(t.Context(), "a", `"1"`, wait)
 			if waited := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || waited != patience {
-				t.Errorf("waited %s for %v, want %s", waited, err, patience)
+				t.Errorf("call took %s and returned %v, want %s and a deadline error", waited, err, patience)
 			}
 			close(done)
 		})
@@ -299,11 +299,11 @@ func TestClient_reads_events(t *testing.T) {
 			5, 200, coded, `{"mode":"test","events":[{"id":"evt_1","type":"wallet.changed","foreign_id":"","wallet":{"id":"wlt_2","change":"replaced","former_id":"wlt_1"}}],"next":7}`,
 			"/api/v2/events?after=5&limit=100", nil,
 		},
-		"back":              {5, 200, coded, `{"mode":"test","events":[],"next":4}`, "/api/v2/events?after=5&limit=100", client.ErrNonsense},
-		"a refusal":         {5, 403, coded, `{"message":"Key may not do this"}`, "/api/v2/events?after=5&limit=100", &client.Error{Status: 403, Code: "some_code", Message: "Key may not do this"}},
-		"a page":            {5, 200, nil, `<h1>Welcome</h1>`, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
-		"another service":   {5, 404, nil, ``, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
-		"a service at rest": {5, 503, nil, ``, "/api/v2/events?after=5&limit=100", &client.Error{Status: 503, Message: "Service Unavailable"}},
+		"a position that goes back": {5, 200, coded, `{"mode":"test","events":[],"next":4}`, "/api/v2/events?after=5&limit=100", client.ErrNonsense},
+		"a refusal":                 {5, 403, coded, `{"message":"Key may not do this"}`, "/api/v2/events?after=5&limit=100", &client.Error{Status: 403, Code: "some_code", Message: "Key may not do this"}},
+		"a page":                    {5, 200, nil, `<h1>Welcome</h1>`, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
+		"another service":           {5, 404, nil, ``, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
+		"an unavailable service":    {5, 503, nil, ``, "/api/v2/events?after=5&limit=100", &client.Error{Status: 503, Message: "Service Unavailable"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestClient_reads_events(t *testing.T) {
 				t.Errorf("Events() = %+v", page)
 			}
 			if len(seen) != 1 || seen[0].Target != test.target || seen[0].Header["Prefer"] != "wait=20" {
-				t.Errorf("asked %+v, want %s with Prefer: wait=20", seen, test.target)
+				t.Errorf("requests %+v, want %s with Prefer: wait=20", seen, test.target)
 			}
 		})
 	}

@@ -6,23 +6,22 @@ import (
 )
 
 var (
-	// ErrNotFound means that the service has no invoice of that id.
+	// ErrNotFound means that the service has no invoice with that identifier.
 	ErrNotFound = errors.New("invoice not found")
 	// ErrNotModified means that nothing changed while WaitInvoice waited.
 	ErrNotModified = errors.New("invoice not modified")
-	// ErrUnsupported means that the service speaks only the specification and
-	// cannot do what was asked.
+	// ErrUnsupported means that the service implements only the specification and cannot carry out
+	// the call.
 	ErrUnsupported = errors.New("the service does not offer this")
-	// ErrNonsense means that the service answered what cannot be: nothing of
-	// the answer is believed.
-	ErrNonsense = errors.New("the service answered nonsense")
+	// ErrNonsense means that the service sent an invalid answer. No part of the answer is used.
+	ErrNonsense = errors.New("the service sent an invalid answer")
 )
 
-// Error is what the service answered in place of a result.
+// Error is an error answer of the service.
 type Error struct {
 	Status  int    // HTTP status
 	Code    string // machine code, "" from a service that sends none
-	Message string // one sentence for people, at most 300 characters
+	Message string // one sentence, at most 300 characters
 }
 
 // Error implements error.

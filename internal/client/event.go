@@ -13,15 +13,15 @@ import (
 	"chequer/internal/api"
 )
 
-// FromNow is the position at which the feed ends when it is asked after.
+// FromNow is the position of the current end of the feed.
 const FromNow int64 = -1
 
-// eventPage is how many events an answer has at most.
+// eventPage is the maximum number of events in an answer.
 const eventPage = 100
 
-// Events reads the feed after a position, and waits for a time, at most 30
-// seconds, while there is nothing. ErrUnsupported when the service has no feed; a
-// refusal is an *Error.
+// Events returns the events after a position of the feed. If there are none it waits for some, at
+// most 30 seconds. It returns ErrUnsupported if the service has no feed, and an *Error if the call
+// is refused.
 func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (api.EventPage, error) {
 	wait = min(wait, maxWait)
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(eventPage)}}

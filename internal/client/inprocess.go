@@ -8,10 +8,9 @@ import (
 	"net/url"
 )
 
-// InProcess carries requests to a handler without a network: it sees the same
-// signed bytes and the same request target as behind a real server. When the
-// request's context ends, so does the call; a handler that does not look at it
-// goes on alone.
+// InProcess returns a transport that calls a handler without a network. The handler receives the
+// same signed bytes and the same request target as from a real server. The call returns when the
+// request's context ends; a handler that ignores the context keeps running.
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{handler: h} }
 
 type inProcess struct{ handler http.Handler }
@@ -48,7 +47,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// asServed is a client's request as a server's handler gets it.
+// asServed returns a client's request in the form that a server passes to its handler.
 func asServed(r *http.Request) (*http.Request, error) {
 	target := r.URL.RequestURI()
 	u, err := url.ParseRequestURI(target)
@@ -67,10 +66,10 @@ func asServed(r *http.Request) (*http.Request, error) {
 	return served, nil
 }
 
-// recorder takes what a handler answers.
+// recorder records the answer of a handler.
 type recorder struct {
 	header      http.Header
-	sent        http.Header // as it was when the status was written
+	sent        http.Header // copied when the status was written
 	status      int
 	body        bytes.Buffer
 	withoutBody bool

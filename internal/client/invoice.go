@@ -13,11 +13,10 @@ import (
 	"chequer/internal/api"
 )
 
-// CreateInvoice makes an invoice and returns its identifier. The same key and
-// request give the same invoice again; an empty key always makes a new one. It
-// is signed by the family's scheme, and fields of ours that are empty are not
-// sent, so that a service that knows only the specification understands it. A
-// refusal is an *Error.
+// CreateInvoice creates an invoice and returns its identifier. A call with the same key and request
+// returns the same invoice; with an empty key each call creates a new one. The call is signed by
+// the API family's scheme and omits empty fields of our own, so that a service that knows only the
+// specification accepts it. A refusal is an *Error.
 func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempotencyKey string) (id string, err error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -44,14 +43,14 @@ func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempo
 	return made.ForeignID, nil
 }
 
-// Invoice reads an invoice; ErrNotFound. From a service that knows only the
-// specification it has what that tells, see plainResource.
+// Invoice returns an invoice, or ErrNotFound. From a service that knows only the specification it
+// has the fields that plainResource sets.
 func (c *Client) Invoice(ctx context.Context, id string) (Snapshot, error) {
 	return c.WaitInvoice(ctx, id, "", 0)
 }
 
-// WaitInvoice reads an invoice once it differs from what an ETag was of; after a
-// wait, at most 30 seconds, it is ErrNotModified.
+// WaitInvoice returns an invoice when its ETag differs from the given one. If it does not change
+// within wait, at most 30 seconds, it returns ErrNotModified.
 func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
 	wait = min(wait, maxWait)
 	if !c.service.isPlain(c.now()) {
@@ -65,13 +64,13 @@ func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Dur
 	return snapshot, wrap("read invoice", err)
 }
 
-// maxWait is how long the service waits at most.
+// maxWait is the longest time that the service waits.
 const maxWait = 30 * time.Second
 
-// errPlain means that the service does not have what is only ours.
+// errPlain means that the service implements only the specification.
 var errPlain = errors.New("the service speaks only the specification")
 
-// readOwn reads our own resource; errPlain when the service has none.
+// readOwn reads our own resource. It returns errPlain if the service does not have it.
 func (c *Client) readOwn(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
 	r := request{method: http.MethodGet, path: api.PathInvoices + "/" + url.PathEscape(id), own: true, header: map[string]string{}}
 	if etag != "" {
@@ -99,26 +98,25 @@ func (c *Client) readOwn(ctx context.Context, id, etag string, wait time.Duratio
 	return Snapshot{}, c.refusal(a)
 }
 
-// Simulate does something to a test invoice on the made-up network. ErrNotFound,
-// or ErrUnsupported when the service has no such network.
+// Simulate carries out an action on a test invoice in the simulated network. It returns
+// ErrNotFound, or ErrUnsupported if the service has no such network.
 func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest) error {
 	return wrap("simulate", c.act(ctx, id, api.PathTestInvoices+"/"+url.PathEscape(id)+"/simulate", r))
 }
 
-// Requote has a new price held for what is still due, unless there is one already
-// that is newer than the quote seen. ErrNotFound, ErrUnsupported; a refusal is an
-// *Error.
+// Requote requests a new price for the amount due, unless there is already a newer quote than the
+// given one. It returns ErrNotFound or ErrUnsupported; a refusal is an *Error.
 func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) error {
 	return wrap("requote", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
 }
 
-// SetRefundAddress says where the shopper wants money back. ErrNotFound,
+// SetRefundAddress sets the address to which the shopper wants refunds. It returns ErrNotFound or
 // ErrUnsupported; a refusal is an *Error.
 func (c *Client) SetRefundAddress(ctx context.Context, id string, r api.RefundRequest) error {
 	return wrap("set refund address", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/refund-address", r))
 }
 
-// act does something to an invoice that is only ours.
+// act posts an action on an invoice that only this project's service offers.
 func (c *Client) act(ctx context.Context, id, path string, what any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
@@ -136,18 +134,18 @@ func (c *Client) act(ctx context.Context, id, path string, what any) error {
 	return err
 }
 
-// shows tells whether an answer is our own resource of an invoice, and reads it.
+// shows reports whether an answer is our own resource of an invoice, and decodes it.
 func (a answer) shows(id string, r *api.Resource) bool {
 	return a.status == http.StatusOK && decode(a.body, r) == nil && r.ForeignID == id
 }
 
-// refusal is an answer to something that is only ours, as an error: errPlain
-// when it is from a service that never heard of it.
+// refusal returns the error for an answer to a call that only this project's service offers. It
+// returns errPlain if the service does not know the call.
 func (c *Client) refusal(a answer) error {
 	switch {
-	case a.ours() && a.status == http.StatusNotFound:
+	case a.isOurs() && a.status == http.StatusNotFound:
 		return ErrNotFound
-	case !a.ours() && !a.passing() && !c.service.isOurs():
+	case !a.isOurs() && !a.isTemporary() && !c.service.isOurs():
 		return errPlain
 	}
 	return a.failure()

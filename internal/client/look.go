@@ -11,8 +11,8 @@ import (
 	"chequer/internal/look"
 )
 
-// Look reads how pages look: by its hash, or that of the client's own merchant when
-// that is empty. ErrNotFound; ErrUnsupported when the service knows no looks.
+// Look returns the theme with a hash, or the theme of the client's own merchant if hash is empty.
+// It returns ErrNotFound, or ErrUnsupported if the service has no themes.
 func (c *Client) Look(ctx context.Context, hash string) (look.Look, error) {
 	path := api.PathLook
 	if hash != "" {
@@ -27,9 +27,9 @@ func (c *Client) Look(ctx context.Context, hash string) (look.Look, error) {
 		if read, err = readLook(l); err == nil {
 			return read, nil
 		}
-	case a.ours() && a.status == http.StatusNotFound:
+	case a.isOurs() && a.status == http.StatusNotFound:
 		err = ErrNotFound
-	case !a.ours() && !a.passing():
+	case !a.isOurs() && !a.isTemporary():
 		err = ErrUnsupported
 	default:
 		err = a.failure()
@@ -37,8 +37,8 @@ func (c *Client) Look(ctx context.Context, hash string) (look.Look, error) {
 	return look.Look{}, wrap("read look", err)
 }
 
-// readLook is a look as the service tells it. The service may be anybody's: what a
-// merchant may not set, it may not tell either.
+// readLook converts and checks a theme of the service, which may belong to a third party. It
+// accepts only what a merchant may set.
 func readLook(a api.Look) (look.Look, error) {
 	l, err := look.Tidy(look.Look{Name: a.Name, Accent: a.Accent, Line: a.Line, Support: a.Support, Terms: a.Terms, Stay: !a.AutoReturn})
 	if err != nil {
@@ -57,10 +57,10 @@ func readLook(a api.Look) (look.Look, error) {
 	return l, nil
 }
 
-// lookForm is what look.Look.Hash makes.
+// lookForm matches the result of look.Look.Hash.
 var lookForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// checkedLook is the hash of a look; empty when it is none.
+// checkedLook returns the hash of a theme, or "" if it is invalid.
 func checkedLook(hash string) string {
 	if !lookForm.MatchString(hash) {
 		return ""

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// maxKept bounds how many creations are remembered.
-	maxKept = 10_000
-	// keptAfter is how long one is remembered after its price expired.
-	keptAfter = 24 * time.Hour
+	// maxMemory bounds the number of remembered creations.
+	maxMemory = 10_000
+	// memoryTTL is how long a creation is remembered after its price has expired.
+	memoryTTL = 24 * time.Hour
 )
 
-// creation is the answer to a creation, and what was asked.
+// creation is the answer to a creation, with its request.
 type creation struct {
 	invoice   api.Invoice
 	request   api.InvoiceRequest
 	createdAt string
 	offset    time.Duration // of the service's clock
-	until     time.Time     // remembered so long
+	until     time.Time     // end of its time in memory
 }
 
-// memory is the creations of a service that may have nothing to read them by
-// again. It is safe for concurrent use.
+// memory holds the creations at a service that may have no call to read them again. It is safe for
+// concurrent use.
 type memory struct {
 	mu    sync.Mutex
 	made  map[string]creation
 	order []string // oldest first
 }
 
-// keep remembers a creation; the oldest ones make room.
+// keep remembers a creation and removes the oldest ones if there are too many.
 func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, offset time.Duration) {
 	end, err := time.Parse(time.RFC3339Nano, made.ExpiredAt)
 	if err != nil {
@@ -40,7 +40,7 @@ func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, off
 	r.Metadata, r.PaymentMethods = nil, nil // may be large, and are not shown
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for len(m.order) >= maxKept || len(m.order) > 0 && now.After(m.made[m.order[0]].until) {
+	for len(m.order) >= maxMemory || len(m.order) > 0 && now.After(m.made[m.order[0]].until) {
 		delete(m.made, m.order[0])
 		m.order = m.order[1:]
 	}
@@ -52,11 +52,11 @@ func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, off
 	}
 	m.made[made.ForeignID] = creation{
 		invoice: made, request: r, createdAt: now.Add(offset).UTC().Format(api.TimeLayout),
-		offset: offset, until: end.Add(keptAfter - offset),
+		offset: offset, until: end.Add(memoryTTL - offset),
 	}
 }
 
-// find returns a creation that is still remembered.
+// find returns a remembered creation.
 func (m *memory) find(now time.Time, id string) (creation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,41 +67,41 @@ func (m *memory) find(now time.Time, id string) (creation, bool) {
 	return made, true
 }
 
-// clear forgets everything: the service can be asked.
+// clear removes all creations: the service has a call to read them.
 func (m *memory) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.made, m.order = nil, nil
 }
 
-// plainFor is how long a service is believed to speak only the specification
-// before it is asked again.
-const plainFor = 10 * time.Minute
+// plainTTL is how long a service is treated as one that implements only the specification, before
+// our own calls are tried again.
+const plainTTL = 10 * time.Minute
 
-// service is what is known of the service. Once it showed that it is ours it
-// stays so: an answer without a code is then from something in between.
+// service records the kind of the service. Once it has proved to be this project's, it stays so: an
+// answer without a code then comes from a proxy.
 type service struct {
 	mu    sync.Mutex
-	ours  bool
-	plain time.Time // since when it is plain; zero when it is not known to be
+	own   bool
+	plain time.Time // time at which it was found plain; zero if it was not
 }
 
 func (s *service) isOurs() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ours
+	return s.own
 }
 
 func (s *service) setOurs() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ours, s.plain = true, time.Time{}
+	s.own, s.plain = true, time.Time{}
 }
 
 func (s *service) isPlain(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.plain.IsZero() && now.Sub(s.plain) < plainFor
+	return !s.plain.IsZero() && now.Sub(s.plain) < plainTTL
 }
 
 func (s *service) setPlain(now time.Time) {

@@ -8,8 +8,8 @@ import (
 	"chequer/internal/api"
 )
 
-// ReadOffer reads what a checkout link asks for. A refusal is an *Error;
-// ErrUnsupported when the service knows no links.
+// ReadOffer returns the content of a checkout link. A refusal is an *Error; it returns
+// ErrUnsupported if the service has no links.
 func (c *Client) ReadOffer(ctx context.Context, r api.OfferRequest) (api.Offer, error) {
 	var o api.Offer
 	err := c.ofLink(ctx, api.PathLinks+"/read", r, "", &o)
@@ -19,8 +19,8 @@ func (c *Client) ReadOffer(ctx context.Context, r api.OfferRequest) (api.Offer, 
 	return o, wrap("read link", err)
 }
 
-// PayOffer returns the invoice that a checkout link leads to, made when there is
-// none. The same key gives the same invoice again.
+// PayOffer returns the invoice of a checkout link, which is created if there is none. A call with
+// the same key returns the same invoice.
 func (c *Client) PayOffer(ctx context.Context, r api.OfferRequest, idempotencyKey string) (id string, err error) {
 	var made api.OfferMade
 	err = c.ofLink(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
@@ -32,7 +32,7 @@ func (c *Client) PayOffer(ctx context.Context, r api.OfferRequest, idempotencyKe
 	return made.ForeignID, wrap("pay by link", err)
 }
 
-// ofLink makes a call about a checkout link, or a product.
+// ofLink makes a call about a checkout link or a product.
 func (c *Client) ofLink(ctx context.Context, path string, what any, idempotencyKey string, into any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
@@ -48,19 +48,19 @@ func (c *Client) ofLink(ctx context.Context, path string, what any, idempotencyK
 		return err
 	case a.status == http.StatusOK && decode(a.body, into) == nil:
 		return nil
-	case !a.ours() && !a.passing():
+	case !a.isOurs() && !a.isTemporary():
 		return ErrUnsupported
 	}
 	return a.failure()
 }
 
-// checkOffer looks at what a link asks for.
+// checkOffer checks the content of a link.
 func checkOffer(o *api.Offer) error {
 	var c check
 	c.text(&o.MerchantName, maxMerchant)
 	o.Look = checkedLook(o.Look)
 	c.oneOf("mode", o.Mode, modes)
-	c.rate("amount", o.Amount) // none is fine
+	c.rate("amount", o.Amount) // may be empty
 	c.that("fiat_currency", o.FiatCurrency != "")
 	c.word("fiat_currency", o.FiatCurrency, maxWord)
 	c.text(&o.OrderID, maxOrder)

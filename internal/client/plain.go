@@ -13,12 +13,11 @@ import (
 	"chequer/internal/api"
 )
 
-// pollEvery is how often a service that cannot wait is asked, while somebody
-// waits.
+// pollEvery is the interval at which a service that cannot wait is polled during a wait.
 const pollEvery = 5 * time.Second
 
-// pollPlain asks a service that knows only the specification until an invoice
-// differs from what an ETag was of.
+// pollPlain polls a service that knows only the specification until the ETag of an invoice differs
+// from the given one.
 func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
@@ -39,8 +38,8 @@ func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Durat
 	}
 }
 
-// readPlain reads an invoice by invoice/status; a service without that is
-// believed to show what it answered when the invoice was made.
+// readPlain reads an invoice by invoice/status. If the service does not have that call, the answer
+// to the creation is used.
 func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
 	a, err := c.do(ctx, request{method: http.MethodGet, path: api.PathInvoiceStatus + "?id=" + url.QueryEscape(id)})
 	if err != nil {
@@ -51,7 +50,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
 	switch {
 	case a.status == http.StatusOK && decode(a.body, &spec) == nil && spec.ForeignID == id:
 		made.invoice, made.offset = spec, c.offset(a)
-	case a.passing():
+	case a.isTemporary():
 		return Snapshot{}, a.failure()
 	case !remembered && a.status == http.StatusForbidden:
 		return Snapshot{}, a.failure()
@@ -65,7 +64,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
 	return Snapshot{Resource: resource, ETag: hashed(resource)}, nil
 }
 
-// offset is how far the service's clock is ahead of ours, by its Date header.
+// offset returns how far the service's clock is ahead of ours, by its Date header.
 func (c *Client) offset(a answer) time.Duration {
 	date, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
@@ -74,9 +73,9 @@ func (c *Client) offset(a answer) time.Duration {
 	return checkedOffset(date.Sub(c.now()))
 }
 
-// plainResource is what the specification's answer tells, in the shape of our
-// own resource. What it does not tell is empty: above all payments and payment
-// links, as it does not say what a code stands for.
+// plainResource returns the specification's answer in the form of our own resource. Other fields
+// are empty, above all payments and payment links, because the specification does not define the
+// codes of currencies.
 func plainResource(made creation, header http.Header, now time.Time) api.Resource {
 	spec := made.invoice
 	price := digits(spec.ClientAmount)
@@ -116,8 +115,7 @@ func plainMethod(a api.Address) api.PaymentMethod {
 	}
 }
 
-// digits writes a number in plain digits, or as it was sent when it is none that
-// we would read.
+// digits returns a number in plain digits, or as it was sent if it is invalid.
 func digits(n json.Number) string {
 	if plain, err := api.Plain(n); err == nil {
 		return plain
@@ -125,7 +123,7 @@ func digits(n json.Number) string {
 	return n.String()
 }
 
-// hashed is an ETag of what is shown, the time that is left apart.
+// hashed returns an ETag of a resource. The remaining time is not part of it.
 func hashed(r api.Resource) string {
 	r.SecondsLeft = 0
 	body, _ := json.Marshal(r) // texts and numbers always encode

@@ -19,12 +19,12 @@ import (
 	"chequer/internal/signature"
 )
 
-// bare is a service that knows nothing but the specification: POST invoice/new,
-// and with a status also invoice/status. Everything else is a plain 404.
+// bare is a service that knows only the specification: POST invoice/new and, with a status,
+// invoice/status. Every other path is a plain 404.
 type bare struct {
 	t        *testing.T
-	ahead    time.Duration          // of its clock
-	status   atomic.Pointer[string] // nil = no invoice/status
+	ahead    time.Duration          // offset of its clock
+	status   atomic.Pointer[string] // nil: no invoice/status
 	down     atomic.Bool
 	requests atomic.Int64
 	paths    chan string
@@ -56,11 +56,11 @@ func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check is what a service may ask of a creation by its specification alone.
+// check checks a creation against the specification.
 func (b *bare) check(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
-		b.t.Errorf("creation is not signed by the family's scheme: %v", r.Header)
+		b.t.Errorf("creation is not signed by the API family's scheme: %v", r.Header)
 	}
 	for _, own := range []string{api.HeaderTimestamp, api.HeaderNonce} {
 		if r.Header.Get(own) != "" {
@@ -97,7 +97,7 @@ var plainRequest = api.InvoiceRequest{
 	Amount: "56.5", FiatCurrency: "EUR", URLSuccess: "https://shop.example/ok", URLFailure: "https://shop.example/no",
 }
 
-// plainWant is what can be shown of the invoice.
+// plainWant is the resource that can be shown.
 func plainWant(status string) api.Resource {
 	return api.Resource{
 		ForeignID: "f-1", Mode: "live", Status: status, Exceptions: []string{},
@@ -112,7 +112,7 @@ func plainWant(status string) api.Resource {
 	}
 }
 
-func TestPlain_service_shows_what_was_answered_at_creation(t *testing.T) {
+func TestPlain_service_without_a_status_shows_the_answer_to_the_creation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newBare(t, "")
@@ -133,14 +133,14 @@ func TestPlain_service_shows_what_was_answered_at_creation(t *testing.T) {
 			t.Errorf("later: ETag %s, %d s left, %v", later.ETag, later.Resource.SecondsLeft, err)
 		}
 		if _, err := c.Invoice(t.Context(), "f-2"); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("an unknown invoice: %v", err)
+			t.Errorf("unknown invoice: error %v, want ErrNotFound", err)
 		}
 		time.Sleep(15*time.Minute + 24*time.Hour)
 		if _, err := c.Invoice(t.Context(), id); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("a day after its end: %v", err)
+			t.Errorf("a day after its end: error %v, want ErrNotFound", err)
 		}
 		if b.requests.Load() == 0 {
-			t.Error("the service was not asked")
+			t.Error("the service received no request")
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestPlain_service_with_a_status(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newBare(t, "created")
-		got, err := c.Invoice(t.Context(), "f-1") // made by somebody else
+		got, err := c.Invoice(t.Context(), "f-1") // created by another client
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestPlain_service_with_a_status(t *testing.T) {
 	})
 }
 
-func TestPlain_service_is_polled_while_somebody_waits(t *testing.T) {
+func TestPlain_service_is_polled_during_a_wait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newBare(t, "created")
@@ -182,7 +182,7 @@ func TestPlain_service_is_polled_while_somebody_waits(t *testing.T) {
 			t.Errorf("WaitInvoice() = %v after %s", err, waited)
 		}
 		if asked := b.requests.Load() - before; asked != 3 { // at 0, 5 and 10 s
-			t.Errorf("asked %d times, want 3", asked)
+			t.Errorf("%d requests, want 3", asked)
 		}
 		time.AfterFunc(7*time.Second, func() { paid := "paid"; b.status.Store(&paid) })
 		start = time.Now()
@@ -193,12 +193,12 @@ func TestPlain_service_is_polled_while_somebody_waits(t *testing.T) {
 		before = b.requests.Load()
 		time.Sleep(time.Minute)
 		if b.requests.Load() != before {
-			t.Error("asked while nobody waits")
+			t.Error("the service was polled without a wait")
 		}
 	})
 }
 
-func TestPlain_service_is_asked_again_whether_it_learned_more(t *testing.T) {
+func TestPlain_service_is_tried_again_after_ten_minutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newBare(t, "created")
@@ -220,19 +220,19 @@ func TestPlain_service_is_asked_again_whether_it_learned_more(t *testing.T) {
 			}
 		}
 		if own := count(); own != 1 {
-			t.Errorf("asked %d times for what it does not have, want once", own)
+			t.Errorf("%d requests of our own calls, want 1", own)
 		}
 		time.Sleep(10 * time.Minute)
 		if _, err := c.Invoice(t.Context(), "f-1"); err != nil {
 			t.Fatal(err)
 		}
 		if own := count(); own != 1 {
-			t.Errorf("asked %d times after ten minutes, want once", own)
+			t.Errorf("%d requests of our own calls after ten minutes, want 1", own)
 		}
 	})
 }
 
-func TestPlain_service_has_a_clock_of_its_own(t *testing.T) {
+func TestPlain_service_with_another_clock(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"", "created"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestPlain_service_has_a_clock_of_its_own(t *testing.T) {
 			time.Sleep(time.Minute)
 			got, err := c.Invoice(t.Context(), id)
 			if err != nil || got.Resource.SecondsLeft != 840 || got.Resource.CreatedAt != "2000-01-01T02:00:00.000Z" {
-				t.Errorf("%d s left of one made at %s, %v; want 840", got.Resource.SecondsLeft, got.Resource.CreatedAt, err)
+				t.Errorf("%d s left, created at %s, error %v; want 840 s", got.Resource.SecondsLeft, got.Resource.CreatedAt, err)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func TestPlain_service_that_is_down(t *testing.T) {
 	})
 }
 
-func TestPlain_service_cannot_do_what_is_ours(t *testing.T) {
+func TestPlain_service_does_not_support_our_own_calls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newBare(t, "")

@@ -7,18 +7,18 @@ import (
 	"chequer/internal/api"
 )
 
-// maxProducts bounds a page of the shop; the longest description is this many
-// characters.
+// maxProducts bounds the number of products of a shop page, and maxDescription the length of their
+// descriptions, in characters.
 const (
 	maxProducts    = 200
 	maxDescription = 1000
 )
 
-// askings are whether a shopper is asked for something.
+// askings are the values of whether a shopper is asked for something.
 var askings = []string{api.AskNo, api.AskOptional, api.AskRequired}
 
-// ReadProducts reads what the shop of our key's merchant has, or one product of it. A
-// refusal is an *Error; ErrUnsupported when the service knows no products.
+// ReadProducts returns the products in the shop of the key's merchant, or one of them. A refusal is
+// an *Error; it returns ErrUnsupported if the service has no products.
 func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.ProductOffers, error) {
 	var o api.ProductOffers
 	err := c.ofLink(ctx, api.PathProducts+"/read", r, "", &o)
@@ -28,8 +28,7 @@ func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.P
 	return o, wrap("read products", err)
 }
 
-// OrderProduct returns the invoice of an order. The same key gives the same invoice
-// again.
+// OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
 func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
 	var made api.OfferMade
 	err = c.ofLink(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
@@ -41,7 +40,7 @@ func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempoten
 	return made.ForeignID, wrap("order product", err)
 }
 
-// checkProducts looks at what a shop has.
+// checkProducts checks the products of a shop.
 func checkProducts(o *api.ProductOffers) error {
 	var c check
 	c.text(&o.MerchantName, maxMerchant)

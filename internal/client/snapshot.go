@@ -2,9 +2,9 @@ package client
 
 import "chequer/internal/api"
 
-// Snapshot is an invoice as it was read, with the tag that WaitInvoice compares.
+// Snapshot is an invoice at the time of reading, with the tag that WaitInvoice compares.
 type Snapshot struct {
 	Resource api.Resource
 	ETag     string
-	Look     string // hash of its merchant's look; empty for ours
+	Look     string // hash of its merchant's theme; empty for the default theme
 }

@@ -1,5 +1,5 @@
-// Package config reads the program's settings from the environment, and says
-// everything that is wrong with them at once.
+// Package config reads the program's settings from the environment and a settings file, and reports
+// all faults together.
 package config
 
 import (
@@ -20,10 +20,10 @@ import (
 	"chequer/internal/idn"
 )
 
-// Config is every setting. Each can also be given as a file's path in NAME_FILE,
-// as secrets should be. The tag about describes a setting; show says how a setting
-// that may hold a secret is shown: "secret" only as set, "url" without its password
-// and query, "endpoints" by host alone.
+// Config has a field for every setting. A setting can also be given as the path of a file in
+// NAME_FILE, which is recommended for secrets. The tag about describes a setting. The tag show
+// defines how a setting that may contain a secret is displayed: "secret" only as set, "url" without
+// its password and query, "endpoints" only by host.
 type Config struct {
 	Config           string `env:"CONFIG" about:"settings file to read; else chequer.env in the data directory, else /etc/chequer/chequer.env"`
 	Listen           string `env:"LISTEN" envDefault:"127.0.0.1:8080" about:"address to listen on"`
@@ -99,10 +99,9 @@ func (s Switch) String() string {
 	return "off"
 }
 
-// Load reads the settings from an environment, as os.Environ returns it, and from the
-// settings file: the one that CHEQUER_CONFIG names, else chequer.env in the data
-// directory. The error names every fault; a name that is no setting is reported by
-// Unknown instead.
+// Load reads the settings from an environment, as os.Environ returns it, and from the settings
+// file: the one that CHEQUER_CONFIG names, or else chequer.env in the data directory. The error
+// names every fault. Unknown names are not faults; Unknown returns them.
 func Load(environ []string) (Config, error) {
 	given, file, faults := read(environ)
 	c := Config{source: given.source, unknown: given.unknown}
@@ -138,12 +137,11 @@ func Load(environ []string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// Unknown returns an error that names every CHEQUER_ variable that is no setting, nil
-// if there is none. A server must not start with one, since a setting was meant and
-// is not in force; a command only warns.
+// Unknown returns an error that names every CHEQUER_ variable that is not a setting, or nil. A
+// server must not start with one, because a misspelt setting has no effect; a command only warns.
 func (c Config) Unknown() error { return errors.Join(c.unknown...) }
 
-// settingFault names the setting that a parse error is about.
+// settingFault adds the name of the setting to a parse error.
 func settingFault(err error) error {
 	var parse env.ParseError
 	if errors.As(err, &parse) {
@@ -153,7 +151,7 @@ func settingFault(err error) error {
 	return err
 }
 
-// quoted returns a value in quotes for an error, but nothing of one that may hold a
+// quoted returns a value in quotes for an error, or a placeholder if the value may contain a
 // password or a token.
 func quoted(value string) string {
 	if strings.ContainsAny(value, "@?#") {
@@ -162,7 +160,7 @@ func quoted(value string) string {
 	return strconv.Quote(value)
 }
 
-// check finds what the types cannot.
+// check returns the faults that the types of the fields do not detect.
 func (c Config) check() []error {
 	var faults []error
 	fault := func(name, format string, args ...any) {
@@ -250,25 +248,26 @@ func (c Config) check() []error {
 	return faults
 }
 
-// baseURL is a host, perhaps a port, and plain path segments: what every edge
-// compares alike, encoded or not. A segment that is the API's own is none.
+// baseURL matches an address with a host, an optional port, and path segments of plain characters,
+// which are the same whether or not a proxy encodes them.
 var baseURL = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
 
-// embedOrigin is an origin as browsers compare it; without TLS on this machine
-// alone, to try it.
+// embedOrigin matches an origin in the form that browsers compare. It may be without TLS only on
+// this machine, for trials.
 var embedOrigin = regexp.MustCompile(`^(https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?|http://(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?$`)
 
-// testExchange is where a made-up exchange may be: keys go nowhere else by a setting.
+// testExchange matches the address of a simulated exchange on this machine. A setting cannot make
+// Chequer send keys of exchanges to other addresses.
 var testExchange = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}$`)
 
-// maxOrigins bounds a header that every payment page has.
+// maxOrigins bounds the number of origins in a header of every payment page.
 const maxOrigins = 10
 
-// databaseURL is a file, or a server's address. A database in memory would be
-// lost, and each connection would have its own.
+// databaseURL matches a file or a server's address. A database in memory is refused: it would be
+// lost, and each connection would have another one.
 var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
 
-// RequestsPerSecond is how often one key may call; 0 = without a limit.
+// RequestsPerSecond returns the rate limit per key; 0 means no limit.
 func (c Config) RequestsPerSecond() int {
 	n, err := strconv.Atoi(c.RateLimit)
 	if err != nil {
@@ -277,8 +276,8 @@ func (c Config) RequestsPerSecond() int {
 	return n
 }
 
-// UnpaidInvoices is how many the storefront, products and links may leave unpaid; 0 =
-// any number.
+// UnpaidInvoices returns the limit of unpaid invoices from the storefront, products and links; 0
+// means no limit.
 func (c Config) UnpaidInvoices() int {
 	n, err := strconv.Atoi(c.MaxUnpaid)
 	if err != nil {
@@ -293,7 +292,7 @@ func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
 // CallbackAllow returns the networks that the operator opens for callbacks.
 func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
 
-// Location returns the shop's time zone; that of this machine when none is set.
+// Location returns the shop's time zone, or that of this machine if none is set.
 func (c Config) Location() *time.Location {
 	zone, err := time.LoadLocation(c.Timezone)
 	if c.Timezone == "" || err != nil {
@@ -302,7 +301,7 @@ func (c Config) Location() *time.Location {
 	return zone
 }
 
-// EmbedOrigins are those whose pages may show payments in a frame.
+// EmbedOrigins returns the origins whose pages may show payments in a frame.
 func (c Config) EmbedOrigins() []string {
 	origins := parts(c.Embed)
 	for i, origin := range origins {
@@ -311,14 +310,13 @@ func (c Config) EmbedOrigins() []string {
 	return origins
 }
 
-// Languages are the codes of the languages that the pages offer, all when there are
-// none.
+// Languages returns the codes of the languages of the pages; an empty list means all.
 func (c Config) Languages() []string { return parts(c.Offered) }
 
-// Fiats are the codes of the currencies beside euro and dollar, as they are given.
+// Fiats returns the codes of the currencies besides euro and dollar, without a check.
 func (c Config) Fiats() []string { return parts(c.Fiat) }
 
-// parts are those of a list, separated by commas or space.
+// parts splits a list at commas and white space.
 func parts(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
@@ -328,7 +326,7 @@ func isPort(text string) bool {
 	return err == nil && strconv.FormatUint(number, 10) == text
 }
 
-// BasePath is the path of the base address, "" at the root.
+// BasePath returns the path of the base address; "" for the root.
 func (c Config) BasePath() string {
 	_, rest, _ := strings.Cut(c.BaseURL, "://")
 	_, path, below := strings.Cut(rest, "/")

@@ -37,7 +37,7 @@ func TestEmbedOrigins(t *testing.T) {
 	}
 }
 
-// A domain name in letters of any script is kept as the network carries it.
+// An international domain name is stored in Punycode, as it is used on the network.
 func TestLoad_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CHEQUER_BASE_URL=https://bücher.example/pay/", "CHEQUER_EMBED_ORIGINS=https://bücher.example,https://shop.example"})

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// EVM says how the EVM networks are watched: for each one RPCOff, RPCPublic or a
-// list of endpoints.
+// EVM holds how each EVM network is watched: RPCOff, RPCPublic or a list of endpoints.
 type EVM struct {
 	Ethereum    string `env:"ETHEREUM_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
 	Base        string `env:"BASE_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
@@ -19,29 +18,29 @@ type EVM struct {
 	Avalanche   string `env:"AVALANCHE_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
 	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
 	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
-	// AddressQueries lets endpoints that are not trusted learn our addresses.
+	// AddressQueries allows queries about our addresses to untrusted endpoints.
 	AddressQueries Switch `env:"EVM_ADDRESS_QUERIES" about:"ask endpoints that are not your own about your addresses, which needs less reading: on or off"`
-	// Tokens are offered beside EURC and USDC.
+	// Tokens are offered in addition to EURC and USDC.
 	Tokens string `env:"EVM_TOKENS" about:"tokens beside EURC and USDC, such as USDT or base:CODE:0x…:6:USDC"`
 }
 
-// How an EVM network is watched without endpoints of one's own choice.
+// Values for an EVM network without a list of endpoints.
 const (
 	RPCOff    = "off"
-	RPCPublic = "public" // endpoints that are built in
+	RPCPublic = "public" // built-in endpoints
 )
 
-// Endpoint is who answers JSON-RPC for an EVM network.
+// Endpoint is a JSON-RPC server of an EVM network.
 type Endpoint struct {
 	Trusted  bool
-	Operator string // "" = the domain
-	URL      string // may hold a key
+	Operator string // "": the domain is the operator
+	URL      string // may contain a key
 }
 
-// endpointForm is [trusted:][operator=]URL.
+// endpointForm matches [trusted:][operator=]URL.
 var endpointForm = regexp.MustCompile(`^(trusted:)?(?:([A-Za-z0-9._-]{1,40})=)?(https?://.+)$`)
 
-// parseEndpoint reads an endpoint; false when it is none.
+// parseEndpoint parses an endpoint. It returns false if the text is invalid.
 func parseEndpoint(text string) (Endpoint, bool) {
 	m := endpointForm.FindStringSubmatch(text)
 	if m == nil {
@@ -54,13 +53,13 @@ func parseEndpoint(text string) (Endpoint, bool) {
 	return Endpoint{Trusted: m[1] != "", Operator: m[2], URL: m[3]}, true
 }
 
-// RPCSetting is how an EVM network is named in the settings, "base-sepolia" as
-// CHEQUER_BASE_SEPOLIA_RPC.
+// RPCSetting returns the name of the setting of an EVM network: CHEQUER_BASE_SEPOLIA_RPC for
+// "base-sepolia".
 func RPCSetting(network string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(network, "-", "_")) + "_RPC"
 }
 
-// byNetwork are the settings by network, the real ones first.
+// byNetwork returns the networks, main networks first, and their settings.
 func (e *EVM) byNetwork() (networks []string, values map[string]*string) {
 	return []string{"ethereum", "base", "arbitrum", "optimism", "polygon", "gnosis", "avalanche", "sepolia", "base-sepolia"},
 		map[string]*string{
@@ -77,15 +76,14 @@ func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
 	return parseRPC(*values[network])
 }
 
-// WithRPC returns the settings with another way of watching a network, RPCOff or
-// RPCPublic.
+// WithRPC returns the settings with RPCOff or RPCPublic for a network.
 func (e EVM) WithRPC(network, how string) EVM {
 	_, values := e.byNetwork()
 	*values[network] = how
 	return e
 }
 
-// parseRPC reads the setting of an EVM network.
+// parseRPC parses the setting of an EVM network.
 func parseRPC(value string) (how string, endpoints []Endpoint) {
 	if value == RPCOff || value == RPCPublic {
 		return value, nil
@@ -98,20 +96,19 @@ func parseRPC(value string) (how string, endpoints []Endpoint) {
 	return "", endpoints
 }
 
-// Trial tells whether a test network is switched on.
+// Trial reports whether an EVM test network is on.
 func (e EVM) Trial() bool {
 	networks, values := e.byNetwork()
 	return slices.ContainsFunc(networks, func(n string) bool { return isTrial(n) && *values[n] != RPCOff && *values[n] != "" })
 }
 
-// Worthless tells whether live invoices are paid on a test network, in coins that are
-// worth nothing.
+// Worthless reports whether live invoices are paid on a test network, in coins without value.
 func (c Config) Worthless() bool {
 	return c.EVM.Trial() || c.Bitcoin.Network != "mainnet" || c.Litecoin.Network != "mainnet"
 }
 
-// complete fills in what is not set: the public endpoints of Ethereum and Base,
-// unless a test network takes their place.
+// complete sets the defaults: the public endpoints of Ethereum and Base, unless a test network is
+// on.
 func (e *EVM) complete() {
 	trial := e.Trial()
 	_, values := e.byNetwork()
@@ -126,7 +123,8 @@ func (e *EVM) complete() {
 	}
 }
 
-// check finds what the types cannot. An endpoint may hold a key, so none is shown.
+// check returns the faults that the types of the fields do not detect. Its errors do not contain
+// endpoints, because these may contain keys.
 func (e EVM) check(fault func(name, format string, args ...any)) {
 	networks, values := e.byNetwork()
 	trial := e.Trial()
@@ -160,7 +158,7 @@ func shownRPC(value string) string {
 	return strings.Join(shown, ",")
 }
 
-// shown is the endpoint without what may be a key: all but its host.
+// shown returns the endpoint with only its host, because all other parts may contain a key.
 func (e Endpoint) shown() string {
 	text := ""
 	if e.Trusted {
@@ -180,5 +178,5 @@ func (e Endpoint) shown() string {
 	return text
 }
 
-// TokenList are the tokens beside EURC and USDC, as they are given.
+// TokenList returns the tokens besides EURC and USDC, without a check.
 func (e EVM) TokenList() []string { return parts(e.Tokens) }

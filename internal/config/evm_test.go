@@ -56,7 +56,7 @@ func TestRPC(t *testing.T) {
 	}
 }
 
-func TestRPC_faults_show_no_key(t *testing.T) {
+func TestRPC_faults_contain_no_key(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		setting string
@@ -77,7 +77,7 @@ func TestRPC_faults_show_no_key(t *testing.T) {
 	}
 }
 
-// shownValue returns a setting as operators see it.
+// shownValue returns a setting as the operator sees it.
 func shownValue(c config.Config, name string) string {
 	for _, setting := range c.Settings() {
 		if setting.Name == name {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// File returns the path of the settings file: the one that was read, else the one in
-// the data directory, which does not exist.
+// File returns the path of the settings file that was read, or of the one in the data directory
+// that does not exist yet.
 func (c Config) File() string {
 	if c.Config != "" {
 		return c.Config
@@ -24,9 +24,8 @@ func (c Config) Source(name string) string {
 	return "default"
 }
 
-// SetLine returns the text of a settings file with the value of a setting: in place of
-// its line, or in a new last line. Other lines stay as they are. A value must need no
-// quotes.
+// SetLine returns the text of a settings file with the value of a setting: in place of its line, or
+// in a new last line. Other lines are unchanged. The value must not need quotes.
 func SetLine(text, name, value string) string {
 	lines := strings.SplitAfter(text, "\n")
 	i := slices.IndexFunc(lines, func(line string) bool {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// LogFormat is how the program logs.
+// LogFormat is the level and the format of the log.
 type LogFormat struct {
 	Level slog.Level
 	JSON  bool
 }
 
-// logLevels are the levels that can be set.
+// logLevels are the possible levels.
 var logLevels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
 // UnmarshalText implements encoding.TextUnmarshaler. The text is a level, a format, or

@@ -23,7 +23,7 @@ func TestLogFormat(t *testing.T) {
 	}
 	for _, text := range []string{"loud", "json,debug", "info,xml", "info,json,text", "info,", ",json", "text,json"} {
 		if _, err := config.Load([]string{"CHEQUER_LOG=" + text}); err == nil {
-			t.Errorf("%q was taken", text)
+			t.Errorf("%q was accepted, want an error", text)
 		}
 	}
 }

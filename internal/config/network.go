@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parseNetwork parses a network such as 10.0.0.0/8. An address is the network that
-// has only this address.
+// parseNetwork parses a network such as 10.0.0.0/8. A single address is the network that contains
+// only this address.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if !strings.Contains(text, "/") {
 		address, err := netip.ParseAddr(text)
@@ -33,7 +33,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 
 var errNetwork = errors.New("is not a network like 10.0.0.0/8 or 127.0.0.1")
 
-// networks returns the networks of a list that was checked.
+// networks parses a list of networks that has been checked.
 func networks(list string) []netip.Prefix {
 	var parsed []netip.Prefix
 	for _, text := range parts(list) {

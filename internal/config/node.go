@@ -6,33 +6,32 @@ import (
 	"strings"
 )
 
-// Chain says how one network of Bitcoin's family is watched.
+// Chain holds how one network of Bitcoin's family is watched.
 type Chain struct {
-	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty
-	// is NodeOff.
+	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty means NodeOff.
 	Node string `env:"NODE" show:"url" about:"your own node, such as http://user:password@127.0.0.1:8332; off, the default for Litecoin; or light, the light client, the default for Bitcoin and for Bitcoin alone"`
-	// Cookie is a node's cookie file, in place of user and password.
+	// Cookie is the cookie file of a node, in place of user and password.
 	Cookie string `env:"NODE_COOKIE" about:"cookie file of your own node, in place of user and password"`
-	// Cert is a file with the certificate of a node that made its own.
+	// Cert is the file with the certificate of a node, if it is self-signed.
 	Cert string `env:"NODE_CERT" about:"file with the certificate of your own node, if it is self-signed"`
 	// Network is mainnet or a test network.
 	Network string `env:"NETWORK" envDefault:"mainnet" about:"mainnet; or a test network: testnet4 (Bitcoin), signet (Bitcoin), testnet (Litecoin), regtest"`
 }
 
-// How a network is watched without a node of one's own.
+// Values for a network that is not watched through the merchant's own node.
 const (
 	NodeLight = "light"
 	NodeOff   = "off"
 )
 
-// Off tells whether nobody looks at the network.
+// Off reports whether the network is not watched.
 func (c Chain) Off() bool { return c.Node == NodeOff || c.Node == "" }
 
-// Peers are addresses that the light client connects to before others.
+// Peers returns the addresses to which the light client connects before others.
 func (c Config) Peers() []string { return parts(c.BitcoinPeers) }
 
-// check finds what the types cannot; light tells whether there is a light client,
-// networks are those that can be named.
+// check returns the faults that the types of the fields do not detect. light reports whether the
+// network has a light client; networks are the allowed names.
 func (c Chain) check(fault func(name, format string, args ...any), name string, light bool, networks ...string) {
 	switch u, err := url.Parse(c.Node); {
 	case c.Off() || c.Node == NodeLight && light:
@@ -41,7 +40,7 @@ func (c Chain) check(fault func(name, format string, args ...any), name string, 
 		if light {
 			ways = "light, " + ways
 		}
-		fault(name+"_NODE", "want %s", ways) // it may hold a password, so it is not shown
+		fault(name+"_NODE", "want %s", ways) // it may contain a password, so it is not in the error
 	case c.Cookie != "" && u.User != nil:
 		fault(name+"_NODE_COOKIE", "is given, and so are user and password in %s%s_NODE: one of them is enough", prefix, name)
 	}

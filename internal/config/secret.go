@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Settings with passwords or keys are parsed when they are loaded, by functions whose
-// result has no error text: those of parsers quote parts of what they parse.
+// Settings with passwords or keys are parsed when they are loaded, by functions that return no
+// error texts, because the errors of parsers quote parts of their input.
 
-// isDatabase reports whether text is the address of a database. In one whose password
-// has an unescaped character, a part of the password is taken for a port, a path, a
-// query or a fragment.
+// isDatabase reports whether text is the address of a database. If a password contains an unescaped
+// character, a parser may read part of it as a port, a path, a query or a fragment; such addresses
+// are refused.
 func isDatabase(text string) bool {
 	if !databaseURL.MatchString(text) {
 		return false
@@ -31,11 +31,11 @@ func isDatabase(text string) bool {
 	return err == nil
 }
 
-// proxyVariables are the variables that net/http reads proxies from.
+// proxyVariables are the variables from which net/http reads the addresses of proxies.
 var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}
 
-// checkProxies returns the faults of the variables of an environment that name
-// proxies. Without it net/http would quote a wrong address in every failed request.
+// checkProxies returns the faults of the variables of an environment that name proxies. Otherwise
+// net/http would quote a wrong address in the error of every request.
 func checkProxies(environ []string) []error {
 	var faults []error
 	for _, pair := range environ {
@@ -44,7 +44,7 @@ func checkProxies(environ []string) []error {
 			continue
 		}
 		u, err := url.Parse(value)
-		if err != nil || u.Scheme == "" || u.Host == "" { // as net/http reads it
+		if err != nil || u.Scheme == "" || u.Host == "" { // net/http accepts an address without a scheme
 			u, err = url.Parse("http://" + value)
 		}
 		if err != nil || u.Host == "" || u.Fragment != "" || u.User == nil && strings.Contains(value, "@") {

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestLoad_never_repeats_a_part_of_a_secret(t *testing.T) {
+func TestLoad_errors_contain_no_part_of_a_secret(t *testing.T) {
 	t.Parallel()
 	for name, addresses := range map[string][]string{
 		"CHEQUER_DATABASE_URL": {
@@ -30,7 +30,7 @@ func TestLoad_never_repeats_a_part_of_a_secret(t *testing.T) {
 		for _, address := range addresses {
 			_, err := config.Load([]string{name + "=" + address})
 			if err == nil {
-				t.Errorf("%s=%s is taken", name, address)
+				t.Errorf("%s=%s was accepted, want an error", name, address)
 				continue
 			}
 			if !strings.HasPrefix(err.Error(), name+": ") {
@@ -45,7 +45,7 @@ func TestLoad_never_repeats_a_part_of_a_secret(t *testing.T) {
 	}
 }
 
-func TestLoad_takes_escaped_secrets(t *testing.T) {
+func TestLoad_accepts_escaped_secrets(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{
 		"CHEQUER_DATABASE_URL=postgres://shop:hunter%23%2F%3Fseven@db.example:5432/chequer?sslmode=disable",

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// Setting is one setting as an operator sees it.
+// Setting is a setting as the operator sees it.
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`  // without secrets
-	Source string `json:"source"` // "environment", "default", the settings file, or the file that holds the value
+	Source string `json:"source"` // "environment", "default", the settings file, or the file that contains the value
 	About  string `json:"about"`
 }
 
-// Settings returns every setting in the order of Config, with the value in force and
-// its source. Secrets are left out of the values.
+// Settings returns every setting in the order of Config, with its current value and its source.
+// Values contain no secrets.
 func (c Config) Settings() []Setting {
 	var found []Setting
 	value := reflect.ValueOf(c)
@@ -34,7 +34,7 @@ func (c Config) Settings() []Setting {
 	return found
 }
 
-// shown returns a value as the tag show says.
+// shown returns a value in the form that the tag show defines.
 func shown(value, show string) string {
 	switch {
 	case value == "" || show == "":
@@ -59,7 +59,7 @@ func withoutPassword(address string) string {
 	return u.Redacted()
 }
 
-// definition is what the tags of a field of Config say about a setting.
+// definition is a setting as defined by the tags of a field of Config.
 type definition struct {
 	name, about, show string
 	index             []int // of the field in Config
@@ -70,7 +70,7 @@ var definitions = sync.OnceValue(func() []definition {
 	return define(reflect.TypeFor[Config](), prefix, nil)
 })
 
-// define returns the settings of a struct whose names begin with a prefix.
+// define returns the settings of a struct, with a prefix of their names.
 func define(t reflect.Type, prefix string, index []int) []definition {
 	var found []definition
 	for i := range t.NumField() {

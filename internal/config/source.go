@@ -16,10 +16,9 @@ import (
 // SystemFile is the settings file of an installation.
 const SystemFile = "/etc/chequer/chequer.env"
 
-// WithSystemFile returns an environment in which CHEQUER_CONFIG names the settings file
-// at path, if that file exists and the environment leaves the choice open: neither
-// CHEQUER_CONFIG nor CHEQUER_DATA_DIR is set, and there is no settings file in the
-// default data directory.
+// WithSystemFile returns an environment in which CHEQUER_CONFIG names the settings file at path, if
+// that file exists and no other one is selected: neither CHEQUER_CONFIG nor CHEQUER_DATA_DIR is
+// set, and the default data directory has no settings file.
 func WithSystemFile(environ []string, path string) []string {
 	chosen := func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
@@ -32,26 +31,26 @@ func WithSystemFile(environ []string, path string) []string {
 	return append(slices.Clip(environ), configSetting+"="+path)
 }
 
-// exists reports whether there is a file, readable or not.
+// exists reports whether a file exists, readable or not.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// fileName is the settings file in the data directory.
+// fileName is the name of the settings file in the data directory.
 const fileName = "chequer.env"
 
 // defaultDataDir is the data directory when no setting names one.
 const defaultDataDir = "data"
 
-// maxFileSize bounds a settings file and a file that holds one value, in bytes.
+// maxFileSize bounds the size of a settings file and of a file with one value, in bytes.
 const maxFileSize = 1 << 20
 
-// values are the settings that are given, by name, each with its source.
+// values are the given settings by name, with their sources.
 type values struct {
 	value  map[string]string
 	source map[string]string
-	// unknown has an error for each CHEQUER_ name that is no setting.
+	// unknown has an error for each CHEQUER_ name that is not a setting.
 	unknown []error
 }
 
@@ -73,7 +72,7 @@ func read(environ []string) (v values, file string, faults []error) {
 	return v, file, append(faults, v.add(inFile, file)...)
 }
 
-// readFile finds and reads the settings file: the one that CHEQUER_CONFIG names, else
+// readFile finds and reads the settings file: the one that CHEQUER_CONFIG names, or else
 // chequer.env in the data directory. The path is empty if there is no such file.
 func readFile(environment map[string]string) (string, []assignment, error) {
 	if path := environment[configSetting]; path != "" {
@@ -103,7 +102,7 @@ const (
 	dataDirSetting = prefix + "DATA_DIR"
 )
 
-// assignment is a NAME=VALUE pair; line is its line in the file, 0 outside a file.
+// assignment is a NAME=VALUE pair; line is its line in the file, or 0 outside of a file.
 type assignment struct {
 	name, value string
 	line        int
@@ -194,8 +193,8 @@ func (v values) given(name string) bool {
 	return ok
 }
 
-// settingName returns the setting that an assignment's name stands for, and
-// whether its value is the path of a file that holds the setting.
+// settingName returns the name of the setting of an assignment, and whether the value is the path
+// of a file that contains the setting's value.
 func settingName(name string) (base string, isFile bool) {
 	if base, isFile := strings.CutSuffix(name, "_FILE"); isFile && isSetting(base) && !isSetting(name) {
 		return base, true
@@ -203,8 +202,8 @@ func settingName(name string) (base string, isFile bool) {
 	return name, false
 }
 
-// add takes the settings among assignments from one source and returns every fault
-// in them. An empty value counts as not given.
+// add adds the settings among assignments from one source and returns all faults. An empty value
+// counts as not given.
 func (v *values) add(assignments []assignment, source string) []error {
 	var faults []error
 	fault := func(a assignment, format string, args ...any) {
@@ -241,7 +240,7 @@ func (v *values) add(assignments []assignment, source string) []error {
 	return faults
 }
 
-// fault returns an error about an assignment, with its place if it is in a file.
+// fault returns an error about an assignment, with its line if it is in a file.
 func (a assignment) fault(source, format string, args ...any) error {
 	err := fmt.Errorf(a.name+": "+format, args...)
 	if a.line > 0 {

@@ -10,8 +10,7 @@ import (
 	"chequer/internal/config"
 )
 
-// TestWithSystemFile runs in a directory of its own, as the default data directory is
-// relative.
+// The test changes its working directory, because the default data directory is relative.
 func TestWithSystemFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chequer.env")
 	if err := os.WriteFile(file, []byte("CHEQUER_SHOP_NAME=Installed\nCHEQUER_DATA_DIR=/var/lib/chequer\n"), 0o600); err != nil {
@@ -20,7 +19,7 @@ func TestWithSystemFile(t *testing.T) {
 	for name, test := range map[string]struct {
 		environ []string
 		path    string
-		local   bool // there is a data/chequer.env
+		local   bool // data/chequer.env exists
 		want    string
 	}{
 		"installed":                       {path: file, want: file},
@@ -28,7 +27,7 @@ func TestWithSystemFile(t *testing.T) {
 		"another file is named":           {environ: []string{"CHEQUER_CONFIG=shop.env"}, path: file},
 		"another file is named in a file": {environ: []string{"CHEQUER_CONFIG_FILE=which"}, path: file},
 		"another data directory is named": {environ: []string{"CHEQUER_DATA_DIR=elsewhere"}, path: file},
-		"an empty setting names nothing":  {environ: []string{"CHEQUER_DATA_DIR="}, path: file, want: file},
+		"an empty setting":                {environ: []string{"CHEQUER_DATA_DIR="}, path: file, want: file},
 		"a file in the data directory":    {path: file, local: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +64,7 @@ func TestSettings(t *testing.T) {
 	seen := 0
 	for _, s := range c.Settings() {
 		if s.About == "" {
-			t.Errorf("%s is not described", s.Name)
+			t.Errorf("%s has no description", s.Name)
 		}
 		if w, ok := want[s.Name]; ok {
 			seen++
@@ -82,7 +81,7 @@ func TestSettings(t *testing.T) {
 func TestLoad_settings_files(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		text, path  string // of the settings file; text is ignored with a path
+		text, path  string // of the settings file; text is ignored if there is a path
 		want, fault string
 	}{
 		"quotes":               {text: "CHEQUER_SHOP_NAME='Tea # more'", want: "Tea # more"},

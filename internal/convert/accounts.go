@@ -14,20 +14,20 @@ import (
 	"chequer/internal/money"
 )
 
-// DefaultCoins are sold by a merchant who names none: those whose price moves.
+// DefaultCoins are the coins that are sold by default: those with a varying price.
 var DefaultCoins = []string{"BTC", "ETH", "LTC"}
 
-// The default settings, and the bounds of the slippage in hundredths of a percent.
+// Default settings, and the maximum slippage in hundredths of a percent.
 const (
 	DefaultSmallest = "0"
 	DefaultSlippage = 200
 	maxSlippage     = 2000
 )
 
-// ErrUnknownExchange means that there is no such exchange.
+// ErrUnknownExchange means that there is no exchange with that name.
 var ErrUnknownExchange = errors.New("there is no such exchange")
 
-// ScopeError is why a key is refused.
+// ScopeError means that a key has too many or too few permissions.
 type ScopeError struct{ exchange.Scope }
 
 // Error implements error.
@@ -36,12 +36,12 @@ func (e *ScopeError) Error() string {
 	case len(e.Withdraw) > 0:
 		return fmt.Sprintf("the key may take money out of the account (%s): make one without that. Chequer needs none, and a key that cannot withdraw is worth little to a thief", strings.Join(e.Withdraw, ", "))
 	case len(e.Unknown) > 0:
-		return fmt.Sprintf("the key may do what Chequer does not know (%s), so that it cannot be told whether it can withdraw: make one without that", strings.Join(e.Unknown, ", "))
+		return fmt.Sprintf("the key has permissions that Chequer does not know (%s), so that it may be able to withdraw: make a key without them", strings.Join(e.Unknown, ", "))
 	}
 	return fmt.Sprintf("the key lacks permissions that selling needs: %s", strings.Join(e.Missing, ", "))
 }
 
-// refused is a *ScopeError when a key is not as it must be.
+// refused returns a *ScopeError unless a key has exactly the needed permissions.
 func refused(s exchange.Scope) error {
 	if len(s.Withdraw) > 0 || len(s.Unknown) > 0 || len(s.Missing) > 0 {
 		return &ScopeError{s}
@@ -49,23 +49,23 @@ func refused(s exchange.Scope) error {
 	return nil
 }
 
-// AccountStorage keeps exchange accounts.
+// AccountStorage stores exchange accounts.
 type AccountStorage interface {
 	merchant.ExchangeStorage
-	// NextNonce takes numbers for calls with an account in force.
+	// NextNonce reserves nonces for calls of a current account.
 	NextNonce(ctx context.Context, accountID string, now time.Time) (int64, error)
 }
 
-// AccountsConfig is what Accounts are made of.
+// AccountsConfig holds the dependencies of Accounts.
 type AccountsConfig struct {
 	Storage   AccountStorage
 	Exchanges []exchange.Exchange
 	Now       func() time.Time
-	// Token makes random letters and digits.
+	// Token returns random letters and digits.
 	Token func(length int) string
 }
 
-// Accounts changes where merchants sell. It is safe for concurrent use.
+// Accounts changes merchants' exchange accounts. It is safe for concurrent use.
 type Accounts struct {
 	storage   AccountStorage
 	exchanges []exchange.Exchange
@@ -73,12 +73,12 @@ type Accounts struct {
 	token     func(length int) string
 }
 
-// NewAccounts makes Accounts.
+// NewAccounts returns a new Accounts.
 func NewAccounts(c AccountsConfig) *Accounts {
 	return &Accounts{storage: c.Storage, exchanges: c.Exchanges, now: c.Now, token: c.Token}
 }
 
-// Exchanges names those that there are.
+// Exchanges returns the names of the exchanges.
 func (s *Accounts) Exchanges() []string {
 	var names []string
 	for _, x := range s.exchanges {
@@ -87,15 +87,15 @@ func (s *Accounts) Exchanges() []string {
 	return names
 }
 
-// Settings are what a merchant sells, and how.
+// Settings are the terms of a merchant's sales.
 type Settings struct {
 	Coins    []string
-	Smallest string // euro, plain digits
-	Slippage int64  // hundredths of a percent
+	Smallest string // in euro, plain digits
+	Slippage int64  // in hundredths of a percent
 }
 
-// Add makes an account the merchant's, switched off, when its key may sell and may
-// not withdraw: *ScopeError. The errors include ErrUnknownExchange and
+// Add adds an account of the merchant. It is inactive at first. If its key may not sell or may
+// withdraw, Add returns a *ScopeError. Other errors include ErrUnknownExchange and
 // merchant.ErrExists.
 func (s *Accounts) Add(ctx context.Context, merchantID, name, key, secret string, set Settings) (merchant.ExchangeAccount, error) {
 	x, err := s.exchange(name)
@@ -112,7 +112,7 @@ func (s *Accounts) Add(ctx context.Context, merchantID, name, key, secret string
 	if _, err := s.storage.ExchangeAccount(ctx, merchantID); !errors.Is(err, merchant.ErrNotFound) {
 		return a, errors.Join(err, merchant.ErrExists)
 	}
-	scope, err := x.Examine(ctx, called(a, s.now().UnixMicro()))
+	scope, err := x.Examine(ctx, accountForCalls(a, s.now().UnixMicro()))
 	if err != nil {
 		return a, fmt.Errorf("ask %s what the key may do: %w", name, err)
 	}
@@ -125,12 +125,12 @@ func (s *Accounts) Add(ctx context.Context, merchantID, name, key, secret string
 	return a, nil
 }
 
-// Account reads the merchant's account in force; merchant.ErrNotFound.
+// Account returns the merchant's current account, or merchant.ErrNotFound.
 func (s *Accounts) Account(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
 	return s.storage.ExchangeAccount(ctx, merchantID)
 }
 
-// Examine asks the exchange what the key of the merchant's account may do by now.
+// Examine checks the current permissions of the key of the merchant's account.
 func (s *Accounts) Examine(ctx context.Context, a merchant.ExchangeAccount) error {
 	x, err := s.exchange(a.Exchange)
 	if err != nil {
@@ -140,14 +140,14 @@ func (s *Accounts) Examine(ctx context.Context, a merchant.ExchangeAccount) erro
 	if err != nil {
 		return err
 	}
-	scope, err := x.Examine(ctx, called(a, nonce))
+	scope, err := x.Examine(ctx, accountForCalls(a, nonce))
 	if err != nil {
 		return fmt.Errorf("ask %s what the key may do: %w", a.Exchange, err)
 	}
 	return refused(scope)
 }
 
-// Switch has what comes in sold from now on, or no more.
+// Switch turns the sale of new payments on or off.
 func (s *Accounts) Switch(ctx context.Context, merchantID string, on bool) (merchant.ExchangeAccount, error) {
 	return s.storage.UpdateExchangeAccount(ctx, merchantID, func(a *merchant.ExchangeAccount) error {
 		a.Active = on
@@ -155,7 +155,7 @@ func (s *Accounts) Switch(ctx context.Context, merchantID string, on bool) (merc
 	})
 }
 
-// Change sets what is sold, and how, of invoices made from now on.
+// Change sets the terms of sale of new invoices.
 func (s *Accounts) Change(ctx context.Context, merchantID string, change func(*Settings)) (merchant.ExchangeAccount, error) {
 	return s.storage.UpdateExchangeAccount(ctx, merchantID, func(a *merchant.ExchangeAccount) error {
 		set := Settings{Coins: a.Coins, Smallest: a.Smallest, Slippage: a.Slippage}
@@ -169,8 +169,8 @@ func (s *Accounts) Change(ctx context.Context, merchantID string, change func(*S
 	})
 }
 
-// Remove takes the account out of force and forgets its secret; merchant.ErrBusy while
-// an order is on its way. What waits to be sold waits for the next account.
+// Remove archives the account and deletes its secret. It returns merchant.ErrBusy while an order is
+// open. Waiting sales wait for the next account.
 func (s *Accounts) Remove(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
 	return s.storage.UpdateExchangeAccount(ctx, merchantID, func(a *merchant.ExchangeAccount) error {
 		a.ArchivedAt, a.Secret = s.now(), ""
@@ -186,7 +186,7 @@ func (s *Accounts) exchange(name string) (exchange.Exchange, error) {
 	return s.exchanges[i], nil
 }
 
-// check says what is wrong with an account's settings.
+// check returns what is wrong with an account's settings.
 func check(x exchange.Exchange, a merchant.ExchangeAccount) error {
 	if a.Key == "" || a.Secret == "" || strings.ContainsFunc(a.Key+a.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("the key and its secret must be visible ASCII characters without spaces")
@@ -213,7 +213,7 @@ func check(x exchange.Exchange, a merchant.ExchangeAccount) error {
 	return nil
 }
 
-// ParseSlippage reads percent, "2" or "0.5", as hundredths of it.
+// ParseSlippage parses a percentage, such as "2" or "0.5", into hundredths of a percent.
 func ParseSlippage(text string) (int64, error) {
 	a, err := money.Parse(text, money.Currency{Code: "percent", Decimals: 2})
 	if err != nil || !a.Minor().IsInt64() {
@@ -222,7 +222,7 @@ func ParseSlippage(text string) (int64, error) {
 	return a.Cents(), nil
 }
 
-// SlippageText is what ParseSlippage reads.
+// SlippageText formats hundredths of a percent as ParseSlippage reads them.
 func SlippageText(hundredths int64) string {
 	return money.FromCents(hundredths, money.Currency{Code: "percent", Decimals: 2}).String()
 }

@@ -1,10 +1,10 @@
-// Package convert sells what paid an invoice for euro, on the merchant's own account
-// at an exchange: once, whatever happens between us and the exchange.
+// Package convert sells the coins that paid an invoice for euro, on the merchant's own account at
+// an exchange. It sells them exactly once, whatever faults occur between Chequer and the exchange.
 //
-// An order is written down before the exchange hears of it, under a name made of its
-// invoice. While it is not known what became of it nothing else is sold; it is taken
-// for lost only when the exchange cannot carry it out any more, lists it nowhere,
-// twice, and has not less of the coin than before. What cannot be told so, a person
+// An order is stored before it is sent to the exchange, under a name derived from its invoice.
+// While the outcome of an order is unknown, nothing else is sold. An order counts as lost only when
+// three conditions hold: the exchange can no longer execute it, two searches have not found it, and
+// the account does not hold less of the coin than before. In other doubtful cases the operator
 // decides.
 package convert
 
@@ -21,32 +21,32 @@ import (
 )
 
 const (
-	// tick is how often it is looked for what is due.
-	tick = time.Second
-	// work is how long one conversion is worked at, claimed how long it is ours.
-	work    = 60 * time.Second
-	claimed = work + 30*time.Second
-	// parallel is how many accounts are worked at side by side.
-	parallel = 4
+	// pollInterval is the interval at which storage is checked for due conversions.
+	pollInterval = time.Second
+	// workTimeout bounds the time of work on one conversion; claimTTL is the duration of its claim.
+	workTimeout = 60 * time.Second
+	claimTTL    = workTimeout + 30*time.Second
+	// maxConcurrent is the number of accounts that are processed concurrently.
+	maxConcurrent = 4
 
-	// glance is when to look again at an order that the exchange has.
-	glance = 5 * time.Second
-	// again is when to look again for an order that was not there, and looks how often
-	// it must not be there before it is lost.
-	again = time.Minute
-	looks = 2
-	// stuck is how long after an order must be over it may still be said to be open.
-	stuck = 10 * time.Minute
-	// patience is how long something waits before a person is asked.
-	patience = 7 * 24 * time.Hour
-	// maxOrders is how many orders one conversion makes by itself.
+	// recheckDelay is the time until the next check of an order that the exchange has accepted.
+	recheckDelay = 5 * time.Second
+	// searchDelay is the time until the next search for an order that was not found. After requiredSearches
+	// unsuccessful searches it counts as lost.
+	searchDelay      = time.Minute
+	requiredSearches = 2
+	// maxOpenTime is how long after its end an order may still be reported as open.
+	maxOpenTime = 10 * time.Minute
+	// maxWait is how long a conversion waits before the operator must decide.
+	maxWait = 7 * 24 * time.Hour
+	// maxOrders bounds the number of orders that one conversion makes automatically.
 	maxOrders = 20
-	// shortest and longest bound the pause before the next try.
-	shortest = 15 * time.Second
-	longest  = 30 * time.Minute
+	// minPause and maxPause bound the pause before the next attempt.
+	minPause = 15 * time.Second
+	maxPause = 30 * time.Minute
 )
 
-// Config is what a Worker is made of.
+// Config holds the dependencies of a Worker.
 type Config struct {
 	Storage   Storage
 	Invoices  Invoices
@@ -55,7 +55,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Worker sells what is due. Several on one storage, also in other processes, share
+// Worker sells due conversions. Several workers with one storage, also in other processes, share
 // the work.
 type Worker struct {
 	storage   Storage
@@ -63,10 +63,10 @@ type Worker struct {
 	exchanges map[string]exchange.Exchange
 	now       func() time.Time
 	log       *slog.Logger
-	fault     string // of the last look, told once
+	fault     string // error of the last step, which is logged once
 }
 
-// New makes a Worker.
+// New returns a new Worker.
 func New(c Config) *Worker {
 	w := &Worker{storage: c.Storage, invoices: c.Invoices, exchanges: map[string]exchange.Exchange{}, now: c.Now, log: c.Log}
 	for _, x := range c.Exchanges {
@@ -75,9 +75,9 @@ func New(c Config) *Worker {
 	return w
 }
 
-// Run sells until the context ends, and returns nil then.
+// Run sells until the context ends, and then returns nil.
 func (w *Worker) Run(ctx context.Context) error {
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		done, err := w.Step(ctx)
@@ -93,13 +93,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// Step works at what is due, one conversion for each account, and tells how many
-// those were.
+// Step processes due conversions, one per account, and returns their number.
 func (w *Worker) Step(ctx context.Context) (done int, err error) {
 	var group errgroup.Group
-	for done < parallel && ctx.Err() == nil {
+	for done < maxConcurrent && ctx.Err() == nil {
 		now := w.now()
-		claim, err := w.storage.ClaimConversion(ctx, now, now.Add(claimed))
+		claim, err := w.storage.ClaimConversion(ctx, now, now.Add(claimTTL))
 		if errors.Is(err, ErrNothing) {
 			break
 		}
@@ -112,7 +111,7 @@ func (w *Worker) Step(ctx context.Context) (done int, err error) {
 	return done, group.Wait()
 }
 
-// note logs an error of a step once, as long as it stays the same.
+// note logs an error of a step once, until the error changes.
 func (w *Worker) note(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
@@ -124,12 +123,12 @@ func (w *Worker) note(ctx context.Context, err error) {
 	w.fault = text
 }
 
-// handle works at a claimed conversion.
+// handle processes a claimed conversion.
 func (w *Worker) handle(ctx context.Context, c Claim) error {
-	bounded, cancel := context.WithTimeout(ctx, work)
+	bounded, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
 	err := w.advance(bounded, c)
-	// Without it the claim runs out by itself.
+	// If the release fails, the claim expires by itself.
 	if released := w.storage.ReleaseConversion(ctx, c); err == nil && ctx.Err() == nil {
 		err = released
 	}

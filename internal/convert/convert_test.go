@@ -18,10 +18,10 @@ import (
 	"chequer/internal/money"
 )
 
-// sold is how an invoice of 56.50 euro stands when its 0.00065379 BTC are sold.
+// sold is the state of an invoice of 56.50 euro whose 0.00065379 BTC are sold.
 const sold = "filled  sold 0.00065379 of 0.00065379 for 56.50053 fee 0.226 in 1"
 
-// paid makes an invoice of 56.50 euro that is paid by BTC.
+// paid creates an invoice of 56.50 euro and pays it in BTC.
 func (l *lab) paid() *invoice.Invoice {
 	l.t.Helper()
 	inv := l.create("56.50")
@@ -29,7 +29,7 @@ func (l *lab) paid() *invoice.Invoice {
 	return inv
 }
 
-// place is what an order is called at the lab's exchange.
+// place returns the name of the call that places an order.
 func (l *lab) place() string {
 	if l.at.Name() == "bitstamp" {
 		return "sell/btceur"
@@ -37,14 +37,14 @@ func (l *lab) place() string {
 	return "AddOrder"
 }
 
-func TestWorker_sells_what_an_invoice_brought_once(t *testing.T) {
+func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		inv := l.paid()
 		l.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
 		if taken, filled := l.exchange.Orders(); taken != 1 || filled != 1 {
-			t.Errorf("the exchange took %d orders, of which %d sold something", taken, filled)
+			t.Errorf("the exchange accepted %d orders, of which %d sold something", taken, filled)
 		}
 		if diff := cmp.Diff([]string{convert.OrderID(inv.ID, "BTC", 1)}, l.exchange.Names()); diff != "" {
 			t.Errorf("names (-want +got):\n%s", diff)
@@ -64,7 +64,7 @@ func TestWorker_sells_what_an_invoice_brought_once(t *testing.T) {
 	})
 }
 
-func TestWhatIsSold(t *testing.T) {
+func TestWorker_sells_the_right_amounts(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		usd := func(r *invoice.CreateRequest) {
 			r.Terms.Price = money.MustParse("61.02", money.USD)
@@ -79,23 +79,23 @@ func TestWhatIsSold(t *testing.T) {
 			payments [][2]string
 			want     string // coins and amounts
 		}{
-			"exactly":                       {nil, [][2]string{{"BTC", "0.00065379"}}, "BTC 0.00065379"},
-			"overpaid":                      {nil, [][2]string{{"BTC", "0.5"}}, "BTC 0.00065379"},
-			"overpaid by a second payment":  {nil, [][2]string{{"BTC", "0.00065379"}, {"BTC", "0.1"}}, "BTC 0.00065379"},
-			"in two coins":                  {nil, [][2]string{{"BTC", "0.0003"}, {"ETH", "0.02"}}, "BTC 0.0003 ETH 0.01153702"},
-			"in two coins and too much":     {nil, [][2]string{{"ETH", "0.01"}, {"BTC", "1"}}, "ETH 0.01 BTC 0.00034713"},
-			"in euro":                       {nil, [][2]string{{"EURC", "56.5"}}, ""},
-			"in euro, that is named":        {stable, [][2]string{{"EURC", "56.5"}}, ""},
-			"partly in euro":                {nil, [][2]string{{"EURC", "26.5"}, {"BTC", "0.00034715"}}, "BTC 0.00034714"},
-			"in a coin that is not named":   {nil, [][2]string{{"USDC", "61.081082"}}, ""},
-			"in dollars, that are named":    {stable, [][2]string{{"USDC", "61.081082"}}, "USDC 61.081082"},
-			"partly in a token like a coin": {nil, [][2]string{{"WBTC", "0.0005"}, {"BTC", "0.5"}}, "BTC 0.00015379"},
-			"in a token like a coin":        {nil, [][2]string{{"WBTC", "0.00065379"}}, ""},
-			"priced in dollars":             {usd, [][2]string{{"BTC", "0.00065379"}}, "BTC 0.00065379"},
-			"of a test":                     {test, [][2]string{{"BTC", "0.00065379"}}, ""},
-			"with disable_convert":          {keep, [][2]string{{"BTC", "0.00065379"}}, ""},
-			"of a merchant who sells not":   {off, [][2]string{{"BTC", "0.00065379"}}, ""},
-			"of an invoice that is not due": {nil, [][2]string{{"BTC", "0.0001"}}, ""},
+			"exactly":                                  {nil, [][2]string{{"BTC", "0.00065379"}}, "BTC 0.00065379"},
+			"overpaid":                                 {nil, [][2]string{{"BTC", "0.5"}}, "BTC 0.00065379"},
+			"overpaid by a second payment":             {nil, [][2]string{{"BTC", "0.00065379"}, {"BTC", "0.1"}}, "BTC 0.00065379"},
+			"in two coins":                             {nil, [][2]string{{"BTC", "0.0003"}, {"ETH", "0.02"}}, "BTC 0.0003 ETH 0.01153702"},
+			"in two coins and too much":                {nil, [][2]string{{"ETH", "0.01"}, {"BTC", "1"}}, "ETH 0.01 BTC 0.00034713"},
+			"in euro":                                  {nil, [][2]string{{"EURC", "56.5"}}, ""},
+			"in euro, with euro among the coins":       {stable, [][2]string{{"EURC", "56.5"}}, ""},
+			"partly in euro":                           {nil, [][2]string{{"EURC", "26.5"}, {"BTC", "0.00034715"}}, "BTC 0.00034714"},
+			"in a coin that is not selected":           {nil, [][2]string{{"USDC", "61.081082"}}, ""},
+			"in dollars, with dollars among the coins": {stable, [][2]string{{"USDC", "61.081082"}}, "USDC 61.081082"},
+			"partly in a token priced as a coin":       {nil, [][2]string{{"WBTC", "0.0005"}, {"BTC", "0.5"}}, "BTC 0.00015379"},
+			"in a token priced as a coin":              {nil, [][2]string{{"WBTC", "0.00065379"}}, ""},
+			"priced in dollars":                        {usd, [][2]string{{"BTC", "0.00065379"}}, "BTC 0.00065379"},
+			"of a test invoice":                        {test, [][2]string{{"BTC", "0.00065379"}}, ""},
+			"with disable_convert":                     {keep, [][2]string{{"BTC", "0.00065379"}}, ""},
+			"of a merchant who does not sell":          {off, [][2]string{{"BTC", "0.00065379"}}, ""},
+			"of an invoice that is not paid":           {nil, [][2]string{{"BTC", "0.0001"}}, ""},
 		} {
 			inv := l.create("56.50", slices.DeleteFunc([]func(*invoice.CreateRequest){test.change}, func(f func(*invoice.CreateRequest)) bool { return f == nil })...)
 			for _, p := range test.payments {
@@ -113,9 +113,9 @@ func TestWhatIsSold(t *testing.T) {
 	})
 }
 
-// Late money that a person accepts stands for the price; no more of it is sold than the
-// price needed.
-func TestWhatAPersonAcceptedIsSold(t *testing.T) {
+// A late payment that the merchant accepts counts for the full price. At most the amount of the
+// price is sold.
+func TestWorker_sells_accepted_late_payments(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		for amount, want := range map[string]string{"0.00060000": "0.0006", "0.9": "0.00065379"} {
 			inv := l.create("56.50")
@@ -131,14 +131,14 @@ func TestWhatAPersonAcceptedIsSold(t *testing.T) {
 	})
 }
 
-func TestPaidPendingPaidMakesNoSecondSale(t *testing.T) {
+func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		inv := l.create("56.50")
 		tx := l.pay(inv, "BTC", "0.00065379")
 		for range 3 {
 			l.reorganise(tx, true)
 			if s := l.read(inv.ID).Standing.Status; s == invoice.Paid {
-				t.Fatalf("it is %s", s)
+				t.Fatalf("invoice is %s, want not paid", s)
 			}
 			l.settle(time.Hour) // nothing is sold while it is not paid
 			l.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
@@ -146,38 +146,38 @@ func TestPaidPendingPaidMakesNoSecondSale(t *testing.T) {
 		}
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
-		// What is sold stays sold, and other money makes no second sale.
+		// A sale is final, and other payments cause no second sale.
 		l.reorganise(tx, true)
 		l.pay(inv, "ETH", "0.03")
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
 		if n := len(l.read(inv.ID).Conversions); n != 1 {
-			t.Errorf("there are %d conversions", n)
+			t.Errorf("%d conversions, want 1", n)
 		}
 		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange took %d orders", taken)
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
 		}
 	})
 }
 
-// Coins that were reorganised away are not there to be sold, also when others pay the
-// invoice in their place.
-func TestCoinsThatLeftAreNotSoldForThoseThatCame(t *testing.T) {
+// Coins that were reorganised away cannot be sold, also when other coins pay the invoice in their
+// place.
+func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Bid("BTC", "80000") // nothing is sold at once
+		l.exchange.Bid("BTC", "80000") // nothing is sold at first
 		inv := l.create("56.50")
 		tx := l.pay(inv, "BTC", "0.00065379")
 		l.settle(time.Minute)
 		l.reorganise(tx, true)
 		l.pay(inv, "ETH", "0.03")
 		if s := l.read(inv.ID).Standing.Status; s != invoice.Paid {
-			t.Fatalf("it is %s", s)
+			t.Fatalf("invoice is %s, want paid", s)
 		}
 		l.exchange.Bid("BTC", "86420")
 		l.settle(2 * time.Hour)
 		l.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
 		if taken, _ := l.exchange.Orders(); taken != 0 {
-			t.Errorf("the exchange took %d orders", taken)
+			t.Errorf("the exchange accepted %d orders, want none", taken)
 		}
 		l.reorganise(tx, false)
 		l.settle(2 * time.Hour)
@@ -185,27 +185,27 @@ func TestCoinsThatLeftAreNotSoldForThoseThatCame(t *testing.T) {
 	})
 }
 
-// faults are what may happen to an order on its way, and what is to become of the sale.
+// faults are faults of placing an order, with the resulting number of orders.
 var faults = map[string]struct {
 	fault  exchangetest.Fault
-	orders int // that we made in the end
+	orders int // number of orders that we made in the end
 }{
 	"hangs":                          {exchangetest.Hang, 2},
-	"hangs after it took it":         {exchangetest.HangAfter, 1},
+	"hangs after accepting":          {exchangetest.HangAfter, 1},
 	"500":                            {exchangetest.Status(500), 2},
-	"500 after it took it":           {exchangetest.StatusAfter(500), 1},
+	"500 after accepting":            {exchangetest.StatusAfter(500), 1},
 	"closes":                         {exchangetest.Drop, 2},
-	"closes after it took it":        {exchangetest.DropAfter, 1},
+	"closes after accepting":         {exchangetest.DropAfter, 1},
 	"redirects":                      {exchangetest.Redirect, 2},
 	"switches protocols":             {exchangetest.Upgrade, 2},
-	"talks without end":              {exchangetest.Giant, 1},
-	"answers nonsense":               {exchangetest.SayAfter(200, "<html>"), 1},
-	"says it is unavailable":         {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.001"}`), 1},
-	"says the name is there already": {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id exists"],"status":"error","response_code":"400.019"}`), 1},
-	"says words that nobody knows":   {exchangetest.Say(400, `{"error":["EOrder:What?"],"status":"error","reason":"What?"}`), 2},
+	"answers without end":            {exchangetest.Giant, 1},
+	"answers HTML":                   {exchangetest.SayAfter(200, "<html>"), 1},
+	"reports that it is unavailable": {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.001"}`), 1},
+	"reports a duplicate name":       {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id exists"],"status":"error","response_code":"400.019"}`), 1},
+	"reports an unknown error":       {exchangetest.Say(400, `{"error":["EOrder:What?"],"status":"error","reason":"What?"}`), 2},
 }
 
-func TestWhateverHappensToAnOrderItIsSoldOnce(t *testing.T) {
+func TestWorker_sells_once_after_any_fault(t *testing.T) {
 	for name, test := range faults {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, l *lab) {
@@ -214,16 +214,16 @@ func TestWhateverHappensToAnOrderItIsSoldOnce(t *testing.T) {
 				l.step()
 				c := l.conversion(inv.ID, "BTC")
 				if c.State != invoice.ConversionSending || c.OpenOrder() == nil || c.OpenOrder().Fault == "" {
-					t.Fatalf("right after it: %s, %+v", stands(c), c.OpenOrder())
+					t.Fatalf("right after the fault: %s, %+v", describe(c), c.OpenOrder())
 				}
-				// Nobody asks before the exchange cannot carry it out any more.
+				// The worker makes no calls until the exchange can no longer execute the order.
 				over, calls := c.OpenOrder().Over, len(l.exchange.Calls())
 				for l.clock.Now().Add(15 * time.Second).Before(over) {
 					l.step()
 					l.clock.Pass(15 * time.Second)
 				}
 				if n := len(l.exchange.Calls()); n != calls {
-					t.Errorf("%d calls while the order could still be carried out", n-calls)
+					t.Errorf("%d calls while the order could still be executed, want none", n-calls)
 				}
 				l.settle(30 * time.Minute)
 				want := sold
@@ -232,44 +232,44 @@ func TestWhateverHappensToAnOrderItIsSoldOnce(t *testing.T) {
 				}
 				l.want(inv.ID, "BTC", want)
 				if _, filled := l.exchange.Orders(); filled != 1 {
-					t.Errorf("%d orders sold something", filled)
+					t.Errorf("%d orders sold something, want 1", filled)
 				}
 			})
 		})
 	}
 }
 
-// An order that is held up on the way comes too late for the exchange, and the one in
-// its place is the only one.
-func TestAnOrderThatComesLateIsRefusedByTheExchange(t *testing.T) {
+// An order that is delayed arrives too late at the exchange, and only the order in its place is
+// accepted.
+func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.Meet(func() { time.Sleep(301 * time.Second) }))
 		inv := l.paid()
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
 		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange took %d orders", taken)
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
 		}
 	})
 }
 
-func TestWhatTheExchangeRefuses(t *testing.T) {
+func TestWorker_after_a_refusal(t *testing.T) {
 	kraken := func(words string) exchangetest.Fault { return exchangetest.Say(200, `{"error":["`+words+`"]}`) }
 	bitstamp := func(reason string) exchangetest.Fault {
 		return exchangetest.Say(http.StatusBadRequest, `{"status":"error",`+reason+`}`)
 	}
 	for name, test := range map[string]struct {
 		kraken, bitstamp exchangetest.Fault
-		then, end        string // right after it, and an hour later
+		then, end        string // right after the refusal, and an hour later
 	}{
-		"too little there": {kraken("EOrder:Insufficient funds"), bitstamp(`"reason":{"__all__":["Check your account balance for details."]}`), "waiting low_balance", "filled "},
-		"asked too often":  {kraken("EOrder:Rate limit exceeded"), bitstamp(`"response_code":"400.002"`), "waiting rate_limit", "filled "},
-		"closed":           {kraken("EService:Market in cancel_only mode"), bitstamp(`"response_code":"400.003"`), "waiting maintenance", "filled "},
-		"a number again":   {kraken("EAPI:Invalid nonce"), bitstamp(`"reason":"Invalid nonce","code":"API0004"`), "waiting nonce", "filled "},
-		"a price":          {kraken("EOrder:Invalid price"), bitstamp(`"response_code":"400.021"`), "waiting price", "filled "},
-		"the key":          {kraken("EGeneral:Permission denied"), bitstamp(`"reason":"No permission found","code":"API0003"`), "failed key", "failed key"},
-		"for its own ends": {kraken("EOrder:Tick size check failed"), bitstamp(`"response_code":"400.038"`), "failed refused", "failed refused"},
-		"too small":        {kraken("EOrder:Order minimum not met"), bitstamp(`"response_code":"400.020"`), "skipped too_small", "skipped too_small"},
+		"insufficient funds": {kraken("EOrder:Insufficient funds"), bitstamp(`"reason":{"__all__":["Check your account balance for details."]}`), "waiting low_balance", "filled "},
+		"rate limit":         {kraken("EOrder:Rate limit exceeded"), bitstamp(`"response_code":"400.002"`), "waiting rate_limit", "filled "},
+		"closed":             {kraken("EService:Market in cancel_only mode"), bitstamp(`"response_code":"400.003"`), "waiting maintenance", "filled "},
+		"nonce":              {kraken("EAPI:Invalid nonce"), bitstamp(`"reason":"Invalid nonce","code":"API0004"`), "waiting nonce", "filled "},
+		"price":              {kraken("EOrder:Invalid price"), bitstamp(`"response_code":"400.021"`), "waiting price", "filled "},
+		"key":                {kraken("EGeneral:Permission denied"), bitstamp(`"reason":"No permission found","code":"API0003"`), "failed key", "failed key"},
+		"other reason":       {kraken("EOrder:Tick size check failed"), bitstamp(`"response_code":"400.038"`), "failed refused", "failed refused"},
+		"too small":          {kraken("EOrder:Order minimum not met"), bitstamp(`"response_code":"400.020"`), "skipped too_small", "skipped too_small"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, l *lab) {
@@ -285,13 +285,13 @@ func TestWhatTheExchangeRefuses(t *testing.T) {
 					return string(c.State) + " " + string(c.Reason)
 				}
 				if got := stand(); got != test.then {
-					t.Errorf("right after it: got %q, want %q", got, test.then)
+					t.Errorf("right after the refusal: got %q, want %q", got, test.then)
 				}
 				l.settle(time.Hour)
 				if got := stand(); got != test.end {
-					t.Errorf("later: got %q, want %q", got, test.end)
+					t.Errorf("an hour later: got %q, want %q", got, test.end)
 				}
-				l.never(inv.ID)
+				l.checkNotOversold(inv.ID)
 				if types, _ := l.events(inv.ID); strings.HasPrefix(test.end, "skipped") != (len(types) == 0) || len(types) > 1 {
 					t.Errorf("events %v", types)
 				}
@@ -300,7 +300,7 @@ func TestWhatTheExchangeRefuses(t *testing.T) {
 	}
 }
 
-func TestCoinsThatAreNotThereYet(t *testing.T) {
+func TestWorker_waits_for_coins(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Deposit("BTC", "-0.9999")
 		inv := l.paid()
@@ -313,7 +313,7 @@ func TestCoinsThatAreNotThereYet(t *testing.T) {
 		l.exchange.Deposit("BTC", "-0.499")
 		late := l.paid()
 		l.settle(8 * 24 * time.Hour)
-		if got := stands(l.conversion(late.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
+		if got := describe(l.conversion(late.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
 			t.Errorf("after a week: got %s", got)
 		}
 		if types, _ := l.events(late.ID); len(types) != 1 || types[0] != invoice.EventConvertFailed {
@@ -324,16 +324,16 @@ func TestCoinsThatAreNotThereYet(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.settle(time.Minute)
-		if got := stands(l.conversion(late.ID, "BTC")); got != sold {
+		if got := describe(l.conversion(late.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.never(inv.ID, late.ID)
+		l.checkNotOversold(inv.ID, late.ID)
 	})
 }
 
 func (l *lab) desk() convert.Desk { return convert.Desk{Invoices: l.invoices, Now: l.clock.Now} }
 
-func TestAPriceThatNobodyPays(t *testing.T) {
+func TestWorker_waits_for_the_price(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Bid("BTC", "84691.59") // a cent below 2 % under the rate
 		inv := l.paid()
@@ -345,7 +345,7 @@ func TestAPriceThatNobodyPays(t *testing.T) {
 	})
 }
 
-func TestPartsAreSoldUntilTheRestIsTooSmall(t *testing.T) {
+func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Fill("0.4")
 		inv := l.create("500")
@@ -353,14 +353,14 @@ func TestPartsAreSoldUntilTheRestIsTooSmall(t *testing.T) {
 		l.settle(2 * time.Hour)
 		c := l.conversion(inv.ID, "BTC")
 		if c.State != invoice.ConversionFilled || len(c.Orders) < 5 {
-			t.Errorf("got %s", stands(c))
+			t.Errorf("got %s", describe(c))
 		}
-		// What is left is worth less than the smallest sale of 5 euro, or than Bitstamp's of 10.
+		// The rest is worth less than the smallest sale of 5 euro, or than Bitstamp's of 10.
 		bound := money.MustParse("0.00012", invoice.SaleCoin("BTC"))
 		if rest := c.Rest(); rest.IsZero() || rest.Cmp(bound) > 0 {
-			t.Errorf("%s is left", rest)
+			t.Errorf("rest = %s, too large", rest)
 		}
-		l.never(inv.ID)
+		l.checkNotOversold(inv.ID)
 
 		l.exchange.Fill("0.01")
 		slow := l.create("5000")
@@ -368,7 +368,7 @@ func TestPartsAreSoldUntilTheRestIsTooSmall(t *testing.T) {
 		l.settle(24 * time.Hour)
 		c = l.conversion(slow.ID, "BTC")
 		if c.State != invoice.ConversionFailed || c.Reason != invoice.ReasonExhausted || len(c.Orders) != 20 {
-			t.Errorf("a hundred small parts: got %s", stands(c))
+			t.Errorf("a hundred small parts: got %s", describe(c))
 		}
 		before := c.Sold().Sold
 		if _, err := l.desk().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
@@ -377,13 +377,13 @@ func TestPartsAreSoldUntilTheRestIsTooSmall(t *testing.T) {
 		l.settle(time.Hour)
 		c = l.conversion(slow.ID, "BTC")
 		if c.Reason != invoice.ReasonExhausted || len(c.Orders) != 21 || c.Sold().Sold.Cmp(before) <= 0 {
-			t.Errorf("tried once more: got %s", stands(c))
+			t.Errorf("after a retry: got %s", describe(c))
 		}
-		l.never(inv.ID, slow.ID)
+		l.checkNotOversold(inv.ID, slow.ID)
 	})
 }
 
-func TestAnAmountTooSmallIsSkipped(t *testing.T) {
+func TestWorker_skips_amounts_that_are_too_small(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		inv := l.create("4.99")
 		l.pay(inv, "BTC", "0.00005775")
@@ -392,8 +392,9 @@ func TestAnAmountTooSmallIsSkipped(t *testing.T) {
 	})
 }
 
-// The order is nowhere, but coins are: a person decides, and nothing is sold meanwhile.
-func TestAnOrderThatCannotBeTold(t *testing.T) {
+// The order is not found, but coins have left the account: the operator must decide, and nothing is
+// sold until then.
+func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
 		inv := l.paid()
@@ -402,7 +403,7 @@ func TestAnOrderThatCannotBeTold(t *testing.T) {
 		l.settle(30 * time.Minute)
 		c := l.conversion(inv.ID, "BTC")
 		if c.State != invoice.ConversionFailed || c.Reason != invoice.ReasonUncertain || !strings.Contains(c.OpenOrder().Fault, "held 1 before") {
-			t.Fatalf("got %s: %+v", stands(c), c.OpenOrder())
+			t.Fatalf("got %s: %+v", describe(c), c.OpenOrder())
 		}
 		ctx := t.Context()
 		if _, err := l.desk().Retry(ctx, inv.ID, "BTC", false); !errors.Is(err, invoice.ErrUnknownOrder) {
@@ -421,7 +422,7 @@ func TestAnOrderThatCannotBeTold(t *testing.T) {
 		}
 		l.want(inv.ID, "BTC", "settled  sold 0.00065379 of 0.00065379 for 56.5 fee 0.2 in 1")
 		if _, err := l.desk().Retry(ctx, inv.ID, "BTC", true); !errors.Is(err, invoice.ErrState) {
-			t.Errorf("retry what is settled: got error %v, want %v", err, invoice.ErrState)
+			t.Errorf("retry of a settled sale: got error %v, want %v", err, invoice.ErrState)
 		}
 		if _, err := l.accounts.Remove(ctx, "m"); err != nil {
 			t.Errorf("remove the account: %v", err)
@@ -429,13 +430,13 @@ func TestAnOrderThatCannotBeTold(t *testing.T) {
 	})
 }
 
-// A person who looked says that the exchange never had it.
-func TestAPersonSaysThatAnOrderWasNeverThere(t *testing.T) {
+// The operator states that the exchange never had the order.
+func TestDesk_retries_an_order_that_is_declared_absent(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.Drop)
 		inv := l.paid()
 		l.step()
-		l.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile: the balance proves nothing
+		l.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile, so that the balance proves nothing
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
 		if _, err := l.desk().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
@@ -446,12 +447,12 @@ func TestAPersonSaysThatAnOrderWasNeverThere(t *testing.T) {
 	})
 }
 
-func TestAnExchangeThatLies(t *testing.T) {
+func TestWorker_fails_on_impossible_data(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		find, lie := "QueryOrders", exchangetest.Lie(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
 		if l.at.Name() == "bitstamp" {
 			find, lie = "order_status", exchangetest.Lie(`"btc":"0.00065379"`, `"btc":"0.5"`)
-			l.exchange.Next(find, exchangetest.Meet(func() {})) // the look before the order
+			l.exchange.Next(find, exchangetest.Meet(func() {})) // the search before the order
 		}
 		l.exchange.Next(find, lie)
 		inv := l.paid()
@@ -460,10 +461,10 @@ func TestAnExchangeThatLies(t *testing.T) {
 	})
 }
 
-func TestAnOrderLikeOursWithoutAName(t *testing.T) {
+func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		if l.at.Name() != "kraken" {
-			return // Bitstamp finds by name what it has, see exchange.Bitstamp
+			return // Bitstamp finds its orders by name; see exchange.Bitstamp
 		}
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
 		inv := l.paid()
@@ -474,8 +475,8 @@ func TestAnOrderLikeOursWithoutAName(t *testing.T) {
 	})
 }
 
-// The exchange is away for days, with an order that it took.
-func TestAnExchangeThatIsAwayWithOurOrder(t *testing.T) {
+// The exchange accepts an order and then does not answer for days.
+func TestWorker_waits_for_an_exchange_that_does_not_answer(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.HangAfter)
 		inv := l.paid()
@@ -490,7 +491,7 @@ func TestAnExchangeThatIsAwayWithOurOrder(t *testing.T) {
 	})
 }
 
-func TestSwitchedOffNothingIsSold(t *testing.T) {
+func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
 		under, ctx := l.paid(), t.Context()
@@ -501,19 +502,19 @@ func TestSwitchedOffNothingIsSold(t *testing.T) {
 		waits := l.paid()
 		l.settle(time.Hour)
 		l.want(waits.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
-		l.want(under.ID, "BTC", sold) // an order on its way is looked after all the same
+		l.want(under.ID, "BTC", sold) // an open order is still resolved
 		if _, err := l.accounts.Switch(ctx, "m", true); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Hour)
-		if got := stands(l.conversion(waits.ID, "BTC")); got != sold {
+		if got := describe(l.conversion(waits.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.never(under.ID, waits.ID)
+		l.checkNotOversold(under.ID, waits.ID)
 	})
 }
 
-func TestAccounts_take_no_key_that_can_withdraw(t *testing.T) {
+func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		ctx := t.Context()
 		if _, err := l.accounts.Remove(ctx, "m"); err != nil {
@@ -523,7 +524,7 @@ func TestAccounts_take_no_key_that_can_withdraw(t *testing.T) {
 		all := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 		set := convert.Settings{Coins: []string{"BTC"}, Smallest: "0", Slippage: 100}
 		add := func(secret string, set convert.Settings) error {
-			l.clock.Pass(time.Second) // calls have numbers of the time
+			l.clock.Pass(time.Second) // nonces of calls are derived from the time
 			_, err := l.accounts.Add(ctx, "m", l.at.Name(), exchangetest.Key, secret, set)
 			return err
 		}
@@ -540,7 +541,7 @@ func TestAccounts_take_no_key_that_can_withdraw(t *testing.T) {
 			l.exchange.Next(call, exchangetest.Status(500))
 		}
 		if err := add(exchangetest.Secret, set); err == nil {
-			t.Error("an exchange that does not say: got no error")
+			t.Error("an exchange that does not answer: got no error")
 		}
 		for name, wrong := range map[string]convert.Settings{
 			"EURC is euro already":   {Coins: []string{"EURC"}, Smallest: "0", Slippage: 100},
@@ -555,7 +556,7 @@ func TestAccounts_take_no_key_that_can_withdraw(t *testing.T) {
 			}
 		}
 		if _, err := l.accounts.Account(ctx, "m"); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("there is an account: error %v", err)
+			t.Errorf("the account exists: error %v", err)
 		}
 		if err := add(exchangetest.Secret, set); err != nil {
 			t.Fatal(err)
@@ -573,12 +574,12 @@ func TestAccounts_take_no_key_that_can_withdraw(t *testing.T) {
 		l.exchange.Permit(append(slices.Clone(all), "withdraw-funds")...)
 		var scope *convert.ScopeError
 		if err := l.accounts.Examine(ctx, a); !errors.As(err, &scope) {
-			t.Errorf("examine a key that was given more: got error %v", err)
+			t.Errorf("examine a key with more permissions: got error %v", err)
 		}
 	})
 }
 
-func TestRun_sells_by_itself_and_ends(t *testing.T) {
+func TestRun_sells_and_ends(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -586,7 +587,7 @@ func TestRun_sells_by_itself_and_ends(t *testing.T) {
 		inv := l.paid()
 		l.clock.Pass(5 * time.Second)
 		l.want(inv.ID, "BTC", sold)
-		// It ends although the exchange hangs, and the order is looked for afterwards.
+		// Run ends although the exchange hangs, and the order is resolved afterwards.
 		l.exchange.Next(l.place(), exchangetest.HangAfter)
 		next := l.paid()
 		l.clock.Pass(3 * time.Second)
@@ -595,21 +596,21 @@ func TestRun_sells_by_itself_and_ends(t *testing.T) {
 			t.Errorf("run: %v", err)
 		}
 		if c := l.conversion(next.ID, "BTC"); c.State != invoice.ConversionSending {
-			t.Errorf("got %s", stands(c))
+			t.Errorf("got %s", describe(c))
 		}
 		l.settle(30 * time.Minute)
-		if got := stands(l.conversion(next.ID, "BTC")); got != sold {
+		if got := describe(l.conversion(next.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.never(inv.ID, next.ID)
+		l.checkNotOversold(inv.ID, next.ID)
 	})
 }
 
-// PostgreSQL takes no half of a letter, and what is not kept makes a sale stand still.
-func TestKeepsNoHalfOfALetter(t *testing.T) {
+// PostgreSQL refuses incomplete UTF-8, and a sale whose state cannot be stored does not continue.
+func TestShort_returns_valid_UTF8(t *testing.T) {
 	t.Parallel()
 	kept := convert.Short(errors.New("a" + strings.Repeat("ü", 200)))
 	if want := "a" + strings.Repeat("ü", 149); kept != want {
-		t.Errorf("kept %q, want %q", kept, want)
+		t.Errorf("short = %q, want %q", kept, want)
 	}
 }

@@ -20,33 +20,33 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// errKilled is what a program hears that is not there any more: nothing.
+// errKilled is the error of every call after the program was killed.
 var errKilled = errors.New("killed")
 
-// mortal is a program between storage and exchange that dies at one of its steps:
-// before or after something is written, before or after a call is processed.
-type mortal struct {
+// killable wraps storage and exchange of a program that is killed at one of its steps: before or
+// after a write, before or after a call is processed.
+type killable struct {
 	storage  convert.Storage
 	invoices convert.Invoices
 
-	mu    sync.Mutex
-	steps int // so far
-	dies  int // at this one; 0 = never
-	dead  bool
+	mu     sync.Mutex
+	steps  int // number of steps so far
+	killAt int // step at which it is killed; 0: never
+	dead   bool
 }
 
-// step counts, and tells whether the program is still there.
-func (m *mortal) step() (alive bool) {
+// step counts a step and reports whether the program is still alive.
+func (m *killable) step() (alive bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.steps++; m.steps == m.dies {
+	if m.steps++; m.steps == m.killAt {
 		m.dead = true
 	}
 	return !m.dead
 }
 
-// write does something that lasts, unless the program dies before it.
-func write[T any](m *mortal, do func() (T, error)) (T, error) {
+// write makes a lasting change, unless the program is killed before it.
+func write[T any](m *killable, do func() (T, error)) (T, error) {
 	var nothing T
 	if !m.step() {
 		return nothing, errKilled
@@ -58,27 +58,26 @@ func write[T any](m *mortal, do func() (T, error)) (T, error) {
 	return done, err
 }
 
-func (m *mortal) ClaimConversion(ctx context.Context, now, until time.Time) (convert.Claim, error) {
+func (m *killable) ClaimConversion(ctx context.Context, now, until time.Time) (convert.Claim, error) {
 	return write(m, func() (convert.Claim, error) { return m.storage.ClaimConversion(ctx, now, until) })
 }
 
-func (m *mortal) ReleaseConversion(ctx context.Context, c convert.Claim) error {
+func (m *killable) ReleaseConversion(ctx context.Context, c convert.Claim) error {
 	_, err := write(m, func() (struct{}, error) { return struct{}{}, m.storage.ReleaseConversion(ctx, c) })
 	return err
 }
 
-func (m *mortal) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+func (m *killable) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
 	return write(m, func() (*invoice.Invoice, error) { return m.invoices.Invoice(ctx, id) })
 }
 
-func (m *mortal) Convert(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
+func (m *killable) Convert(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
 	return write(m, func() (*invoice.Invoice, error) { return m.invoices.Convert(ctx, id, decide) })
 }
 
-// live runs a program until it dies or nothing is due, and tells how many steps that
-// took.
-func (l *lab) live(dies int) (steps int) {
-	m := &mortal{storage: l.storage, invoices: l.invoices, dies: dies}
+// runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.
+func (l *lab) runUntilKilled(dies int) (steps int) {
+	m := &killable{storage: l.storage, invoices: l.invoices, killAt: dies}
 	l.exchange.Watch(func(string, bool) { m.step() })
 	defer l.exchange.Watch(nil)
 	w := l.newWorker(m, m)
@@ -90,10 +89,9 @@ func (l *lab) live(dies int) (steps int) {
 	}
 }
 
-// TestKilledAtEveryStep kills the program at each of its steps in turn: before and
-// after everything that it writes, and before and after the exchange has done what it
-// was called for. The next program sells what is to be sold, once.
-func TestKilledAtEveryStep(t *testing.T) {
+// The program is killed at each of its steps in turn: before and after every write, and before and
+// after every call is processed. The next program completes the sale exactly once.
+func TestWorker_killed_at_every_step(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
@@ -103,18 +101,18 @@ func TestKilledAtEveryStep(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newLab(t, url, bubble{}, name)
 					inv := l.paid()
-					steps = l.live(dies)
-					before := stands(l.conversion(inv.ID, "BTC"))
-					l.open() // the next one
+					steps = l.runUntilKilled(dies)
+					before := describe(l.conversion(inv.ID, "BTC"))
+					l.open() // the next program
 					l.settle(30 * time.Minute)
 					c := l.conversion(inv.ID, "BTC")
 					if s := c.Sold().Sold; c.State != invoice.ConversionFilled || s.String() != "0.00065379" {
-						t.Errorf("killed at step %d when it was %s: got %s", dies, before, stands(c))
+						t.Errorf("killed at step %d when it was %s: got %s", dies, before, describe(c))
 					}
 					if _, filled := l.exchange.Orders(); filled != 1 {
 						t.Errorf("killed at step %d: %d orders sold something", dies, filled)
 					}
-					l.never(inv.ID)
+					l.checkNotOversold(inv.ID)
 					if types, _ := l.events(inv.ID); len(types) != 1 || types[0] != invoice.EventConvertFilled {
 						t.Errorf("killed at step %d: events %v", dies, types)
 					}
@@ -123,7 +121,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 			steps := run(0)
 			if steps < 20 {
-				t.Fatalf("there are %d steps only", steps)
+				t.Fatalf("%d steps, want at least 20", steps)
 			}
 			every := 1
 			if testing.Short() {
@@ -137,9 +135,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// A database that was put back from a copy does not know of the sale that was made
-// since: the exchange does.
-func TestADatabaseThatWasPutBackSellsNothingTwice(t *testing.T) {
+// A database that was restored from a copy does not know a later sale, but the exchange does.
+func TestRestored_database_sells_nothing_twice(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
@@ -153,26 +150,26 @@ func TestADatabaseThatWasPutBackSellsNothingTwice(t *testing.T) {
 				old := l.copy()
 				l.exchange.Fill("0.5")
 				l.settle(time.Minute)
-				l.never(inv.ID, part.ID)
+				l.checkNotOversold(inv.ID, part.ID)
 				l.putBack(old)
 				l.exchange.Fill("1")
 				l.settle(time.Hour)
 				for _, id := range []string{inv.ID, part.ID} {
 					c := l.conversion(id, "BTC")
 					if c.State != invoice.ConversionFilled || len(c.Orders) < 2 {
-						t.Errorf("got %s", stands(c))
+						t.Errorf("got %s", describe(c))
 					}
 				}
-				l.never(inv.ID, part.ID)
+				l.checkNotOversold(inv.ID, part.ID)
 			})
 		})
 	}
 }
 
-// What was sold since a copy is found whatever came before it: an order that the
-// exchange never took leaves no gap in the names that it knows, and money that the copy
-// has not seen yet was sold before the copy sees it.
-func TestADatabaseThatWasPutBackFindsWhatWasSoldAfterARefusal(t *testing.T) {
+// A sale after the copy is found whatever happened before it: an order that the exchange never
+// accepted leaves no gap in the names that it knows. A payment that is newer than the copy may have
+// been sold before the restored database observes it.
+func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 	t.Parallel()
 	refused := map[string]exchangetest.Fault{
 		"kraken":   exchangetest.Say(200, `{"error":["EOrder:Insufficient funds"]}`),
@@ -194,7 +191,7 @@ func TestADatabaseThatWasPutBackFindsWhatWasSoldAfterARefusal(t *testing.T) {
 					l.settle(time.Hour)
 					l.want(inv.ID, "BTC", sold)
 					if taken, _ := l.exchange.Orders(); taken != 1 {
-						t.Errorf("the exchange took %d orders", taken)
+						t.Errorf("the exchange accepted %d orders, want 1", taken)
 					}
 				})
 			})
@@ -202,9 +199,9 @@ func TestADatabaseThatWasPutBackFindsWhatWasSoldAfterARefusal(t *testing.T) {
 	}
 }
 
-// A copy from before the payment sees it anew, long after it was sold, and the exchange
-// lists by time alone.
-func TestADatabaseThatWasPutBackFindsWhatWasSoldBeforeItWasPaid(t *testing.T) {
+// A copy from before the payment observes it again, long after it was sold, and the exchange lists
+// orders only by time.
+func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T) {
 	t.Parallel()
 	url := storagetest.File(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -221,14 +218,14 @@ func TestADatabaseThatWasPutBackFindsWhatWasSoldBeforeItWasPaid(t *testing.T) {
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
 		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange took %d orders", taken)
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
 		}
 	})
 }
 
-// A person who says wrongly that an order was never there is not believed once the
-// exchange lists it.
-func TestAnOrderThatShowsUpAfterAPersonSaidItWasNeverThere(t *testing.T) {
+// The operator's wrong statement that an order was never accepted has no effect once the exchange
+// lists the order.
+func TestDesk_order_that_is_declared_absent_but_found(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
 		inv := l.paid()
@@ -243,12 +240,12 @@ func TestAnOrderThatShowsUpAfterAPersonSaidItWasNeverThere(t *testing.T) {
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
 		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange took %d orders", taken)
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
 		}
 	})
 }
 
-// copy closes the database, tells what is in it, and opens it again.
+// copy closes the database, returns its content, and opens it again.
 func (l *lab) copy() []byte {
 	l.t.Helper()
 	if err := l.storage.Close(); err != nil {
@@ -262,7 +259,7 @@ func (l *lab) copy() []byte {
 	return old
 }
 
-// putBack puts a copy in the place of the database.
+// putBack replaces the database by a copy.
 func (l *lab) putBack(old []byte) {
 	l.t.Helper()
 	if err := l.storage.Close(); err != nil {
@@ -278,8 +275,8 @@ func (l *lab) putBack(old []byte) {
 	l.open()
 }
 
-// TestManyProcessesSellOnce has several processes at one database and one account.
-func TestManyProcessesSellOnce(t *testing.T) {
+// Several processes share one database and one account.
+func TestWorker_several_processes_sell_once(t *testing.T) {
 	t.Parallel()
 	for engine, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		for _, name := range []string{"kraken", "bitstamp"} {
@@ -315,23 +312,22 @@ func TestManyProcessesSellOnce(t *testing.T) {
 				group.Wait()
 				l.step()
 				for _, id := range ids {
-					if got := stands(l.conversion(id, "BTC")); got != sold {
+					if got := describe(l.conversion(id, "BTC")); got != sold {
 						t.Errorf("got %s", got)
 					}
 				}
-				l.never(ids...)
+				l.checkNotOversold(ids...)
 				if taken, filled := l.exchange.Orders(); taken != len(ids) || filled != len(ids) {
-					t.Errorf("the exchange took %d orders, and %d sold something", taken, filled)
+					t.Errorf("the exchange accepted %d orders, and %d sold something", taken, filled)
 				}
 			})
 		}
 	}
 }
 
-// TestWhateverHappensNoMoreIsSoldThanCameIn has everything go wrong by chance, and the
-// program die now and then. When all is well again, everything is sold or a person
-// knows.
-func TestWhateverHappensNoMoreIsSoldThanCameIn(t *testing.T) {
+// Random faults occur, and the program is killed now and then. After the faults have ended,
+// everything is sold or left to the operator.
+func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 	t.Parallel()
 	runs := uint64(40)
 	if testing.Short() {
@@ -383,9 +379,9 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 			gone[tx] = !gone[tx]
 			l.reorganise(tx, gone[tx])
 		}
-		l.live(r.IntN(60)) // it may die
+		l.runUntilKilled(r.IntN(60)) // it may be killed
 		l.clock.Pass(time.Duration(r.IntN(200)) * time.Second)
-		l.never(ids...)
+		l.checkNotOversold(ids...)
 	}
 	l.exchange.Behave()
 	l.exchange.Fill("1")
@@ -397,22 +393,22 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 		}
 	}
 	l.settle(24 * time.Hour)
-	l.never(ids...)
+	l.checkNotOversold(ids...)
 	for _, id := range ids {
 		for _, c := range l.read(id).Conversions {
 			complete := c.State == invoice.ConversionFilled || c.State == invoice.ConversionFailed
 			tooSmall := c.Rate.Value(c.Rest()).Cmp(big.NewRat(11, 1)) < 0 // for Bitstamp
 			if !complete || c.State == invoice.ConversionFilled && !tooSmall {
-				t.Errorf("in the end: %s", stands(&c))
+				t.Errorf("final state: %s", describe(&c))
 			}
 			if c.State == invoice.ConversionFailed {
-				t.Logf("for a person: %s", stands(&c))
+				t.Logf("left to the operator: %s", describe(&c))
 			}
 		}
 	}
 }
 
-// stalled is a program that stands still for a while before it writes something.
+// stalled is a program that pauses once before a write.
 type stalled struct {
 	convert.Invoices
 	once sync.Once
@@ -423,9 +419,9 @@ func (s *stalled) Convert(ctx context.Context, id string, decide func(*invoice.I
 	return s.Invoices.Convert(context.WithoutCancel(ctx), id, decide)
 }
 
-// A program that stands still until its claim ran out sells nothing that another one
-// sold, or tried to sell, meanwhile.
-func TestAProcessThatStallsSellsNothingTwice(t *testing.T) {
+// A program that pauses until its claim has expired sells nothing that another program sold, or
+// tried to sell, in the meantime.
+func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		for _, meanwhile := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {
 			inv := l.paid()
@@ -437,16 +433,16 @@ func TestAProcessThatStallsSellsNothingTwice(t *testing.T) {
 			l.clock.Pass(2 * time.Minute)
 			meanwhile()
 			l.step()
-			before := stands(l.conversion(inv.ID, "BTC"))
+			before := describe(l.conversion(inv.ID, "BTC"))
 			if err := <-done; err != nil {
-				t.Errorf("the slow one: %v", err)
+				t.Errorf("the stalled worker: %v", err)
 			}
-			if after := stands(l.conversion(inv.ID, "BTC")); after != before {
-				t.Errorf("it was %s, and is %s", before, after)
+			if after := describe(l.conversion(inv.ID, "BTC")); after != before {
+				t.Errorf("conversion changed from %s to %s", before, after)
 			}
 		}
 		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange took %d orders", taken)
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
 		}
 	})
 }

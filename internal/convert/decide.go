@@ -8,22 +8,22 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Desk is where a person decides about conversions.
+// Desk carries out the operator's decisions about conversions.
 type Desk struct {
 	Invoices Invoices
 	Now      func() time.Time
 }
 
-// Retry has the rest of a conversion sold again; invoice.ErrUnknownOrder when it is
-// not known what became of its last order, unless absent says that a person looked
-// and the exchange never had it. The errors include invoice.ErrNotFound and
+// Retry lets the worker sell the rest of a conversion again. If the outcome of its last order is
+// unknown, it returns invoice.ErrUnknownOrder, unless absent is true: then the operator has checked
+// that the exchange never had the order. The errors include invoice.ErrNotFound and
 // invoice.ErrState.
 func (d Desk) Retry(ctx context.Context, invoiceID, coin string, absent bool) (*invoice.Invoice, error) {
 	return d.decide(ctx, invoiceID, coin, func(c *invoice.Conversion) error { return c.Retry(absent, d.Now()) })
 }
 
-// Settle ends a conversion by a person's word on what was sold: by its last order, if
-// that is not known, or by himself. The errors include invoice.ErrNotFound,
+// Settle ends a conversion with the operator's statement of what was sold: by its last order if
+// that outcome is unknown, or by the operator. The errors include invoice.ErrNotFound,
 // invoice.ErrState and invoice.ErrOversold.
 func (d Desk) Settle(ctx context.Context, invoiceID, coin string, s invoice.Sale) (*invoice.Invoice, error) {
 	return d.decide(ctx, invoiceID, coin, func(c *invoice.Conversion) error { return c.Settle(s, d.Now()) })

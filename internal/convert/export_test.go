@@ -1,4 +1,4 @@
 package convert
 
-// Short is how much of an error is kept.
+// Short is short.
 var Short = short

@@ -27,7 +27,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// timer is a clock that tests move.
+// timer is a clock that tests can advance.
 type timer interface {
 	Now() time.Time
 	Pass(by time.Duration)
@@ -39,8 +39,7 @@ type bubble struct{}
 func (bubble) Now() time.Time        { return time.Now().UTC().Truncate(time.Millisecond) }
 func (bubble) Pass(by time.Duration) { time.Sleep(by) }
 
-// lab is a merchant who sells, an exchange, and the worker between them, on real
-// storage. What the networks show is made up.
+// lab is a merchant who sells, an exchange, and a worker, on real storage. Networks are simulated.
 type lab struct {
 	t        testing.TB
 	url      string
@@ -55,11 +54,11 @@ type lab struct {
 	made     atomic.Int64
 	height   int64
 	sequence int64
-	shown    []chain.Transfer // on the network
+	shown    []chain.Transfer // transfers on the network
 	scripts  map[string]invoice.Owner
 }
 
-// onEach runs a test at both exchanges, in a bubble, on SQLite.
+// onEach runs a test with both exchanges, in a synctest bubble, on SQLite.
 func onEach(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
@@ -72,7 +71,7 @@ func onEach(t *testing.T, test func(t *testing.T, l *lab)) {
 	}
 }
 
-// newLab makes a lab whose merchant sells BTC and ETH, and has 1 and 10 of them at the
+// newLab returns a new lab whose merchant sells BTC and ETH, and holds 1 BTC and 10 ETH at the
 // exchange.
 func newLab(t testing.TB, url string, clock timer, name string) *lab {
 	t.Helper()
@@ -98,8 +97,7 @@ func newLab(t testing.TB, url string, clock timer, name string) *lab {
 	return l
 }
 
-// open begins the program anew, as after a crash: nothing is remembered but what is
-// stored.
+// open restarts the program, as after a crash: only its storage remains.
 func (l *lab) open() {
 	l.t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
@@ -118,7 +116,7 @@ func (l *lab) open() {
 	l.use(s)
 }
 
-// use makes the program of a storage.
+// use creates the program on a storage.
 func (l *lab) use(s *storage.Storage) {
 	l.t.Helper()
 	fixed, err := rates.ParseFixed("BTC-EUR=86420.00,ETH-EUR=2650.10,USDC-EUR=0.925,EUR-USD=1.08", "fixed")
@@ -144,7 +142,7 @@ func (l *lab) newWorker(s convert.Storage, invoices convert.Invoices) *convert.W
 	})
 }
 
-// network offers BTC, ETH, USDC and EURC, at addresses that are made up.
+// network offers BTC, ETH, USDC and EURC at simulated addresses.
 type network struct{}
 
 var usdc, eurc = money.Currency{Code: "USDC", Decimals: 6}, money.Currency{Code: "EURC", Decimals: 6}
@@ -159,7 +157,7 @@ func (network) Assets() []chain.Asset {
 			Policy: chain.Policy{Mempool: true, Depth: []chain.Depth{{Confirmations: 1}}},
 		})
 	}
-	wrapped := all[0] // a token that is priced like a coin
+	wrapped := all[0] // a token that is priced as a coin
 	wrapped.Code, wrapped.Symbol, wrapped.Currency = "WBTC", "WBTC", money.Currency{Code: "WBTC", Decimals: 8}
 	wrapped.Dust = money.Zero(wrapped.Currency)
 	return append(all, wrapped)
@@ -170,7 +168,7 @@ func (network) NewDestination(r chain.Request) (chain.Destination, error) {
 	return chain.Destination{Address: script, Script: script}, nil
 }
 
-// create makes an invoice over an amount of euro, or of another currency.
+// create creates an invoice of an amount of euro; change may set another currency.
 func (l *lab) create(amount string, change ...func(*invoice.CreateRequest)) *invoice.Invoice {
 	l.t.Helper()
 	price := money.MustParse(amount, money.EUR)
@@ -194,7 +192,7 @@ func (l *lab) create(amount string, change ...func(*invoice.CreateRequest)) *inv
 	return inv
 }
 
-// pay has a confirmed payment of an amount appear, in a block of its own.
+// pay adds a confirmed payment of an amount in a separate block.
 func (l *lab) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
 	l.t.Helper()
 	m, known := inv.Method("bitcoin", asset)
@@ -211,7 +209,7 @@ func (l *lab) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
 	return tx
 }
 
-// reorganise takes a transaction off the network, or puts it back.
+// reorganise removes a transaction from the network, or adds it again.
 func (l *lab) reorganise(tx string, away bool) {
 	l.t.Helper()
 	for i := range l.shown {
@@ -226,7 +224,7 @@ func (l *lab) reorganise(tx string, away bool) {
 	l.scan()
 }
 
-// scan tells the invoices what the network shows.
+// scan passes the network's transfers to the invoices.
 func (l *lab) scan() {
 	l.t.Helper()
 	ctx := context.Background()
@@ -253,7 +251,7 @@ func (l *lab) scan() {
 	}
 }
 
-// step works at what is due until nothing is.
+// step runs the worker until nothing is due.
 func (l *lab) step() {
 	l.t.Helper()
 	for range 50 {
@@ -265,10 +263,10 @@ func (l *lab) step() {
 			return
 		}
 	}
-	l.t.Fatal("there is no end of what is due")
+	l.t.Fatal("conversions remain due after 50 steps")
 }
 
-// settle works at what is due while some time passes, in longer strides after an hour.
+// settle runs the worker while time passes, in longer steps after an hour.
 func (l *lab) settle(while time.Duration) {
 	l.t.Helper()
 	stride := 15 * time.Second
@@ -281,7 +279,7 @@ func (l *lab) settle(while time.Duration) {
 	l.step()
 }
 
-// read reads an invoice.
+// read returns an invoice.
 func (l *lab) read(id string) *invoice.Invoice {
 	l.t.Helper()
 	inv, err := l.invoices.Invoice(context.Background(), id)
@@ -291,33 +289,33 @@ func (l *lab) read(id string) *invoice.Invoice {
 	return inv
 }
 
-// conversion reads an invoice's conversion of a coin.
+// conversion returns an invoice's conversion of a coin.
 func (l *lab) conversion(id, coin string) *invoice.Conversion {
 	l.t.Helper()
 	c, known := l.read(id).Conversion(coin)
 	if !known {
-		l.t.Fatalf("nothing of %s is sold", coin)
+		l.t.Fatalf("no conversion of %s", coin)
 	}
 	return c
 }
 
-// stands says in words how a conversion is.
-func stands(c *invoice.Conversion) string {
+// describe describes the state of a conversion.
+func describe(c *invoice.Conversion) string {
 	s := c.Sold()
 	return fmt.Sprintf("%s %s sold %s of %s for %s fee %s in %d", c.State, c.Reason, s.Sold, c.Amount, s.Euro, s.Fee, len(c.Orders))
 }
 
-// want fails unless a conversion is as it should be.
+// want fails the test unless a conversion has the given state.
 func (l *lab) want(id, coin, want string) {
 	l.t.Helper()
-	if got := stands(l.conversion(id, coin)); got != want {
+	if got := describe(l.conversion(id, coin)); got != want {
 		l.t.Errorf("got  %s\nwant %s", got, want)
 	}
-	l.never(id)
+	l.checkNotOversold(id)
 }
 
-// never fails when more was sold, by the exchange's own books, than an invoice brought.
-func (l *lab) never(ids ...string) {
+// checkNotOversold fails the test if the exchange sold more than the invoices received.
+func (l *lab) checkNotOversold(ids ...string) {
 	l.t.Helper()
 	most := map[string]*big.Rat{}
 	for _, id := range ids {
@@ -331,12 +329,12 @@ func (l *lab) never(ids ...string) {
 	for _, coin := range []string{"BTC", "ETH", "USDC", "LTC"} {
 		sold, _ := new(big.Rat).SetString(l.exchange.Sold(coin))
 		if bound := most[coin]; bound == nil && sold.Sign() > 0 || bound != nil && sold.Cmp(bound) > 0 {
-			l.t.Errorf("the exchange sold %s %s, and %v came in", l.exchange.Sold(coin), coin, bound)
+			l.t.Errorf("the exchange sold %s %s, but %v was received", l.exchange.Sold(coin), coin, bound)
 		}
 	}
 }
 
-// events lists the types of all events of an invoice about conversions.
+// events returns the types and bodies of an invoice's events about conversions.
 func (l *lab) events(id string) (types []invoice.EventType, bodies []string) {
 	l.t.Helper()
 	all, err := l.storage.Events(context.Background(), "m", invoice.Live, 0, 1000)

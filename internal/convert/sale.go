@@ -16,10 +16,11 @@ import (
 	"chequer/internal/money"
 )
 
-// errLost means that somebody else decided about the conversion meanwhile.
+// errLost means that the claim has expired, or that another process or the operator has changed the
+// conversion.
 var errLost = errors.New("the claim was lost")
 
-// sale is one conversion being worked at.
+// sale is a conversion that is being processed.
 type sale struct {
 	*Worker
 	claim    Claim
@@ -29,9 +30,9 @@ type sale struct {
 	*invoice.Conversion
 }
 
-// advance does what is next.
+// advance takes the next step of a conversion.
 func (w *Worker) advance(ctx context.Context, c Claim) error {
-	s := &sale{Worker: w, claim: c, exchange: w.exchanges[c.Account.Exchange], account: called(c.Account, c.Nonce)}
+	s := &sale{Worker: w, claim: c, exchange: w.exchanges[c.Account.Exchange], account: accountForCalls(c.Account, c.Nonce)}
 	inv, err := w.invoices.Invoice(ctx, c.InvoiceID)
 	if err != nil {
 		return err
@@ -48,8 +49,7 @@ func (w *Worker) advance(ctx context.Context, c Claim) error {
 	return s.sell(ctx)
 }
 
-// take makes an invoice the one that is worked at; errLost when the claim is not ours
-// any more.
+// take sets the invoice and its conversion. It returns errLost if the claim is lost.
 func (s *sale) take(inv *invoice.Invoice) error {
 	conversion, known := inv.Conversion(s.claim.Coin)
 	if !known || conversion.Claim != s.claim.Nonce {
@@ -59,8 +59,8 @@ func (s *sale) take(inv *invoice.Invoice) error {
 	return nil
 }
 
-// change lets decide change the conversion, unless the claim is lost: errLost, also
-// when decide finds it in another state than it must be in.
+// change changes the conversion with decide. It returns errLost if the claim is lost, or if decide
+// finds the conversion in an unexpected state.
 func (s *sale) change(ctx context.Context, decide func(*invoice.Invoice, *invoice.Conversion) error) error {
 	var from invoice.ConversionState
 	inv, err := s.invoices.Convert(ctx, s.claim.InvoiceID, func(inv *invoice.Invoice) ([]invoice.EventType, error) {
@@ -97,7 +97,7 @@ func (s *sale) change(ctx context.Context, decide func(*invoice.Invoice, *invoic
 	return nil
 }
 
-// happened are the events of going from one state to another.
+// happened returns the events of a change of state.
 func happened(from, to invoice.ConversionState) []invoice.EventType {
 	switch {
 	case from == to:
@@ -110,11 +110,11 @@ func happened(from, to invoice.ConversionState) []invoice.EventType {
 	return nil
 }
 
-// sell makes an order of all that is left and may be sold, if it can be sold now.
+// sell makes an order for the rest that may be sold, if it can be sold now.
 func (s *sale) sell(ctx context.Context) error {
 	if !s.invoice.Holds(s.Conversion) {
 		if s.invoice.Standing.Status != invoice.Paid {
-			return errLost // it is due again when the invoice is paid again
+			return errLost // it becomes due when the invoice is paid again
 		}
 		return s.wait(ctx, invoice.ReasonReverted)
 	}
@@ -126,7 +126,7 @@ func (s *sale) sell(ctx context.Context) error {
 	switch {
 	case s.tooSmall(market, amount, limit):
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Filled() })
-	case len(s.Orders) >= maxOrders && s.Reason != "": // else a person wants one more
+	case len(s.Orders) >= maxOrders && s.Reason != "": // without a reason: the operator has requested one more order
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
 		return s.wait(ctx, invoice.ReasonMaintenance)
@@ -142,8 +142,8 @@ func (s *sale) sell(ctx context.Context) error {
 		return s.wait(ctx, invoice.ReasonPrice)
 	}
 	number := len(s.Orders) + 1
-	// A database that was put back from a backup does not know what was sold since, nor
-	// when the invoice became paid for the first time.
+	// A database that was restored from a backup does not know later sales, nor when the invoice
+	// was first paid.
 	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.Taken()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
 	found, err := s.exchange.Find(ctx, s.account, o, "")
 	if err != nil && !errors.Is(err, exchange.ErrAbsent) {
@@ -171,17 +171,17 @@ func (s *sale) sell(ctx context.Context) error {
 	return s.place(ctx, o)
 }
 
-// tooSmall tells whether the exchange, or the merchant, sells no such order.
+// tooSmall reports whether an order is below the minimum of the exchange or of the merchant.
 func (s *sale) tooSmall(m exchange.Market, amount, limit money.Amount) bool {
 	value := new(big.Rat).Mul(amount.Rat(), limit.Rat())
 	return amount.IsZero() || amount.Cmp(m.MinAmount) < 0 || value.Cmp(m.MinValue.Rat()) < 0 || s.Rate.Value(amount).Cmp(s.Smallest.Rat()) < 0
 }
 
-// place sends the order that was written down.
+// place sends the stored order.
 func (s *sale) place(ctx context.Context, o exchange.Order) error {
 	left := o.Deadline.Sub(s.now())
-	if left <= 0 { // writing took so long that it was never sent
-		return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Says: "not sent: it was too late"})
+	if left <= 0 { // the write took too long, so that the order is not sent
+		return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Says: "not sent: the deadline had passed"})
 	}
 	bounded, cancel := context.WithTimeout(ctx, left)
 	ref, err := s.exchange.Place(bounded, s.account, o)
@@ -189,17 +189,17 @@ func (s *sale) place(ctx context.Context, o exchange.Order) error {
 	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
 		return s.refused(ctx, invoice.OrderRefused, refused)
 	}
-	if err != nil { // it may have been taken
+	if err != nil { // the order may have been accepted
 		return s.look(ctx, err, false, s.OpenOrder().Over)
 	}
-	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Placed(ref, s.now().Add(glance)) })
+	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Placed(ref, s.now().Add(recheckDelay)) })
 	if err != nil {
 		return err
 	}
 	return s.resolve(ctx)
 }
 
-// resolve finds out what became of the open order.
+// resolve determines the outcome of the open order.
 func (s *sale) resolve(ctx context.Context) error {
 	o := s.OpenOrder()
 	now := s.now()
@@ -217,39 +217,39 @@ func (s *sale) resolve(ctx context.Context) error {
 		return s.conclude(ctx, out)
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.doubt(ctx, invoice.ReasonContradiction, err)
-	case errors.Is(err, exchange.ErrAlike), now.Sub(o.SentAt) > patience:
+	case errors.Is(err, exchange.ErrAlike), now.Sub(o.SentAt) > maxWait:
 		return s.doubt(ctx, invoice.ReasonUncertain, err)
 	case errors.Is(err, exchange.ErrAbsent) && o.Ref == "":
 		return s.missed(ctx, err)
-	case errors.Is(err, exchange.ErrAbsent) && now.Sub(o.Over) > stuck:
+	case errors.Is(err, exchange.ErrAbsent) && now.Sub(o.Over) > maxOpenTime:
 		return s.doubt(ctx, invoice.ReasonUncertain, err)
 	}
-	return s.look(ctx, err, false, now.Add(again))
+	return s.look(ctx, err, false, now.Add(searchDelay))
 }
 
-// missed is what follows from an order being nowhere when it must be over.
+// missed handles an order that is not found although it must be closed.
 func (s *sale) missed(ctx context.Context, absent error) error {
 	o := s.OpenOrder()
 	balance, err := s.exchange.Balance(ctx, s.account, s.Coin)
 	switch {
 	case err != nil:
-		return s.look(ctx, err, false, s.now().Add(again))
+		return s.look(ctx, err, false, s.now().Add(searchDelay))
 	case balance.Total.Cmp(o.Before) < 0:
 		return s.doubt(ctx, invoice.ReasonUncertain, fmt.Errorf("%w, but the account holds %s %s, and held %s before", absent, balance.Total, s.Coin, o.Before))
-	case o.Looks+1 < looks:
-		return s.look(ctx, absent, true, s.now().Add(again))
+	case o.Looks+1 < requiredSearches:
+		return s.look(ctx, absent, true, s.now().Add(searchDelay))
 	}
 	return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Says: "the exchange never had it"})
 }
 
-// conclude takes what the exchange says of the open order.
+// conclude records the state of the open order at the exchange.
 func (s *sale) conclude(ctx context.Context, out exchange.Outcome) error {
 	now := s.now()
 	if out.Open {
-		if now.Sub(s.OpenOrder().Over) > stuck {
-			return s.doubt(ctx, invoice.ReasonUncertain, errors.New("the exchange says that the order is still open"))
+		if now.Sub(s.OpenOrder().Over) > maxOpenTime {
+			return s.doubt(ctx, invoice.ReasonUncertain, errors.New("the exchange reports the order as still open"))
 		}
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Placed(out.Ref, now.Add(glance)) })
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Placed(out.Ref, now.Add(recheckDelay)) })
 	}
 	err := s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error {
 		if err := c.Done(out.Ref, invoice.Sale{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
@@ -270,7 +270,7 @@ func (s *sale) conclude(ctx context.Context, out exchange.Outcome) error {
 	return err
 }
 
-// refused ends an order that was never taken.
+// refused ends an order that was not accepted.
 func (s *sale) refused(ctx context.Context, state invoice.OrderState, r *exchange.Refused) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error {
 		if err := c.Refused(state, r.Says); err != nil {
@@ -280,7 +280,7 @@ func (s *sale) refused(ctx context.Context, state invoice.OrderState, r *exchang
 	})
 }
 
-// follow is what follows from a refusal.
+// follow sets the state of the conversion after a refusal.
 func (s *sale) follow(c *invoice.Conversion, r *exchange.Refused) error {
 	switch r.Kind {
 	case exchange.KindFunds:
@@ -303,11 +303,11 @@ func (s *sale) follow(c *invoice.Conversion, r *exchange.Refused) error {
 	return nil
 }
 
-// postpone handles an error of the exchange while the sale has no order in doubt: most
-// errors have the sale wait.
+// postpone handles an error of the exchange while no order has an unknown outcome. After most
+// errors the conversion waits.
 func (s *sale) postpone(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
-		s.log.Warn("the exchange refuses to answer", "exchange", s.exchange.Name(), "says", refused.Says)
+		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refused.Says)
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return s.follow(c, refused) })
 	}
 	switch {
@@ -318,33 +318,34 @@ func (s *sale) postpone(ctx context.Context, err error) error {
 	case errors.Is(err, exchange.ErrAlike):
 		return s.wait(ctx, invoice.ReasonUncertain) // no order of this sale is in doubt
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return ctx.Err() // the program ends
+		return ctx.Err() // the program is stopping
 	}
-	s.log.Warn("the exchange does not answer", "exchange", s.exchange.Name(), "error", err)
+	s.log.Warn("exchange does not answer", "exchange", s.exchange.Name(), "error", err)
 	return s.wait(context.WithoutCancel(ctx), invoice.ReasonUnreachable)
 }
 
-// wait has the conversion tried again later.
+// wait lets the conversion wait for the next attempt.
 func (s *sale) wait(ctx context.Context, reason invoice.ConversionReason) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error { return s.waits(c, reason) })
 }
 
-// waits is wait, or a person when that went on for too long.
+// waits sets the conversion to wait or, after waiting for too long, to fail, so that the operator
+// must decide.
 func (s *sale) waits(c *invoice.Conversion, reason invoice.ConversionReason) error {
 	now := s.now()
-	if now.Sub(c.Since) > patience {
+	if now.Sub(c.Since) > maxWait {
 		c.Fail(reason)
 		return nil
 	}
 	return c.Wait(reason, now.Add(pause(c.Tries)))
 }
 
-// pause is how long to wait after so many waits: the more there were, the longer.
+// pause returns the time until the next attempt, which grows with the number of attempts.
 func pause(tries int) time.Duration {
-	return min(shortest<<min(tries, 10), longest)
+	return min(minPause<<min(tries, 10), maxPause)
 }
 
-// fail hands the conversion to a person.
+// fail sets the conversion to failed, so that the operator must decide.
 func (s *sale) fail(ctx context.Context, reason invoice.ConversionReason) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error {
 		c.Fail(reason)
@@ -352,7 +353,7 @@ func (s *sale) fail(ctx context.Context, reason invoice.ConversionReason) error 
 	})
 }
 
-// doubt hands an order to a person whose outcome cannot be told.
+// doubt fails a conversion whose order has an unknown outcome, so that the operator must decide.
 func (s *sale) doubt(ctx context.Context, reason invoice.ConversionReason, why error) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Conversion) error {
 		if err := c.Look(short(why), false, time.Time{}); err != nil {
@@ -363,13 +364,13 @@ func (s *sale) doubt(ctx context.Context, reason invoice.ConversionReason, why e
 	})
 }
 
-// look notes that the outcome of the open order is not known yet. What is noted must
-// not be lost with the time for the work.
+// look records that the outcome of the open order is still unknown. It ignores the deadline of the
+// work, because the record must not be lost.
 func (s *sale) look(ctx context.Context, why error, missed bool, next time.Time) error {
 	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Conversion) error { return c.Look(short(why), missed, next) })
 }
 
-// short is the beginning of an error, as it is kept.
+// short returns the beginning of an error, for storage.
 func short(err error) string {
 	text := err.Error()
 	if len(text) > 300 {
@@ -378,9 +379,9 @@ func short(err error) string {
 	return text
 }
 
-// OrderID names an order of a conversion: the same one for ever, whoever makes it. One
-// that was never taken leaves its name to the next: so the names that an exchange knows
-// have no gap, and whoever knows less than it finds the next one there.
+// OrderID returns the name of an order of a conversion. It is always the same for the same number.
+// The name of an order that was not accepted is used for the next order, so that the names that an
+// exchange knows have no gap: a restored database finds a later order under the next name.
 func OrderID(invoiceID, coin string, number int) string {
 	return exchange.UUID("chequer-sale-v1\n" + invoiceID + "\n" + coin + "\n" + strconv.Itoa(number))
 }
@@ -392,8 +393,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// called is an account as an exchange is called with it: its calls have numbers above
-// one.
-func called(a merchant.ExchangeAccount, nonce int64) exchange.Account {
+// accountForCalls returns the account for calls to the exchange. Its calls have nonces above nonce.
+func accountForCalls(a merchant.ExchangeAccount, nonce int64) exchange.Account {
 	return exchange.Account{Key: a.Key, Secret: a.Secret, Nonce: func() int64 { nonce++; return nonce }}
 }

@@ -19,18 +19,18 @@ import (
 	"chequer/internal/money"
 )
 
-// BitstampURL is where Bitstamp's API is.
+// BitstampURL is the base address of Bitstamp's API.
 const BitstampURL = "https://www.bitstamp.net"
 
-// Bitstamp is the exchange of that name, by its HTTP API v2 as documented at
+// Bitstamp is the exchange Bitstamp with its HTTP API v2, as documented at
 // https://www.bitstamp.net/api/
 type Bitstamp struct {
 	client client
 	now    func() time.Time
 }
 
-// NewBitstamp makes a Bitstamp that is called at base, BitstampURL outside of
-// tests. Its calls bear the time.
+// NewBitstamp returns a new Bitstamp with the base address base, which is BitstampURL outside of
+// tests. Its calls contain the time.
 func NewBitstamp(base string, d Dialer, now func() time.Time) *Bitstamp {
 	return &Bitstamp{newClient(base, d), now}
 }
@@ -47,20 +47,20 @@ func (b *Bitstamp) Name() string { return "bitstamp" }
 func (b *Bitstamp) Coins() []string { return slices.Sorted(maps.Keys(bitstampMarkets)) }
 
 const (
-	bitstampPatience = 10 * time.Second
-	// bitstampFrame is how far the time of a call may be from Bitstamp's clock, either
-	// way: what comes later is refused. An immediate-or-cancel order has no other
-	// deadline there. See "Authentication", API0017.
-	bitstampFrame = 150 * time.Second
+	bitstampTimeout = 10 * time.Second
+	// bitstampMaxSkew is how far the time of a call may differ from Bitstamp's clock; Bitstamp
+	// refuses later calls. An immediate-or-cancel order has no other deadline there. See
+	// "Authentication", API0017.
+	bitstampMaxSkew = 150 * time.Second
 )
 
 // Window implements Exchange.
 func (b *Bitstamp) Window(made time.Time) (deadline, over time.Time) {
-	return made.Add(bitstampPatience), made.Add(2 * bitstampFrame)
+	return made.Add(bitstampTimeout), made.Add(2 * bitstampMaxSkew)
 }
 
-// bitstampProbes are the calls that a key for selling may make. An order without an
-// amount and a price is none, and no order has this name.
+// bitstampProbes are the calls that a key for selling must be able to make. They place no order:
+// the call to sell has neither amount nor price, and no order has the requested name.
 var bitstampProbes = []struct {
 	path string
 	form url.Values
@@ -71,17 +71,16 @@ var bitstampProbes = []struct {
 	{"sell/btceur/", nil},
 }
 
-// bitstampWithdraws are the calls by which money leaves an account. They are made
-// without amount and address: "Missing amount and/or address POST parameters" is the
-// documented answer to a key that may, "No permission found" to one that may not.
-// Nothing can be withdrawn by them.
+// bitstampWithdraws are the calls that withdraw money from an account. They are made without amount
+// and address: the documented answer is "Missing amount and/or address POST parameters" if the key
+// may withdraw, and "No permission found" if not. They cannot withdraw anything.
 var bitstampWithdraws = []string{
 	"btc_withdrawal/", "eth_withdrawal/", "ltc_withdrawal/", "usdc_withdrawal/", "usdt_withdrawal/", "ripple_withdrawal/", "withdrawal/open/",
 }
 
-// Examine implements Exchange. Bitstamp has no call that tells a key about itself,
-// so that it is asked for what the key may not do. An answer that is not a clear no
-// counts as a yes, one that is none as an error.
+// Examine implements Exchange. Bitstamp has no call that returns the permissions of a key, so
+// Examine tries the calls. For withdrawals, an answer that is not a clear refusal counts as
+// permission, and an answer that gives no information is an error.
 func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 	var s Scope
 	for _, probe := range bitstampProbes {
@@ -112,7 +111,7 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 	return s, nil
 }
 
-// bitstampDenied tells whether a key lacks the permission for a call.
+// bitstampDenied reports whether the key lacks the permission for a call.
 func bitstampDenied(r *Refused) bool {
 	return strings.Contains(r.Says, "API0003") || strings.Contains(r.Says, "No permission found")
 }
@@ -199,9 +198,9 @@ func (b *Bitstamp) Balance(ctx context.Context, a Account, coin string) (Balance
 	return Balance{Total: money.Zero(Coin(coin)), Available: money.Zero(Coin(coin))}, nil
 }
 
-// Place implements Exchange. The order bears the time at which it was made, so that
-// it is refused when it comes too late. See "Sell limit order": client_order_id
-// "should be unique, but there are no additional constraints or checks guaranteed".
+// Place implements Exchange. The call contains the time of the order, so that Bitstamp refuses it
+// if it arrives too late. See "Sell limit order": client_order_id "should be unique, but there are
+// no additional constraints or checks guaranteed".
 func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, err error) {
 	symbol, known := bitstampMarkets[o.Coin]
 	if !known {
@@ -223,8 +222,8 @@ func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, e
 	return words(placed.ID.String()), nil
 }
 
-// Find implements Exchange. See "Order status": it finds what is open, and what was
-// closed within 30 days, by either name. What it does not find may stand in "All open
+// Find implements Exchange. See "Order status": it returns orders that are open or were closed
+// within 30 days, by either identifier. An order that it does not return may be in "All open
 // orders".
 func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error) {
 	form := url.Values{"client_order_id": {o.ID}}
@@ -257,7 +256,7 @@ func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Ou
 	return Outcome{}, err
 }
 
-// ofBitstamp reads what became of an order: the sum of its transactions.
+// ofBitstamp parses the state of an order. Its result is the sum of its transactions.
 func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
 	var found struct {
 		ID           json.Number
@@ -284,7 +283,7 @@ func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
 		}
 	}
 	if found.Type == "0" || found.OrderID != "" && found.OrderID != o.ID {
-		return out, fmt.Errorf("%w: order %s is another one", ErrContradiction, out.Ref)
+		return out, fmt.Errorf("%w: order %s is another order", ErrContradiction, out.Ref)
 	}
 	switch found.Status {
 	case "Open", "In Queue", "Cancel pending":
@@ -294,15 +293,15 @@ func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		// Transactions may be written down a moment later than the order is over.
+		// Transactions may be recorded a moment after the order is closed.
 		out.Open = out.Sold.Add(remaining).Cmp(o.Amount) < 0
 	default:
-		return out, fmt.Errorf("%w: an order is %.40q", ErrContradiction, found.Status)
+		return out, fmt.Errorf("%w: an order has the status %.40q", ErrContradiction, found.Status)
 	}
 	return out, o.check(out)
 }
 
-// public asks what everybody may know.
+// public makes a call without an account.
 func (b *Bitstamp) public(ctx context.Context, path string) ([]byte, error) {
 	answer, err := b.client.get(ctx, "/api/v2/"+path)
 	if err != nil {
@@ -311,9 +310,9 @@ func (b *Bitstamp) public(ctx context.Context, path string) ([]byte, error) {
 	return answer.body, bitstampError(answer)
 }
 
-// private makes a call of an account, as of a time. The signature is the
-// HMAC-SHA256, in hex, of what "Authentication" lists; without a body there is no
-// content type. An answer that bears a signature must bear the right one.
+// private makes a call of an account with a time. The signature is the HMAC-SHA256, in hex, of the
+// fields listed in "Authentication"; a call without a body has no content type. If the answer has a
+// signature, it must be valid.
 func (b *Bitstamp) private(ctx context.Context, a Account, path string, form url.Values, at time.Time) ([]byte, error) {
 	path = "/api/v2/" + path
 	nonce, timestamp, body := UUID("bitstamp "+strconv.FormatInt(a.Nonce(), 10)), strconv.FormatInt(at.UnixMilli(), 10), form.Encode()
@@ -343,7 +342,7 @@ func bitstampSign(secret, message string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// bitstampFault is how Bitstamp tells what is wrong: in several shapes.
+// bitstampFault is an error of Bitstamp, which has several forms.
 type bitstampFault struct {
 	Status       string
 	Reason       json.RawMessage
@@ -353,9 +352,9 @@ type bitstampFault struct {
 	Explanation  string `json:"response_explanation"`
 }
 
-// bitstampCodes are the codes by which Bitstamp says that it did nothing. See
-// "Response codes" and "Possible authentication errors". Those of 500 leave open what
-// it did, as does one that says that an order of the same name is there.
+// bitstampCodes are the codes that mean that Bitstamp did nothing. See "Response codes" and
+// "Possible authentication errors". After the codes of status 500 the outcome is unknown, as it is
+// after the error that an order with the same name exists.
 var bitstampCodes = map[string]Kind{
 	"400.002": KindBusy, "400.067": KindBusy, "400.068": KindBusy, "400.003": KindMaintenance, "400.009": KindFunds,
 	"400.020": KindMinimum, "400.046": KindMinimum, "400.021": KindPrice,
@@ -363,7 +362,7 @@ var bitstampCodes = map[string]Kind{
 	"API0008": KindKey, "API0009": KindKey, "API0011": KindKey, "API0017": KindNonce,
 }
 
-// bitstampSays are words by which Bitstamp says the same without a code.
+// bitstampSays are texts with the same meaning in answers without a code.
 var bitstampSays = []struct {
 	words string
 	kind  Kind
@@ -382,7 +381,7 @@ var bitstampSays = []struct {
 	{"This field is required", KindOther},
 }
 
-// bitstampError is what an answer says as an error, nil when it is a result.
+// bitstampError returns the error of an answer, or nil if it is a result.
 func bitstampError(r reply) error {
 	var f bitstampFault
 	isObject := json.Unmarshal(r.body, &f) == nil
@@ -395,7 +394,7 @@ func bitstampError(r reply) error {
 		if r.status == http.StatusTooManyRequests {
 			return &Refused{KindBusy, "status 429"}
 		}
-		return fmt.Errorf("%w but status %d: it says %.120s", ErrUnreachable, r.status, says)
+		return fmt.Errorf("%w but status %d: %.120s", ErrUnreachable, r.status, says)
 	}
 	if f.ResponseCode == "404.002" || strings.Contains(says, "Order not found") {
 		return ErrAbsent
@@ -416,5 +415,5 @@ func bitstampError(r reply) error {
 	case strings.HasPrefix(f.ResponseCode, "400."), strings.HasPrefix(f.ResponseCode, "404."):
 		return &Refused{KindOther, says}
 	}
-	return fmt.Errorf("%w: it says %.120s", ErrUnreachable, says)
+	return fmt.Errorf("%w: %.120s", ErrUnreachable, says)
 }

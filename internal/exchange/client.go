@@ -19,28 +19,29 @@ import (
 )
 
 const (
-	// patience is how long a call may take in all.
-	patience = 10 * time.Second
-	// maxBody is how much of an answer is read: more is none.
+	// callTimeout bounds the time of a call.
+	callTimeout = 10 * time.Second
+	// maxBody bounds the size of an answer, in bytes. A longer answer is an error.
 	maxBody = 1 << 20
-	// maxWords is how much of an exchange's words is kept.
+	// maxWords bounds the stored length of an exchange's texts, in bytes.
 	maxWords = 200
-	// maxDigits is how many digits an amount has before the dot: far more than any coin
-	// has pieces, and so few that sums of them can be stored and read back.
+	// maxDigits bounds the digits of an amount before the decimal point: far more than any coin
+	// needs, but few enough that sums of such amounts can be stored and read.
 	maxDigits = 15
-	// maxGain is how many times its limit an order may bring: more is a lie.
+	// maxGain is how many times its limit an order may yield. More is treated as an error of the
+	// exchange.
 	maxGain = 50
 )
 
-// Dialer connects for one kind of call; *guard.Dialer does.
+// Dialer opens connections for calls. *guard.Dialer implements it.
 type Dialer interface {
 	Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error)
 }
 
-// client calls one host and no other: it follows nobody elsewhere, upgrades to
-// nothing, takes no proxy from the environment, and never sends a call twice.
+// client calls only one host: it follows no redirects, accepts no protocol upgrades, uses no proxy
+// of the environment, and never sends a call twice.
 type client struct {
-	base string // https://host, without a path
+	base string // https:// https://host, no path
 	http http.RoundTripper
 }
 
@@ -56,28 +57,27 @@ func newClient(base string, d Dialer) client {
 	return client{base: base, http: guard.NoUpgrade(transport)}
 }
 
-// host is where calls go to, as a Host header has it.
+// host returns the host of calls, as in the Host header.
 func (c client) host() string {
 	_, host, _ := strings.Cut(c.base, "://")
 	return host
 }
 
-// reply is an answer that was read to its end.
+// reply is a complete answer.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// get reads what is public.
+// get makes a public call.
 func (c client) get(ctx context.Context, path string) (reply, error) {
 	return c.do(ctx, http.MethodGet, path, "", nil)
 }
 
-// do sends a call. The error is ErrUnreachable whatever happened: nobody knows
-// whether the other side heard of it.
+// do sends a call. Every error is ErrUnreachable, because the exchange may have received the call.
 func (c client) do(ctx context.Context, method, path, form string, header http.Header) (reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var content io.Reader
 	if form != "" {
@@ -91,7 +91,7 @@ func (c client) do(ctx context.Context, method, path, form string, header http.H
 		r.Header[name] = values
 	}
 	r.Header.Set("User-Agent", "chequer")
-	r.GetBody = nil // a call is sent once
+	r.GetBody = nil // prevents a second attempt
 	answer, err := c.http.RoundTrip(r)
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", ErrUnreachable, withoutURL(err))
@@ -109,7 +109,7 @@ func (c client) do(ctx context.Context, method, path, form string, header http.H
 	return reply{answer.StatusCode, answer.Header, body}, nil
 }
 
-// withoutURL is an error without the address that was called.
+// withoutURL returns an error without the address of the call.
 func withoutURL(err error) error {
 	if fault, ok := errors.AsType[*url.Error](err); ok {
 		return fault.Err
@@ -117,7 +117,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// decode reads an answer; ErrUnreachable when it is not JSON of the shape.
+// decode decodes an answer. It returns ErrUnreachable if the answer is not JSON of the expected
+// form.
 func decode(body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("%w that can be read: %.80q", ErrUnreachable, body)
@@ -125,8 +126,8 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// figure reads an amount that an exchange tells, as text or as a number, in plain
-// digits. ErrContradiction when it is none, negative, or more than there can be.
+// figure parses an amount of an exchange, a text or a number in plain digits. It returns
+// ErrContradiction if the amount is invalid, negative or impossibly large.
 func figure(what string, text json.Number, c money.Currency) (money.Amount, error) {
 	a, err := money.Parse(text.String(), c)
 	if whole, _, _ := strings.Cut(a.String(), "."); err != nil || len(whole) > maxDigits {
@@ -135,8 +136,7 @@ func figure(what string, text json.Number, c money.Currency) (money.Amount, erro
 	return a, nil
 }
 
-// Price is a limit as the market takes it: a multiple of its tick, and never below
-// what was asked.
+// Price rounds a limit up to a multiple of the market's tick.
 func (m Market) Price(limit money.Amount) money.Amount {
 	if m.Tick.IsZero() {
 		return limit
@@ -149,19 +149,19 @@ func (m Market) Price(limit money.Amount) money.Amount {
 	return money.RoundUp(new(big.Rat).Mul(new(big.Rat).SetInt(whole), m.Tick.Rat()), Euro)
 }
 
-// Round is an amount as the market takes it, never above what was asked.
+// Round rounds an amount down to the decimals of the market.
 func (m Market) Round(amount money.Amount) money.Amount {
 	return money.RoundDown(money.RoundDown(amount.Rat(), money.Currency{Code: amount.Currency().Code, Decimals: m.Lot}).Rat(), amount.Currency())
 }
 
-// check is ErrContradiction when an outcome cannot be that of an order: more sold
-// than was for sale, cheaper than its limit allows, or dearer than any market.
+// check returns ErrContradiction if an outcome is impossible for the order: more sold than its
+// amount, a price below its limit, or a price above that of any market.
 func (o Order) check(out Outcome) error {
 	if out.Sold.Cmp(o.Amount) > 0 {
 		return fmt.Errorf("%w: it sold %s of an order for %s", ErrContradiction, out.Sold, o.Amount)
 	}
 	least := new(big.Rat).Mul(out.Sold.Rat(), o.Limit.Rat())
-	// Each trade is rounded; more than a cent of it is no rounding.
+	// Each trade is rounded; a difference of more than a cent is not caused by rounding.
 	if new(big.Rat).Add(out.Euro.Rat(), big.NewRat(1, 100)).Cmp(least) < 0 {
 		return fmt.Errorf("%w: it sold %s for %s EUR, below the limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
 	}
@@ -177,7 +177,7 @@ func (o Order) check(out Outcome) error {
 	return nil
 }
 
-// words are an exchange's own, as logs and databases hold them.
+// words returns a text of an exchange in a form that logs and databases can store.
 func words(text string) string {
 	if len(text) > maxWords {
 		text = text[:maxWords]

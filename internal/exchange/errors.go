@@ -5,36 +5,36 @@ import "errors"
 var (
 	// ErrAbsent means that an exchange has no such order, neither open nor closed.
 	ErrAbsent = errors.New("there is no such order")
-	// ErrAlike means that there is an order that may be ours and does not say so, or that
-	// several do.
+	// ErrAlike means that an order without our name may be the searched one, or that several orders
+	// have the name.
 	ErrAlike = errors.New("it cannot be told from another order")
-	// ErrContradiction means that an exchange said what cannot be.
+	// ErrContradiction means that an exchange returned impossible data.
 	ErrContradiction = errors.New("the exchange contradicts itself")
-	// ErrUnreachable means that there was no answer that could be understood.
+	// ErrUnreachable means that there was no intelligible answer.
 	ErrUnreachable = errors.New("no answer")
-	// ErrNoMarket means that a coin is not sold for euro here.
+	// ErrNoMarket means that the exchange does not trade a coin for euro.
 	ErrNoMarket = errors.New("no market")
 )
 
-// Kind says in a word why an exchange refused a call.
+// Kind is the kind of reason for which an exchange refused a call.
 type Kind string
 
 // The kinds of a refusal.
 const (
-	KindFunds       Kind = "funds"       // too little on the account
-	KindMinimum     Kind = "minimum"     // an order too small
-	KindPrice       Kind = "price"       // a price out of range
-	KindBusy        Kind = "busy"        // asked too often
+	KindFunds       Kind = "funds"       // insufficient funds on the account
+	KindMinimum     Kind = "minimum"     // the order is too small
+	KindPrice       Kind = "price"       // the price is out of range
+	KindBusy        Kind = "busy"        // the rate limit was reached
 	KindMaintenance Kind = "maintenance" // the exchange or the market is closed
 	KindNonce       Kind = "nonce"
-	KindKey         Kind = "key" // not valid, or without permission
+	KindKey         Kind = "key" // the key is invalid or lacks a permission
 	KindOther       Kind = "other"
 )
 
 // Refused means that an exchange refused a call and did nothing.
 type Refused struct {
 	Kind Kind
-	Says string // the exchange's words
+	Says string // text of the exchange
 }
 
 // Error implements error.

@@ -1,5 +1,5 @@
-// Package exchange sells coins for euro on a merchant's own account at an exchange:
-// one small interface, and the exchanges behind it.
+// Package exchange sells coins for euro on a merchant's own account at an exchange: a small
+// interface and its implementations.
 package exchange
 
 import (
@@ -9,85 +9,85 @@ import (
 	"chequer/internal/money"
 )
 
-// Euro is euro as exchanges count it, finer than a cent.
+// Euro is the euro in amounts of exchanges, which are finer than a cent.
 var Euro = money.Currency{Code: "EUR", Decimals: 18}
 
-// Coin is a coin as exchanges count it.
+// Coin returns the currency of a coin in amounts of exchanges.
 func Coin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
 
-// Exchange is a place where coins are sold for euro. It is safe for concurrent use,
-// but an account must be used by one caller at a time: its calls are numbered.
+// Exchange is an exchange at which coins are sold for euro. It is safe for concurrent use, but each
+// account must be used by only one caller at a time, because its calls are numbered.
 type Exchange interface {
-	// Name is the word for it: "kraken".
+	// Name returns the exchange's name, such as "kraken".
 	Name() string
-	// Coins are those that are sold here, by the codes of their rates.
+	// Coins returns the coins that can be sold, by their rate codes.
 	Coins() []string
-	// Examine tells what a key may do. An error means that it cannot be told.
+	// Examine returns the permissions of a key. An error means that they are unknown.
 	Examine(ctx context.Context, a Account) (Scope, error)
-	// Market tells how a coin is sold for euro, and what is bid for it now.
+	// Market returns the rules of the market of a coin in euro, and its current bid.
 	Market(ctx context.Context, coin string) (Market, error)
-	// Balance tells what the account has of a coin.
+	// Balance returns the account's balance of a coin.
 	Balance(ctx context.Context, a Account, coin string) (Balance, error)
-	// Window is how long after it was made an order can be carried out at all:
-	// until deadline by a clock like ours, and until over whatever theirs shows.
+	// Window returns until when an order can be executed: until deadline by our clock, and until
+	// over at the latest, even if the exchange's clock differs.
 	Window(made time.Time) (deadline, over time.Time)
-	// Place sends an order that sells at once what it can at its limit or better,
-	// and nothing later. The error is *Refused when the exchange says that it did not
-	// take it; any other error means that it may have.
+	// Place sends an order that sells immediately what it can at its limit or better, and cancels
+	// the rest. The error is *Refused if the exchange refused the order; after any other error the
+	// order may have been accepted.
 	Place(ctx context.Context, a Account, o Order) (ref string, err error)
-	// Find tells what became of an order: by ref when that is known, else by its ID,
-	// among what is open and what is closed. ErrAbsent means that it is nowhere now;
-	// ErrContradiction that what is said of it cannot be.
+	// Find returns the outcome of an order: by ref if that is known, or else by its ID, among open
+	// and closed orders. ErrAbsent means that the order does not exist; ErrContradiction that its
+	// data is impossible.
 	Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error)
 }
 
-// Account says on whose behalf an exchange is called.
+// Account identifies an account at an exchange.
 type Account struct {
 	Key, Secret string
-	// Nonce gives a number higher than ever before.
+	// Nonce returns a number higher than all numbers before.
 	Nonce func() int64
 }
 
-// Scope is what a key may do.
+// Scope lists the permissions of a key.
 type Scope struct {
-	Missing  []string // what selling needs and the key may not, in the exchange's words
-	Withdraw []string // what lets money leave the account, in the exchange's words
-	Unknown  []string // words that we do not know
+	Missing  []string // permissions that selling needs and the key lacks, in the exchange's words
+	Withdraw []string // permissions to withdraw money, in the exchange's words
+	Unknown  []string // unknown permissions, in the exchange's words
 }
 
-// Order sells an amount of a coin.
+// Order is an order to sell an amount of a coin.
 type Order struct {
-	ID     string // ours, a UUID
+	ID     string // our name of the order, a UUID
 	Coin   string
 	Amount money.Amount // of the coin
-	Limit  money.Amount // euro for a coin at least
+	Limit  money.Amount // lowest price of a coin in euro
 	Made   time.Time
-	// Deadline is zero while the order has not been sent: Find then looks for an order
-	// that a database put back from a backup does not know, made at any time after Made.
+	// Deadline is zero before the order is sent. Find then searches for an order that was made at
+	// any time after Made, because a database that was restored from a backup does not know it.
 	Deadline time.Time
 }
 
-// Market is how a coin is sold for euro.
+// Market is the market of a coin in euro.
 type Market struct {
-	Open      bool         // false: nothing is sold now
+	Open      bool         // false: nothing can be sold now
 	Lot       int32        // decimals of an amount
 	Tick      money.Amount // of prices, in euro
 	MinAmount money.Amount // of an order
 	MinValue  money.Amount // of an order, in euro
-	Bid       money.Amount // euro for a coin
+	Bid       money.Amount // price of a coin in euro
 }
 
-// Balance is what an account has of a coin.
+// Balance is an account's balance of a coin.
 type Balance struct {
-	Total     money.Amount // with what orders reserve
+	Total     money.Amount // including what open orders reserve
 	Available money.Amount
 }
 
-// Outcome is what became of an order.
+// Outcome is the state of an order.
 type Outcome struct {
-	Ref  string // the exchange's own name for it
-	Open bool   // more may come of it
+	Ref  string // the exchange's identifier
+	Open bool   // the order may still be executed
 	Sold money.Amount
-	Euro money.Amount // for it, before the fee
-	Fee  money.Amount // euro
+	Euro money.Amount // proceeds before the fee
+	Fee  money.Amount // in euro
 }

@@ -24,16 +24,16 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 func btc(text string) money.Amount { return money.MustParse(text, exchange.Coin("BTC")) }
 func eur(text string) money.Amount { return money.MustParse(text, exchange.Euro) }
 
-// lab is an exchange and who calls it.
+// lab is an exchange with an account and a clock.
 type lab struct {
 	*exchangetest.Server
 	exchange exchange.Exchange
 	account  exchange.Account
 	clock    *clocktest.Clock
-	calls    map[string]string // what the calls are named here: place, find, balance, markets
+	calls    map[string]string // the exchange's names of the calls place, find, balance and markets
 }
 
-// onBoth runs a test at both exchanges.
+// onBoth runs a test with both exchanges.
 func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	for _, name := range []string{"kraken", "bitstamp"} {
@@ -59,7 +59,7 @@ func newLab(t testing.TB, name string) *lab {
 	return l
 }
 
-// order is one for an amount at a limit.
+// order returns an order for an amount with a limit.
 func (l *lab) order(amount, limit string) exchange.Order {
 	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), Made: l.clock.Now()}
 	o.Deadline, _ = l.exchange.Window(o.Made)
@@ -90,13 +90,13 @@ func TestMarketAndBalance(t *testing.T) {
 	})
 }
 
-func TestPlace_sells_what_finds_a_buyer(t *testing.T) {
+func TestPlace_sells_at_the_bid(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		for _, test := range []struct{ fill, amount, limit, sold, euro, fee string }{
 			{"1", "0.00065379", "84691.6", "0.00065379", "56.50053", "0.226"},
 			{"0.5", "0.02", "86000", "0.01", "864.2", "3.4568"},
-			{"1", "0.01", "90000", "0", "0", "0"}, // nobody pays that
+			{"1", "0.01", "90000", "0", "0", "0"}, // no buyer at that price
 		} {
 			l.Fill(test.fill)
 			o := l.order(test.amount, test.limit)
@@ -118,34 +118,34 @@ func TestPlace_sells_what_finds_a_buyer(t *testing.T) {
 	})
 }
 
-// Whatever happens on the way, an order that may have been taken is never told to be
-// refused, and is found afterwards if it was.
-func TestPlace_never_says_refused_of_what_may_be_taken(t *testing.T) {
+// After any fault, an order that may have been accepted is never reported as refused, and it is
+// found afterwards if it was accepted.
+func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fault exchangetest.Fault
 		taken bool
 	}{
-		"500":                   {exchangetest.Status(500), false},
-		"500 after it":          {exchangetest.StatusAfter(500), true},
-		"502 after it":          {exchangetest.StatusAfter(http.StatusBadGateway), true},
-		"closed":                {exchangetest.Drop, false},
-		"closed after it":       {exchangetest.DropAfter, true},
-		"a redirect":            {exchangetest.Redirect, false},
-		"101":                   {exchangetest.Upgrade, false},
-		"a giant":               {exchangetest.Giant, true},
-		"no JSON":               {exchangetest.SayAfter(200, "<html>maintenance</html>"), true},
-		"an empty answer":       {exchangetest.SayAfter(200, ""), true},
-		"an empty object":       {exchangetest.SayAfter(200, "{}"), true},
-		"null":                  {exchangetest.SayAfter(200, "null"), true},
-		"a number":              {exchangetest.SayAfter(200, "7"), true},
-		"unknown words":         {exchangetest.SayAfter(200, `{"error":["EGalaxy:Imploded"],"status":"error","reason":"The galaxy imploded"}`), true},
-		"an internal error":     {exchangetest.SayAfter(200, `{"error":["EGeneral:Internal error"],"status":"error","response_code":"500.016"}`), true},
-		"unavailable":           {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.002"}`), true},
-		"its deadline":          {exchangetest.SayAfter(200, `{"error":["EService:Deadline elapsed"],"status":"error","response_code":"500.003"}`), true},
-		"a name twice":          {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id already exists"],"status":"error","response_code":"400.019"}`), true},
-		"no name of the order":  {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":[]},"market":"BTC/EUR"}`), true},
-		"two names of an order": {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":["A","B"]},"id":null}`), true},
+		"500":                    {exchangetest.Status(500), false},
+		"500 after the order":    {exchangetest.StatusAfter(500), true},
+		"502 after the order":    {exchangetest.StatusAfter(http.StatusBadGateway), true},
+		"closed":                 {exchangetest.Drop, false},
+		"closed after the order": {exchangetest.DropAfter, true},
+		"a redirect":             {exchangetest.Redirect, false},
+		"101":                    {exchangetest.Upgrade, false},
+		"an endless answer":      {exchangetest.Giant, true},
+		"no JSON":                {exchangetest.SayAfter(200, "<html>maintenance</html>"), true},
+		"an empty answer":        {exchangetest.SayAfter(200, ""), true},
+		"an empty object":        {exchangetest.SayAfter(200, "{}"), true},
+		"null":                   {exchangetest.SayAfter(200, "null"), true},
+		"a number":               {exchangetest.SayAfter(200, "7"), true},
+		"unknown words":          {exchangetest.SayAfter(200, `{"error":["EGalaxy:Imploded"],"status":"error","reason":"The galaxy imploded"}`), true},
+		"an internal error":      {exchangetest.SayAfter(200, `{"error":["EGeneral:Internal error"],"status":"error","response_code":"500.016"}`), true},
+		"unavailable":            {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.002"}`), true},
+		"a deadline error":       {exchangetest.SayAfter(200, `{"error":["EService:Deadline elapsed"],"status":"error","response_code":"500.003"}`), true},
+		"a duplicate name":       {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id already exists"],"status":"error","response_code":"400.019"}`), true},
+		"no name of the order":   {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":[]},"market":"BTC/EUR"}`), true},
+		"two names of an order":  {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":["A","B"]},"id":null}`), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +154,7 @@ func TestPlace_never_says_refused_of_what_may_be_taken(t *testing.T) {
 				o := l.order("0.01", "86000")
 				ref, err := l.exchange.Place(t.Context(), l.account, o)
 				if refused, ok := errors.AsType[*exchange.Refused](err); err == nil || ok {
-					t.Fatalf("got %q, error %v (%v), want one that leaves it open", ref, err, refused)
+					t.Fatalf("got %q, error %v (%v), want an error other than a refusal", ref, err, refused)
 				}
 				out, err := l.exchange.Find(t.Context(), l.account, o, "")
 				if test.taken && (err != nil || out.Sold.String() != "0.01") || !test.taken && !errors.Is(err, exchange.ErrAbsent) {
@@ -165,7 +165,7 @@ func TestPlace_never_says_refused_of_what_may_be_taken(t *testing.T) {
 	}
 }
 
-func TestPlace_hears_a_refusal(t *testing.T) {
+func TestPlace_reports_a_refusal(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "kraken")
 	for words, kind := range map[string]exchange.Kind{
@@ -206,7 +206,7 @@ func TestPlace_hears_a_refusal(t *testing.T) {
 	}
 }
 
-func TestFind_believes_no_lies(t *testing.T) {
+func TestFind_refuses_impossible_data(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		o := l.order("0.01", "86000")
@@ -225,15 +225,15 @@ func TestFind_believes_no_lies(t *testing.T) {
 		for _, lie := range lies {
 			l.Next(l.calls["find"], exchangetest.Lie(lie[0], lie[1]))
 			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
-				t.Errorf("%s told as %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
+				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
 			}
 		}
 	})
 }
 
-// More euro than any market pays is no outcome, nor a figure that has more digits than
-// storage reads back.
-func TestFigures_that_are_too_large_are_lies(t *testing.T) {
+// Proceeds above the price of any market are refused, and so are amounts with more digits than
+// storage can read.
+func TestFigures_that_are_too_large_are_refused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		o := l.order("0.01", "86000")
@@ -271,8 +271,8 @@ func TestFind_sees_an_order_without_a_name(t *testing.T) {
 	}
 }
 
-// One that was lost may show up after the next one has its name: which of them is meant
-// cannot be told, so a person decides.
+// A lost order may appear after the next order has got its name. It is unknown which of them is
+// meant, so that the operator must decide.
 func TestFind_sees_two_orders_of_one_name(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "kraken")
@@ -287,8 +287,8 @@ func TestFind_sees_two_orders_of_one_name(t *testing.T) {
 	}
 }
 
-// TestFind_looks_through_all_pages has the order behind 70 others.
-func TestFind_looks_through_all_pages(t *testing.T) {
+// The searched order comes after 70 others.
+func TestFind_searches_all_pages(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "kraken")
 	first := l.order("0.001", "86000")
@@ -307,9 +307,9 @@ func TestFind_looks_through_all_pages(t *testing.T) {
 	}
 }
 
-// A shop with many sales has more closed orders than one search reads. An order that was
-// never sent is then told to be absent by a filter by name that is proven to work, and
-// the search has no answer, to be repeated later, where the filter does not work.
+// A shop with many sales has more closed orders than one search reads. If the filter by name is
+// proven to work, an order that was never sent is reported as absent. If the filter does not work,
+// the search returns an error and is repeated later.
 func TestFind_of_a_busy_shop(t *testing.T) {
 	t.Parallel()
 	busy := func(t *testing.T) (l *lab, unsent exchange.Order) {
@@ -338,7 +338,7 @@ func TestFind_of_a_busy_shop(t *testing.T) {
 			t.Errorf("the search made %d calls: %v", len(calls), calls)
 		}
 	})
-	t.Run("an_order_that_a_restored_database_forgot_is_found", func(t *testing.T) {
+	t.Run("an_order_that_a_restored_database_lacks_is_found", func(t *testing.T) {
 		t.Parallel()
 		l, unsent := busy(t)
 		unsent.ID, unsent.Amount = exchange.UUID("3"), btc("0.0002")
@@ -354,7 +354,7 @@ func TestFind_of_a_busy_shop(t *testing.T) {
 			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
 		}
 	})
-	t.Run("an_order_that_was_sent_is_searched_in_its_time", func(t *testing.T) {
+	t.Run("an_order_that_was_sent_is_searched_by_time", func(t *testing.T) {
 		t.Parallel()
 		l, sent := busy(t)
 		l.Unfiltered()
@@ -365,7 +365,7 @@ func TestFind_of_a_busy_shop(t *testing.T) {
 		}
 		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
 		if _, err := l.exchange.Find(t.Context(), l.account, sent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("never taken: got error %v, want %v", err, exchange.ErrAbsent)
+			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrAbsent)
 		}
 	})
 }
@@ -375,7 +375,7 @@ func TestBalance_counts_coins_on_hold_and_in_earning_programmes(t *testing.T) {
 	for _, coin := range []string{"BTC", "ETH", "LTC", "USDC"} {
 		l := newLab(t, "kraken")
 		l.Deposit(coin, "9")
-		l.Earn(coin, "F", "4") // traded by the base asset
+		l.Earn(coin, "F", "4") // traded under the base asset
 		l.Earn(coin, "B", "2") // bonded
 		total := "9"
 		if coin == "BTC" {
@@ -389,18 +389,18 @@ func TestBalance_counts_coins_on_hold_and_in_earning_programmes(t *testing.T) {
 	}
 }
 
-// An order that comes too late is refused by the exchange itself, whatever held it up.
-func TestPlace_comes_too_late(t *testing.T) {
+// The exchange itself refuses an order that arrives too late.
+func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		o := l.order("0.01", "86000")
 		_, over := l.exchange.Window(o.Made)
 		l.clock.Pass(over.Sub(o.Made))
 		if _, err := l.exchange.Place(t.Context(), l.account, o); err == nil {
-			t.Error("it was taken")
+			t.Error("the order was accepted")
 		}
 		if taken, _ := l.Orders(); taken > 0 {
-			t.Errorf("%d orders were taken", taken)
+			t.Errorf("the exchange accepted %d orders, want none", taken)
 		}
 	})
 }
@@ -430,7 +430,7 @@ func TestExamine(t *testing.T) {
 		}
 		l.Next(first, exchangetest.Status(500))
 		if s, err = l.exchange.Examine(t.Context(), l.account); err == nil {
-			t.Errorf("an exchange that does not say: got %+v and no error", s)
+			t.Errorf("an exchange without an answer: got %+v and no error", s)
 		}
 	})
 	l := newLab(t, "kraken")
@@ -446,17 +446,17 @@ func TestExamine(t *testing.T) {
 	}
 	l.Permit()
 	if s, err := l.exchange.Examine(t.Context(), l.account); err == nil {
-		t.Errorf("no permissions told: got %+v and no error", s)
+		t.Errorf("no permissions in the answer: got %+v and no error", s)
 	}
 }
 
-func TestCalls_are_checked_by_the_exchange(t *testing.T) {
+func TestCalls_with_wrong_credentials_are_refused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		for name, change := range map[string]func(*exchange.Account){
-			"another key":    func(a *exchange.Account) { a.Key = "x" },
-			"another secret": func(a *exchange.Account) { a.Secret = base64.StdEncoding.EncodeToString([]byte("guess")) },
-			"a number again": func(a *exchange.Account) { a.Nonce = func() int64 { return 1 } },
+			"another key":      func(a *exchange.Account) { a.Key = "x" },
+			"another secret":   func(a *exchange.Account) { a.Secret = base64.StdEncoding.EncodeToString([]byte("guess")) },
+			"a repeated nonce": func(a *exchange.Account) { a.Nonce = func() int64 { return 1 } },
 		} {
 			a := l.account
 			change(&a)
@@ -473,7 +473,7 @@ func TestCalls_are_checked_by_the_exchange(t *testing.T) {
 }
 
 // The example of https://docs.kraken.com/exchange/guides/rest/authentication
-func TestKrakenSign_is_as_published(t *testing.T) {
+func TestKrakenSign_matches_the_published_example(t *testing.T) {
 	t.Parallel()
 	secret, err := base64.StdEncoding.DecodeString("kQH5HW/8p1uGOVjbgWA7FunAmGO8lsSUXNsu3eow76sz84Q18fWxnyRzBHCd3pd5nE9qa99HAZtuZuj6F1huXg==")
 	if err != nil {
@@ -485,7 +485,7 @@ func TestKrakenSign_is_as_published(t *testing.T) {
 	}
 }
 
-func TestBitstamp_refuses_an_answer_of_somebody_else(t *testing.T) {
+func TestBitstamp_refuses_an_answer_with_a_wrong_signature(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, "bitstamp")
 	l.Next("account_balances", func(_ *exchangetest.Server, w http.ResponseWriter, _ *http.Request, _ func() exchangetest.Answer) {
@@ -505,15 +505,15 @@ func FuzzMarket_rounds_to_the_safe_side(f *testing.F) {
 		asked, sells := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
 		price, volume := m.Price(asked), m.Round(sells)
 		if price.Cmp(asked) < 0 || volume.Cmp(sells) > 0 {
-			t.Errorf("limit %s became %s, amount %s became %s", asked, price, sells, volume)
+			t.Errorf("limit %s rounded to %s, amount %s rounded to %s", asked, price, sells, volume)
 		}
 		if !m.Tick.IsZero() && !new(big.Rat).Quo(price.Rat(), m.Tick.Rat()).IsInt() {
-			t.Errorf("price %s is no multiple of %s", price, m.Tick)
+			t.Errorf("price %s is not a multiple of %s", price, m.Tick)
 		}
 	})
 }
 
-// minor is a number of units of so many decimals.
+// minor returns a number of units with a number of decimals as an amount.
 func minor(units uint64, c money.Currency, decimals int32) money.Amount {
 	a := money.FromMinor(new(big.Int).SetUint64(units), money.Currency{Code: c.Code, Decimals: decimals})
 	return money.RoundDown(a.Rat(), c)

@@ -1,4 +1,4 @@
 package exchange
 
-// KrakenSign is the signature of a call to Kraken.
+// KrakenSign is krakenSign.
 var KrakenSign = krakenSign

@@ -20,17 +20,17 @@ import (
 	"chequer/internal/money"
 )
 
-// KrakenURL is where Kraken's API is.
+// KrakenURL is the base address of Kraken's API.
 const KrakenURL = "https://api.kraken.com"
 
-// Kraken is the exchange of that name, by its Spot REST API as documented at
-// https://docs.kraken.com/api-reference (its pages are named at the calls).
+// Kraken is the exchange Kraken with its Spot REST API, as documented at
+// https://docs.kraken.com/api-reference (the pages are cited at the calls).
 type Kraken struct{ client client }
 
-// NewKraken makes a Kraken that is called at base, KrakenURL outside of tests.
+// NewKraken returns a new Kraken with the base address base, which is KrakenURL outside of tests.
 func NewKraken(base string, d Dialer) *Kraken { return &Kraken{newClient(base, d)} }
 
-// krakenPairs are the markets in euro, by the long names that Kraken answers under.
+// krakenPairs are the markets in euro, by the long names that Kraken's answers use.
 var krakenPairs = map[string]string{
 	"BTC": "XXBTZEUR", "ETH": "XETHZEUR", "LTC": "XLTCZEUR", "USDC": "USDCEUR", "USDT": "USDTEUR",
 }
@@ -42,31 +42,31 @@ func (k *Kraken) Name() string { return "kraken" }
 func (k *Kraken) Coins() []string { return slices.Sorted(maps.Keys(krakenPairs)) }
 
 const (
-	// krakenLife is how long an order may wait at Kraken before it is matched, which
-	// it lets us choose: "min now() + 2 seconds, max now() + 60 seconds". See
+	// krakenOrderTTL is the time from making an order to its deadline for matching, which the caller
+	// sets: "min now() + 2 seconds, max now() + 60 seconds". See
 	// https://docs.kraken.com/api-reference/trading/add-order, deadline.
-	krakenLife = 10 * time.Second
-	// krakenDrift is how far its clock can be behind ours at most when it takes an
-	// order: one that it could carry out for longer it refuses.
-	krakenDrift = 60 * time.Second
+	krakenOrderTTL = 10 * time.Second
+	// krakenMaxDrift bounds how far Kraken's clock can be behind ours when it accepts an order: it
+	// refuses a deadline that is more than 60 seconds ahead.
+	krakenMaxDrift = 60 * time.Second
 )
 
 // Window implements Exchange.
 func (k *Kraken) Window(made time.Time) (deadline, over time.Time) {
-	deadline = made.Add(krakenLife)
-	return deadline, deadline.Add(krakenDrift)
+	deadline = made.Add(krakenOrderTTL)
+	return deadline, deadline.Add(krakenMaxDrift)
 }
 
-// The permissions of a key, by their names in GetApiKeyInfo. See
+// Permissions of a key, by their names in GetApiKeyInfo. See
 // https://docs.kraken.com/api-reference/account-data/get-api-key-info, "permissions".
 var (
-	krakenNeeds    = []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
+	krakenRequired = []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 	krakenHarmless = []string{"add-funds", "earn-funds", "close-trades", "query-ledger", "export-data", "create-ws-token"}
-	// Adding an address to withdraw to is a step on the way.
+	// Adding an address for withdrawals is a step of a withdrawal.
 	krakenWithdraws = []string{"withdraw-funds", "add-withdraw-address", "update-withdraw-address"}
 )
 
-// Examine implements Exchange, by the call that tells a key about itself.
+// Examine implements Exchange with the call that returns the permissions of a key.
 func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 	var info struct{ Permissions []string }
 	if err := k.private(ctx, a, "GetApiKeyInfo", url.Values{}, &info); err != nil {
@@ -76,7 +76,7 @@ func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 		return Scope{}, fmt.Errorf("%w about the permissions of the key", ErrUnreachable)
 	}
 	var s Scope
-	for _, need := range krakenNeeds {
+	for _, need := range krakenRequired {
 		if !slices.Contains(info.Permissions, need) {
 			s.Missing = append(s.Missing, need)
 		}
@@ -85,7 +85,7 @@ func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 		switch {
 		case slices.Contains(krakenWithdraws, p):
 			s.Withdraw = append(s.Withdraw, p)
-		case !slices.Contains(krakenNeeds, p) && !slices.Contains(krakenHarmless, p):
+		case !slices.Contains(krakenRequired, p) && !slices.Contains(krakenHarmless, p):
 			s.Unknown = append(s.Unknown, words(p))
 		}
 	}
@@ -104,7 +104,7 @@ type krakenMarket struct {
 	TickSize     json.Number `json:"tick_size"`
 }
 
-// pair reads how a coin is traded.
+// pair returns the name and the rules of the market of a coin.
 func (k *Kraken) pair(ctx context.Context, coin string) (name string, m krakenMarket, err error) {
 	name, known := krakenPairs[coin]
 	if !known {
@@ -143,8 +143,8 @@ func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
 			return m, err
 		}
 	}
-	// https://docs.kraken.com/api-reference/market-data/get-ticker-information: b is
-	// the bid, with the price first.
+	// https://docs.kraken.com/api-reference/market-data/get-ticker-information: b is the bid, with
+	// the price first.
 	var tickers map[string]struct{ B []json.Number }
 	if err := k.public(ctx, "Ticker", url.Values{"pair": {name}}, &tickers); err != nil {
 		return m, err
@@ -156,11 +156,10 @@ func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
 	return m, err
 }
 
-// Balance implements Exchange. "Balance available for trading is calculated as:
-// available balance = balance + credit - credit_used - hold_trade". Coins on hold and
-// in earning programmes are listed under names of their own, "XBT.F" beside "XXBT": the
-// base asset's alternative name and a suffix. Of these only what stands in Kraken
-// Rewards (".F") is traded with by its base asset. See
+// Balance implements Exchange. "Balance available for trading is calculated as: available balance =
+// balance + credit - credit_used - hold_trade". Coins on hold and in earning programmes have
+// separate entries, such as "XBT.F" beside "XXBT": the base asset's alternative name and a suffix.
+// Of these only coins in Kraken Rewards (".F") are traded under the base asset. See
 // https://docs.kraken.com/api-reference/account-data/get-extended-balance
 func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, error) {
 	names, err := k.holdings(ctx, coin)
@@ -191,15 +190,15 @@ func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, 
 			}
 		}
 		b.Total = b.Total.Add(total)
-		if tradable { // credit is not the merchant's: it is never sold
+		if tradable { // credit is not the merchant's, and is never sold
 			b.Available = b.Available.Add(total).Sub(held)
 		}
 	}
 	return b, nil
 }
 
-// holdings returns the names under which an account can hold a coin, from Kraken's own
-// list of assets, each with whether the coins there can be traded. See
+// holdings returns the names under which an account can hold a coin, from Kraken's list of assets.
+// The value is true if the coins can be traded. See
 // https://docs.kraken.com/api-reference/market-data/get-asset-info
 func (k *Kraken) holdings(ctx context.Context, coin string) (map[string]bool, error) {
 	_, pair, err := k.pair(ctx, coin)
@@ -223,10 +222,9 @@ func (k *Kraken) holdings(ctx context.Context, coin string) (map[string]bool, er
 	return names, nil
 }
 
-// Place implements Exchange. The order is immediate-or-cancel, its fee is taken in
-// euro (fciq: else Kraken takes it in the coin when one sells), and it is named by
-// cl_ord_id, which is unique among open orders only. See
-// https://docs.kraken.com/api-reference/trading/add-order
+// Place implements Exchange. The order is immediate-or-cancel. Its fee is taken in euro (fciq:
+// otherwise Kraken takes the fee of a sale in the coin). Its name is in cl_ord_id, which is unique
+// only among open orders. See https://docs.kraken.com/api-reference/trading/add-order
 func (k *Kraken) Place(ctx context.Context, a Account, o Order) (ref string, err error) {
 	name, known := krakenPairs[o.Coin]
 	if !known {
@@ -264,16 +262,15 @@ const (
 	// number of answers that one search reads.
 	krakenPage  = 50
 	krakenPages = 10
-	// krakenSkew is the largest difference between Kraken's clock and ours at which an
+	// krakenMaxSkew is the largest difference between Kraken's clock and ours at which an
 	// order is still found by its time.
-	krakenSkew = 2 * time.Minute
+	krakenMaxSkew = 2 * time.Minute
 )
 
-// Find implements Exchange. QueryOrders takes only Kraken's own name. By our name an
-// order is searched in the open orders, in the closed orders filtered by name, and in
-// the closed orders of its time. The documentation does not say whether the filter by
-// name covers closed orders, so the filter alone is believed only after it has found
-// another closed order by name.
+// Find implements Exchange. QueryOrders accepts only Kraken's own identifier. By our name an order
+// is searched in the open orders, in the closed orders filtered by name, and in the closed orders
+// of its time. The documentation does not say whether the filter by name covers closed orders, so
+// the filter alone is trusted only after it has found another closed order by its name.
 func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error) {
 	if ref != "" {
 		var found map[string]krakenOrder
@@ -309,7 +306,7 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 		switch {
 		case order.ID != o.ID:
 		case mine != "":
-			return Outcome{}, fmt.Errorf("%w: both %s and %s bear it", ErrAlike, words(mine), words(ref))
+			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAlike, words(mine), words(ref))
 		default:
 			mine = ref
 		}
@@ -325,16 +322,15 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 	return Outcome{}, ErrAbsent
 }
 
-// closedSince adds the closed orders of an order's time to a map. The time of an order
-// that was sent ends with its deadline. Before that it has no end, so the list can be
-// long: it is left after one page if the filter by name covers closed orders. After
-// krakenPages the list is left in either case: ErrUnreachable if the filter by name
-// does not cover closed orders.
+// closedSince adds the closed orders of an order's time to a map. The time of a sent order ends
+// with its deadline. The time of an unsent order has no end, so that the list can be long: reading
+// stops after one page if the filter by name covers closed orders. Reading stops after krakenPages
+// in any case, and returns ErrUnreachable if the filter by name does not cover closed orders.
 func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[string]krakenOrder) error {
-	form := url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenSkew).Unix(), 10)}, "closetime": {"open"}}
+	form := url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenMaxSkew).Unix(), 10)}, "closetime": {"open"}}
 	sent := !o.Deadline.IsZero()
 	if sent {
-		form.Set("end", strconv.FormatInt(o.Deadline.Add(krakenSkew).Unix(), 10))
+		form.Set("end", strconv.FormatInt(o.Deadline.Add(krakenMaxSkew).Unix(), 10))
 	}
 	judged := false
 	for page := range krakenPages {
@@ -360,8 +356,8 @@ func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[s
 	return fmt.Errorf("%w to a search by name: there are more closed orders than one search reads", ErrUnreachable)
 }
 
-// filters reports whether the filter by name finds closed orders, judged by one of the
-// orders that has a name; judged is false if none has.
+// filters reports whether the filter by name finds closed orders, by a test with one of the orders
+// that has a name. judged is false if none has.
 func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krakenOrder) (found, judged bool, err error) {
 	for ref, order := range orders {
 		if order.ID == "" {
@@ -370,7 +366,7 @@ func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krake
 		named, err := k.closed(ctx, a, url.Values{"cl_ord_id": {order.ID}}, 0)
 		_, found := named[ref]
 		for _, other := range named {
-			found = found && other.ID == order.ID // else the filter is ignored
+			found = found && other.ID == order.ID // another name: the filter is ignored
 		}
 		return found, true, err
 	}
@@ -408,7 +404,7 @@ func (o Order) alike(k krakenOrder) bool {
 	return k.Descr.Type == "sell" && err == nil && volume.Equal(o.Amount) && fault == nil && price.Equal(o.Limit)
 }
 
-// ofKraken reads what became of an order.
+// ofKraken parses the state of an order.
 func (o Order) ofKraken(ref string, k krakenOrder) (Outcome, error) {
 	out := Outcome{Ref: ref}
 	var err error
@@ -426,10 +422,10 @@ func (o Order) ofKraken(ref string, k krakenOrder) (Outcome, error) {
 		out.Open = true
 	case "closed", "canceled", "expired":
 	default:
-		return out, fmt.Errorf("%w: an order is %.40q", ErrContradiction, k.Status)
+		return out, fmt.Errorf("%w: an order has the status %.40q", ErrContradiction, k.Status)
 	}
 	if k.Descr.Type != "sell" || k.ID != "" && k.ID != o.ID {
-		return out, fmt.Errorf("%w: order %s is another one", ErrContradiction, ref)
+		return out, fmt.Errorf("%w: order %s is another order", ErrContradiction, ref)
 	}
 	return out, o.check(out)
 }
@@ -447,8 +443,8 @@ func (k *Kraken) public(ctx context.Context, call string, query url.Values, into
 	return krakenResult(answer, into)
 }
 
-// private makes a call of an account. API-Sign is the HMAC-SHA512, by the decoded
-// secret, of the path and the SHA-256 of nonce and form. See
+// private makes a call of an account. API-Sign is the HMAC-SHA512, with the decoded secret as key,
+// of the path and the SHA-256 of nonce and form. See
 // https://docs.kraken.com/exchange/guides/rest/authentication
 func (k *Kraken) private(ctx context.Context, a Account, call string, form url.Values, into any) error {
 	secret, err := base64.StdEncoding.DecodeString(a.Secret)
@@ -476,8 +472,8 @@ func krakenSign(secret []byte, path, nonce, form string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// krakenResult reads an answer: errors, or a result. Kraken answers 200 to
-// everything; other statuses are of what stands before it.
+// krakenResult decodes an answer: errors, or a result. Kraken always answers with status 200; other
+// statuses come from a proxy.
 func krakenResult(r reply, into any) error {
 	if r.status != http.StatusOK {
 		return fmt.Errorf("%w but status %d", ErrUnreachable, r.status)
@@ -491,7 +487,7 @@ func krakenResult(r reply, into any) error {
 	}
 	for _, text := range answer.Error {
 		if strings.HasPrefix(text, "W") {
-			continue // a warning, beside a result
+			continue // a warning with a result
 		}
 		return krakenError(words(text))
 	}
@@ -501,11 +497,11 @@ func krakenResult(r reply, into any) error {
 	return decode(answer.Result, into)
 }
 
-// krakenErrors are the beginnings of the words by which Kraken says that it did
-// nothing. See https://docs.kraken.com/exchange/guides/general/errors and
-// https://support.kraken.com/hc/en-us/articles/360001491786. Whatever else it says
-// leaves open what it did: an order may stand although the service was
-// "unavailable", had an "internal error" or met its deadline.
+// krakenErrors are the beginnings of the errors that mean that Kraken did nothing. See
+// https://docs.kraken.com/exchange/guides/general/errors and
+// https://support.kraken.com/hc/en-us/articles/360001491786. After any other error the outcome is
+// unknown: an order may exist although the service was "unavailable", had an "internal error" or
+// reached its deadline.
 var krakenErrors = []struct {
 	words string
 	kind  Kind
@@ -539,7 +535,7 @@ var krakenErrors = []struct {
 	{"EGeneral:Invalid arguments:price", KindPrice},
 }
 
-// krakenError is what the exchange says as an error.
+// krakenError returns the error for a text of Kraken.
 func krakenError(text string) error {
 	for _, e := range krakenErrors {
 		if strings.HasPrefix(text, e.words) {
@@ -549,5 +545,5 @@ func krakenError(text string) error {
 	if strings.HasPrefix(text, "EOrder:Unknown order") || strings.HasPrefix(text, "EOrder:Invalid order") {
 		return errors.Join(ErrAbsent, errors.New(text))
 	}
-	return fmt.Errorf("%w: it says %s", ErrUnreachable, text)
+	return fmt.Errorf("%w: %s", ErrUnreachable, text)
 }

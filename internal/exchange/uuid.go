@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// UUID is a name made of a text, always the same: of version 8. See RFC 9562,
-// section 5.8.
+// UUID returns a version 8 UUID derived from a text. It is always the same for the same text. See
+// RFC 9562, section 5.8.
 func UUID(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80

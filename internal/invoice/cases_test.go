@@ -16,7 +16,7 @@ import (
 )
 
 // Each of the tests below reproduces a known fault of other payment programs. Cnn is its number in
-// the list of cases.
+// internal/CASES.md.
 
 // sends puts a transaction with the given outputs in BTC to an invoice's destination into the
 // mempool; an amount "" is an output to an unrelated address.
@@ -254,7 +254,7 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("160", "BTC") // 0.002 BTC
 	s.clock.Pass(time.Minute)
-	s.sends([]string{"coin:0"}, inv, "0.0015")
+	first := s.sends([]string{"coin:0"}, inv, "0.0015")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.mine() // a block without the payment
 	bump := s.sends([]string{"coin:0"}, inv, "", "0.0015")
@@ -267,8 +267,9 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	for _, p := range got.Payments() {
 		states[p.ID] = p.State
 	}
-	if len(states) != 2 || states[bump+":1"] != invoice.PaymentConfirmed {
-		t.Errorf("payments are %v", states)
+	want := map[string]invoice.PaymentState{first + ":0": invoice.PaymentReplaced, bump + ":1": invoice.PaymentConfirmed}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Errorf("payments (-want +got):\n%s", diff)
 	}
 }
 
@@ -397,6 +398,10 @@ func TestDustTellsNothing(t *testing.T) {
 			// overpaid.
 			if got := len(s.events()) - eventsBefore; got < many || got > 2*many+2 {
 				t.Errorf("%d events of %d small payments", got, many)
+			}
+			// 25 × 546 sat are 10.92 of the 40 euro, at 80,000 euro for one bitcoin.
+			if got := s.reload(inv).Standing.Due.String(); state == invoice.Created && got != "29.08" {
+				t.Errorf("%s is due after the small payments, want 29.08", got)
 			}
 		})
 	}

@@ -259,7 +259,32 @@ func TestQuotedAmountDoesNotDependOnLaterRates(t *testing.T) {
 	s.reprice("BTC-EUR=9000,EUR-USD=2")
 	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
-	s.wantStatus(inv, invoice.Paid)
+	paid := s.wantStatus(inv, invoice.Paid)
+	if got := paid.Standing; !got.Due.IsZero() || !got.Overpaid.IsZero() || got.Paid.String() != "40" || paid.Payments()[0].Amount.String() != "0.0005" {
+		t.Errorf("%s is paid, %s due, %s overpaid, by %s BTC", got.Paid, got.Due, got.Overpaid, paid.Payments()[0].Amount)
+	}
+}
+
+// C02: these prices lose a unit on their way through a binary float.
+func TestPricesThatFloatsGetWrongArePaidExactly(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, "BTC-EUR=200000,EUR-USD=1")
+	for _, tt := range []struct{ price, code, due string }{
+		{"24.43", "BTC", "0.00012215"}, {"24.44", "BTC", "0.0001222"}, {"2.01", "USDC", "2.01"},
+	} {
+		inv := s.create(tt.price, tt.code)
+		if got := inv.Quote().Prices[0].Expected.String(); got != tt.due {
+			t.Errorf("%s EUR cost %s %s, want %s", tt.price, got, tt.code, tt.due)
+		}
+		s.clock.Pass(time.Second)
+		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, tt.code, tt.due)}))
+		for range 12 {
+			s.must(s.net.Confirm(t.Context(), nil))
+		}
+		if paid := s.wantStatus(inv, invoice.Paid); !paid.Standing.Due.IsZero() {
+			t.Errorf("%s EUR: %s is due", tt.price, paid.Standing.Due)
+		}
+	}
 }
 
 func TestEverySeededAmountIsPaidExactly(t *testing.T) {
@@ -594,7 +619,7 @@ func TestAcceptOfAnUnconfirmedPartIsTold(t *testing.T) {
 		"3 invoice.pending pending")
 	s.pays(inv, "BTC", "0.00005")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	more, err := s.service.Accept(t.Context(), inv.ID, "key_b") // what came since, too
+	more, err := s.service.Accept(t.Context(), inv.ID, "key_b") // also accepts the second payment
 	s.must(err)
 	if more.AcceptedBy != "key_b" || len(more.Accepted) != 2 {
 		t.Errorf("accepted %q by %s, want both payments by key_b", more.Accepted, more.AcceptedBy)

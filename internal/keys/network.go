@@ -23,7 +23,8 @@ const (
 	Regtest Network = "regtest"
 )
 
-// Script is how an address locks its money, also called the type of an address.
+// Script is the kind of condition under which an address can be spent, also called the type of
+// the address.
 type Script string
 
 // The scripts of a single signer, in the order of their introduction. A key of kind ETH has none.

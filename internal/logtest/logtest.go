@@ -20,7 +20,7 @@ func (j *Journal) Write(line []byte) (int, error) {
 	return j.text.Write(line)
 }
 
-// Says tells whether the log holds some words.
+// Says reports whether the log contains a text.
 func (j *Journal) Says(words string) bool { return strings.Contains(j.String(), words) }
 
 // String is the whole log.

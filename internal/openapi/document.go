@@ -1,5 +1,5 @@
-// Package openapi reads a document of OpenAPI 3.1 into what a page shows of it,
-// in the document's own order.
+// Package openapi reads a document of OpenAPI 3.1 into a form for display, in the document's own
+// order.
 package openapi
 
 import (
@@ -10,15 +10,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Document is what there is to read.
+// Document is the content of a document.
 type Document struct {
 	Title    string
 	Version  string
 	Summary  string
 	About    string
-	Headers  []Field // that requests are signed by
+	Headers  []Field // headers that authenticate requests
 	Sections []Section
-	Objects  []Object // that operations take and answer with
+	Objects  []Object // objects in requests and answers
 	Errors   []Refusal
 }
 
@@ -36,45 +36,45 @@ type Operation struct {
 	Path       string
 	Summary    string
 	About      string
-	Signed     string   // how, in words
-	Scopes     []string // the key needs one of these
+	Signed     string   // description of the signature
+	Scopes     []string // the key needs at least one of these
 	Parameters []Field
-	Body       *Object // nil when there is none
-	Sample     string  // a body in JSON, or ""
+	Body       *Object // nil if there is none
+	Sample     string  // example body in JSON, or ""
 	Answers    []Answer
-	Example    string // the folder of its examples; "" when it has none
+	Example    string // folder of its examples, or ""
 }
 
 // Field is a parameter, a header or a member of an object.
 type Field struct {
 	Name     string
-	In       string // "query", "header", "path"; "" of a member
+	In       string // "query", "header" or "path"; "" for a member
 	Type     Type
 	About    string
 	Required bool
 }
 
-// Type is what a value may be: words, and the object that they end with.
+// Type is the type of a value, as text followed by a link to an object.
 type Type struct {
 	Words  string
-	Object string // "" when the words say all
+	Object string // "" if Words is the whole type
 }
 
-// Object is a schema with a name.
+// Object is a named schema.
 type Object struct {
 	Name   string
 	About  string
 	Fields []Field
 }
 
-// Answer is what an operation answers by one status.
+// Answer is the answer of an operation with one status.
 type Answer struct {
 	Status  string
 	About   string
 	Headers []Field
 	Type    Type
-	Sample  string // a body in JSON, or ""
-	Refused bool   // an error, told of under Errors
+	Sample  string // example body in JSON, or ""
+	Refused bool   // an error, which is described under Errors
 }
 
 // Refusal is a status of an error with its codes.
@@ -87,7 +87,7 @@ type Refusal struct {
 // Code is a value of X-Error-Code.
 type Code struct{ Name, About string }
 
-// Read reads a document.
+// Read parses a document.
 func Read(text []byte) (*Document, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -105,7 +105,7 @@ func Read(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// JSON is a document in JSON, in the same order.
+// JSON converts a document to JSON, in the same order.
 func JSON(text []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -114,7 +114,7 @@ func JSON(text []byte) ([]byte, error) {
 	return node{root.Content[0]}.json(nil), nil
 }
 
-// request is how the names of schemas end that only requests have.
+// request is the ending of the names of schemas that only requests use.
 const request = "Request"
 
 // reader reads parts of a document.
@@ -122,7 +122,7 @@ type reader struct {
 	root node
 }
 
-// headers are those that the security schemes name.
+// headers returns the headers of the security schemes.
 func (r *reader) headers() []Field {
 	var list []Field
 	for _, s := range r.root.at("components", "securitySchemes").members() {
@@ -133,7 +133,7 @@ func (r *reader) headers() []Field {
 
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// sections puts every operation, and every webhook, below its tag.
+// sections adds every operation, and every webhook, to the section of its tag.
 func (r *reader) sections(d *Document) {
 	of := map[string]int{}
 	for i, t := range r.root.at("tags").items() {
@@ -184,7 +184,7 @@ func (r *reader) operation(path, o node) Operation {
 	return operation
 }
 
-// signed says in words what a call needs.
+// signed describes the signature that a call needs.
 func signed(security node) string {
 	ways := security.items()
 	switch {
@@ -207,12 +207,12 @@ func (r *reader) answer(status string, n node) Answer {
 	}
 	for _, content := range n.at("content").members() {
 		a.Type, a.Sample = r.typeOf(content.value.at("schema")), content.value.at("example").sample()
-		break // others are the same in another form
+		break // other media types have the same content
 	}
 	return a
 }
 
-// refusals are the shared answers that carry a code, by their status.
+// refusals adds the shared answers with a code, by their status.
 func (r *reader) refusals(d *Document) {
 	for _, answer := range r.root.at("components", "responses").members() {
 		codes := answer.value.at("headers", "X-Error-Code", "schema")
@@ -228,8 +228,8 @@ func (r *reader) refusals(d *Document) {
 	}
 }
 
-// objects are the schemas with members, apart from those of requests, which stand
-// beside their operation.
+// objects adds the schemas with members, except those of requests, which are shown with their
+// operation.
 func (r *reader) objects(d *Document) {
 	for _, schema := range r.root.at("components", "schemas").members() {
 		if schema.value.at("properties").exists() && !strings.HasSuffix(schema.name, request) {

@@ -105,8 +105,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Our own document says something of everything that it names.
-func TestRead_our_own(t *testing.T) {
+// Every part of the project's own document has a description.
+func TestRead_own_document(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read(api.Document)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestRead_our_own(t *testing.T) {
 	}
 	for _, s := range d.Sections {
 		if len(s.Operations) == 0 {
-			t.Errorf("%s is empty", s.Name)
+			t.Errorf("section %s is empty", s.Name)
 		}
 		for _, o := range s.Operations {
 			told(o.ID, "it", o.Summary)

@@ -8,10 +8,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// node is a place in a document.
+// node is a node of a document.
 type node struct{ *yaml.Node }
 
-// member is a name and what it stands for.
+// member is a member of an object.
 type member struct {
 	name  string
 	value node
@@ -19,7 +19,7 @@ type member struct {
 
 func (n node) exists() bool { return n.Node != nil }
 
-// real is the node that an alias stands for.
+// real returns the target of an alias, or the node itself.
 func (n node) real() node {
 	for n.exists() && n.Kind == yaml.AliasNode {
 		n = node{n.Alias}
@@ -27,7 +27,7 @@ func (n node) real() node {
 	return n
 }
 
-// members are the names and values of an object, in the document's order.
+// members returns the members of an object, in the document's order.
 func (n node) members() []member {
 	n = n.real()
 	if !n.exists() || n.Kind != yaml.MappingNode {
@@ -40,7 +40,7 @@ func (n node) members() []member {
 	return list
 }
 
-// items are those of a list.
+// items returns the items of a list.
 func (n node) items() []node {
 	n = n.real()
 	if !n.exists() || n.Kind != yaml.SequenceNode {
@@ -53,7 +53,7 @@ func (n node) items() []node {
 	return list
 }
 
-// at goes down by names; what is not there does not exist.
+// at returns the node below a path of names. If there is none, the result does not exist.
 func (n node) at(names ...string) node {
 	for _, name := range names {
 		var found node
@@ -67,8 +67,7 @@ func (n node) at(names ...string) node {
 	return n
 }
 
-// text is a member's text, without the line feed that ends a block; "" when there
-// is none.
+// text returns the text of a member, without the line feed that ends a block; "" if there is none.
 func (n node) text(name string) string {
 	if n = n.at(name); n.exists() {
 		return strings.TrimSpace(n.Value)
@@ -76,7 +75,7 @@ func (n node) text(name string) string {
 	return ""
 }
 
-// json adds a node in JSON to a text. Numbers stay as they are written.
+// json appends a node as JSON. Numbers keep their spelling.
 func (n node) json(b []byte) []byte {
 	switch n = n.real(); n.Kind {
 	case yaml.MappingNode:
@@ -109,7 +108,7 @@ func quoted(text string) []byte {
 	return b
 }
 
-// sample is an example in JSON as people read it; "" when there is none.
+// sample returns an example as indented JSON, or "" if there is none.
 func (n node) sample() string {
 	if !n.exists() {
 		return ""
@@ -121,8 +120,8 @@ func (n node) sample() string {
 	return b.String()
 }
 
-// follow goes to where a reference leads, and tells the name there; what is no
-// reference is returned as it is.
+// follow returns the target of a reference and its name. A node that is not a reference is returned
+// unchanged.
 func (r *reader) follow(n node) (to node, name string) {
 	reference := n.text("$ref")
 	if reference == "" {

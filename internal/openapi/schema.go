@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// object reads a schema with members. It has a name when it was referred to.
+// object reads a schema with members. It has a name if schema is a reference.
 func (r *reader) object(schema node) *Object {
 	schema, name := r.follow(schema)
 	o := &Object{Name: name, About: schema.text("description")}
@@ -21,8 +21,7 @@ func (r *reader) object(schema node) *Object {
 	return o
 }
 
-// about is what a place says of its value, or what the value's schema says, and
-// what the value is when it is absent.
+// about returns the description of a place or else of its schema, followed by the default value.
 func (r *reader) about(place, schema node) string {
 	text := place.text("description")
 	if text == "" {
@@ -40,7 +39,7 @@ var plain = map[string]string{
 	"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "object", "null": "null",
 }
 
-// typeOf says in words what a value may be.
+// typeOf describes the type of a value.
 func (r *reader) typeOf(schema node) Type {
 	schema, name := r.follow(schema)
 	switch {
@@ -68,7 +67,7 @@ func (r *reader) typeOf(schema node) Type {
 	return Type{Words: words}
 }
 
-// words is a schema's type, which may be absent, and its choice.
+// words returns a schema's type, without null, or its enumeration.
 func (r *reader) words(schema node) string {
 	name := schema.text("type")
 	for _, one := range schema.at("type").items() {

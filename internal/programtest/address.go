@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FreeAddress is an address at an IP, "127.0.0.1:12345", that nobody listens on.
+// FreeAddress returns an unused address at an IP, such as "127.0.0.1:12345".
 func FreeAddress(t testing.TB, ip string) string {
 	t.Helper()
 	port, err := FreePort(ip)
@@ -18,8 +18,8 @@ func FreeAddress(t testing.TB, ip string) string {
 	return net.JoinHostPort(ip, strconv.Itoa(port))
 }
 
-// FreePort is a port that nobody listens on at an IP, below those that systems give
-// to outgoing connections, so that it stays free until a program takes it.
+// FreePort returns an unused port at an IP. It is below the ports that systems use for outgoing
+// connections, so that it stays free until a program listens on it.
 func FreePort(ip string) (int, error) {
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000)

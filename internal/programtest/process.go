@@ -6,18 +6,17 @@ import (
 	"strconv"
 )
 
-// Process is a program, running. It is killed when the test's process ends, however
-// that ends.
+// Process is a running program. It is killed when the test's process ends, in whatever way.
 type Process struct {
 	// Ended is closed when the program has ended.
 	Ended <-chan struct{}
 
 	command *exec.Cmd
-	watch   *exec.Cmd // kills the program when alive ends
+	watch   *exec.Cmd // kills the program when alive is closed
 	alive   io.Closer
 }
 
-// Start starts a command and its watch.
+// Start starts a command, and a watch that kills it when the test's process ends.
 func Start(command *exec.Cmd) (*Process, error) {
 	if err := command.Start(); err != nil {
 		return nil, err
@@ -40,8 +39,8 @@ func Start(command *exec.Cmd) (*Process, error) {
 	return &Process{Ended: ended, command: command, watch: watch, alive: alive}, nil
 }
 
-// Kill ends the program at once, if it has not ended, and returns when it has. The
-// watch ends first, so that it never kills a stranger.
+// Kill ends the program immediately, if it has not ended, and waits for its end. It ends the watch
+// first, so that the watch cannot kill another process with the same ID.
 func (p *Process) Kill() {
 	_ = p.watch.Process.Kill()
 	_ = p.watch.Wait()

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/programtest"
 )
 
-// leaving tells the test's own program to start another and to leave it behind.
+// leaving is the variable that makes the test binary start a program and exit without ending it.
 const leaving = "PROGRAMTEST_LEAVING"
 
 func TestMain(m *testing.M) {
@@ -24,19 +24,19 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func TestStart_leaves_nothing_behind(t *testing.T) {
+func TestStart_kills_the_program_when_its_parent_ends(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, os.Args[0])
 	command.Env = append(os.Environ(), leaving+"=yes")
 	command.WaitDelay = time.Minute
-	if out, err := command.Output(); err != nil { // it lasts as long as what it started
-		t.Errorf("the program goes on: %v, %s", err, out)
+	if out, err := command.Output(); err != nil { // Output waits for all programs that inherit the output
+		t.Errorf("the program is still running: %v, %s", err, out)
 	}
 }
 
-func TestKill_returns_when_the_program_has_ended(t *testing.T) {
+func TestKill_waits_for_the_end_of_the_program(t *testing.T) {
 	t.Parallel()
 	p, err := programtest.Start(exec.Command("sleep", "600"))
 	if err != nil {
@@ -51,6 +51,6 @@ func TestKill_returns_when_the_program_has_ended(t *testing.T) {
 	select {
 	case <-p.Ended:
 	default:
-		t.Error("the program goes on")
+		t.Error("the program is still running")
 	}
 }

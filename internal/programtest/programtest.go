@@ -1,5 +1,5 @@
-// Package programtest runs other programs for tests: it finds them, starts them so
-// that none is left behind, and finds addresses for them to listen on.
+// Package programtest runs other programs for tests: it finds them, starts them so that they end
+// with the test, and finds unused addresses for them.
 package programtest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Need skips a test whose program is not on this machine; in CI that fails. The
-// program is a path, or a name that is looked for as a shell does.
+// Need skips a test if a program is not installed; in CI the test fails. The program is a path, or
+// a name that is searched in PATH.
 func Need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -19,7 +19,7 @@ func Need(t testing.TB, program string) {
 	}
 }
 
-// Missing skips a test that lacks something on this machine; in CI that fails.
+// Missing skips a test that lacks something on this machine; in CI the test fails.
 func Missing(t testing.TB, format string, arguments ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -28,7 +28,7 @@ func Missing(t testing.TB, format string, arguments ...any) {
 	t.Skipf(format, arguments...)
 }
 
-// Fetched is where fetch.sh puts a program that apt-get does not have.
+// Fetched returns the path at which fetch.sh puts a program that apt-get does not have.
 func Fetched(program string) string {
 	cache := cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(os.Getenv("HOME"), ".cache"))
 	return filepath.Join(cache, "chequer", "bin", program)

@@ -8,32 +8,33 @@ import (
 	"time"
 )
 
-// BinanceURL is Binance's host for market data alone, which asks for no account:
+// BinanceURL is Binance's host for market data, which needs no account:
 // https://github.com/binance/binance-spot-api-docs/blob/master/faqs/market_data_only.md
 const BinanceURL = "https://data-api.binance.vision"
 
-// binanceListings are few, as Binance has no market against the dollar.
+// binanceListings has no pairs with the dollar, because Binance has no such market.
 var binanceListings = []listing{
 	{"BTC-EUR", "BTCEUR"}, {"ETH-EUR", "ETHEUR"}, {"LTC-EUR", "LTCEUR"},
 }
 
-// Binance is the exchange's 24-hour ticker, which has bid, ask and last in one
-// answer. One request for each symbol, since one that is gone spoils a list:
+// Binance is the exchange's 24-hour ticker, which has bid, ask and last in one answer. It makes one
+// request per symbol, because one delisted symbol makes a request for several fail:
 // https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints#24hr-ticker-price-change-statistics
 type Binance struct {
 	client *http.Client
 	base   string
 }
 
-// NewBinance makes a Binance that is asked at base, BinanceURL outside of tests.
+// NewBinance returns a new Binance with the base address base, which is BinanceURL outside of
+// tests.
 func NewBinance(client *http.Client, base string) *Binance {
 	return &Binance{client: client, base: base}
 }
 
-// Name is "binance".
+// Name returns "binance".
 func (b *Binance) Name() string { return "binance" }
 
-// Fetch asks for one symbol after the other.
+// Fetch requests one symbol after the other.
 func (b *Binance) Fetch(ctx context.Context) ([]Ticker, error) {
 	return eachListing(binanceListings, func(l listing) (Ticker, error) {
 		body, err := get(ctx, b.client, b.base+"/api/v3/ticker/24hr?symbol="+l.symbol)
@@ -44,7 +45,7 @@ func (b *Binance) Fetch(ctx context.Context) ([]Ticker, error) {
 	})
 }
 
-// binanceTicker reads a symbol; closeTime is in Unix milliseconds.
+// binanceTicker parses the ticker of a symbol; closeTime is in Unix milliseconds.
 func binanceTicker(l listing, body []byte) (Ticker, error) {
 	var s struct {
 		Symbol                        string
@@ -55,7 +56,7 @@ func binanceTicker(l listing, body []byte) (Ticker, error) {
 		return Ticker{}, err
 	}
 	if s.Symbol != l.symbol {
-		return Ticker{}, fmt.Errorf("asked for %s, answered %.20q", l.symbol, s.Symbol)
+		return Ticker{}, fmt.Errorf("requested %s, answer has %.20q", l.symbol, s.Symbol)
 	}
 	return newTicker(l.pair, s.BidPrice, s.AskPrice, s.LastPrice, time.UnixMilli(s.CloseTime).UTC())
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BitstampURL is where Bitstamp's public API is.
+// BitstampURL is the base address of Bitstamp's public API.
 const BitstampURL = "https://www.bitstamp.net"
 
 var bitstampListings = []listing{
@@ -18,23 +18,23 @@ var bitstampListings = []listing{
 	{"BTC-USD", "btcusd"}, {"ETH-USD", "ethusd"}, {"LTC-USD", "ltcusd"}, {"USDC-USD", "usdcusd"},
 }
 
-// Bitstamp is the exchange's public ticker, a request for each market:
+// Bitstamp is the exchange's public ticker, with one request per market:
 // https://www.bitstamp.net/api/#tag/Tickers/operation/GetMarketTicker
 type Bitstamp struct {
 	client *http.Client
 	base   string
 }
 
-// NewBitstamp makes a Bitstamp that is asked at base, BitstampURL outside of
+// NewBitstamp returns a new Bitstamp with the base address base, which is BitstampURL outside of
 // tests.
 func NewBitstamp(client *http.Client, base string) *Bitstamp {
 	return &Bitstamp{client: client, base: base}
 }
 
-// Name is "bitstamp".
+// Name returns "bitstamp".
 func (b *Bitstamp) Name() string { return "bitstamp" }
 
-// Fetch asks for one market after the other.
+// Fetch requests one market after the other.
 func (b *Bitstamp) Fetch(ctx context.Context) ([]Ticker, error) {
 	return eachListing(bitstampListings, func(l listing) (Ticker, error) {
 		body, err := get(ctx, b.client, b.base+"/api/v2/ticker/"+l.symbol+"/")
@@ -45,7 +45,7 @@ func (b *Bitstamp) Fetch(ctx context.Context) ([]Ticker, error) {
 	})
 }
 
-// bitstampTicker reads a market; timestamp is in Unix seconds.
+// bitstampTicker parses the ticker of a market; timestamp is in Unix seconds.
 func bitstampTicker(pair string, body []byte) (Ticker, error) {
 	var market struct{ Bid, Ask, Last, Timestamp json.Number }
 	if err := json.Unmarshal(body, &market); err != nil {

@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// patience is how long a source may take in all.
-	patience = 10 * time.Second
-	// maxBody is how much of an answer is read.
+	// fetchTimeout bounds the time of all requests of one Fetch.
+	fetchTimeout = 10 * time.Second
+	// maxBody bounds the size of an answer, in bytes.
 	maxBody = 1 << 20
-	// maxRedirects is how often a source may send us elsewhere on its own host.
+	// maxRedirects bounds the redirects of a request, which must stay on the source's host.
 	maxRedirects = 3
-	// defaultPause and maxPause are how long a source is left alone after it
-	// said that we ask too much.
+	// defaultPause and maxPause are the default and the maximum pause after a source has refused a
+	// request because of its rate limit.
 	defaultPause = time.Minute
 	maxPause     = time.Hour
 )
 
-// NewClient makes the HTTP client that sources are asked with.
+// NewClient returns a new HTTP client for sources.
 func NewClient() *http.Client {
 	return &http.Client{
-		Timeout:       patience,
+		Timeout:       fetchTimeout,
 		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 		CheckRedirect: sameHost,
 	}
 }
 
-// sameHost lets redirects stay on the host that was asked.
+// sameHost refuses redirects to another host.
 func sameHost(r *http.Request, via []*http.Request) error {
 	asked := via[0].URL
 	if r.URL.Host != asked.Host || r.URL.Scheme != asked.Scheme {
@@ -44,16 +44,16 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// busyError means that a source said that it is asked too often.
+// busyError means that a source refused a request because of its rate limit.
 type busyError struct{ pause time.Duration }
 
-func (e *busyError) Error() string { return fmt.Sprintf("asks to be left alone for %s", e.pause) }
+func (e *busyError) Error() string { return fmt.Sprintf("rate limit reached, pause of %s", e.pause) }
 
-// Unwrap makes a busy source one that does not answer.
+// Unwrap returns errNoAnswer: a busy source does not answer other requests either.
 func (e *busyError) Unwrap() error { return errNoAnswer }
 
-// get reads what stands at a URL. The error is errNoAnswer when the source as a
-// whole is to blame, not what was asked for.
+// get reads a URL. The error is errNoAnswer if the whole source is at fault, and another error if
+// only this request is.
 func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -67,10 +67,10 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-	case http.StatusTooManyRequests, http.StatusTeapot: // Binance says 418 to who goes on
+	case http.StatusTooManyRequests, http.StatusTeapot: // Binance answers 418 to clients that ignore 429
 		return nil, &busyError{pause: pause(response.Header.Get("Retry-After"))}
-	case http.StatusBadRequest, http.StatusNotFound: // it is asked for what it does not have
-		return nil, fmt.Errorf("answered %d", response.StatusCode)
+	case http.StatusBadRequest, http.StatusNotFound: // the source does not have the requested pair
+		return nil, fmt.Errorf("status %d", response.StatusCode)
 	default:
 		return nil, fmt.Errorf("%w but status %d", errNoAnswer, response.StatusCode)
 	}
@@ -84,7 +84,7 @@ func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	return body, nil
 }
 
-// pause reads the seconds of a Retry-After.
+// pause parses the seconds of a Retry-After header.
 func pause(header string) time.Duration {
 	seconds, err := strconv.Atoi(header)
 	if err != nil || seconds <= 0 {

@@ -25,7 +25,7 @@ func TestClient_gives_up_after_ten_seconds(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		},
-		"a drop a second": func(w http.ResponseWriter, r *http.Request) {
+		"a byte per second": func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				io.WriteString(w, " ")
 				w.(http.Flusher).Flush()
@@ -49,12 +49,12 @@ func TestClient_gives_up_after_ten_seconds(t *testing.T) {
 	}
 }
 
-func TestStep_gives_a_source_ten_seconds_in_all(t *testing.T) {
+func TestStep_bounds_all_requests_of_a_source_to_ten_seconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answers := golden(t, read(t, "testdata/coinbase.json"))
 		client, base := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(3 * time.Second) // each request is in time
+			time.Sleep(3 * time.Second) // each request alone is within the limit
 			answers.ServeHTTP(w, r)
 		})
 		table := rates.NewTable(rates.Config{
@@ -66,12 +66,12 @@ func TestStep_gives_a_source_ten_seconds_in_all(t *testing.T) {
 			t.Errorf("%v after %s", err, took)
 		}
 		if words := table.Report().Sources[0].Words; len(words) != 3 {
-			t.Errorf("what came in time is lost: %v", words)
+			t.Errorf("tickers that arrived in time are missing: %v", words)
 		}
 	})
 }
 
-func TestClient_reads_no_endless_answer(t *testing.T) {
+func TestClient_bounds_the_size_of_an_answer(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
 		"blanks": func(w http.ResponseWriter, _ *http.Request) { flood(w) },
@@ -99,12 +99,12 @@ func TestClient_redirects(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		to   func(r *http.Request) string
-		want int // tickers
+		want int // number of tickers
 	}{
 		{"to another host", func(r *http.Request) string { return stranger + r.URL.RequestURI() }, 0},
 		{"to another scheme", func(r *http.Request) string { return "https://" + r.Host + r.URL.RequestURI() }, 0},
 		{"on the same host", func(r *http.Request) string { return r.URL.RequestURI() + "&again" }, 3},
-		{"for ever", func(r *http.Request) string { return r.URL.RequestURI() }, 0},
+		{"without end", func(r *http.Request) string { return r.URL.RequestURI() }, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +125,7 @@ func TestClient_redirects(t *testing.T) {
 	}
 }
 
-func TestFetch_stops_asking_a_source_that_does_not_answer(t *testing.T) {
+func TestFetch_stops_when_a_source_does_not_answer(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	client := rates.NewClient()
@@ -136,7 +136,7 @@ func TestFetch_stops_asking_a_source_that_does_not_answer(t *testing.T) {
 	for _, source := range every(client, "http://exchange.test") {
 		asked = 0
 		if _, err := source.Fetch(t.Context()); err == nil || asked != 1 {
-			t.Errorf("%s: asked %d times, %v", source.Name(), asked, err)
+			t.Errorf("%s: %d requests, error %v; want one request and an error", source.Name(), asked, err)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func flood(w io.Writer) {
 	}
 }
 
-// inMemory serves over pipes, so that a test in a bubble can wait for it.
+// inMemory serves over pipes, so that it can be used in a synctest bubble.
 func inMemory(t *testing.T, handler http.HandlerFunc) (*http.Client, string) {
 	t.Helper()
 	l := &pipes{waiting: make(chan net.Conn), closed: make(chan struct{})}

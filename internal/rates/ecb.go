@@ -12,35 +12,36 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// ECBURL is where the European Central Bank publishes.
+// ECBURL is the base address of the European Central Bank's website.
 const ECBURL = "https://www.ecb.europa.eu"
 
-// published is when a day's table comes out, 16:00 in Frankfurt, in winter.
-const published = 15 * time.Hour
+// publicationTime is the time of day at which a table is published: 16:00 in Frankfurt, which is 15:00
+// UTC in winter.
+const publicationTime = 15 * time.Hour
 
-// A euro has never been worth less or more dollars than these, by far. Nobody
-// else vouches for the table when it is needed, so it is held to them.
+// Bounds of the price of a euro in dollars, far outside of all prices so far. They check the table,
+// because it is used only when no exchange confirms it.
 var (
-	leastDollars = decimal.RequireFromString("0.5")
-	mostDollars  = decimal.RequireFromString("2")
+	minEuroInDollars = decimal.RequireFromString("0.5")
+	maxEuroInDollars = decimal.RequireFromString("2")
 )
 
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// ECB is the table of euro reference rates, one a working day:
+// ECB is the table of euro reference rates, which is published on working days:
 // https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html
 type ECB struct {
 	client *http.Client
 	base   string
 }
 
-// NewECB makes an ECB that is asked at base, ECBURL outside of tests.
+// NewECB returns a new ECB with the base address base, which is ECBURL outside of tests.
 func NewECB(client *http.Client, base string) *ECB { return &ECB{client: client, base: base} }
 
-// Name is "ecb".
+// Name returns "ecb".
 func (e *ECB) Name() string { return "ecb" }
 
-// Fetch reads the whole table: what a euro is worth in each currency.
+// Fetch reads the whole table: the price of a euro in each currency.
 func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 	body, err := get(ctx, e.client, e.base+"/stats/eurofxref/eurofxref-daily.xml")
 	if err != nil {
@@ -74,7 +75,7 @@ func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 			return nil, fmt.Errorf("EUR-%.3s is in the table twice", r.Currency)
 		}
 		told[r.Currency] = true
-		ticker, err := ecbTicker(r.Currency, r.Rate, day.Add(published))
+		ticker, err := ecbTicker(r.Currency, r.Rate, day.Add(publicationTime))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("EUR-%.3s: %w", r.Currency, err))
 			continue
@@ -96,7 +97,7 @@ func ecbTicker(currency, text string, at time.Time) (Ticker, error) {
 	if err != nil {
 		return Ticker{}, err
 	}
-	if currency == "USD" && (price.LessThan(leastDollars) || price.GreaterThan(mostDollars)) {
+	if currency == "USD" && (price.LessThan(minEuroInDollars) || price.GreaterThan(maxEuroInDollars)) {
 		return Ticker{}, fmt.Errorf("%w: a euro for %s dollars", ErrAbsurd, price)
 	}
 	return Ticker{Pair: pair, Bid: price, Ask: price, Last: price, Time: at}, nil

@@ -3,12 +3,12 @@ package rates
 import "errors"
 
 var (
-	// ErrUnknown means that there is no usable rate for a pair now.
+	// ErrUnknown means that a pair has no usable rate.
 	ErrUnknown = errors.New("no rate")
-	// ErrAbsurd means that a source said what it cannot mean.
+	// ErrAbsurd means that a value of a source is implausible.
 	ErrAbsurd = errors.New("absurd")
 )
 
-// errNoAnswer means that a source did not answer as a whole: asking it for the
-// next pair is no use.
+// errNoAnswer means that a source does not answer at all, so that requests for other pairs are
+// pointless.
 var errNoAnswer = errors.New("no answer")

@@ -8,16 +8,15 @@ import (
 	"chequer/internal/money"
 )
 
-// Evidence tells what some rates rest on. It is frozen with the quote.
+// Evidence is the source data of some rates. It is frozen with the quote.
 type Evidence struct {
 	Source string         `json:"source"`
 	At     time.Time      `json:"at,omitzero"`
 	Pairs  []PairEvidence `json:"pairs"`
 }
 
-// PairEvidence is a price and who said what of it. High is the price the other
-// way round, where it differs. Agreed stands there only when a single source was
-// believed.
+// PairEvidence is the price of a pair and the data of its sources. High is the price for a buyer,
+// if it differs. Agreed is set only if the price is that of a single source.
 type PairEvidence struct {
 	Pair   string          `json:"pair"`
 	Price  string          `json:"price"`
@@ -26,25 +25,25 @@ type PairEvidence struct {
 	Agreed *AgreedEvidence `json:"agreed,omitempty"`
 }
 
-// WordEvidence is what one source said, and why it did not count if it did not.
+// WordEvidence is the data of one source, and the reason if it was not used.
 type WordEvidence struct {
 	Source  string    `json:"source"`
 	Bid     string    `json:"bid"`
 	Ask     string    `json:"ask"`
 	Last    string    `json:"last"`
 	Heard   time.Time `json:"heard"`
-	Time    time.Time `json:"time,omitzero"` // the source's own
+	Time    time.Time `json:"time,omitzero"` // time according to the source
 	Dropped string    `json:"dropped,omitempty"`
 }
 
-// AgreedEvidence is the last price that two sources agreed on.
+// AgreedEvidence is the last price on which two sources agreed.
 type AgreedEvidence struct {
 	Price string    `json:"price"`
 	At    time.Time `json:"at"`
 }
 
-// Evidence tells what the rates of some coins in euro, dollars and perhaps another
-// currency rest on. Coins without a rate are left out.
+// Evidence returns the source data of the rates of some coins in euro, in dollars and in fiat.
+// Coins without a rate are omitted.
 func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
 	e := Evidence{Source: v.Source(), At: stamp(v.at), Pairs: []PairEvidence{}}
 	var told []string
@@ -85,11 +84,11 @@ func (v View) evidence(pair string) PairEvidence {
 
 func stamp(at time.Time) time.Time { return at.UTC().Truncate(time.Millisecond) }
 
-// String is e as compact JSON.
+// String returns e as compact JSON.
 func (e Evidence) String() string {
 	text, err := json.Marshal(e)
 	if err != nil {
-		panic("rates: evidence: " + err.Error()) // it holds nothing but texts and times
+		panic("rates: evidence: " + err.Error()) // it contains only texts and times
 	}
 	return string(text)
 }

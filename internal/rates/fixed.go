@@ -1,4 +1,4 @@
-// Package rates holds the table of prices that invoices are quoted from.
+// Package rates provides the prices from which invoices are quoted.
 package rates
 
 import (
@@ -11,28 +11,28 @@ import (
 	"chequer/internal/money"
 )
 
-// Fixed is a table of prices that never move.
+// Fixed is a table of constant prices.
 type Fixed struct {
 	source string
 	prices map[string]string // "BTC-EUR" → price
-	known  sync.Map          // asked → money.Rate, worked out before
+	known  sync.Map          // cache: asked → money.Rate
 }
 
-// asked is what is to be priced, and in what.
+// asked is a request for a rate: what is priced, and in which currency.
 type asked struct {
 	code       string
 	coin, fiat money.Currency
 }
 
-// priced are the codes that every table of fixed rates may price.
+// priced are the codes that every table of fixed rates may contain.
 var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 
-// ParseFixed reads "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08": the price of
-// one of the first in the second. Source is the word that tells where these
-// prices come from. EUR-USD must be there, since every invoice shows both; other
-// currencies are priced from the euro, as in "EUR-CHF=0.93". An EURC is a euro and
-// a USDC a dollar unless the table says otherwise. more are further codes that the
-// table may price. The error names every fault.
+// ParseFixed parses a table such as "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08". Each entry is
+// the price of one unit of the first in the second. Source is the name of the table's origin.
+// EUR-USD is required, because every invoice has rates in both currencies; other currencies are
+// priced from the euro, as in "EUR-CHF=0.93". One EURC is a euro and one USDC a dollar unless the
+// table has other prices. more are further codes that the table may contain. The error names every
+// fault.
 func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
 	codes := slices.Concat(priced, more)
@@ -56,8 +56,8 @@ func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 	return f, errors.Join(faults...)
 }
 
-// checkFixed returns an error when one price of a table is wrong. codes are those that
-// the table may price.
+// checkFixed returns an error if an entry of a table is invalid. codes are those that the table may
+// contain.
 func checkFixed(pair, price string, codes []string) error {
 	coin, fiat, _ := strings.Cut(pair, "-")
 	_, known := money.Fiat(fiat)
@@ -74,14 +74,14 @@ func checkFixed(pair, price string, codes []string) error {
 	return nil
 }
 
-// Source says where the rates come from.
+// Source returns the name of the table's origin.
 func (f *Fixed) Source() string { return f.source }
 
-// Evidence is none: fixed prices rest on nothing but the setting.
+// Evidence returns "": fixed prices have no source but the setting.
 func (f *Fixed) Evidence(money.Currency, ...string) string { return "" }
 
-// Rate is the price of one coin in fiat, directly or through EUR-USD, and through
-// the euro in what is neither euro nor dollar; ErrUnknown.
+// Rate returns the price of one coin in fiat: directly, through EUR-USD, or, if fiat is neither
+// euro nor dollar, through the euro. It returns ErrUnknown if there is none.
 func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	p := asked{code, coin, fiat}
 	if known, ok := f.known.Load(p); ok {

@@ -28,9 +28,9 @@ func TestFixed(t *testing.T) {
 		{"through the euro", "BTC", money.BTC, money.USD, "93333.6"},
 		{"through the dollar, eight digits", "ETH", money.ETH, money.EUR, "2650.1"},
 		{"a euro token is a euro", "EURC", eurc, money.EUR, "1"},
-		{"and worth dollars", "EURC", eurc, money.USD, "1.08"},
+		{"a euro token in dollars", "EURC", eurc, money.USD, "1.08"},
 		{"a dollar token is a dollar", "USDC", usdc, money.USD, "1"},
-		{"and worth euros", "USDC", usdc, money.EUR, "0.92592593"},
+		{"a dollar token in euro", "USDC", usdc, money.EUR, "0.92592593"},
 		{"in another currency through the euro, eight digits", "BTC", money.BTC, chf, "80477.285"},
 		{"through dollar and euro", "ETH", money.ETH, jpy, "432098.81"},
 		{"a euro token in another currency", "EURC", eurc, chf, "0.9312345"},
@@ -55,11 +55,11 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-func TestParseFixed_prices_further_coins_that_are_named(t *testing.T) {
+func TestParseFixed_accepts_additional_coins(t *testing.T) {
 	t.Parallel()
 	const text = "POL-EUR=0.2,AVAX-USD=21.6,EUR-USD=1.08"
 	if _, err := rates.ParseFixed(text, "fixed", "POL"); err == nil {
-		t.Error("a coin that is not named was accepted")
+		t.Error("a coin outside of the list was accepted")
 	}
 	fixed, err := rates.ParseFixed(text, "fixed", "POL", "AVAX")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestParseFixed_prices_further_coins_that_are_named(t *testing.T) {
 	}
 }
 
-func TestParseFixedRefuses(t *testing.T) {
+func TestParseFixed_refuses_invalid_tables(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "BTC-EUR=1", "BTC-EUR=0,EUR-USD=1", "BTC-EUR=-1,EUR-USD=1", "BTC-EUR=1e5,EUR-USD=1",

@@ -25,8 +25,8 @@ func FuzzECB(f *testing.F) {
 	})
 }
 
-// fuzz answers every request with the same bytes: whatever they are, a ticker
-// that comes of them is sound, and table, evidence and report can bear it.
+// fuzz answers every request with the same bytes. Any resulting ticker must be valid, and table,
+// evidence and report must not fail.
 func fuzz(f *testing.F, x exchange) {
 	var answers map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(read(f, x.file)), &answers); err != nil {
@@ -67,7 +67,7 @@ func swallow(t *testing.T, source rates.Source) {
 	table.Report()
 }
 
-// twin bears out a source.
+// twin repeats the tickers of a source under another name, so that two sources agree.
 type twin struct{ rates.Source }
 
 func (twin) Name() string { return "twin" }

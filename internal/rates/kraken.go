@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// KrakenURL is where Kraken's public API is.
+// KrakenURL is the base address of Kraken's public API.
 const KrakenURL = "https://api.kraken.com"
 
-// krakenListings are asked for in groups, since an answer may be refused whole
-// for one market that is gone: the surest markets do not share a request with
-// the others. Symbols are Kraken's own long names, under which it answers.
+// krakenListings are requested in groups, because one delisted market can make a whole request
+// fail: the most important markets have a request of their own. Symbols are Kraken's long names,
+// which its answers use.
 var krakenListings = [][]listing{
 	{
 		{"EUR-USD", "ZEURZUSD"},
@@ -33,15 +33,15 @@ type Kraken struct {
 	base   string
 }
 
-// NewKraken makes a Kraken that is asked at base, KrakenURL outside of tests.
+// NewKraken returns a new Kraken with the base address base, which is KrakenURL outside of tests.
 func NewKraken(client *http.Client, base string) *Kraken {
 	return &Kraken{client: client, base: base}
 }
 
-// Name is "kraken".
+// Name returns "kraken".
 func (k *Kraken) Name() string { return "kraken" }
 
-// Fetch asks for all markets in a few requests.
+// Fetch requests all markets in a few requests.
 func (k *Kraken) Fetch(ctx context.Context) ([]Ticker, error) {
 	var heard []Ticker
 	var faults []error
@@ -72,7 +72,7 @@ func (k *Kraken) group(ctx context.Context, listings []listing) ([]Ticker, error
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(symbols, ","), err)
 	}
-	// Errors may stand beside results, so they only explain what is missing.
+	// An answer may have both errors and results, so that errors only explain missing pairs.
 	return eachListing(listings, func(l listing) (Ticker, error) {
 		market, ok := answer.Result[l.symbol]
 		if !ok {
@@ -82,8 +82,8 @@ func (k *Kraken) group(ctx context.Context, listings []listing) ([]Ticker, error
 	})
 }
 
-// krakenTicker reads a market: a is the ask, b the bid, c the last trade, each a
-// list with the price first. Kraken tells no time.
+// krakenTicker parses the ticker of a market: a is the ask, b the bid, c the last trade, each a
+// list that begins with the price. The answer has no time.
 func krakenTicker(pair string, market json.RawMessage) (Ticker, error) {
 	var m struct{ A, B, C []json.Number }
 	if err := json.Unmarshal(market, &m); err != nil {

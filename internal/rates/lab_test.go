@@ -19,7 +19,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// noon is when the golden answers are given.
+// noon is the time of the recorded answers.
 var noon = time.Date(2026, 11, 27, 20, 15, 0, 0, time.UTC)
 
 var (
@@ -28,7 +28,7 @@ var (
 	gbp  = money.Currency{Code: "GBP", Decimals: 2}
 )
 
-// exchange is a source under test: how it is made and what it answers.
+// exchange is a source under test, with its constructor and its answers.
 type exchange struct {
 	name string
 	file string // request → answer
@@ -51,7 +51,7 @@ func read(t testing.TB, file string) string {
 	return string(text)
 }
 
-// golden serves answers by request, and 404 for the rest, as exchanges do.
+// golden serves the recorded answer of each request, and 404 for other requests, as exchanges do.
 func golden(t testing.TB, text string) http.Handler {
 	t.Helper()
 	var answers map[string]json.RawMessage
@@ -60,7 +60,7 @@ func golden(t testing.TB, text string) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if agent := r.Header.Get("User-Agent"); agent != "chequer" {
-			t.Errorf("%s asks as %q", r.URL, agent)
+			t.Errorf("request of %s has the User-Agent %q", r.URL, agent)
 		}
 		answer, ok := answers[r.URL.RequestURI()]
 		if !ok {
@@ -82,7 +82,7 @@ func serve(t testing.TB, h http.Handler) string {
 	return server.URL
 }
 
-// script is a source whose words a test sets.
+// script is a source whose tickers are set by a test.
 type script struct {
 	name string
 
@@ -90,7 +90,7 @@ type script struct {
 	tickers []rates.Ticker
 	err     error
 	asked   int
-	block   chan struct{} // when set, Fetch waits for it or for the context
+	block   chan struct{} // if set, Fetch waits until it is closed or the context ends
 }
 
 func (s *script) Name() string { return s.name }
@@ -112,7 +112,7 @@ func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
 	return s.tickers, s.err
 }
 
-// says sets the words: pair and price in turn, or "bid/ask/last" for a price.
+// says sets the tickers: pairs and prices in turn. A price may be "bid/ask/last".
 func (s *script) says(words ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *script) count() int {
 	return s.asked
 }
 
-// flat is a ticker whose three prices are one, or "bid/ask/last".
+// flat returns a ticker with one price for bid, ask and last, or with the prices of "bid/ask/last".
 func flat(pair, price string) rates.Ticker {
 	if three := strings.Split(price, "/"); len(three) == 3 {
 		return ticker(pair, three[0], three[1], three[2], time.Time{})
@@ -143,7 +143,7 @@ func flat(pair, price string) rates.Ticker {
 	return rates.Ticker{Pair: pair, Bid: p, Ask: p, Last: p}
 }
 
-// lab is a table of scripted sources and a clock.
+// lab is a table with scripted sources and a clock.
 type lab struct {
 	*rates.Table
 	a, b, c, ecb *script
@@ -160,7 +160,7 @@ func newLab() *lab {
 	return l
 }
 
-// price is the rate in plain digits, or "none".
+// price returns the rate in plain digits, or "none".
 func (l *lab) price(code string, coin, fiat money.Currency) string {
 	rate, err := l.Rate(code, coin, fiat)
 	if err != nil {

@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// retryAfter is how soon a source that failed is asked again at the latest.
-const retryAfter = 5 * time.Minute
+// maxRetryDelay bounds the pause after a failed request.
+const maxRetryDelay = 5 * time.Minute
 
-// dueEvery is how often the reference is asked while a newer table is due.
-const dueEvery = 15 * time.Minute
+// dueInterval is the interval of requests to the reference while a new table is due.
+const dueInterval = 15 * time.Minute
 
 // maxAhead is how far ahead of the clock a reference table may be dated.
 const maxAhead = 24 * time.Hour
 
-// feed is a source and how it does.
+// feed is a source and its state.
 type feed struct {
 	source    Source
 	every     time.Duration
 	reference bool
 
-	tried   time.Time // the last time it was asked
-	heard   time.Time // the last time it answered
-	fault   error     // of the last time
-	silent  bool      // it did not answer the last time
-	doubted string    // pairs on which the others do not bear it out
+	tried   time.Time // time of the last request
+	heard   time.Time // time of the last answer
+	fault   error     // of the last request
+	silent  bool      // the last request had no answer
+	doubted string    // pairs on which the other sources contradict it
 }
 
-// Jitter spreads a wait by a fifth either way, so that many servers do not ask
-// at the same moment.
+// Jitter changes a wait by up to a fifth at random, so that many servers do not send requests at
+// the same moment.
 func Jitter(wait time.Duration) time.Duration {
 	if wait <= 0 {
 		return wait
@@ -41,8 +41,7 @@ func Jitter(wait time.Duration) time.Duration {
 	return wait - wait/5 + rand.N(wait/5*2+1)
 }
 
-// Run asks each source in a loop of its own until the context ends, and returns
-// nil then.
+// Run polls each source in a separate loop until the context ends, and then returns nil.
 func (t *Table) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	for _, f := range t.feeds {
@@ -52,8 +51,8 @@ func (t *Table) Run(ctx context.Context) error {
 	return nil
 }
 
-// Step asks every source once, all at the same time. The error says what was
-// wrong with which; the table has taken the rest.
+// Step polls every source once, all concurrently. The error names every fault; the table uses all
+// valid tickers.
 func (t *Table) Step(ctx context.Context) error {
 	faults := make([]error, len(t.feeds))
 	var asking sync.WaitGroup
@@ -76,14 +75,14 @@ func (t *Table) follow(ctx context.Context, f *feed) {
 	}
 }
 
-// wait is how long to leave a source alone after it answered or failed.
+// wait returns the pause until the next request to a source.
 func (t *Table) wait(f *feed, err error) time.Duration {
 	wait := f.every
 	if f.reference && t.referenceDue() {
-		wait = min(wait, dueEvery)
+		wait = min(wait, dueInterval)
 	}
 	if err != nil {
-		wait = min(wait, retryAfter)
+		wait = min(wait, maxRetryDelay)
 	}
 	wait = t.Jitter(wait)
 	if busy := (*busyError)(nil); errors.As(err, &busy) {
@@ -92,8 +91,7 @@ func (t *Table) wait(f *feed, err error) time.Duration {
 	return wait
 }
 
-// referenceDue reports whether a reference table newer than the newest one here should be
-// published.
+// referenceDue reports whether a newer reference table should have been published.
 func (t *Table) referenceDue() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -106,9 +104,9 @@ func (t *Table) referenceDue() bool {
 	return !newest.IsZero() && missedTables(newest, t.Now()) > 0
 }
 
-// poll asks one source once.
+// poll polls one source once.
 func (t *Table) poll(ctx context.Context, f *feed) error {
-	asked, cancel := context.WithTimeout(ctx, patience)
+	asked, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	tickers, err := f.source.Fetch(asked)
 	if ctx.Err() != nil {
@@ -121,12 +119,12 @@ func (t *Table) poll(ctx context.Context, f *feed) error {
 	}
 	t.take(f, tickers, err)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", f.source.Name(), err)
+		return fmt.Errorf("fetch %s: %w", f.source.Name(), err)
 	}
 	return nil
 }
 
-// dated refuses a table of the future.
+// dated refuses a table that is dated in the future.
 func (t *Table) dated(tickers []Ticker, err error) ([]Ticker, error) {
 	for _, ticker := range tickers {
 		if ticker.Time.Sub(t.Now()) > maxAhead {
@@ -136,8 +134,8 @@ func (t *Table) dated(tickers []Ticker, err error) ([]Ticker, error) {
 	return tickers, err
 }
 
-// take puts an answer into the table and logs what has changed with its source.
-// The caller holds the lock.
+// take puts an answer into the table and logs changes of the source's state. The caller must hold
+// the lock.
 func (t *Table) take(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
 	first, wasSilent, wasDoubted := f.tried.IsZero(), f.silent, f.doubted
@@ -146,7 +144,7 @@ func (t *Table) take(f *feed, tickers []Ticker, err error) {
 	switch {
 	case f.silent:
 		if first || !wasSilent {
-			t.Log.Warn("rate source is silent", "source", name, "error", brief(err))
+			t.Log.Warn("rate source does not answer", "source", name, "error", brief(err))
 		}
 		return
 	case first || wasSilent:
@@ -161,8 +159,8 @@ func (t *Table) take(f *feed, tickers []Ticker, err error) {
 	switch {
 	case f.doubted == wasDoubted:
 	case f.doubted == "":
-		t.Log.Info("rate source is borne out", "source", name)
+		t.Log.Info("rate source agrees with the others", "source", name)
 	default:
-		t.Log.Warn("rate source is doubted", "source", name, "pairs", f.doubted)
+		t.Log.Warn("rate source contradicts the others", "source", name, "pairs", f.doubted)
 	}
 }

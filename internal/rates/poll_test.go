@@ -20,14 +20,14 @@ import (
 	"chequer/internal/rates"
 )
 
-func TestRun_asks_each_source_at_its_own_pace(t *testing.T) {
+func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.Now = time.Now
 		l.a.says("BTC-EUR", "80000")
 		l.b.says("BTC-EUR", "80100")
-		l.c.block = make(chan struct{}) // never answers: ten seconds, then again
+		l.c.block = make(chan struct{}) // never answers: timeout after ten seconds, then the next request
 		l.ecb.fails(errors.New("closed"))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -35,19 +35,19 @@ func TestRun_asks_each_source_at_its_own_pace(t *testing.T) {
 
 		synctest.Wait()
 		if got := l.price("BTC", money.BTC, money.EUR); got != "80050" {
-			t.Errorf("at once: %s, want 80050 although c does not answer", got)
+			t.Errorf("first price = %s, want 80050 although c does not answer", got)
 		}
 		time.Sleep(10*time.Minute + time.Second)
 		got := []int{l.a.count(), l.b.count(), l.c.count(), l.ecb.count()}
 		if diff := cmp.Diff([]int{21, 21, 16, 3}, got); diff != "" {
-			t.Errorf("times asked (-want +got):\n%s", diff)
+			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 		l.ecb.says("EUR-USD", "1.08")
 		time.Sleep(5 * time.Minute)
 		before := l.ecb.count()
 		time.Sleep(4*time.Hour - time.Minute)
 		if got := l.ecb.count(); got != before {
-			t.Errorf("the daily table was asked for %d times within four hours", got-before+1)
+			t.Errorf("%d requests of the daily table within four hours", got-before+1)
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -56,9 +56,9 @@ func TestRun_asks_each_source_at_its_own_pace(t *testing.T) {
 	})
 }
 
-func TestRun_asks_for_a_reference_table_more_often_when_it_is_due(t *testing.T) {
+func TestRun_polls_the_reference_more_often_when_a_table_is_due(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // which begins on Saturday, 1 January 2000
+	synctest.Test(t, func(t *testing.T) { // the bubble begins on Saturday, 1 January 2000
 		l := newLab()
 		l.Now = time.Now
 		l.ecb.says("EUR-USD", "1.08")
@@ -69,7 +69,7 @@ func TestRun_asks_for_a_reference_table_more_often_when_it_is_due(t *testing.T) 
 		time.Sleep(2 * 24 * time.Hour) // until Monday
 		synctest.Wait()
 		if got := l.ecb.count(); got > 13 {
-			t.Errorf("on days on which no table is due: asked %d times, want every 4 hours", got)
+			t.Errorf("days without a new table: %d requests, want one in 4 hours", got)
 		}
 		time.Sleep(20 * time.Hour) // a table is due since 15:00
 		synctest.Wait()
@@ -77,14 +77,14 @@ func TestRun_asks_for_a_reference_table_more_often_when_it_is_due(t *testing.T) 
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := l.ecb.count() - before; got != 4 {
-			t.Errorf("while a table is due: asked %d times in an hour, want 4", got)
+			t.Errorf("while a table is due: %d requests in an hour, want 4", got)
 		}
 		stop()
 		<-ended
 	})
 }
 
-func TestRun_leaves_a_source_alone_that_asks_for_it(t *testing.T) {
+func TestRun_observes_Retry_After(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -93,10 +93,10 @@ func TestRun_leaves_a_source_alone_that_asks_for_it(t *testing.T) {
 		want   int32 // requests within an hour
 	}{
 		{"429 with seconds", http.StatusTooManyRequests, "600", 6},
-		{"418 without", http.StatusTeapot, "", 60},
-		{"nonsense", http.StatusTooManyRequests, "-5", 60},
-		{"for ever", http.StatusTooManyRequests, "99999999999999999999", 60},
-		{"for a year", http.StatusTooManyRequests, "31536000", 1},
+		{"418 without seconds", http.StatusTeapot, "", 60},
+		{"a negative number", http.StatusTooManyRequests, "-5", 60},
+		{"an overflowing number", http.StatusTooManyRequests, "99999999999999999999", 60},
+		{"a year", http.StatusTooManyRequests, "31536000", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +115,7 @@ func TestRun_leaves_a_source_alone_that_asks_for_it(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), time.Hour-time.Second)
 				defer stop()
 				if err := table.Run(ctx); err != nil || asked.Load() != tt.want {
-					t.Errorf("asked %d times (%v), want %d", asked.Load(), err, tt.want)
+					t.Errorf("%d requests (%v), want %d", asked.Load(), err, tt.want)
 				}
 			})
 		})
@@ -128,7 +128,7 @@ func TestJitter_stays_within_a_fifth(t *testing.T) {
 	for range 1000 {
 		wait := rates.Jitter(30 * time.Second)
 		if wait < 24*time.Second || wait > 36*time.Second {
-			t.Fatalf("30 s became %s", wait)
+			t.Fatalf("Jitter(30s) = %s, want 24s to 36s", wait)
 		}
 		seen[wait] = true
 	}
@@ -137,7 +137,7 @@ func TestJitter_stays_within_a_fifth(t *testing.T) {
 	}
 }
 
-func TestStep_tells_what_is_wrong_and_keeps_the_rest(t *testing.T) {
+func TestStep_reports_faults_and_keeps_valid_tickers(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000")
@@ -145,7 +145,7 @@ func TestStep_tells_what_is_wrong_and_keeps_the_rest(t *testing.T) {
 	l.b.err = errors.New("LTC-EUR: not in the answer")
 	l.ecb.fails(errors.New("closed"))
 	err := l.Step(t.Context())
-	if err == nil || err.Error() != "ask b: LTC-EUR: not in the answer\nask ecb: closed" {
+	if err == nil || err.Error() != "fetch b: LTC-EUR: not in the answer\nfetch ecb: closed" {
 		t.Errorf("error is %v", err)
 	}
 	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
@@ -153,7 +153,7 @@ func TestStep_tells_what_is_wrong_and_keeps_the_rest(t *testing.T) {
 	}
 }
 
-func TestLog_tells_of_changes_only(t *testing.T) {
+func TestLog_reports_only_changes(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	var out bytes.Buffer
@@ -180,17 +180,17 @@ func TestLog_tells_of_changes_only(t *testing.T) {
 	one(func() { l.a.says("BTC-EUR", "80000") })
 	want := []string{
 		`level=INFO msg="rate source answers" source=a pairs=1`,
-		`level=WARN msg="rate source is silent" source=a error=gone`,
+		`level=WARN msg="rate source does not answer" source=a error=gone`,
 		`level=INFO msg="rate source answers" source=a pairs=1`,
-		`level=WARN msg="rate source is doubted" source=a pairs=BTC-EUR`,
-		`level=INFO msg="rate source is borne out" source=a`,
+		`level=WARN msg="rate source contradicts the others" source=a pairs=BTC-EUR`,
+		`level=INFO msg="rate source agrees with the others" source=a`,
 	}
 	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(out.String()), "\n")); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 
-func TestTable_is_safe_for_concurrent_use_and_never_waits(t *testing.T) {
+func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
@@ -216,17 +216,17 @@ func TestTable_is_safe_for_concurrent_use_and_never_waits(t *testing.T) {
 			l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
 		}
 	})
-	asking.Wait() // although c has not answered yet
+	asking.Wait() // c has not answered yet
 	close(l.c.block)
 	<-stepped
 }
 
-// trip answers requests without a network.
+// trip is a transport without a network.
 type trip func(*http.Request) (*http.Response, error)
 
 func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answer is a 200 with a body.
+// answer returns a response with status 200 and a body.
 func answer(body []byte) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))}
 }

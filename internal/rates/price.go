@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// maxAge is how long a word counts after we heard it.
+	// maxAge is how long a quotation is used after it was received.
 	maxAge = 5 * time.Minute
-	// maxQuiet is how old a source's own time may be: a market that has stood
-	// still for longer is halted or gone.
-	maxQuiet = time.Hour
-	// aloneFor is how long one source is believed after two last agreed.
-	aloneFor = 15 * time.Minute
-	// guardBand is how far, in percent, a price may be from its neighbours
-	// before it is taken for a fault, such as a slipped decimal point.
+	// maxTradeAge bounds the age of a quotation by the source's own time: a market without a trade for
+	// longer is halted or delisted.
+	maxTradeAge = time.Hour
+	// aloneTTL is how long a single source is used after the last agreement of two.
+	aloneTTL = 15 * time.Minute
+	// guardBand is how far, in percent, a price may be from others before it is treated as a fault,
+	// such as a misplaced decimal point.
 	guardBand = 30
-	// agreeBand is how far from the middle, in percent, sources still agree.
+	// agreeBand is how far, in percent, prices may be from the middle one and still agree.
 	agreeBand = 5
 )
 
-// Why a word does not count.
+// Reasons why a quotation is not used.
 const (
 	droppedOld     = "too old"
 	droppedQuiet   = "quiet market"
@@ -32,61 +32,61 @@ const (
 	droppedAlone   = "alone"
 )
 
-// Word is what one source said of a pair, and when we heard it.
+// Word is the quotation of one source for a pair, and when it was received.
 type Word struct {
 	Source string
 	Ticker
 	Heard time.Time
 }
 
-// value is what a word is compared by: what selling would have brought at the
-// least.
+// value returns the price by which quotations are compared: the lower of bid and last trade, the
+// least that a sale would have yielded.
 func (w Word) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
 
-// Agreed is the last price that two sources agreed on, and when the second newest
-// of their words was heard. The zero value is none.
+// Agreed is the last price on which two sources agreed, and when the second newest of their
+// quotations was received. The zero value means none.
 type Agreed struct {
 	Price decimal.Decimal
 	At    time.Time
 }
 
-// Judged is a word and why it does not count; empty when it does.
+// Judged is a quotation and the reason why it is not used; empty if it is used.
 type Judged struct {
 	Word
 	Dropped string
 }
 
-// Verdict is what the words on a pair come to.
+// Verdict is the price derived from the quotations for a pair.
 type Verdict struct {
-	Price decimal.Decimal // zero when there is none, for the reason in Fault
-	// High is the price for who has to buy: the higher of the median ask and the
-	// median last trade.
+	Price decimal.Decimal // zero if there is none; Fault has the reason
+	// High is the price for a buyer: the higher of the median ask and the median last trade.
 	High   decimal.Decimal
-	Agreed bool // by two sources or more
+	Agreed bool // by at least two sources
 	Fault  string
 	Words  []Judged
-	// Witness is the agreement that a single source was believed by.
+	// Witness is the agreement that confirms the price of a single source.
 	Witness Agreed
 }
 
-// Judge finds the price of a pair from the words on it, one for each source.
+// Judge derives the price of a pair from its quotations, one per source.
 //
-//  1. Words that are too old do not count.
-//  2. A word must lie within guardBand of the last agreed price, for aloneFor
-//     after it, and else of another word; if not, it is a fault of its source.
-//  3. Of several words those further than agreeBand from the middle one (the
-//     lower of two) are outliers. The rest must be two at least and more than
-//     half of all that are not too old, faults too: who agreed first does not
-//     silence the others. Their price is the lower of the median bid and the
-//     median last trade.
-//  4. A single word, against one fault at most, counts within agreeBand of the
-//     last agreed price, for aloneFor after it.
+//  1. Quotations that are too old are not used.
+//  2. A quotation must be within guardBand of the last agreed price, for aloneTTL
+//     after it, and otherwise of another quotation. If it is not, it is a fault of
+//     its source.
+//  3. Of several quotations, those further than agreeBand from the middle one (the
+//     lower of two) are outliers. The others must be at least two, and more than
+//     half of all quotations that are not too old, including faults: sources that
+//     agreed first do not silence the others. The price is the lower of the median
+//     bid and the median last trade.
+//  4. A single quotation, against at most one fault, is used if it is within
+//     agreeBand of the last agreed price, for aloneTTL after it.
 //
-// When sources contradict each other there is no price: none of them is known
-// to be right. Ages count both ways, since a clock may be set back.
+// When sources contradict each other there is no price, because it is unknown which
+// of them is right. Ages are absolute, because a clock may be set back.
 // See SETTLEMENT 7, "Rates".
 func Judge(words []Word, last Agreed, now time.Time) Verdict {
-	if now.Sub(last.At).Abs() > aloneFor {
+	if now.Sub(last.At).Abs() > aloneTTL {
 		last = Agreed{}
 	}
 	v := Verdict{Words: make([]Judged, len(words))}
@@ -97,7 +97,7 @@ func Judge(words []Word, last Agreed, now time.Time) Verdict {
 	v.dropAbsurd(last)
 	switch counted := v.counted(); {
 	case len(counted) == 0:
-		v.Fault = "no word that counts"
+		v.Fault = "no usable quotation"
 	case len(counted) == 1 && fresh <= 2:
 		v.alone(counted[0], last)
 	default:
@@ -106,18 +106,18 @@ func Judge(words []Word, last Agreed, now time.Time) Verdict {
 	return v
 }
 
-// stale says why a word is too old to count.
+// stale returns the reason why a quotation is too old, or "".
 func stale(w Word, now time.Time) string {
 	if age := now.Sub(w.Heard).Abs(); age > maxAge {
 		return droppedOld
 	}
-	if !w.Time.IsZero() && now.Sub(w.Time).Abs() > maxQuiet {
+	if !w.Time.IsZero() && now.Sub(w.Time).Abs() > maxTradeAge {
 		return droppedQuiet
 	}
 	return ""
 }
 
-// counted are the words that count so far.
+// counted returns the quotations that have not been dropped.
 func (v *Verdict) counted() []*Judged {
 	var counted []*Judged
 	for i := range v.Words {
@@ -128,10 +128,10 @@ func (v *Verdict) counted() []*Judged {
 	return counted
 }
 
-// dropAbsurd drops the words that are near nothing known.
+// dropAbsurd drops the quotations that are far from all others and from the last agreement.
 func (v *Verdict) dropAbsurd(last Agreed) {
 	counted := v.counted()
-	if len(counted) == 1 { // left to the stricter rule for one source
+	if len(counted) == 1 { // left to the stricter rule for a single source
 		return
 	}
 	var absurd []*Judged
@@ -151,17 +151,18 @@ func (v *Verdict) dropAbsurd(last Agreed) {
 	}
 }
 
-// alone is the rule for one source.
+// alone applies the rule for a single source.
 func (v *Verdict) alone(w *Judged, last Agreed) {
 	if !within(w.value(), last.Price, agreeBand) {
 		w.Dropped = droppedAlone
-		v.Fault = fmt.Sprintf("only %s, and no agreement of two sources near it in the last %s", w.Source, aloneFor)
+		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, aloneTTL)
 		return
 	}
 	v.Price, v.High, v.Witness = w.value(), decimal.Max(w.Ask, w.Last), last
 }
 
-// together is the rule for several sources, of so many fresh words.
+// together applies the rule for several sources. fresh is the number of quotations that are not too
+// old.
 func (v *Verdict) together(counted []*Judged, fresh int) {
 	values := make([]decimal.Decimal, len(counted))
 	for i, w := range counted {
@@ -185,8 +186,8 @@ func (v *Verdict) together(counted []*Judged, fresh int) {
 	v.High = decimal.Max(median(asks), median(lasts))
 }
 
-// agreement is what agreeing sources bear out. A source that has gone silent
-// since does not make it newer.
+// agreement returns the agreement of the sources. Its time does not advance while one of two
+// sources is silent.
 func (v *Verdict) agreement() Agreed {
 	var heard []time.Time
 	for _, w := range v.counted() {
@@ -196,14 +197,14 @@ func (v *Verdict) agreement() Agreed {
 	return Agreed{Price: v.Price, At: heard[len(heard)-2]}
 }
 
-// median is the middle of some prices, or half way between the middle two.
+// median returns the middle of some prices, or the mean of the middle two.
 func median(prices []decimal.Decimal) decimal.Decimal {
 	prices = slices.SortedFunc(slices.Values(prices), decimal.Decimal.Cmp)
 	lower, upper := prices[(len(prices)-1)/2], prices[len(prices)/2]
 	return lower.Add(upper).Mul(decimal.New(5, -1))
 }
 
-// within tells whether a price is at most percent of another away from it.
+// within reports whether a price differs from another by at most a percentage of the latter.
 func within(price, of decimal.Decimal, percent int64) bool {
 	return price.Sub(of).Abs().Mul(decimal.NewFromInt(100)).LessThanOrEqual(of.Mul(decimal.NewFromInt(percent)))
 }

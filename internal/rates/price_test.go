@@ -14,7 +14,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// word reads "bid/last", or one price for both.
+// word parses "bid/last", or one price for both.
 func word(source, prices string, age time.Duration) rates.Word {
 	bid, last, two := strings.Cut(prices, "/")
 	if !two {
@@ -38,45 +38,45 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		words []string // of a, b, c, d; "@1m" is how long ago
+		words []string // of a, b, c, d; "@1m" is the age
 		last  rates.Agreed
 		want  verdict
 	}{
-		{"nobody", nil, none, verdict{"0", false, ""}},
-		{"two agree: half way", []string{"80000", "80100"}, none, verdict{"80050", true, ""}},
+		{"no source", nil, none, verdict{"0", false, ""}},
+		{"two agree: their mean", []string{"80000", "80100"}, none, verdict{"80050", true, ""}},
 		{"median of three", []string{"80000", "80700", "80100"}, none, verdict{"80100", true, ""}},
 		{"the median bid when it is lower", []string{"80000/80500", "80200/80600", "80100/80400"}, none, verdict{"80100", true, ""}},
 		{"the median last trade when it is lower", []string{"80500/80000", "80600/80200", "80400/80100"}, none, verdict{"80100", true, ""}},
 		{"bid and last trade of different sources", []string{"80000/80300", "80100/80200"}, none, verdict{"80050", true, ""}},
 		{"an outlier of three", []string{"80000", "80100", "85000"}, none, verdict{"80050", true, "c:outlier"}},
-		{"an outlier below", []string{"80000", "75000", "80100"}, none, verdict{"80050", true, "b:outlier"}},
+		{"a low outlier", []string{"80000", "75000", "80100"}, none, verdict{"80050", true, "b:outlier"}},
 		{"5 % still agrees", []string{"80000", "84000"}, none, verdict{"82000", true, ""}},
 		{"over 5 % contradicts", []string{"80000", "84001"}, none, verdict{"0", false, "b:outlier"}},
-		{"contradiction near what was agreed", []string{"80000", "90000"}, at("80000", time.Minute), verdict{"0", false, "b:outlier"}},
+		{"contradiction near the agreement", []string{"80000", "90000"}, at("80000", time.Minute), verdict{"0", false, "b:outlier"}},
 		{"two against two", []string{"80000", "80000", "90000", "90000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
 		{"two against two, of them one pair a thousandfold", []string{"80000", "80000", "80000000", "80000000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
-		{"the same after an agreement", []string{"80000", "80000", "80000000", "80000000"}, at("80000", time.Minute), verdict{"0", false, "c:absurd d:absurd"}},
+		{"two pairs after an agreement", []string{"80000", "80000", "80000000", "80000000"}, at("80000", time.Minute), verdict{"0", false, "c:absurd d:absurd"}},
 		{"one near the agreement against two", []string{"800000", "80000", "80100"}, at("800000", time.Minute), verdict{"0", false, "b:absurd c:absurd"}},
-		{"words too old are not counted against the rest", []string{"80000", "80000", "90000@6m", "90000@6m"}, none, verdict{"80000", true, "c:too old d:too old"}},
+		{"old quotations do not contradict", []string{"80000", "80000", "90000@6m", "90000@6m"}, none, verdict{"80000", true, "c:too old d:too old"}},
 		{"three far apart", []string{"80000", "85000", "90000"}, none, verdict{"0", false, "a:outlier c:outlier"}},
 		{"a thousandfold beside two", []string{"80000000", "80000", "80100"}, none, verdict{"80050", true, "a:absurd"}},
 		{"inverted beside two", []string{"80000", "0.0000125", "80100"}, none, verdict{"80050", true, "b:absurd"}},
 		{"a thousandfold against one: the agreement decides", []string{"80000000", "80000"}, at("80200", time.Minute), verdict{"80000", false, "a:absurd"}},
 		{"a thousandfold against one and no agreement", []string{"80000000", "80000"}, none, verdict{"0", false, "a:absurd b:absurd"}},
 		{"a thousandfold against one and an old agreement", []string{"80000000", "80000"}, at("80000", 16*time.Minute), verdict{"0", false, "a:absurd b:absurd"}},
-		{"all leap together", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute), verdict{"0", false, "a:absurd b:absurd c:absurd"}},
-		{"and stay there", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute+1), verdict{"40100", true, ""}},
+		{"all change suddenly", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute), verdict{"0", false, "a:absurd b:absurd c:absurd"}},
+		{"all changed longer ago than 15 minutes", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute+1), verdict{"40100", true, ""}},
 		{"all fall by less than 30 %", []string{"56000", "56100"}, at("80000", time.Minute), verdict{"56050", true, ""}},
-		{"alone at first", []string{"80000"}, none, verdict{"0", false, "a:alone"}},
+		{"alone without an agreement", []string{"80000"}, none, verdict{"0", false, "a:alone"}},
 		{"alone near the agreement", []string{"76000"}, at("80000", 15*time.Minute), verdict{"76000", false, ""}},
 		{"alone, the lower of bid and last trade", []string{"80100/80000"}, at("80000", time.Minute), verdict{"80000", false, ""}},
 		{"alone and over 5 % below", []string{"75999"}, at("80000", time.Minute), verdict{"0", false, "a:alone"}},
 		{"alone and over 5 % above", []string{"84001"}, at("80000", time.Minute), verdict{"0", false, "a:alone"}},
 		{"alone for too long", []string{"80000"}, at("80000", 15*time.Minute+1), verdict{"0", false, "a:alone"}},
 		{"five minutes still count", []string{"80000@5m", "80100"}, none, verdict{"80050", true, ""}},
-		{"older words do not", []string{"70000@5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
-		{"heard ahead of the clock", []string{"80000@-5m", "80100"}, none, verdict{"80050", true, ""}},
-		{"heard far ahead of the clock", []string{"70000@-5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
+		{"older quotations do not count", []string{"70000@5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
+		{"received ahead of the clock", []string{"80000@-5m", "80100"}, none, verdict{"80050", true, ""}},
+		{"received far ahead of the clock", []string{"70000@-5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
 		{"an agreement far ahead of the clock", []string{"80000"}, at("80000", -15*time.Minute-1), verdict{"0", false, "a:alone"}},
 		{"one left after ageing", []string{"80000@6m", "80100"}, at("80000", 6*time.Minute), verdict{"80100", false, "a:too old"}},
 		{"all too old", []string{"80000@6m", "80100@7m"}, at("80000", time.Minute), verdict{"0", false, "a:too old b:too old"}},
@@ -113,9 +113,9 @@ func TestJudge_quiet_market_does_not_count(t *testing.T) {
 	}
 }
 
-// One liar among three or four never moves a price out of what the others say,
-// and never takes the price away.
-func TestJudge_one_liar_of_three_is_powerless(t *testing.T) {
+// One wrong source among three or four never moves a price outside of the range of the others, and
+// never prevents a price.
+func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5000) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -136,11 +136,11 @@ func TestJudge_one_liar_of_three_is_powerless(t *testing.T) {
 		}
 		v := rates.Judge(words, last, noon)
 		if v.Price.LessThan(low) || v.Price.GreaterThan(high) || !v.Agreed {
-			t.Fatalf("seed %d: lie %s moved the price to %s, honest are %s to %s", seed, lie, v.Price, low, high)
+			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, lie, v.Price, low, high)
 		}
 		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 		if again := rates.Judge(words, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
-			t.Fatalf("seed %d: another order gives %s, not %s", seed, again.Price, v.Price)
+			t.Fatalf("seed %d: price in another order = %s, want %s", seed, again.Price, v.Price)
 		}
 	}
 }

@@ -7,39 +7,38 @@ import (
 	"time"
 )
 
-// maxFault is how much of an error is shown.
+// maxFault bounds the length of a displayed error, in bytes.
 const maxFault = 300
 
-// Report is how the sources do and what the table makes of it.
+// Report is the state of the sources and the resulting prices.
 type Report struct {
 	Sources []SourceReport
 	Pairs   []PairReport
 }
 
-// SourceReport is the last word of a source. Times are zero for never.
+// SourceReport is the state of a source. Times are zero if the event never happened.
 type SourceReport struct {
 	Name  string
 	Tried time.Time
 	Heard time.Time
-	Age   time.Duration // since it was heard
-	Fault string        // what was wrong the last time it was asked
+	Age   time.Duration // since the last answer
+	Fault string        // fault of the last request
 	Words []WordReport
 }
 
-// WordReport is a source's last word on a pair, and why it does not count if it
-// does not.
+// WordReport is a source's last quotation for a pair, and the reason if it is not used.
 type WordReport struct {
 	Pair      string
 	Bid, Last string
-	Age       time.Duration // since it was heard
-	Time      time.Time     // the source's own; zero when it does not tell
+	Age       time.Duration // since it was received
+	Time      time.Time     // time according to the source; zero if it sends none
 	Dropped   string
 }
 
 // PairReport is the price of a pair, or why it has none.
 type PairReport struct{ Pair, Price, Fault string }
 
-// Report tells each source's last word and its age, and the price of every pair.
+// Report returns the last quotations of each source, and the price of every pair.
 func (t *Table) Report() Report {
 	v := t.View()
 	var r Report
@@ -76,7 +75,7 @@ func (t *Table) Report() Report {
 	return r
 }
 
-// pairs are all pairs that anybody said something of.
+// pairs returns all pairs that any source has quoted.
 func (v View) pairs() []string {
 	pairs := slices.Collect(maps.Keys(v.words))
 	for pair := range v.reference {
@@ -87,7 +86,7 @@ func (v View) pairs() []string {
 	return slices.Sorted(slices.Values(pairs))
 }
 
-// brief is an error in one line of bearable length.
+// brief returns an error as one line of bounded length.
 func brief(err error) string {
 	if err == nil {
 		return ""

@@ -13,31 +13,30 @@ import (
 	"chequer/internal/money"
 )
 
-// Source is one place where prices come from. It is safe for concurrent use.
+// Source is a source of prices. It is safe for concurrent use.
 type Source interface {
-	// Name is the source's word in evidence, reports and logs.
+	// Name returns the source's name in evidence, reports and logs.
 	Name() string
-	// Fetch asks for every pair the source knows. It returns what could be
-	// understood, also beside an error, which names the rest.
+	// Fetch requests every pair that the source has. It returns the valid tickers, also together
+	// with an error, which names the others.
 	Fetch(ctx context.Context) ([]Ticker, error)
 }
 
-// Ticker is what a source says of a pair at a moment.
+// Ticker is a source's quotation for a pair.
 type Ticker struct {
-	Pair           string // "BTC-EUR": one of the first in the second
+	Pair           string // "BTC-EUR": the price of a BTC in EUR
 	Bid, Ask, Last decimal.Decimal
-	// Time is the source's own: of the last trade or of the table. Zero when it
-	// does not tell.
+	// Time is the time according to the source: of the last trade or of the table. It is zero if
+	// the source sends none.
 	Time time.Time
 }
 
-// listing is a pair and a source's own name for it.
+// listing is a pair and the source's name for it.
 type listing struct{ pair, symbol string }
 
-// newTicker reads the three prices of a ticker. The error is money.ErrSyntax or
-// money.ErrRate for a price that is none, or ErrAbsurd when bid, ask and last do
-// not belong together: a crossed or an empty book, a slipped decimal point.
-// The time may be zero.
+// newTicker parses the three prices of a ticker. The error wraps money.ErrSyntax or money.ErrRate
+// for an invalid price, or ErrAbsurd if bid, ask and last are inconsistent: a crossed or an empty
+// order book, or a misplaced decimal point. The time may be zero.
 func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, error) {
 	t := Ticker{Pair: pair, Time: at}
 	for _, p := range []struct {
@@ -51,7 +50,7 @@ func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, e
 		}
 		*p.into = price
 	}
-	if year := at.UTC().Year(); year < 0 || year > 9999 { // what JSON can say
+	if year := at.UTC().Year(); year < 0 || year > 9999 { // the range of JSON times
 		return Ticker{}, fmt.Errorf("%w: year %d", ErrAbsurd, year)
 	}
 	if t.Bid.GreaterThan(t.Ask) || !within(t.Ask, t.Bid, guardBand) || !within(t.Last, t.Bid, guardBand) {
@@ -60,7 +59,7 @@ func newTicker(pair string, bid, ask, last json.Number, at time.Time) (Ticker, e
 	return t, nil
 }
 
-// parsePrice reads plain digits, at a rate's eight significant digits.
+// parsePrice parses plain digits, to a rate's eight significant digits.
 func parsePrice(pair, text string) (decimal.Decimal, error) {
 	coin, fiat, _ := strings.Cut(pair, "-")
 	rate, err := money.ParseRate(text, money.Currency{Code: coin}, money.Currency{Code: fiat})
@@ -70,8 +69,8 @@ func parsePrice(pair, text string) (decimal.Decimal, error) {
 	return decimal.NewFromString(rate.Price())
 }
 
-// eachListing asks for one pair after the other. One pair that fails does not
-// keep the next from being asked, a source that does not answer does.
+// eachListing requests one pair after the other. It continues after a fault of one pair, but stops
+// when the source does not answer at all.
 func eachListing(listings []listing, ask func(listing) (Ticker, error)) ([]Ticker, error) {
 	var heard []Ticker
 	var faults []error

@@ -90,7 +90,7 @@ func TestExchanges_plain_numbers_are_taken_as_digits(t *testing.T) {
 	}
 }
 
-func TestExchanges_refuse_a_wrong_price_alone(t *testing.T) {
+func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges {
 		text := read(t, x.file)
@@ -98,11 +98,11 @@ func TestExchanges_refuse_a_wrong_price_alone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, price := range []string{`"79990.10"`, `"79995.50"`} { // BTC-EUR's bid and last trade
+		for _, price := range []string{`"79990.10"`, `"79995.50"`} { // bid and last trade of BTC-EUR
 			for _, wrong := range []string{
 				`0`, `"0"`, `"0.00"`, `-1`, `"-1"`, `""`, `" "`, `null`, `"null"`, `"NaN"`, `"Infinity"`, `"80,000"`, `"80.000,00"`,
 				`"8e4"`, `8e4`, `"0x13880"`, `"+80000"`, `" 80000"`, `"80000 EUR"`, `"79990."`, `".5"`, `true`, `{}`, `[]`, `[80000]`,
-				`"79990100"`, `"0.0000125"`, `"12"`, // not with the other two prices
+				`"79990100"`, `"0.0000125"`, `"12"`, // implausible beside the other two prices
 				`"` + strings.Repeat("9", 41) + `"`,
 			} {
 				t.Run(x.name+" "+wrong, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestExchanges_refuse_a_crossed_book(t *testing.T) {
 	}
 }
 
-func TestExchanges_miss_a_pair_alone(t *testing.T) {
+func TestExchanges_return_other_pairs_when_one_is_missing(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]string{
 		"kraken": `"XXBTZEUR"`, "coinbase": `"/products/BTC-EUR/ticker"`, "bitstamp": `"/api/v2/ticker/btceur/"`, "binance": `"/api/v3/ticker/24hr?symbol=BTCEUR"`,
@@ -151,7 +151,7 @@ func TestExchanges_miss_a_pair_alone(t *testing.T) {
 	}
 }
 
-func TestKraken_group_that_is_refused_whole_leaves_the_others(t *testing.T) {
+func TestKraken_returns_other_groups_when_one_is_refused(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(read(t, "testdata/kraken.json"), `"/0/public/Ticker?pair=EURCUSDC": {
   "error": [],
@@ -168,7 +168,7 @@ func TestBinance_refuses_another_symbol(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(read(t, "testdata/binance.json"), `"symbol": "BTCEUR"`, `"symbol": "BTCTRY"`, 1)
 	got, err := rates.NewBinance(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
-	if len(got) != 2 || err == nil || err.Error() != `BTC-EUR: asked for BTCEUR, answered "BTCTRY"` {
+	if len(got) != 2 || err == nil || err.Error() != `BTC-EUR: requested BTCEUR, answer has "BTCTRY"` {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -186,13 +186,13 @@ func TestExchanges_refuse_wrong_times(t *testing.T) {
 			text := right.Replace(read(t, x.file))
 			got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 			if len(got) > 0 || err == nil {
-				t.Errorf("%s took the time %s: %v", name, wrong, got)
+				t.Errorf("%s accepted the time %s: %v", name, wrong, got)
 			}
 		}
 	}
 }
 
-func TestSources_refuse_what_is_no_answer(t *testing.T) {
+func TestSources_refuse_invalid_answers(t *testing.T) {
 	t.Parallel()
 	page := "<!DOCTYPE html><html><body>We will be right back</body></html>"
 	for name, handler := range map[string]http.Handler{
@@ -269,13 +269,13 @@ func TestECB_refuses(t *testing.T) {
 	}
 }
 
-// See CASES C55: for each wrong word of one provider the price is what the
-// others say, and when all are wrong there is none.
-func TestTable_survives_absurd_providers(t *testing.T) {
+// See CASES C55: if one source is wrong, the price is that of the others; if all are wrong, there
+// is none.
+func TestTable_ignores_a_wrong_source(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{`"0"`, `""`, `null`, `"-1"`, `"NaN"`, `"0.0000125"`, `"80000000"`, `"80,000"`, ``} {
 		for _, bad := range append([]string{"all"}, names()...) {
-			t.Run(fmt.Sprint(bad, " says ", wrong), func(t *testing.T) {
+			t.Run(fmt.Sprint(bad, " with ", wrong), func(t *testing.T) {
 				t.Parallel()
 				var sources []rates.Source
 				for _, x := range exchanges {
@@ -297,7 +297,7 @@ func TestTable_survives_absurd_providers(t *testing.T) {
 					if err != nil || rate.Price() != "79990.1" {
 						t.Errorf("price is %s, %v", rate.Price(), err)
 					}
-				case wrong == `"0.0000125"` || wrong == `"80000000"`: // who lies alike from the start is believed
+				case wrong == `"0.0000125"` || wrong == `"80000000"`: // sources that agree on a wrong price from the start are used
 				case err != nil || rate.Price() != "79981.486": // through the dollar, 86400 / 1.08025
 					t.Errorf("price is %s, %v", rate.Price(), err)
 				}
@@ -306,7 +306,7 @@ func TestTable_survives_absurd_providers(t *testing.T) {
 	}
 }
 
-func TestTable_does_not_follow_all_providers_into_absurdity(t *testing.T) {
+func TestTable_has_no_price_when_all_sources_become_wrong(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{"0.0000125", "80000000", "20000"} {
 		l := newLab()
@@ -318,12 +318,12 @@ func TestTable_does_not_follow_all_providers_into_absurdity(t *testing.T) {
 		l.clock.Pass(30 * time.Second)
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
-			t.Errorf("all say %s: price is %s", wrong, got)
+			t.Errorf("all sources at %s: price is %s, want none", wrong, got)
 		}
 	}
 }
 
-// spoil makes the three prices of BTC-EUR wrong, or the pair missing.
+// spoil sets the three prices of BTC-EUR to a wrong value, or removes the pair.
 func spoil(text, wrong string) string {
 	if wrong == "" {
 		return strings.NewReplacer(`"XXBTZEUR"`, `"gone"`, `/products/BTC-EUR/`, `gone`, `/btceur/`, `gone`, `=BTCEUR"`, `gone"`).Replace(text)
@@ -342,7 +342,7 @@ func names() []string {
 	return all
 }
 
-// every makes all five sources, asked at one place.
+// every returns all five sources with the same base address.
 func every(client *http.Client, base string) []rates.Source {
 	sources := []rates.Source{rates.NewECB(client, base)}
 	for _, x := range exchanges {

@@ -13,23 +13,23 @@ import (
 	"chequer/internal/money"
 )
 
-// Config is what a Table is made of.
+// Config holds the sources and settings of a Table.
 type Config struct {
 	Exchanges []Source
-	// Reference is the last resort for what a euro is worth; nil for none.
+	// Reference is used for the price of a euro if the exchanges give none; nil for none.
 	Reference Source
-	// Every and ReferenceEvery are how often sources are asked.
+	// Every and ReferenceEvery are the intervals of requests to the sources.
 	Every, ReferenceEvery time.Duration
-	// EuroFloor is the price in euro under which a euro token is not offered.
+	// EuroFloor is the price in euro below which a euro token is not offered.
 	EuroFloor decimal.Decimal
 	Now       func() time.Time
-	// Jitter turns a wait into one that differs from time to time.
+	// Jitter changes a wait at random.
 	Jitter func(time.Duration) time.Duration
 	Log    *slog.Logger
 }
 
-// Live is the usual Config: four exchanges, each asked every 30 seconds, and the
-// European Central Bank. Now and Log are left to the caller.
+// Live returns the usual Config: four exchanges, each polled every 30 seconds, and the European
+// Central Bank. The caller must set Now and Log.
 func Live(client *http.Client) Config {
 	return Config{
 		Exchanges: []Source{
@@ -43,20 +43,20 @@ func Live(client *http.Client) Config {
 	}
 }
 
-// Table keeps the last words of the sources in memory. It is safe for concurrent
-// use, and no look-up ever waits for a network.
+// Table holds the last quotations of the sources in memory. It is safe for concurrent use, and its
+// look-ups never wait for the network.
 type Table struct {
 	Config
 	feeds []*feed // the exchanges in order, then the reference
 
-	mu sync.RWMutex // guards what follows and the feeds' states
-	// The maps are replaced, never changed, since views share them.
-	words     map[string][]Word // exchanges' by pair, in the order of the exchanges
+	mu sync.RWMutex // guards the fields below and the state of the feeds
+	// The maps are replaced and never changed, because views share them.
+	words     map[string][]Word // of the exchanges by pair, in the order of the exchanges
 	reference map[string]Word   // by pair
 	agreed    map[string]Agreed // by pair
 }
 
-// NewTable makes a Table that knows nothing yet: Run or Step fills it.
+// NewTable returns a new, empty Table, which Run or Step fills.
 func NewTable(c Config) *Table {
 	t := &Table{Config: c, words: map[string][]Word{}, agreed: map[string]Agreed{}}
 	for _, s := range c.Exchanges {
@@ -68,15 +68,15 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Source says where the rates come from: "live".
+// Source returns "live".
 func (t *Table) Source() string { return sourceLive }
 
-// Rate is the price of one coin in fiat now; ErrUnknown.
+// Rate returns the current price of one coin in fiat, or ErrUnknown.
 func (t *Table) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	return t.View().Rate(code, coin, fiat)
 }
 
-// View is the table as it stands now.
+// View returns the current state of the table.
 func (t *Table) View() View {
 	now := t.Now()
 	t.mu.RLock()
@@ -84,8 +84,8 @@ func (t *Table) View() View {
 	return View{at: now, words: t.words, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
 }
 
-// hear takes the words of an exchange and notes where sources agree now. It
-// returns the pairs on which the others contradict it. The caller holds the lock.
+// hear stores the tickers of an exchange and updates the agreements. It returns the pairs on which
+// the others contradict the exchange. The caller must hold the lock.
 func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []string) {
 	words, agreed := maps.Clone(t.words), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
@@ -108,8 +108,8 @@ func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []
 	return doubted
 }
 
-// hearReference takes the table of the reference, but for words older than those
-// it has. The caller holds the lock.
+// hearReference stores the table of the reference, except pairs for which it has a newer one. The
+// caller must hold the lock.
 func (t *Table) hearReference(source string, tickers []Ticker, now time.Time) {
 	reference := map[string]Word{}
 	maps.Copy(reference, t.reference)
@@ -122,8 +122,8 @@ func (t *Table) hearReference(source string, tickers []Ticker, now time.Time) {
 	t.reference = reference
 }
 
-// forget drops what is ahead of the clock, which was set back: it would come
-// alive again when the clock gets there. The caller holds the lock.
+// forget removes entries that are ahead of the clock because the clock was set back: they would
+// become valid again later. The caller must hold the lock.
 func (t *Table) forget(now time.Time) {
 	words, agreed, reference := maps.Clone(t.words), maps.Clone(t.agreed), maps.Clone(t.reference)
 	for pair, list := range words {

@@ -36,12 +36,12 @@ func TestRate(t *testing.T) {
 		{"the exchanges' EUR-USD before the reference's", append([]string{"BTC-EUR", "80000"}, euroDollar...), []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "86400"},
 		{"the reference's EUR-USD as last resort", []string{"BTC-EUR", "80000"}, []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "88000"},
 		{"the dollars' euro is rounded for the merchant", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.08/1.06"}, nil, "LTC", money.LTC, money.EUR, "78"},
-		{"also by the last trade", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.06/1.08"}, nil, "LTC", money.LTC, money.EUR, "78"},
-		{"and not the euro's dollars", []string{"BTC-EUR", "80000", "EUR-USD", "1.05/1.08/1.06"}, nil, "BTC", money.BTC, money.USD, "84000"},
+		{"the dollars' euro is rounded for the merchant by the last trade", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.06/1.08"}, nil, "LTC", money.LTC, money.EUR, "78"},
+		{"the euro's dollars are not rounded for the merchant", []string{"BTC-EUR", "80000", "EUR-USD", "1.05/1.08/1.06"}, nil, "BTC", money.BTC, money.USD, "84000"},
 		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
 		{"rounded half up to eight digits", []string{"BTC-EUR", "80000.01"}, []string{"EUR-GBP", "0.84125"}, "BTC", money.BTC, gbp, "67300.008"},
 		{"through the euro that comes of dollars", append([]string{"LTC-USD", "84.24"}, euroDollar...), []string{"EUR-GBP", "0.84"}, "LTC", money.LTC, gbp, "65.52"},
-		{"never from a market of its own", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
+		{"not from a direct market", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
 		{"a currency that the reference leaves out", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-JPY", "163.05"}, "BTC", money.BTC, gbp, "none"},
 		{"a coin without a price in euro", []string{"BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "none"},
 		{"a euro token in another currency", []string{"EURC-EUR", "0.9993"}, []string{"EUR-GBP", "0.84"}, "EURC", eurc, gbp, "0.84"},
@@ -49,7 +49,7 @@ func TestRate(t *testing.T) {
 		{"a dollar token in euro", append([]string{"USDC-EUR", "0.925"}, euroDollar...), nil, "USDC", usdc, money.EUR, "0.925"},
 		{"a dollar token in dollars", append([]string{"USDC-EUR", "0.925", "USDC-USD", "0.9998"}, euroDollar...), nil, "USDC", usdc, money.USD, "0.9998"},
 		{"a euro token is a euro", append([]string{"EURC-EUR", "0.9993"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
-		{"also when it is dear", append([]string{"EURC-EUR", "1.004"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
+		{"an expensive euro token is a euro", append([]string{"EURC-EUR", "1.004"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
 		{"a euro token in dollars is EUR-USD", append([]string{"EURC-EUR", "0.9993"}, euroDollar...), nil, "EURC", eurc, money.USD, "1.08"},
 		{"a euro token watched through the dollar", append([]string{"EURC-USD", "1.079"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
 		{"a euro token watched through a dollar token", append([]string{"EURC-USDC", "1.08", "USDC-EUR", "0.925"}, euroDollar...), nil, "EURC", eurc, money.EUR, "1"},
@@ -99,30 +99,30 @@ func TestTable_ages(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", when, got, want)
 		}
 	}
-	expect("before anybody was asked", "none")
+	expect("before the first request", "none")
 	l.a.says("BTC-EUR", "80000")
 	step()
-	expect("one source that was never borne out", "none")
+	expect("one source without an earlier agreement", "none")
 	l.b.says("BTC-EUR", "80100")
 	step()
 	expect("two sources", "80050")
 
 	l.b.fails(errors.New("gone"))
 	l.clock.Pass(5 * time.Minute)
-	step() // a says it again; b's word is five minutes old
-	expect("while the silent one's word is fresh", "80050")
+	step() // a answers again; b's quotation is five minutes old
+	expect("while the quotation of the silent source is recent", "80050")
 	l.clock.Pass(time.Second)
 	expect("one source", "80000")
 	l.a.says("BTC-EUR", "84500")
 	step()
-	expect("one source that leaps", "none")
+	expect("one source with a sudden change", "none")
 	l.a.says("BTC-EUR", "81000")
 	l.clock.Pass(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
 	l.clock.Pass(time.Second)
 	step()
-	expect("15 minutes after the other's last word", "none")
+	expect("15 minutes after the last quotation of the other", "none")
 
 	l.b.says("BTC-EUR", "81100")
 	step()
@@ -131,7 +131,7 @@ func TestTable_ages(t *testing.T) {
 	l.b.fails(errors.New("gone"))
 	l.clock.Pass(5*time.Minute + 1)
 	step()
-	expect("nobody for more than five minutes", "none")
+	expect("no source for more than five minutes", "none")
 }
 
 func TestTable_reference(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTable_reference(t *testing.T) {
 		{"four later tables", 4 * 24 * time.Hour, "1.1", "1.1"},
 		{"five later tables", 5 * 24 * time.Hour, "1.1", "none"},
 		{"a table of the future", -6 * 24 * time.Hour, "1.1", "none"},
-		{"far from what exchanges last said", 0, "1.45", "none"},
+		{"far from the last price of the exchanges", 0, "1.45", "none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +153,7 @@ func TestTable_reference(t *testing.T) {
 			l.a.says("EUR-USD", "1.08")
 			l.b.says("EUR-USD", "1.08")
 			_ = l.Step(t.Context())
-			l.clock.Pass(time.Hour) // the exchanges' words are long gone
+			l.clock.Pass(time.Hour) // the exchanges' quotations are too old
 			l.a.fails(errors.New("gone"))
 			l.b.fails(errors.New("gone"))
 			l.ecb.says("EUR-USD", tt.rate)
@@ -166,12 +166,12 @@ func TestTable_reference(t *testing.T) {
 	}
 }
 
-func TestTable_reference_keeps_the_newest_word_of_each_pair(t *testing.T) {
+func TestTable_reference_keeps_the_newest_rate_of_each_pair(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, tt := range []struct {
 		name  string
-		words []string // beside a good table of EUR-USD at 1.1
+		words []string // after a valid table with EUR-USD at 1.1
 		age   time.Duration
 		want  string
 	}{
@@ -197,7 +197,7 @@ func TestTable_reference_keeps_the_newest_word_of_each_pair(t *testing.T) {
 	}
 }
 
-func TestTable_forgets_what_it_heard_while_the_clock_ran_ahead(t *testing.T) {
+func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	step := func() { _ = l.Step(t.Context()) }
@@ -213,28 +213,28 @@ func TestTable_forgets_what_it_heard_while_the_clock_ran_ahead(t *testing.T) {
 	l.ecb.says("EUR-USD", "1.2")
 	l.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
 	step()
-	expect("while it is ahead", "80000")
+	expect("while the clock is ahead", "80000")
 	l.clock.Pass(-6 * time.Hour)
 	for _, s := range []*script{l.a, l.b, l.ecb} {
 		s.fails(errors.New("gone"))
 	}
 	step()
-	expect("when it is right", "none")
+	expect("after the clock was set back", "none")
 	l.clock.Pass(6 * time.Hour)
 	step()
-	expect("when it gets there", "none")
+	expect("when the clock reaches that time again", "none")
 
 	l.clock.Pass(-6 * time.Hour)
 	l.ecb.says("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon
 	step()
 	if got := l.price("EUR", money.EUR, money.USD); got != "1.1" {
-		t.Errorf("a true table against one of the future: %s", got)
+		t.Errorf("current table after one from the future: got %s, want 1.1", got)
 	}
 }
 
-// Kraken and Coinbase lie alike and are the first to answer after a restart.
-func TestTable_two_liars_who_are_first_do_not_outvote_two_others(t *testing.T) {
+// Two sources with the same wrong price are the first to answer after a restart.
+func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	d := &script{name: "d"}
@@ -249,18 +249,18 @@ func TestTable_two_liars_who_are_first_do_not_outvote_two_others(t *testing.T) {
 	for range 100 {
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
-			t.Fatalf("at %s: two against two cost %s", l.clock.Now(), got)
+			t.Fatalf("at %s: price of two against two = %s, want none", l.clock.Now(), got)
 		}
 		l.clock.Pass(time.Minute)
 	}
 	l.b.says("BTC-EUR", "80000")
 	_ = l.Step(t.Context())
 	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
-		t.Errorf("three against one: %s", got)
+		t.Errorf("price of three against one = %s, want 80000", got)
 	}
 }
 
-func TestView_keeps_its_moment(t *testing.T) {
+func TestView_does_not_change(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
@@ -273,10 +273,10 @@ func TestView_keeps_its_moment(t *testing.T) {
 	_ = l.Step(t.Context())
 	rate, err := view.Rate("BTC", money.BTC, money.EUR)
 	if err != nil || rate.Price() != "80000" {
-		t.Errorf("the view moved to %s, %v", rate.Price(), err)
+		t.Errorf("price of the view = %s, error %v, want 80000", rate.Price(), err)
 	}
 	if got := view.Evidence(money.EUR, "BTC").Pairs[0].Price; got != "80000" {
-		t.Errorf("its evidence moved to %s", got)
+		t.Errorf("price in the evidence of the view = %s, want 80000", got)
 	}
 }
 
@@ -305,11 +305,11 @@ func TestEvidence(t *testing.T) {
 	}
 	var back rates.Evidence
 	if err := json.Unmarshal([]byte(got), &back); err != nil || back.String() != got {
-		t.Errorf("evidence does not survive reading: %v", err)
+		t.Errorf("evidence changes when it is decoded and encoded: %v", err)
 	}
 }
 
-func TestEvidence_names_the_agreement_that_a_single_source_rests_on(t *testing.T) {
+func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000")
@@ -349,7 +349,7 @@ func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
 	}
 }
 
-func TestRate_in_another_currency_ends_with_the_table(t *testing.T) {
+func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
@@ -373,9 +373,9 @@ func TestRate_in_another_currency_ends_with_the_table(t *testing.T) {
 	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
 		t.Errorf("in euro: got %s, want 80000", got)
 	}
-	want := rates.PairReport{Pair: "EUR-GBP", Fault: "no word that counts"}
+	want := rates.PairReport{Pair: "EUR-GBP", Fault: "no usable quotation"}
 	if !slices.Contains(l.Report().Pairs, want) {
-		t.Errorf("the report is %v, want %v in it", l.Report().Pairs, want)
+		t.Errorf("report = %v, want %v in it", l.Report().Pairs, want)
 	}
 }
 

@@ -17,8 +17,8 @@ func isBankingDay(day time.Time) bool {
 	return sinceEaster != -2 && sinceEaster != 1 // Good Friday, Easter Monday
 }
 
-// easter returns Easter Sunday of a year of the Gregorian calendar, by the anonymous
-// Gregorian algorithm.
+// easter returns Easter Sunday of a year of the Gregorian calendar, by the anonymous Gregorian
+// algorithm.
 func easter(year int) time.Time {
 	a, b, c := year%19, year/100, year%100
 	h := (19*a + b - b/4 - (b-(b+8)/25+1)/3 + 15) % 30
@@ -27,11 +27,11 @@ func easter(year int) time.Time {
 	return time.Date(year, time.Month(n/31), n%31+1, 0, 0, 0, 0, time.UTC)
 }
 
-// missedTables returns how many tables were published after that of a time, up to now.
-// It stops at one more than maxMissedTables.
+// missedTables returns the number of tables that were published after the given one, up to now. It
+// stops at one more than maxMissedTables.
 func missedTables(table, now time.Time) (missed int) {
 	for day := table.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1); missed <= maxMissedTables; day = day.AddDate(0, 0, 1) {
-		if day.Add(published).After(now) {
+		if day.Add(publicationTime).After(now) {
 			return missed
 		}
 		if isBankingDay(day) {

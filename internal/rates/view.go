@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// sourceLive is the word for rates that come from markets.
+	// sourceLive is the name of rates that come from markets.
 	sourceLive = "live"
-	// euroToken is the rate code of a token that stands for a euro.
+	// euroToken is the rate code of a token that represents a euro.
 	euroToken = "EURC"
-	// maxMissedTables is how many later reference tables may have been published before
-	// a table is too old. Days on which banks are closed do not count.
+	// maxMissedTables is how many later reference tables may have been published before a table is
+	// too old. Days on which banks are closed have no tables.
 	maxMissedTables = 4
 )
 
-// dollarToken is what euro tokens are traded against, next to fiat.
+// dollarToken is the token against which euro tokens are traded besides fiat.
 var dollarToken = money.Currency{Code: "USDC", Decimals: 6}
 
-// View is the table at one moment. It never changes, so that the rates of one
-// quote and their evidence belong together.
+// View is the state of the table at one moment. It never changes, so that the rates of one quote
+// match their evidence.
 type View struct {
 	at        time.Time
 	words     map[string][]Word
@@ -32,20 +32,20 @@ type View struct {
 	floor     decimal.Decimal
 }
 
-// Source says where the rates come from: "live".
+// Source returns "live".
 func (v View) Source() string { return sourceLive }
 
-// Rate is the price of one coin in fiat, from markets between the two, or else
-// through another currency; ErrUnknown. A euro token that is worth its euro
-// costs exactly one. What is neither euro nor dollar is always priced from the
-// euro: BTC-CHF is BTC-EUR × EUR-CHF.
+// Rate returns the price of one coin in fiat, from markets between the two, or else through another
+// currency, or ErrUnknown. A euro token that trades at or above the floor costs exactly one euro.
+// Currencies other than euro and dollar are always priced from the euro: BTC-CHF is BTC-EUR ×
+// EUR-CHF.
 func (v View) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	rate, _, err := v.find(code, coin, fiat)
 	return rate, err
 }
 
-// find is Rate with the pairs that the rate rests on. Where nobody knows what a
-// euro is worth in fiat there are no rates in it at all.
+// find is Rate with the pairs from which the rate is derived. If the price of a euro in fiat is
+// unknown, there are no rates in fiat at all.
 func (v View) find(code string, coin, fiat money.Currency) (money.Rate, []string, error) {
 	between := money.USD
 	if fiat != money.EUR {
@@ -64,7 +64,7 @@ func (v View) find(code string, coin, fiat money.Currency) (money.Rate, []string
 	return v.market(code, coin, fiat, between)
 }
 
-// through is the price of a coin in what a euro exchanges for.
+// through returns the price of a coin in the fiat currency of a rate of the euro.
 func (v View) through(code string, coin money.Currency, exchange money.Rate) (money.Rate, []string, error) {
 	euro, pairs, err := v.find(code, coin, money.EUR)
 	if err != nil {
@@ -74,7 +74,7 @@ func (v View) through(code string, coin money.Currency, exchange money.Rate) (mo
 	return rate, append(pairs, pairOf(money.EUR.Code, exchange.Fiat())), err
 }
 
-// euro is the price of a euro token: a euro, as long as markets take it for one.
+// euro returns the price of a euro token: one euro, unless it trades below the floor.
 func (v View) euro(coin, fiat money.Currency) (money.Rate, []string, error) {
 	market, pairs, err := v.market(euroToken, coin, money.EUR, money.USD, dollarToken)
 	if err != nil {
@@ -95,8 +95,8 @@ func (v View) euro(coin, fiat money.Currency) (money.Rate, []string, error) {
 	return rate, pairs, err
 }
 
-// market is the price of a coin in fiat, directly or else through the first of
-// some currencies that leads there.
+// market returns the price of a coin in fiat, directly or else through the first possible one of
+// some currencies.
 func (v View) market(code string, coin, fiat money.Currency, between ...money.Currency) (money.Rate, []string, error) {
 	rate, err := v.direct(code, coin, fiat)
 	if err == nil {
@@ -114,9 +114,8 @@ func (v View) market(code string, coin, fiat money.Currency, between ...money.Cu
 	return money.Rate{}, nil, err
 }
 
-// exchange is what one unit of a currency costs in fiat. Fiat is priced from the
-// euro, as markets do it, and the other way round from the high price, so that
-// the merchant bears no spread.
+// exchange returns the price of one unit of a currency in fiat. Markets price fiat currencies from
+// the euro; the inverse uses the high price, so that the merchant bears no spread.
 func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 	if _, isFiat := money.Fiat(from.Code); isFiat && from != money.EUR {
 		rate, err := v.priced(fiat.Code, fiat, from, func(v Verdict) decimal.Decimal { return v.High })
@@ -130,12 +129,12 @@ func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 	return rate, pairOf(from.Code, fiat), err
 }
 
-// direct is the price that the words on one pair come to.
+// direct returns the price of one pair from its own quotations.
 func (v View) direct(code string, coin, fiat money.Currency) (money.Rate, error) {
 	return v.priced(code, coin, fiat, func(v Verdict) decimal.Decimal { return v.Price })
 }
 
-// priced is one of the prices of a verdict on one pair.
+// priced returns a price of the verdict on one pair.
 func (v View) priced(code string, coin, fiat money.Currency, price func(Verdict) decimal.Decimal) (money.Rate, error) {
 	pair := pairOf(code, fiat)
 	verdict := v.judge(pair)
@@ -145,8 +144,8 @@ func (v View) priced(code string, coin, fiat money.Currency, price func(Verdict)
 	return money.ParseRate(price(verdict).String(), coin, fiat)
 }
 
-// judge is what the exchanges' words on a pair come to or, where they come to
-// nothing, the reference's.
+// judge returns the verdict of the exchanges' quotations for a pair or, if they give no price, of
+// the reference.
 func (v View) judge(pair string) Verdict {
 	verdict := Judge(v.words[pair], v.agreed[pair], v.at)
 	if _, ok := v.reference[pair]; !ok || !verdict.Price.IsZero() {
@@ -160,8 +159,8 @@ func (v View) judge(pair string) Verdict {
 	return verdict
 }
 
-// judgeReference holds the reference's word against its age and the last price
-// that exchanges agreed on, however old.
+// judgeReference checks the age of the reference's rate, and that it is near the last price on
+// which exchanges agreed, however old that is.
 func (v View) judgeReference(pair string) Judged {
 	judged := Judged{Word: v.reference[pair]}
 	last := v.agreed[pair].Price

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// replacement stands for characters that the fonts do not have.
+// replacement is shown for characters that the fonts do not have.
 const replacement = '\ufffd'
 
 var spaces = regexp.MustCompile(` {2,}`)
 
-// clean is a text on one line in characters that the fonts have. Marks that were
-// written apart are put together with their letter first. What no font shows is
-// left out, above all what turns text around: see Unicode Standard Annex #9.
-// Whatever else is missing shows as the replacement character, and is told below.
+// clean returns a text on one line in characters that the fonts have. It first combines separate
+// marks with their letters. It removes invisible characters, above all those that reverse the
+// direction of text: see Unicode Standard Annex #9. Other missing characters are shown as the
+// replacement character, and a note at the end of the document mentions them.
 func (s *sheet) clean(text string) string {
 	var b strings.Builder
 	for _, r := range norm.NFC.String(text) {
@@ -26,7 +26,7 @@ func (s *sheet) clean(text string) string {
 		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
 		case r == replacement || !unicode.Is(covered, r):
 			s.replaced = true
-			if !unicode.Is(unicode.M, r) { // the letter below it is told already
+			if !unicode.Is(unicode.M, r) { // the letter below a mark already has its replacement
 				b.WriteRune(replacement)
 			}
 		default:

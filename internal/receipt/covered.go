@@ -2,9 +2,8 @@ package receipt
 
 import "unicode"
 
-// covered are the characters of the fonts in font/, which are Noto Sans without what
-// the languages of Latin, Greek and Cyrillic letters do not need. A test holds it
-// against the fonts.
+// covered are the characters of the fonts in font/, which are Noto Sans without the characters that
+// languages with Latin, Greek and Cyrillic letters do not need. A test compares it with the fonts.
 var covered = &unicode.RangeTable{R16: []unicode.Range16{
 	{0x0020, 0x007e, 1}, {0x00a0, 0x017f, 1}, {0x0192, 0x0192, 1}, {0x0218, 0x021b, 1}, {0x02c6, 0x02c6, 1},
 	{0x02da, 0x02da, 1}, {0x02dc, 0x02dc, 1}, {0x0384, 0x038a, 1}, {0x038c, 0x038c, 1}, {0x038e, 0x03a1, 1},

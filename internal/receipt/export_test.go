@@ -2,7 +2,7 @@ package receipt
 
 import "unicode"
 
-// Covered lists the characters that a document shows as they are.
+// Covered returns the characters that a document shows unchanged.
 func Covered() []rune {
 	var all []rune
 	for _, r := range covered.R16 {

@@ -1,5 +1,4 @@
-// Package receipt writes the receipt of a payment as a PDF document. What it says
-// comes whole from who calls.
+// Package receipt writes the receipt of a payment as a PDF document. The caller provides all texts.
 package receipt
 
 import (
@@ -12,37 +11,37 @@ import (
 	"codeberg.org/go-pdf/fpdf"
 )
 
-// Receipt is what a receipt says, every text ready to be read.
+// Receipt is the content of a receipt, with every text ready for display.
 type Receipt struct {
-	Title   string // of the document, for lists of files and tabs
+	Title   string // title of the document, for lists of files and tabs
 	Lang    string // BCP 47
 	Shop    string
 	Label   string // "Order 1042 · Ref. aK3x-9QfW"
-	Banner  string // says that no real money moved; empty when it did
+	Banner  string // states that the payment was a test; empty for a live payment
 	Due     Due
 	Heading string
 	Facts   []Fact
 	Notes   []Note
 	Summary Summary
-	Footing string   // what the document is, and is not
-	Says    []string // what the shop says, a line each
-	// Replaced is said when characters had to be left out.
+	Footing string   // what the document is and is not
+	Says    []string // texts of the shop, one per line
+	// Replaced is a note that is shown if characters were replaced.
 	Replaced string
-	// At is when it was paid. The document says that it was made then, so that it
-	// is the same whenever it is asked for.
+	// At is the time of payment. The document has it as its creation time, so that the same receipt
+	// always gives the same bytes.
 	At time.Time
 }
 
-// Due is the amount at its head.
+// Due is the amount at the top.
 type Due struct{ Label, Amount, Line string }
 
-// Fact is a row.
+// Fact is a row of label and value.
 type Fact struct{ Label, Value string }
 
-// Note is a paragraph that stands out.
+// Note is a highlighted paragraph.
 type Note struct{ Strong, Text string }
 
-// Summary is what was paid for.
+// Summary describes what was paid for.
 type Summary struct {
 	Heading, Text string
 	Rows          []Fact
@@ -54,16 +53,16 @@ var regular []byte
 //go:embed font/NotoSans-Bold.ttf
 var bold []byte
 
-// Lengths are in millimetres, but those of letters, which are in points.
+// Lengths are in millimetres, sizes of letters in points.
 const (
 	side   = 25.0
 	top    = 22.0
 	bottom = 24.0
-	labels = 42.0 // the column of labels
+	labels = 42.0 // width of the column of labels
 	family = "noto"
 )
 
-// grey and ink are what is written in; line is what parts it.
+// ink and grey are the colours of text, line is the colour of lines between rows.
 var (
 	ink  = [3]int{24, 26, 32}
 	grey = [3]int{92, 96, 108}
@@ -73,11 +72,11 @@ var (
 // sheet is a document that is being written.
 type sheet struct {
 	*fpdf.Fpdf
-	width    float64 // of the text
+	width    float64 // width of the text
 	replaced bool
 }
 
-// Write makes the document. The same receipt makes the same bytes.
+// Write returns the document. The same receipt always gives the same bytes.
 func Write(r Receipt) ([]byte, error) {
 	s := &sheet{Fpdf: fpdf.New("P", "mm", "A4", "")}
 	s.SetCatalogSort(true)
@@ -103,7 +102,7 @@ func Write(r Receipt) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// head is whose receipt it is, and how much was paid.
+// head writes the shop and the paid amount.
 func (s *sheet) head(r Receipt) {
 	if r.Banner != "" {
 		s.say("B", 12, ink, r.Banner)
@@ -118,7 +117,7 @@ func (s *sheet) head(r Receipt) {
 	s.Ln(8)
 }
 
-// body is the facts, what is unusual, and what it was for.
+// body writes the facts, the notes, and what was paid for.
 func (s *sheet) body(r Receipt) {
 	s.say("B", 13, ink, r.Heading)
 	s.Ln(3)
@@ -144,7 +143,7 @@ func (s *sheet) body(r Receipt) {
 	}
 }
 
-// say writes a paragraph, which wraps; nothing for no text.
+// say writes a paragraph with line breaks. An empty text writes nothing.
 func (s *sheet) say(style string, size float64, colour [3]int, text string) {
 	if text = s.clean(text); text == "" {
 		return
@@ -154,11 +153,11 @@ func (s *sheet) say(style string, size float64, colour [3]int, text string) {
 	s.MultiCell(s.width, height(size), text, "", "L", false)
 }
 
-// height is that of a line.
+// height returns the height of a line.
 func height(size float64) float64 { return size * 0.52 }
 
-// rows writes facts, with a hairline above each. A row stays on one page, unless it
-// is longer than one.
+// rows writes facts with a thin line above each. A row is kept on one page, unless it is longer
+// than a page.
 func (s *sheet) rows(facts []Fact) {
 	const size, smaller = 10.0, 8.5
 	for _, f := range facts {
@@ -180,7 +179,7 @@ func (s *sheet) rows(facts []Fact) {
 		after, on := s.GetY(), s.PageNo()
 		s.SetXY(side+labels, y+2)
 		s.SetTextColor(ink[0], ink[1], ink[2])
-		if small { // so that the whole of a transaction's number stands on one line
+		if small { // keeps a transaction's identifier on one line
 			s.SetFontSize(smaller)
 		}
 		s.MultiCell(s.width-labels, height(size), value, "", "L", false)

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/receipt"
 )
 
-var update = flag.Bool("update", false, "write the golden documents anew")
+var update = flag.Bool("update", false, "rewrite the golden documents")
 
 func paid() receipt.Receipt {
 	return receipt.Receipt{
@@ -46,7 +46,7 @@ func write(t *testing.T, r receipt.Receipt) []byte {
 	return document
 }
 
-// text is what another program reads in a document; without it the test is
+// text returns the text of a document as pdftotext extracts it. Without pdftotext the test is
 // skipped, but fails in CI.
 func text(t *testing.T, document []byte) string {
 	t.Helper()
@@ -62,15 +62,15 @@ func text(t *testing.T, document []byte) string {
 	return string(out)
 }
 
-// flat is a text without how it was broken into lines.
+// flat returns a text without line breaks and repeated spaces.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func TestWrite_gives_the_same_bytes_always(t *testing.T) {
+func TestWrite_is_deterministic(t *testing.T) {
 	t.Parallel()
 	got := write(t, paid())
 	for range 5 {
 		if !bytes.Equal(write(t, paid()), got) {
-			t.Fatal("the same receipt was written otherwise")
+			t.Fatal("the same receipt gave different bytes")
 		}
 	}
 	golden := filepath.Join("testdata", "paid.pdf")
@@ -84,14 +84,14 @@ func TestWrite_gives_the_same_bytes_always(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is %d bytes that differ from the %d written: look at both, then run with -update", golden, len(want), len(got))
+		t.Errorf("%s (%d bytes) differs from the document written (%d bytes): compare them, then run with -update", golden, len(want), len(got))
 	}
 	if len(got) > 30_000 {
-		t.Errorf("%d bytes are more than a mail should carry", len(got))
+		t.Errorf("document has %d bytes, want at most 30000", len(got))
 	}
 }
 
-func TestWrite_says_everything(t *testing.T) {
+func TestWrite_contains_every_text(t *testing.T) {
 	t.Parallel()
 	r := paid()
 	r.Banner, r.Notes = "Test – no real money.", []receipt.Note{{Strong: "Another payment was late.", Text: "The shop decides what happens with it."}}
@@ -106,11 +106,11 @@ func TestWrite_says_everything(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "cannot show") {
-		t.Errorf("letters are said to be missing:\n%s", got)
+		t.Errorf("the document mentions missing characters:\n%s", got)
 	}
 }
 
-// Whatever a shop or a shopper typed, there is a document, and it says what it can.
+// A document is written for any text of a shop or a shopper, with all characters that can be shown.
 func TestWrite_of_hostile_texts(t *testing.T) {
 	t.Parallel()
 	const missing = "cannot show"
@@ -119,19 +119,19 @@ func TestWrite_of_hostile_texts(t *testing.T) {
 		want    string
 		without string
 	}{
-		"languages":           {"Ġgantija żebbuġ — Łódź ještěrka őrült ș ț ģ ķ ų Ṁaiġin", "Ġgantija żebbuġ — Łódź ještěrka őrült ș ț ģ ķ ų Ṁaiġin", missing},
-		"Greek":               {"Πληρωμή ΐ ΰ Άλφα", "Πληρωμή ΐ ΰ Άλφα", missing},
-		"Cyrillic":            {"Плащане ѝ щъркел Ґ ѓ", "Плащане ѝ щъркел Ґ ѓ", missing},
-		"marks_apart":         {"Cafe\u0301 u\u0308ber", "Café über", missing},
-		"lines_and_tabs":      {"one\r\ntwo\n\n\n\tthree\u2028four", "one two three four", missing},
-		"control_characters":  {"a\x00b\x1b[31mc\u200bd\ufeffe", "ab[31mcde", missing},
-		"texts_turned_around": {"pay \u202e00.65€\u202c \u2066now\u2069", "pay 00.65€ now", missing},
-		"emoji":               {"Thanks 🎉 👩‍👩‍👧 ok", "Thanks \ufffd \ufffd\ufffd\ufffd ok", "🎉"},
-		"Arabic":              {"متجر ok", "\ufffd\ufffd\ufffd\ufffd ok", "م"},
-		"Chinese":             {"ok 商店", "ok \ufffd\ufffd", "商"},
-		"towers_of_marks":     {"z" + strings.Repeat("\u0335\u0327", 500) + " ok", "ok", "\u0335"},
-		"what_is_no_UTF-8":    {"a\xff\xfeb", "a\ufffd\ufffdb", "\xff"},
-		"PDF_itself":          {"(a) Tj ET endstream endobj \\ ) %PDF", "(a) Tj ET endstream endobj \\ ) %PDF", missing},
+		"languages":              {"Ġgantija żebbuġ — Łódź ještěrka őrült ș ț ģ ķ ų Ṁaiġin", "Ġgantija żebbuġ — Łódź ještěrka őrült ș ț ģ ķ ų Ṁaiġin", missing},
+		"Greek":                  {"Πληρωμή ΐ ΰ Άλφα", "Πληρωμή ΐ ΰ Άλφα", missing},
+		"Cyrillic":               {"Плащане ѝ щъркел Ґ ѓ", "Плащане ѝ щъркел Ґ ѓ", missing},
+		"marks_apart":            {"Cafe\u0301 u\u0308ber", "Café über", missing},
+		"lines_and_tabs":         {"one\r\ntwo\n\n\n\tthree\u2028four", "one two three four", missing},
+		"control_characters":     {"a\x00b\x1b[31mc\u200bd\ufeffe", "ab[31mcde", missing},
+		"directional_characters": {"pay \u202e00.65€\u202c \u2066now\u2069", "pay 00.65€ now", missing},
+		"emoji":                  {"Thanks 🎉 👩‍👩‍👧 ok", "Thanks \ufffd \ufffd\ufffd\ufffd ok", "🎉"},
+		"Arabic":                 {"متجر ok", "\ufffd\ufffd\ufffd\ufffd ok", "م"},
+		"Chinese":                {"ok 商店", "ok \ufffd\ufffd", "商"},
+		"many_combining_marks":   {"z" + strings.Repeat("\u0335\u0327", 500) + " ok", "ok", "\u0335"},
+		"invalid_UTF-8":          {"a\xff\xfeb", "a\ufffd\ufffdb", "\xff"},
+		"PDF_itself":             {"(a) Tj ET endstream endobj \\ ) %PDF", "(a) Tj ET endstream endobj \\ ) %PDF", missing},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,13 +143,13 @@ func TestWrite_of_hostile_texts(t *testing.T) {
 				t.Errorf("want %q twice and no %q in:\n%s", test.want, test.without, got)
 			}
 			if (test.without == missing) == strings.Contains(got, missing) {
-				t.Errorf("what is missing is told wrongly:\n%s", got)
+				t.Errorf("wrong note about missing characters:\n%s", got)
 			}
 		})
 	}
 }
 
-// What is long wraps, and goes on on the next page, and nothing of it is lost.
+// Long texts wrap and continue on the next page without loss.
 func TestWrite_of_long_texts(t *testing.T) {
 	t.Parallel()
 	word := strings.Repeat("Donaudampfschifffahrt", 25)
@@ -163,21 +163,21 @@ func TestWrite_of_long_texts(t *testing.T) {
 	whole := strings.Join(strings.Fields(got), "")
 	for want, times := range map[string]int{word: 2, strings.Repeat("9", 40): 1, "manywords": 400, "Payment": 9 * 60, "end": 60} {
 		if n := strings.Count(whole, want); n != times {
-			t.Errorf("%.30q is there %d times, want %d", want, n, times)
+			t.Errorf("%.30q occurs %d times, want %d", want, n, times)
 		}
 	}
 	pages := strings.Split(strings.TrimSuffix(got, "\f"), "\f")
 	if len(pages) < 4 {
-		t.Errorf("%d pages", len(pages))
+		t.Errorf("%d pages, want at least 4", len(pages))
 	}
-	for i, page := range pages { // a row is not torn
+	for i, page := range pages { // a row is not split
 		if labels, values := strings.Count(page, "Payment"), strings.Count(page, "end"); labels != 9*values {
 			t.Errorf("page %d has %d words of labels for %d values", i+1, labels, values)
 		}
 	}
 }
 
-// The list of what the fonts have is that of the fonts.
+// The list of characters agrees with the fonts.
 func TestWrite_shows_every_character_of_the_list(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -189,7 +189,7 @@ func TestWrite_shows_every_character_of_the_list(t *testing.T) {
 		}
 	}
 	r := paid()
-	r.Heading, r.Summary.Text = all.String(), all.String() // bold, and not
+	r.Heading, r.Summary.Text = all.String(), all.String() // bold and regular
 	got := strings.Join(strings.Fields(text(t, write(t, r))), "")
 	want := strings.Join(strings.Fields(norm.NFC.String(all.String())), "")
 	if strings.Count(got, want) != 2 {

@@ -1,5 +1,5 @@
-// Package requestlog gives every HTTP request an ID, which its log lines and its
-// answer carry, and can log each request.
+// Package requestlog gives every HTTP request an ID, which is in its log lines and in its answer,
+// and can log each request.
 package requestlog
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Header is the header of an answer that has the ID of its request.
+// Header is the header of an answer with the ID of its request.
 const Header = "X-Request-Id"
 
 // idKey is the key of a request's ID in its context.
@@ -49,12 +49,12 @@ func New(c Config, next http.Handler) http.Handler {
 // newID returns 16 random hexadecimal digits.
 func newID() string {
 	var id [8]byte
-	rand.Read(id[:]) // never fails, see crypto/rand
+	rand.Read(id[:]) // never fails; see crypto/rand
 	return hex.EncodeToString(id[:])
 }
 
-// capability matches an invoice's ID or a terminal's token in a path: knowing it is
-// the permission to see the page.
+// capability matches an invoice's ID or a terminal's token in a path, which grants access to the
+// page to anyone.
 var capability = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
 
 // redacted returns a path in which capabilities are cut to their first 6 characters.
@@ -87,7 +87,7 @@ func (w *statusRecorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Handler returns a slog.Handler that adds the attribute "request" to records whose

@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, want := range []string{"path=/invoice/abcdef…", "status=418", "bytes=15", "method=GET", "duration="} {
 		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %s in the access log:\n%s", want, text.String())
+			t.Errorf("%s is not in the access log:\n%s", want, text.String())
 		}
 	}
 	if strings.Contains(text.String(), "secret") || strings.Contains(text.String(), "uvwxyz") {

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/money"
 )
 
-// textAmount is an amount in quotes: no sign, no exponent, one dot at most.
+// textAmount matches an amount in quotes: no sign, no exponent, at most one dot.
 var textAmount = regexp.MustCompile(`^0*([0-9]+(?:\.[0-9]+)?)$`)
 
 var (
@@ -19,8 +19,7 @@ var (
 	errNotAmount   = errors.New("must be a number, digits with at most one dot, such as 12.50")
 )
 
-// amount takes a number, or a text of digits, and leaves it in plain digits. It
-// never goes through a float.
+// amount parses a JSON number, or a string of digits, into plain digits. It never uses a float.
 func amount(into *string) func(any) error {
 	return func(value any) (err error) {
 		switch v := value.(type) {
@@ -45,8 +44,8 @@ func amount(into *string) func(any) error {
 	}
 }
 
-// price is an amount in plain digits as money, between nothing and a maximum.
-// Its length is looked at before its value.
+// price parses an amount in plain digits as money, more than zero and at most a maximum. It checks
+// the length before the value.
 func price(plain string, fiat money.Currency, maximum string) (money.Amount, error) {
 	most := money.MustParse(maximum, fiat)
 	tooMuch := invalid("amount", fmt.Sprintf("must be at most %s %s", most, fiat.Code))

@@ -14,12 +14,11 @@ import (
 	"chequer/internal/money"
 )
 
-// idPattern is what an invoice's identifier looks like; nothing else is looked
-// up.
+// idPattern matches an invoice's identifier; other texts are never looked up.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
 
-// status is GET invoice/status: the specification's answer for the newest quote.
-// It needs no headers and looks at none, as clients exist that send none.
+// status is GET invoice/status: the specification's answer for the newest quote. It ignores the
+// request's headers, because some clients send none.
 func (s *server) status(c echo.Context) error {
 	id := c.QueryParam("id")
 	if !idPattern.MatchString(id) {
@@ -29,25 +28,26 @@ func (s *server) status(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.specify(c, inv)
+	return s.writeInvoice(c, inv)
 }
 
-// specify answers with the specification's view of an invoice as it stands now.
-func (s *server) specify(c echo.Context, inv *invoice.Invoice) error {
-	s.tag(c, inv, inv.Version)
-	tellPaid(c.Response().Header(), inv)
+// writeInvoice writes the specification's view of an invoice in its current state.
+func (s *server) writeInvoice(c echo.Context, inv *invoice.Invoice) error {
+	s.setInvoiceHeaders(c, inv, inv.Version)
+	setPaidHeaders(c.Response().Header(), inv)
 	return writeJSON(c, http.StatusOK, specified(inv))
 }
 
-// tag says which version of the invoice an answer shows, and where its page is.
-func (s *server) tag(c echo.Context, inv *invoice.Invoice, version int64) {
+// setInvoiceHeaders sets the headers that name the version of the invoice and the address of its page.
+func (s *server) setInvoiceHeaders(c echo.Context, inv *invoice.Invoice, version int64) {
 	header := c.Response().Header()
 	header.Set("Location", s.baseURL+"/invoice/"+inv.ID)
 	header.Set("ETag", etag(version))
 }
 
-// tellPaid puts into headers what the specification's answer has no room for.
-func tellPaid(header http.Header, inv *invoice.Invoice) {
+// setPaidHeaders sets the headers that describe the payment, for which the specification's answer has no
+// field.
+func setPaidHeaders(header http.Header, inv *invoice.Invoice) {
 	if inv.Standing.Status != invoice.Paid {
 		return
 	}
@@ -82,7 +82,7 @@ func number(a money.Amount) json.Number { return json.Number(a.String()) }
 
 func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
 
-// timestamp writes a time, and nothing for none.
+// timestamp formats a time; the zero time is empty.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -23,11 +23,11 @@ import (
 
 const (
 	maxBody = 64 << 10
-	// window is how far a timestamp may be from our clock, either way.
-	window = 300 * time.Second
-	// nonceLife is how long a nonce is remembered: as long as its timestamp can
-	// be inside the window.
-	nonceLife = 2 * window
+	// timestampWindow is how far a timestamp may be from the server's clock, before or after.
+	timestampWindow = 300 * time.Second
+	// nonceTTL is how long a nonce is remembered: as long as its timestamp can be inside the
+	// window.
+	nonceTTL = 2 * timestampWindow
 )
 
 var (
@@ -36,21 +36,21 @@ var (
 	noncePattern     = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
 )
 
-// rule says who may make a call.
+// rule is the condition under which a call is accepted.
 type rule struct {
-	own    bool             // our own signature scheme is compulsory
-	letOff bool             // but not for our own pages
-	scopes []merchant.Scope // the key needs one of these
+	own           bool             // our own signature scheme is compulsory
+	exemptBuiltin bool             // except for calls with the built-in key of our own pages
+	scopes        []merchant.Scope // the key needs at least one of these
 }
 
-// call is a request whose caller is known.
+// call is a request whose caller is authenticated.
 type call struct {
 	key   merchant.Key
 	body  []byte
-	nonce string // "" when signed by the family's scheme
+	nonce string // "" when signed by the API family's scheme
 }
 
-// unsigned lets anybody's call in, so often by address.
+// unsigned accepts calls without a signature, up to the rate limit of their address.
 func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !s.addresses.take(caller.Network(c.RealIP()), s.now()) {
@@ -60,10 +60,10 @@ func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// signed lets a call in by CONTRACT's order of checks: size, so often by address,
-// key, signature, timestamp and nonce, scope, so often by key. Only a call whose
-// caller is not known counts against its address, and only such a call is refused
-// for it: whoever shares an address with a flood gets through with a key.
+// signed accepts a call after CONTRACT's checks, in its order: size, rate limit of the address,
+// key, signature, timestamp and nonce, scope, rate limit of the key. Only a call that fails
+// authentication counts against its address, and only such a call is refused by the limit of the
+// address: a merchant that shares an address with a flood still gets through with a key.
 func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := readBody(c)
@@ -88,10 +88,10 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 	}
 }
 
-// recordTimeout bounds how long a call waits for the record of its key's use.
+// recordTimeout bounds how long a call waits until the use of its key is recorded.
 const recordTimeout = time.Second
 
-// recordUse records that a key was used. A call does not fail for the record.
+// recordUse records that a key was used. A failure is logged and does not fail the call.
 func (s *server) recordUse(ctx context.Context, key merchant.Key) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
@@ -100,12 +100,12 @@ func (s *server) recordUse(ctx context.Context, key merchant.Key) {
 	}
 }
 
-// identify finds and checks who signed a request.
+// identify authenticates the caller of a request.
 func (s *server) identify(r *http.Request, body []byte, by rule) (key merchant.Key, nonce string, err error) {
 	if key, err = s.authenticate(r); err != nil {
 		return key, "", err
 	}
-	nonce, err = s.verify(r, key.Secret, body, by.own && !(by.letOff && key.Builtin))
+	nonce, err = s.verify(r, key.Secret, body, by.own && !(by.exemptBuiltin && key.Builtin))
 	return key, nonce, err
 }
 
@@ -128,7 +128,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	return body, nil
 }
 
-// authenticate finds the key of a request.
+// authenticate returns the key that a request names.
 func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 	text, err := header(r, api.HeaderKey, errNoKey, errBadKey)
 	if err != nil {
@@ -147,9 +147,8 @@ func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 	return key, nil
 }
 
-// verify checks the signature of a request. The family's scheme signs the body;
-// a timestamp or a nonce says that it is signed by our own, which is then the
-// only one that counts.
+// verify checks the signature of a request. The API family's scheme signs the body. A request with
+// a timestamp or a nonce uses our own scheme and is checked only by that.
 func (s *server) verify(r *http.Request, secret string, body []byte, own bool) (nonce string, err error) {
 	given, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
 	if err != nil {
@@ -164,8 +163,7 @@ func (s *server) verify(r *http.Request, secret string, body []byte, own bool) (
 	return "", nil
 }
 
-// verifyOwn checks a signature over the whole request. The nonce is noted later,
-// see useNonce.
+// verifyOwn checks a signature over the whole request. It does not use up the nonce; see useNonce.
 func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given string) (nonce string, err error) {
 	timestamp, err := header(r, api.HeaderTimestamp, errNoTimestamp, errBadTimestamp)
 	if err != nil {
@@ -181,7 +179,7 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	if !signature.Verify(secret, message, given) {
 		return "", errBadSignature
 	}
-	if now := s.now(); !timely(timestamp, now) {
+	if now := s.now(); !inWindow(timestamp, now) {
 		return "", &problem{
 			status: errBadTimestamp.status, code: errBadTimestamp.code,
 			message: fmt.Sprintf("Bad timestamp header: the time of the server is %d", now.Unix()),
@@ -193,22 +191,22 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	return nonce, nil
 }
 
-// timely reports whether a timestamp is inside the window around a moment.
-func timely(timestamp string, now time.Time) bool {
+// inWindow reports whether a timestamp is inside the window around now.
+func inWindow(timestamp string, now time.Time) bool {
 	if !timestampPattern.MatchString(timestamp) {
 		return false
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= window
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= timestampWindow
 }
 
-// useNonce refuses a nonce that was used before. Requests signed by the family's
-// scheme have none.
+// useNonce refuses a nonce that was used before. Requests signed by the API family's scheme have no
+// nonce.
 func (s *server) useNonce(ctx context.Context, k call) error {
 	if k.nonce == "" {
 		return nil
 	}
-	unused, err := s.nonces.UseNonce(ctx, k.key.ID, k.nonce, s.now(), nonceLife)
+	unused, err := s.nonces.UseNonce(ctx, k.key.ID, k.nonce, s.now(), nonceTTL)
 	if err != nil {
 		return fmt.Errorf("use nonce: %w", err)
 	}
@@ -218,7 +216,7 @@ func (s *server) useNonce(ctx context.Context, k call) error {
 	return nil
 }
 
-// requireJSON refuses a body of another media type, whatever its parameters.
+// requireJSON refuses a body of another media type. It ignores the media type's parameters.
 func requireJSON(c echo.Context) error {
 	kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
 	if kind != "application/json" || err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -227,8 +225,8 @@ func requireJSON(c echo.Context) error {
 	return nil
 }
 
-// header is a header's one value. One that is there twice is bad: who reads the
-// first and who reads the last would not see the same.
+// header returns the only value of a header. A repeated header is refused, because a proxy and the
+// server could read different values of it.
 func header(r *http.Request, name string, missing, bad error) (string, error) {
 	values := r.Header.Values(name)
 	switch {

@@ -13,12 +13,12 @@ import (
 	"chequer/internal/signature"
 )
 
-const fine = `{"amount":1,"fiat_currency":"EUR"}`
+const minimalBody = `{"amount":1,"fiat_currency":"EUR"}`
 
 func create(m message) message {
 	m.method, m.target = "POST", "/api/v2/invoice/new"
 	if m.body == "" {
-		m.body = fine
+		m.body = minimalBody
 	}
 	return m
 }
@@ -28,32 +28,32 @@ func set(name, value string) http.Header { return http.Header{http.CanonicalHead
 func TestAuth_by_the_family_scheme(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	good := signature.Sign("secret of all", []byte(fine))
+	good := signature.Sign("secret of all", []byte(minimalBody))
 	tests := map[string]struct {
 		change func(http.Header)
 		status int
 		code   string
 		text   string
 	}{
-		"signed":                     {func(http.Header) {}, 200, "", ""},
-		"in capitals":                {func(h http.Header) { h.Set(api.HeaderSignature, strings.ToUpper(good)) }, 200, "", ""},
-		"no key":                     {func(h http.Header) { h.Del(api.HeaderKey) }, 403, "no_key_header", "No key header"},
-		"empty key":                  {func(h http.Header) { h.Set(api.HeaderKey, "") }, 403, "no_key_header", "No key header"},
-		"neither key nor signature":  {func(h http.Header) { h.Del(api.HeaderKey); h.Del(api.HeaderSignature) }, 403, "no_key_header", "No key header"},
-		"unknown key":                {func(h http.Header) { h.Set(api.HeaderKey, publicKey("nobody")) }, 403, "bad_key_header", "Bad key header"},
-		"key of another shape":       {func(h http.Header) { h.Set(api.HeaderKey, "' OR 1=1 --") }, 403, "bad_key_header", "Bad key header"},
-		"revoked key":                {func(h http.Header) { h.Set(api.HeaderKey, publicKey("revoked")) }, 403, "bad_key_header", "Bad key header"},
-		"two keys":                   {func(h http.Header) { h.Add(api.HeaderKey, publicKey("all")) }, 403, "bad_key_header", "Bad key header"},
-		"no signature":               {func(h http.Header) { h.Del(api.HeaderSignature) }, 403, "no_signature_header", "No signature header"},
-		"empty signature":            {func(h http.Header) { h.Set(api.HeaderSignature, "") }, 403, "no_signature_header", "No signature header"},
-		"signature of other bytes":   {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret of all", []byte("{}"))) }, 403, "bad_signature_header", "Bad signature header"},
-		"signature by other secret":  {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret", []byte(fine))) }, 403, "bad_signature_header", "Bad signature header"},
-		"half a signature":           {func(h http.Header) { h.Set(api.HeaderSignature, good[:64]) }, 403, "bad_signature_header", "Bad signature header"},
-		"no hexadecimal":             {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
-		"two signatures":             {func(h http.Header) { h.Add(api.HeaderSignature, good) }, 403, "bad_signature_header", "Bad signature header"},
-		"a timestamp without nonce":  {func(h http.Header) { h.Set(api.HeaderTimestamp, "1795812932") }, 403, "no_nonce_header", "No nonce header"},
-		"a nonce without timestamp":  {func(h http.Header) { h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
-		"an empty timestamp, nonced": {func(h http.Header) { h.Set(api.HeaderTimestamp, ""); h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
+		"signed":                         {func(http.Header) {}, 200, "", ""},
+		"in capitals":                    {func(h http.Header) { h.Set(api.HeaderSignature, strings.ToUpper(good)) }, 200, "", ""},
+		"no key":                         {func(h http.Header) { h.Del(api.HeaderKey) }, 403, "no_key_header", "No key header"},
+		"empty key":                      {func(h http.Header) { h.Set(api.HeaderKey, "") }, 403, "no_key_header", "No key header"},
+		"neither key nor signature":      {func(h http.Header) { h.Del(api.HeaderKey); h.Del(api.HeaderSignature) }, 403, "no_key_header", "No key header"},
+		"unknown key":                    {func(h http.Header) { h.Set(api.HeaderKey, publicKey("nobody")) }, 403, "bad_key_header", "Bad key header"},
+		"key of another shape":           {func(h http.Header) { h.Set(api.HeaderKey, "' OR 1=1 --") }, 403, "bad_key_header", "Bad key header"},
+		"revoked key":                    {func(h http.Header) { h.Set(api.HeaderKey, publicKey("revoked")) }, 403, "bad_key_header", "Bad key header"},
+		"two keys":                       {func(h http.Header) { h.Add(api.HeaderKey, publicKey("all")) }, 403, "bad_key_header", "Bad key header"},
+		"no signature":                   {func(h http.Header) { h.Del(api.HeaderSignature) }, 403, "no_signature_header", "No signature header"},
+		"empty signature":                {func(h http.Header) { h.Set(api.HeaderSignature, "") }, 403, "no_signature_header", "No signature header"},
+		"signature of other bytes":       {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret of all", []byte("{}"))) }, 403, "bad_signature_header", "Bad signature header"},
+		"signature by other secret":      {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret", []byte(minimalBody))) }, 403, "bad_signature_header", "Bad signature header"},
+		"half a signature":               {func(h http.Header) { h.Set(api.HeaderSignature, good[:64]) }, 403, "bad_signature_header", "Bad signature header"},
+		"no hexadecimal":                 {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
+		"two signatures":                 {func(h http.Header) { h.Add(api.HeaderSignature, good) }, 403, "bad_signature_header", "Bad signature header"},
+		"a timestamp without nonce":      {func(h http.Header) { h.Set(api.HeaderTimestamp, "1795812932") }, 403, "no_nonce_header", "No nonce header"},
+		"a nonce without timestamp":      {func(h http.Header) { h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
+		"an empty timestamp and a nonce": {func(h http.Header) { h.Set(api.HeaderTimestamp, ""); h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAuth_by_the_family_scheme(t *testing.T) {
 	}
 }
 
-// The vector of the public documentation of this family of APIs.
+// The vector of the API family's public documentation.
 func TestAuth_by_the_published_vector(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -82,7 +82,7 @@ func TestAuth_by_the_published_vector(t *testing.T) {
 	r := l.request(create(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
 	r.Header.Set(api.HeaderKey, publicKey("vector"))
 	r.Header.Set(api.HeaderSignature, "03c25fcf7cd35e7d995e402cd5d51edd72d48e1471e865907967809a0c189ba55b90815f20e2bb10f82c7a9e9d865546fda58989c2ae9e8e2ff7bc29195fa1ec")
-	refused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is good, the fields are another call's
+	refused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
 }
 
 func TestAuth_by_our_own_scheme(t *testing.T) {
@@ -92,32 +92,32 @@ func TestAuth_by_our_own_scheme(t *testing.T) {
 	type parts struct{ timestamp, nonce, method, target, idempotency, body string }
 	at := func(seconds int64) string { return strconv.FormatInt(now+seconds, 10) }
 	tests := map[string]struct {
-		sign func(*parts) // changes what is signed and sent
-		lie  func(*parts) // changes only what is signed
+		sign func(*parts) // changes both the signed and the sent request
+		lie  func(*parts) // changes only the sent headers
 		code string
 	}{
-		"signed":                  {nil, nil, ""},
-		"five minutes old":        {func(p *parts) { p.timestamp = at(-299) }, nil, ""},
-		"five minutes ahead":      {func(p *parts) { p.timestamp = at(300) }, nil, ""},
-		"older":                   {func(p *parts) { p.timestamp = at(-301) }, nil, "bad_timestamp_header"},
-		"further ahead":           {func(p *parts) { p.timestamp = at(302) }, nil, "bad_timestamp_header"},
-		"in milliseconds":         {func(p *parts) { p.timestamp = at(0) + "000" }, nil, "bad_timestamp_header"},
-		"a signed timestamp":      {func(p *parts) { p.timestamp = "+" + at(0) }, nil, "bad_timestamp_header"},
-		"a short nonce":           {func(p *parts) { p.nonce = "0123456789abcde" }, nil, "bad_nonce_header"},
-		"a long nonce":            {func(p *parts) { p.nonce = strings.Repeat("x", 65) }, nil, "bad_nonce_header"},
-		"a nonce of other signs":  {func(p *parts) { p.nonce = "0123456789-abcdef" }, nil, "bad_nonce_header"},
-		"another timestamp":       {nil, func(p *parts) { p.timestamp = at(1) }, "bad_signature_header"},
-		"another nonce":           {nil, func(p *parts) { p.nonce = "fedcba9876543210" }, "bad_signature_header"},
-		"another method":          {nil, func(p *parts) { p.method = "PUT" }, "bad_signature_header"},
-		"without the base path":   {nil, func(p *parts) { p.target = "/api/v2/invoice/new" }, "bad_signature_header"},
-		"another idempotency key": {nil, func(p *parts) { p.idempotency = "key" }, "bad_signature_header"},
-		"another body":            {nil, func(p *parts) { p.body = "{}" }, "bad_signature_header"},
-		"only the body":           {nil, func(p *parts) { p.timestamp = "" }, "bad_signature_header"},
+		"signed":                       {nil, nil, ""},
+		"five minutes old":             {func(p *parts) { p.timestamp = at(-299) }, nil, ""},
+		"five minutes ahead":           {func(p *parts) { p.timestamp = at(300) }, nil, ""},
+		"more than five minutes old":   {func(p *parts) { p.timestamp = at(-301) }, nil, "bad_timestamp_header"},
+		"more than five minutes ahead": {func(p *parts) { p.timestamp = at(302) }, nil, "bad_timestamp_header"},
+		"in milliseconds":              {func(p *parts) { p.timestamp = at(0) + "000" }, nil, "bad_timestamp_header"},
+		"a timestamp with a plus sign": {func(p *parts) { p.timestamp = "+" + at(0) }, nil, "bad_timestamp_header"},
+		"a short nonce":                {func(p *parts) { p.nonce = "0123456789abcde" }, nil, "bad_nonce_header"},
+		"a long nonce":                 {func(p *parts) { p.nonce = strings.Repeat("x", 65) }, nil, "bad_nonce_header"},
+		"a nonce with a hyphen":        {func(p *parts) { p.nonce = "0123456789-abcdef" }, nil, "bad_nonce_header"},
+		"another timestamp":            {nil, func(p *parts) { p.timestamp = at(1) }, "bad_signature_header"},
+		"another nonce":                {nil, func(p *parts) { p.nonce = "fedcba9876543210" }, "bad_signature_header"},
+		"another method":               {nil, func(p *parts) { p.method = "PUT" }, "bad_signature_header"},
+		"without the base path":        {nil, func(p *parts) { p.target = "/api/v2/invoice/new" }, "bad_signature_header"},
+		"another idempotency key":      {nil, func(p *parts) { p.idempotency = "key" }, "bad_signature_header"},
+		"another body":                 {nil, func(p *parts) { p.body = "{}" }, "bad_signature_header"},
+		"only the body is signed":      {nil, func(p *parts) { p.timestamp = "" }, "bad_signature_header"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := parts{timestamp: at(0), nonce: "nonce" + strings.Map(letters, name) + "0123456789", method: "POST", target: "/shop/api/v2/invoice/new", body: fine}
+			p := parts{timestamp: at(0), nonce: "nonce" + strings.Map(letters, name) + "0123456789", method: "POST", target: "/shop/api/v2/invoice/new", body: minimalBody}
 			if test.sign != nil {
 				test.sign(&p)
 			}
@@ -130,7 +130,7 @@ func TestAuth_by_our_own_scheme(t *testing.T) {
 			}
 			signed := signature.Request{Timestamp: p.timestamp, Nonce: p.nonce, Method: p.method, Target: p.target, IdempotencyKey: p.idempotency, Body: []byte(p.body)}.Message()
 			if p.timestamp == "" {
-				signed = []byte(fine)
+				signed = []byte(minimalBody)
 			}
 			r.Header.Set(api.HeaderSignature, signature.Sign("secret of all", signed))
 			response := l.serve(r)
@@ -156,7 +156,7 @@ func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for _, target := range []string{"//api//v2/invoice/new", "/api/v2/invoice/new?x=%20", "/v2/invoice/new"} {
-		response := l.send(message{method: "POST", target: target, key: "all", body: fine, own: true})
+		response := l.send(message{method: "POST", target: target, key: "all", body: minimalBody, own: true})
 		if response.StatusCode != http.StatusOK {
 			t.Errorf("%s: answer %d: %s", target, response.StatusCode, read(t, response))
 		}
@@ -166,7 +166,7 @@ func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
 func TestAuth_nonce_is_used_once(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	m := create(message{key: "all", own: true, nonce: "0123456789abcdef"})
 	if response := l.send(m); response.StatusCode != http.StatusOK {
 		t.Fatalf("answer %d: %s", response.StatusCode, read(t, response))
@@ -176,13 +176,13 @@ func TestAuth_nonce_is_used_once(t *testing.T) {
 	m.nonce, m.header = "0123456789abcdeg", set(api.HeaderIdempotencyKey, "order-1")
 	first, second := read(t, l.send(m)), read(t, l.send(m))
 	if first != second || !strings.Contains(first, "foreign_id") {
-		t.Errorf("an honest retry is answered %s, want %s", second, first)
+		t.Errorf("answer to a retry with the same idempotency key = %s, want %s", second, first)
 	}
 	m.header = nil
 	refused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
 
 	look := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
-	for range 2 { // reading checks only the window
+	for range 2 { // reads do not use up the nonce
 		if response := l.send(look); response.StatusCode != http.StatusOK {
 			t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 		}
@@ -193,23 +193,23 @@ func TestAuth_nonce_is_used_once(t *testing.T) {
 	}
 	refused(t, l.send(act), http.StatusForbidden, "bad_nonce_header")
 	if acts := l.simnet.done(); len(acts) != 1 {
-		t.Errorf("acted %v, want once", acts)
+		t.Errorf("actions = %v, want one", acts)
 	}
 }
 
 func TestAuth_scopes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	test, live := l.create(t, "all", fine), l.create(t, "live", fine)
+	test, live := l.create(t, "all", minimalBody), l.create(t, "live", minimalBody)
 	simulation := `{"action":"under"}`
 	tests := []struct {
 		name, key, method, target, body string
 		status                          int
 		code                            string
 	}{
-		{"create may create", "create", "POST", "/api/v2/invoice/new", fine, 200, ""},
-		{"read may not create", "read", "POST", "/api/v2/invoice/new", fine, 403, "key_may_not"},
-		{"page may not create", "page", "POST", "/api/v2/invoice/new", fine, 403, "key_may_not"},
+		{"create may create", "create", "POST", "/api/v2/invoice/new", minimalBody, 200, ""},
+		{"read may not create", "read", "POST", "/api/v2/invoice/new", minimalBody, 403, "key_may_not"},
+		{"page may not create", "page", "POST", "/api/v2/invoice/new", minimalBody, 403, "key_may_not"},
 		{"read reads its own", "read", "GET", "/api/v2/invoices/" + test, "", 200, ""},
 		{"read does not read another mode", "read", "GET", "/api/v2/invoices/" + live, "", 404, "invoice_not_found"},
 		{"live does not read test", "liveread", "GET", "/api/v2/invoices/" + test, "", 404, "invoice_not_found"},
@@ -217,7 +217,7 @@ func TestAuth_scopes(t *testing.T) {
 		{"page reads every test", "page", "GET", "/api/v2/invoices/" + test, "", 200, ""},
 		{"page reads every live", "page", "GET", "/api/v2/invoices/" + live, "", 200, ""},
 		{"page needs the exact id", "page", "GET", "/api/v2/invoices/" + test[:31], "", 404, "invoice_not_found"},
-		{"nobody reads what is no id", "page", "GET", "/api/v2/invoices/%00", "", 404, "invoice_not_found"},
+		{"page does not read an invalid id", "page", "GET", "/api/v2/invoices/%00", "", 404, "invoice_not_found"},
 		{"create may not read", "create", "GET", "/api/v2/invoices/" + test, "", 403, "key_may_not"},
 		{"page simulates test", "page", "POST", "/api/v2/test/invoices/" + test + "/simulate", simulation, 200, ""},
 		{"page does not simulate live", "page", "POST", "/api/v2/test/invoices/" + live + "/simulate", simulation, 403, "live_invoice"},
@@ -244,10 +244,10 @@ func TestAuth_scopes(t *testing.T) {
 	}
 }
 
-func TestAuth_own_resource_takes_only_our_own_scheme(t *testing.T) {
+func TestAuth_own_resource_accepts_only_our_own_scheme(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all"}), 403, "no_timestamp_header")
 	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"exact"}`}), 403, "no_timestamp_header")
 	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
@@ -312,7 +312,7 @@ func TestServer_body_size(t *testing.T) {
 	refused(t, l.serve(r), 400, "unreadable_body")
 }
 
-func TestServer_tells_nothing_of_its_own_faults(t *testing.T) {
+func TestServer_hides_internal_errors(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.merchants.err = errors.New("dial tcp 10.0.0.7:5432: password of chequer is wrong")
@@ -332,7 +332,7 @@ func TestServer_survives_a_panic(t *testing.T) {
 	refused(t, l.serve(r), 500, "internal_error")
 }
 
-// failing is a body that breaks off, panicking one that is worse.
+// failing is a body that ends early; panicking is a body whose Read panics.
 type (
 	failing   struct{}
 	panicking struct{}

@@ -14,9 +14,8 @@ import (
 	"chequer/internal/server"
 )
 
-// A bridged token at the address of an invoice is told as what it is, counts nothing and
-// may be sent back.
-func TestResource_tells_of_a_bridged_token(t *testing.T) {
+// A payment in a bridged token is shown with its own name, does not count, and can be refunded.
+func TestResource_shows_a_payment_in_a_bridged_token(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":3,"fiat_currency":"EUR","payment_methods":["EURC-BASE"]}`)
@@ -30,7 +29,7 @@ func TestResource_tells_of_a_bridged_token(t *testing.T) {
 	p := r.Payments[0]
 	got := []string{p.State, p.CryptoCurrency, p.Symbol, p.NetworkName, p.Amount, p.FiatAmount, r.PaidAmount, r.DueAmount}
 	if diff := cmp.Diff(got, []string{"wrong_asset", "EURBC", "EURbC", "Base Sepolia", "3", "0", "0", "3"}); diff != "" {
-		t.Errorf("the payment is told as (-got +want):\n%s", diff)
+		t.Errorf("payment (-got +want):\n%s", diff)
 	}
 	if diff := cmp.Diff(r.PaymentMethods[0].Bridged, []string{"EURbC"}); diff != "" {
 		t.Errorf("bridged versions of %s (-got +want):\n%s", r.PaymentMethods[0].CryptoCurrency, diff)
@@ -40,24 +39,24 @@ func TestResource_tells_of_a_bridged_token(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body := string(server.EncodeEvent(inv, invoice.Event{})); !strings.Contains(body, `"exceptions":["wrong_asset"]`) || !strings.Contains(body, `"crypto_currency":"EURBC"`) {
-		t.Errorf("an event does not tell of it: %s", body)
+		t.Errorf("the event lacks the payment: %s", body)
 	}
 	sheet := read(t, l.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))
 	if !strings.Contains(sheet, ",created,wrong_asset,3,EUR,0,3,0,") {
-		t.Errorf("the export does not tell of it:\n%s", sheet)
+		t.Errorf("the export lacks the payment:\n%s", sheet)
 	}
 	const back = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 	answer := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/refund-address", key: "page", own: true, body: `{"currency":"EURBC","address":"` + back + `"}`})
 	text := read(t, answer)
 	if err := json.Unmarshal([]byte(text), &r); err != nil || answer.StatusCode != http.StatusOK || r.RefundCurrency != "EURBC" || r.RefundAddress != back {
-		t.Errorf("a refund address: answer %d: %s", answer.StatusCode, text)
+		t.Errorf("refund address: answer %d: %s", answer.StatusCode, text)
 	}
 }
 
 func TestCreate_offers_no_bridged_token(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	for _, m := range l.resource(t, id).PaymentMethods {
 		if m.CryptoCurrency == bridgedEuro.Code {
 			t.Error("a bridged token is offered")
@@ -68,11 +67,11 @@ func TestCreate_offers_no_bridged_token(t *testing.T) {
 	}
 	asked := l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"EUR","payment_methods":["EURBC"]}`}))
 	if code := asked.Header.Get(api.HeaderErrorCode); asked.StatusCode != http.StatusBadRequest || code != "invalid_payment_methods" {
-		t.Errorf("asked for a bridged token: answer %d, %s", asked.StatusCode, code)
+		t.Errorf("request for a bridged token: answer %d, %s", asked.StatusCode, code)
 	}
 	for _, code := range l.invoices.MethodCodes(invoice.Test) {
 		if code == bridgedEuro.Code {
-			t.Error("a bridged token is for choice")
+			t.Error("a bridged token can be chosen")
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/client"
 )
 
-// Our client against our server, in process and over HTTP.
+// TestClient calls the server through the project's client, in process and over HTTP.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	transports := map[string]func(*testing.T, http.Handler) (base string, transport http.RoundTripper){
@@ -47,7 +47,7 @@ func TestClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again, err := shop.CreateInvoice(t.Context(), request, "token"); err != nil || again != id {
-				t.Errorf("the same again made %s, %v; want %s", again, err, id)
+				t.Errorf("CreateInvoice() with the same key = %s, %v; want %s", again, err, id)
 			}
 			first, err := page.Invoice(t.Context(), id)
 			if err != nil || first.Resource.OrderID != "1042" || first.Resource.URLSuccess != request.URLSuccess || first.ETag != `"1"` {
@@ -77,7 +77,7 @@ func TestClient(t *testing.T) {
 				t.Errorf("CreateInvoice() differs (-got +want):\n%s", diff)
 			}
 			if err := page.Requote(t.Context(), id, api.RequoteRequest{}); err == nil || !strings.Contains(err.Error(), "409") {
-				t.Errorf("Requote() of what is covered = %v", err)
+				t.Errorf("Requote() of a covered invoice = %v, want status 409", err)
 			}
 			to := api.RefundRequest{Currency: "BTC", Address: "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}
 			if err := page.SetRefundAddress(t.Context(), id, to); err != nil {

@@ -19,8 +19,8 @@ import (
 	"chequer/internal/server"
 )
 
-// caller is a client of the API family as the public ones behave, written anew:
-// how it makes its two requests, and how it reads an answer.
+// caller is a client of the API family that behaves like a public client, written independently of
+// it: it builds the two requests and reads the answers.
 type caller struct {
 	base    string // as its user configures it
 	timeout time.Duration
@@ -36,7 +36,7 @@ const (
 	familySecret = "secret of all"
 )
 
-// familySign is the family's signature, made without any code of ours.
+// familySign is the API family's signature, computed without code of this project.
 func familySign(body string) string {
 	mac := hmac.New(sha512.New, []byte(familySecret))
 	mac.Write([]byte(body))
@@ -46,8 +46,8 @@ func familySign(body string) string {
 func callers() map[string]caller {
 	plain := func(base, id string) (string, http.Header) { return base + "/api/v2/invoice/status?id=" + id, nil }
 	return map[string]caller{
-		// Typed structures both ways, three seconds for everything, /v2 without /api,
-		// and nothing at all sent with a status.
+		// Typed structures both ways, three seconds per request, /v2 without /api, and no headers
+		// with a status request.
 		"like Go": {
 			timeout: 3 * time.Second,
 			create: func(base string) (string, string, string) {
@@ -81,9 +81,8 @@ func callers() map[string]caller {
 			},
 			amount: "56.5",
 		},
-		// A base address that ends with a slash, members in the order they were
-		// written, a charset, an empty signature on status, and success told by the
-		// letters expired_at.
+		// A base address that ends with a slash, members in the order in which they were written, a
+		// charset, an empty signature on status, and success recognised by the text "expired_at".
 		"like Node": {
 			base: "/",
 			create: func(base string) (string, string, string) {
@@ -102,8 +101,7 @@ func callers() map[string]caller {
 			},
 			amount: "0.1",
 		},
-		// Signs compact JSON and sends spaced JSON; floats end with .0; text is
-		// escaped to ASCII.
+		// Signs compact JSON and sends spaced JSON; floats end with .0; text is escaped to ASCII.
 		"like Python": {
 			create: func(base string) (string, string, string) {
 				return base + "/api/v2/invoice/new",
@@ -120,9 +118,8 @@ func callers() map[string]caller {
 			},
 			amount: "20",
 		},
-		// Doubles with exponents, null for what is not set, the body held back until
-		// it is asked for, and a mapper that throws on a property it does not know,
-		// or on null where a number is.
+		// Doubles with exponents, null for unset fields, the body held back until 100 Continue, and
+		// a mapper that throws on an unknown property or on null in place of a number.
 		"like Java": {
 			create: func(base string) (string, string, string) {
 				body := `{"fiat_currency":"EUR","amount":1.23456785E7,"url_success":null,"url_failure":null,"allow_paid_expired":false,"disable_convert":null}`
@@ -136,8 +133,8 @@ func callers() map[string]caller {
 	}
 }
 
-// exactly reads an answer as the strictest client does: the specification's
-// members, each there, none null, and no other.
+// exactly reads an answer as the strictest client does: every member of the specification is
+// present and not null, and there is no other member.
 func exactly(_ int, body string) error {
 	var invoice map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &invoice); err != nil {
@@ -170,8 +167,7 @@ func members(object map[string]json.RawMessage, names ...string) error {
 	return nil
 }
 
-// Each public client makes an invoice, reads its status in every state it comes
-// to, and knows an error for one.
+// Each public client creates an invoice, reads its status in every state, and recognises an error.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	for name, c := range callers() {
@@ -179,7 +175,7 @@ func TestClients(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
 			l.config.MaxAmount = "100000000"
-			l.begin()
+			l.restart()
 			listening := httptest.NewServer(l.handler)
 			t.Cleanup(listening.Close)
 			base := listening.URL + "/shop" + c.base
@@ -207,7 +203,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// post sends invoice/new and returns what the client read.
+// post sends invoice/new and returns the answer's body.
 func (c caller) post(t *testing.T, base string) string {
 	t.Helper()
 	url, sent, signed := c.create(base)
@@ -227,13 +223,13 @@ func (c caller) get(t *testing.T, base, id string) {
 	c.accepts(t, status, body)
 }
 
-// fails reads the status of no invoice, and must see that it is none.
+// fails reads the status of an unknown invoice; the client must recognise the error.
 func (c caller) fails(t *testing.T, base, id string) {
 	t.Helper()
 	url, headers := c.status(base, id)
 	status, body := c.do(t, "GET", url, "", headers)
 	if err := c.read(status, body); err == nil || status != http.StatusNotFound {
-		t.Errorf("answer %d, taken for an invoice: %s", status, body)
+		t.Errorf("answer %d was read as an invoice, want status 404 and an error: %s", status, body)
 	}
 }
 
@@ -247,7 +243,8 @@ func (c caller) accepts(t *testing.T, status int, body string) {
 	}
 }
 
-// do sends a request; no client follows a redirect with a POST.
+// do sends a request and fails the test on a redirect, because clients do not follow one with a
+// POST.
 func (c caller) do(t *testing.T, method, url, body string, headers http.Header) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -279,8 +276,8 @@ func (c caller) do(t *testing.T, method, url, body string, headers http.Header) 
 	return response.StatusCode, string(text)
 }
 
-// Amounts that the Java-like client writes and that are none are refused in
-// words, never rounded.
+// Amounts of the Java-like client that have too many decimals are refused with a message and never
+// rounded.
 func TestClients_small_doubles_are_refused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -290,8 +287,8 @@ func TestClients_small_doubles_are_refused(t *testing.T) {
 	}
 }
 
-// What is signed is bytes: only spaces between tokens may differ.
-func TestClients_nothing_is_canonicalised(t *testing.T) {
+// The signature covers bytes: only the spaces between tokens may differ.
+func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	sent := `{"fiat_currency": "EUR", "amount": 20.0, "order_id": "a b"}`
@@ -302,7 +299,7 @@ func TestClients_nothing_is_canonicalised(t *testing.T) {
 		"an escape":              `{"fiat_currency":"EUR","amount":20.0,"order_id":"a\u0020b"}`,
 		"spaces within the text": `{"fiat_currency":"EUR","amount":20.0,"order_id":"ab"}`,
 		"other spaces":           `{"fiat_currency":"EUR", "amount":20.0, "order_id":"a b"}`,
-		"a line feed behind":     sent + "\n",
+		"a trailing line feed":   sent + "\n",
 		"nothing":                ``,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -316,8 +313,8 @@ func TestClients_nothing_is_canonicalised(t *testing.T) {
 	refused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
 }
 
-// A client that holds its body back is told to go on, unless it is refused
-// before the body would be read. See RFC 9110, section 10.1.1.
+// A client that holds its body back receives 100 Continue, unless the call is refused before its
+// body is read. See RFC 9110, section 10.1.1.
 func TestClients_expect_100_continue(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -326,12 +323,12 @@ func TestClients_expect_100_continue(t *testing.T) {
 	for _, test := range []struct {
 		name, target string
 		length       int
-		goesOn       bool
+		continues    bool
 		status       int
 	}{
-		{"created", "/shop//api/v2/invoice/new", len(fine), true, 200},
+		{"created", "/shop//api/v2/invoice/new", len(minimalBody), true, 200},
 		{"too large", "/shop/api/v2/invoice/new", 64<<10 + 1, false, 413},
-		{"not found", "/shop/api/v2/nothing", len(fine), false, 404},
+		{"not found", "/shop/api/v2/nothing", len(minimalBody), false, 404},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -345,17 +342,17 @@ func TestClients_expect_100_continue(t *testing.T) {
 			}
 			fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: evil.example\r\nExpect: 100-continue\r\nContent-Type: application/json\r\n"+
 				"Content-Length: %d\r\nx-processing-key: %s\r\nX-PROCESSING-SIGNATURE: %s\r\n\r\n",
-				test.target, test.length, familyKey, strings.ToUpper(familySign(fine)))
+				test.target, test.length, familyKey, strings.ToUpper(familySign(minimalBody)))
 			answers := bufio.NewReader(connection)
-			if test.goesOn {
+			if test.continues {
 				line, err := answers.ReadString('\n')
 				if err != nil || line != "HTTP/1.1 100 Continue\r\n" {
-					t.Fatalf("told %q, %v", line, err)
+					t.Fatalf("read %q, %v; want 100 Continue", line, err)
 				}
 				if _, err := answers.ReadString('\n'); err != nil {
 					t.Fatal(err)
 				}
-				fmt.Fprint(connection, fine)
+				fmt.Fprint(connection, minimalBody)
 			}
 			response, err := http.ReadResponse(answers, nil)
 			if err != nil {
@@ -371,7 +368,7 @@ func TestClients_expect_100_continue(t *testing.T) {
 				decode(t, body, &e)
 				return
 			}
-			// Links are of the configured address, whatever the caller says (C65).
+			// Links use the configured address, not the caller's Host header (C65).
 			if location := response.Header.Get("Location"); !strings.HasPrefix(location, "https://pay.example/shop/invoice/") {
 				t.Errorf("Location = %q", location)
 			}
@@ -379,8 +376,8 @@ func TestClients_expect_100_continue(t *testing.T) {
 	}
 }
 
-// Headers that a proxy would set say nothing when they come from a caller (C65).
-func TestClients_forwarded_headers_are_not_believed(t *testing.T) {
+// Headers that a proxy would set are ignored when the caller is not a trusted proxy (C65).
+func TestClients_forwarded_headers_are_ignored(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.limit(server.Limits{PerAddress: 1})

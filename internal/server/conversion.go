@@ -12,7 +12,7 @@ import (
 	"chequer/internal/money"
 )
 
-// conversions are the sales of what paid an invoice.
+// conversions returns the sales of the coins that paid an invoice.
 func conversions(inv *invoice.Invoice) []api.Conversion {
 	list := []api.Conversion{}
 	for i := range inv.Conversions {
@@ -35,9 +35,8 @@ func conversions(inv *invoice.Invoice) []api.Conversion {
 	return list
 }
 
-// convertTerms are what the merchant has sold of a new invoice's money: nothing of
-// test money or that of test networks, and nothing while he has no exchange account
-// that is switched on.
+// convertTerms returns which coins of a new invoice are sold: none for test money or test networks,
+// and none while the merchant has no active exchange account.
 func (s *server) convertTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.ConvertTerms, error) {
 	if mode != invoice.Live || s.worthless {
 		return invoice.ConvertTerms{}, nil

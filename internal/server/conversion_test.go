@@ -15,13 +15,13 @@ import (
 	"chequer/internal/money"
 )
 
-// seller is an exchange account that is switched on.
+// seller returns an active exchange account.
 func seller() *merchant.ExchangeAccount {
 	return &merchant.ExchangeAccount{ID: "xch_1", MerchantID: "shop", Exchange: "kraken", Coins: []string{"BTC"}, Smallest: "10", Slippage: 150, Active: true}
 }
 
-// What is sold is the merchant's setting of when the invoice is made.
-func TestCreate_freezes_what_is_sold(t *testing.T) {
+// The terms of a sale are the merchant's settings at the creation of the invoice.
+func TestCreate_freezes_the_terms_of_sale(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	terms := func(key string) invoice.ConvertTerms {
@@ -41,23 +41,23 @@ func TestCreate_freezes_what_is_sold(t *testing.T) {
 		t.Errorf("with an account (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("all")); diff != "" {
-		t.Errorf("of a test (-want +got):\n%s", diff)
+		t.Errorf("test invoice (-want +got):\n%s", diff)
 	}
 	l.config.Worthless = true
-	l.begin()
+	l.restart()
 	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
-		t.Errorf("of coins that are worth nothing (-want +got):\n%s", diff)
+		t.Errorf("on test networks (-want +got):\n%s", diff)
 	}
 	l.config.Worthless = false
-	l.begin()
+	l.restart()
 	l.merchants.account.Active = false
 	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
-		t.Errorf("switched off (-want +got):\n%s", diff)
+		t.Errorf("account inactive (-want +got):\n%s", diff)
 	}
 }
 
-// sold has an invoice be sold, but for a rest.
-func (l *lab) sold(t *testing.T, id string) {
+// recordSale records a sale of most of the coins of an invoice.
+func (l *lab) recordSale(t *testing.T, id string) {
 	t.Helper()
 	btc := func(text string) money.Amount { return money.MustParse(text, invoice.SaleCoin("BTC")) }
 	eur := func(text string) money.Amount { return money.MustParse(text, invoice.SaleEuro) }
@@ -81,11 +81,11 @@ func (l *lab) sold(t *testing.T, id string) {
 	}
 }
 
-func TestResource_tells_merchants_what_was_sold(t *testing.T) {
+func TestResource_shows_sales_to_merchants(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "live", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	l.sold(t, id)
+	l.recordSale(t, id)
 	ask := func(key, target string) string {
 		t.Helper()
 		response := l.send(message{method: "GET", target: target, key: key, own: true})
@@ -108,7 +108,7 @@ func TestResource_tells_merchants_what_was_sold(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if err := json.Unmarshal([]byte(ask("page", "/api/v2/invoices/"+id)), &r); err != nil || len(r.Conversions) > 0 {
-		t.Errorf("the page's key is told %+v, error %v", r.Conversions, err)
+		t.Errorf("conversions for the page's key = %+v, error %v, want none", r.Conversions, err)
 	}
 	if csv := ask("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167,") {
 		t.Errorf("the export lacks the sale:\n%s", csv)

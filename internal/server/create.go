@@ -16,12 +16,12 @@ import (
 	"chequer/internal/money"
 )
 
-// defaultHold is how long a price is held when the request does not say.
+// defaultHold is how long a price is held when the request sets no time.
 const defaultHold = 900 * time.Second
 
-// creationTimeout is how long a caller waits for storage, which another program may keep
-// locked. What was to be made may be made all the same, so the caller repeats the request
-// with the same idempotency key.
+// creationTimeout bounds the time that a creation waits for storage, which another program may keep
+// locked. The invoice may be created nevertheless, so the caller must repeat the request with the
+// same idempotency key.
 const creationTimeout = 5 * time.Second
 
 // createInvoice is POST invoice/new.
@@ -47,23 +47,21 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	// A repeated request is answered with the invoice as it stands now.
+	// A repeated request is answered with the invoice in its current state.
 	if s := inv.Standing.Status; s == invoice.Expired || s == invoice.Declined {
 		c.Response().Header().Set(api.HeaderRetry, api.RetryNewKey)
 	}
-	return s.specify(c, inv)
+	return s.writeInvoice(c, inv)
 }
 
-// create creates an invoice once per idempotency key. A repeated request gets the
-// first answer before anything else is checked: it carries the same nonce, and rates
-// and settings may have changed since.
-func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p asked, from origin) (*invoice.Invoice, error) {
+// create creates an invoice once per idempotency key. A repeated request gets the first answer
+// before any other check: it carries the same nonce, and rates and settings may have changed since.
+func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p requestedPrice, from origin) (*invoice.Invoice, error) {
 	r.UnpaidLimits = s.unpaidLimits(ctx, from, k)
 	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
 }
 
-// createOnce is create for a request that is completed only when there is no invoice
-// of its key yet.
+// createOnce is create for a request that is completed only when no invoice has its key yet.
 func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	limited, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
@@ -74,7 +72,7 @@ func (s *server) createOnce(ctx context.Context, k call, r invoice.CreateRequest
 	return inv, err
 }
 
-// createNow is createOnce for as long as ctx lasts.
+// createNow is createOnce with the deadline of ctx.
 func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest, complete func(*invoice.CreateRequest) error) (*invoice.Invoice, error) {
 	var err error
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
@@ -97,7 +95,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	if err := s.addMerchant(ctx, &r); err != nil {
 		return nil, err
 	}
-	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceLife}
+	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceTTL}
 	inv, err := s.invoices.Create(ctx, r)
 	if errors.Is(err, invoice.ErrNonceUsed) {
 		return nil, errBadNonce
@@ -105,8 +103,8 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	return inv, err
 }
 
-// addMerchant adds what is the merchant's own: the name that the shopper sees,
-// and the wallets.
+// addMerchant adds the merchant's data to the request: the name that the shopper sees, the terms of
+// sale, the payment methods and the wallets.
 func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) error {
 	m, err := s.merchants.Merchant(ctx, r.MerchantID)
 	if err != nil {
@@ -129,20 +127,20 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	return nil
 }
 
-// asked is a price as a request writes it: plain digits, and a currency's code.
-type asked struct{ digits, code string }
+// requestedPrice is a price as the request writes it: plain digits and a currency's code.
+type requestedPrice struct{ digits, code string }
 
-// parseInvoice reads the body of invoice/new: the shape of every field, which is
-// right or wrong whatever the settings are.
-func parseInvoice(body []byte) (r invoice.CreateRequest, p asked, err error) {
+// parseInvoice reads the body of invoice/new and checks the form of every field. These checks do
+// not depend on the settings.
+func parseInvoice(body []byte) (r invoice.CreateRequest, p requestedPrice, err error) {
 	r.ExpiresIn = defaultHold
 	err = decode(body, map[string]field{
 		"amount":             {required: true, set: amount(&p.digits)},
 		"fiat_currency":      {required: true, set: text(&p.code, 8)},
 		"url_success":        {set: returnURL(&r.Terms.URLSuccess)},
 		"url_failure":        {set: returnURL(&r.Terms.URLFailure)},
-		"allow_paid_expired": {set: yes(&r.Terms.AllowPaidExpired)},
-		"disable_convert":    {set: yes(&r.Terms.DisableConvert)},
+		"allow_paid_expired": {set: boolean(&r.Terms.AllowPaidExpired)},
+		"disable_convert":    {set: boolean(&r.Terms.DisableConvert)},
 		"order_id":           {set: text(&r.Terms.OrderID, 128)},
 		"description":        {set: text(&r.Terms.Description, 512)},
 		"metadata":           {set: metadata(&r.Terms.Metadata)},
@@ -153,8 +151,8 @@ func parseInvoice(body []byte) (r invoice.CreateRequest, p asked, err error) {
 	return r, p, err
 }
 
-// setPrice makes money of the price that is asked.
-func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
+// setPrice parses the requested price and sets the terms' price and rules.
+func (s *server) setPrice(p requestedPrice, t *invoice.Terms) (err error) {
 	if t.Price, err = p.price(s.fiats, s.maximum); err != nil {
 		return err
 	}
@@ -162,8 +160,8 @@ func (s *server) setPrice(p asked, t *invoice.Terms) (err error) {
 	return nil
 }
 
-// price is what is asked as money in one of some currencies.
-func (p asked) price(fiats []money.Currency, maximum string) (money.Amount, error) {
+// price returns the requested price as money. Its currency must be one of fiats.
+func (p requestedPrice) price(fiats []money.Currency, maximum string) (money.Amount, error) {
 	i := slices.IndexFunc(fiats, func(c money.Currency) bool { return c.Code == p.code })
 	if i < 0 {
 		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats)+howToAdd(p.code))
@@ -171,7 +169,7 @@ func (p asked) price(fiats []money.Currency, maximum string) (money.Amount, erro
 	return price(p.digits, fiats[i], maximum)
 }
 
-// howToAdd names the setting that adds a currency; nothing for an unknown code.
+// howToAdd names the setting that adds a currency; it is empty for an unknown code.
 func howToAdd(code string) string {
 	if _, known := money.Fiat(code); !known {
 		return ""
@@ -179,7 +177,7 @@ func howToAdd(code string) string {
 	return "; the setting CHEQUER_FIAT adds " + code
 }
 
-// either names some currencies, two at least: "EUR, USD or CHF".
+// either lists at least two currencies: "EUR, USD or CHF".
 func either(list []money.Currency) string {
 	var codes []string
 	for _, c := range list {

@@ -18,10 +18,10 @@ import (
 	"chequer/internal/api"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares a body with a file of testdata byte for byte, but for the
-// indentation of the file: a body has no spaces of its own.
+// golden compares a body with a file of testdata. The file is indented; the body must be compact
+// and is indented before it is compared.
 func golden(t *testing.T, name, body string) {
 	t.Helper()
 	var compact bytes.Buffer
@@ -79,12 +79,11 @@ func TestCreate_in_dollars(t *testing.T) {
 	golden(t, "invoice_new_usd.json", read(t, response))
 }
 
-// The answer keeps its form: six fields, five per address, rates in euro and
-// dollars.
+// The answer keeps its form: six fields, five per address, rates in euro and dollars.
 func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.take(chf, jpy)
+	l.enableFiats(chf, jpy)
 	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":"5000.00","fiat_currency":"JPY"}`})
 	golden(t, "invoice_new_jpy.json", read(t, response))
 	id := "inv00000000000000000000000000001"
@@ -94,7 +93,7 @@ func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
 	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
 }
 
-// The answers that public clients of the API family need.
+// Answers that public clients of the API family depend on.
 func TestCreate_quirks_of_public_clients(t *testing.T) {
 	t.Parallel()
 	compact := `{"amount":20.0,"fiat_currency":"EUR"}`
@@ -108,8 +107,8 @@ func TestCreate_quirks_of_public_clients(t *testing.T) {
 		"a small exponent":                     {message{body: `{"amount":5.0E-1,"fiat_currency":"EUR"}`}, "0.5"},
 		"a large exponent":                     {message{body: `{"amount":1.234567E5,"fiat_currency":"EUR"}`}, "123456.7"},
 		"a zero after the dot":                 {message{body: compact}, "20"},
-		"a leading slash twice":                {message{target: "//api/v2/invoice/new", body: compact}, "20"},
-		"slashes twice everywhere":             {message{target: "//api//v2///invoice//new", body: compact}, "20"},
+		"two leading slashes":                  {message{target: "//api/v2/invoice/new", body: compact}, "20"},
+		"repeated slashes":                     {message{target: "//api//v2///invoice//new", body: compact}, "20"},
 		"without api":                          {message{target: "/v2/invoice/new", body: compact}, "20"},
 		"a charset":                            {message{body: compact, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}}, "20"},
 		"a charset in capitals":                {message{body: compact, header: http.Header{"Content-Type": {"Application/JSON;charset=UTF-8"}}}, "20"},
@@ -175,7 +174,7 @@ func TestCreate_keeps_our_own_fields(t *testing.T) {
 	golden(t, "resource_full.json", read(t, response))
 }
 
-func TestCreate_without_what_it_needs(t *testing.T) {
+func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		change func(*lab)
@@ -184,19 +183,19 @@ func TestCreate_without_what_it_needs(t *testing.T) {
 		status int
 		code   string
 	}{
-		"no rate":               {func(l *lab) { l.rates.gone.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no wallet":             {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
-		"one unknown method":    {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BSE"]}`, "all", 400, "invalid_payment_methods"},
-		"an unknown method":     {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
-		"held for too long":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
-		"no rate of the dollar": {func(l *lab) { l.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no rate of one coin":   {func(l *lab) { l.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
-		"held for an hour":      {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3600,"payment_methods":["BTC"]}`, "all", 200, ""},
-		"for a second more":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3601,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
-		"a stable coin can":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
-		"less than is carried":  {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
-		"what is carried":       {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
-		"with a stable coin":    {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"no rate":                           {func(l *lab) { l.rates.gone.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no wallet":                         {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
+		"one unknown method":                {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BSE"]}`, "all", 400, "invalid_payment_methods"},
+		"an unknown method":                 {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
+		"held for too long":                 {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"no rate of the dollar":             {func(l *lab) { l.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no rate of one coin":               {func(l *lab) { l.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"held for an hour":                  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3600,"payment_methods":["BTC"]}`, "all", 200, ""},
+		"held for an hour and a second":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3601,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"a stable coin held for two hours":  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
+		"less than the smallest payment":    {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
+		"the smallest payment":              {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
+		"a small amount with a stable coin": {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +213,7 @@ func TestCreate_without_what_it_needs(t *testing.T) {
 				t.Errorf("Retry-After = %q", retry)
 			}
 			if made := l.storage.Count(); (test.status == 200) != (made == 1) {
-				t.Errorf("%d invoices were made", made)
+				t.Errorf("%d invoices were created", made)
 			}
 		})
 	}
@@ -230,8 +229,8 @@ func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 	}
 }
 
-// Null for an optional field is the field left out.
-func TestCreate_takes_null_for_what_is_optional(t *testing.T) {
+// Null for an optional field is equal to omitting the field.
+func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 	t.Parallel()
 	bare := read(t, newLab(t, nil).send(create(message{key: "all"})))
 	for _, name := range []string{
@@ -245,8 +244,8 @@ func TestCreate_takes_null_for_what_is_optional(t *testing.T) {
 	}
 }
 
-// Another program may keep the database locked: the caller is told soon, and may try
-// again with the same key.
+// While another program keeps the database locked, the caller gets an error soon and may repeat the
+// request with the same key.
 func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +253,7 @@ func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 		hold := make(chan struct{})
 		l.merchants.hold, l.merchants.entered = hold, make(chan struct{}, 1)
 		answered := make(chan *http.Response, 1)
-		go func() { answered <- l.send(keyed("order-1", fine)) }()
+		go func() { answered <- l.send(keyed("order-1", minimalBody)) }()
 		select {
 		case response := <-answered:
 			refused(t, response, http.StatusServiceUnavailable, "unavailable")
@@ -266,7 +265,7 @@ func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 		}
 		close(hold)
 		l.merchants.hold = nil
-		if response := l.send(keyed("order-1", fine)); response.StatusCode != http.StatusOK {
+		if response := l.send(keyed("order-1", minimalBody)); response.StatusCode != http.StatusOK {
 			t.Errorf("tried again: %d", response.StatusCode)
 		}
 	})

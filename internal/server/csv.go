@@ -8,23 +8,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for machines that have no time zones of their own
+	_ "time/tzdata" // for systems without a time zone database
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 )
 
-// csvStyle is how a CSV is written. The zero value is the one for programs: commas,
-// decimal points, and times in UTC.
+// csvStyle is the format of a CSV file. The zero value is for programs: commas, decimal points, and
+// times in UTC.
 type csvStyle struct {
 	delimiter string
 	decimal   string
 	bom       string
-	zone      *time.Location // nil leaves times as they are
+	zone      *time.Location // nil leaves times in UTC
 }
 
-// parameters returns the parameters that set a style.
+// parameters returns the query parameters that set the style.
 func (s *csvStyle) parameters() map[string]parameter {
 	return map[string]parameter{
 		"delimiter": word(&s.delimiter, "comma", "semicolon", "tab"),
@@ -34,7 +34,7 @@ func (s *csvStyle) parameters() map[string]parameter {
 	}
 }
 
-// zone takes the name of a time zone, but not that of the server's own.
+// zone parses the name of a time zone. It refuses "Local", the zone of the server.
 func zone(into **time.Location) parameter {
 	return func(value string) error {
 		location, err := time.LoadLocation(value)
@@ -48,7 +48,7 @@ func zone(into **time.Location) parameter {
 
 var delimiters = map[string]rune{"": ',', "comma": ',', "semicolon": ';', "tab": '\t'}
 
-// number writes an amount or a rate in the style.
+// number formats an amount or a rate in the style.
 func (s csvStyle) number(text string) string {
 	if s.decimal == "comma" {
 		return strings.Replace(text, ".", ",", 1)
@@ -56,8 +56,8 @@ func (s csvStyle) number(text string) string {
 	return text
 }
 
-// moment writes a time in the style. With a time zone it is written as spreadsheets
-// read times, which has no place for the zone.
+// moment formats a time in the style. With a time zone it uses the format that spreadsheets read as
+// a time, which has no offset.
 func (s csvStyle) moment(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || s.zone == nil {
@@ -66,13 +66,13 @@ func (s csvStyle) moment(text string) string {
 	return at.In(s.zone).Format(time.DateTime)
 }
 
-// csvSheet is a table for spreadsheets. See RFC 4180.
+// csvSheet writes invoices as CSV. See RFC 4180.
 type csvSheet struct {
 	to    *csv.Writer
 	style csvStyle
 }
 
-// csvColumns are its first row, and the order of every other.
+// csvColumns are the names of the columns, in order.
 var csvColumns = []string{
 	"created_at", "foreign_id", "mode", "order_id", "description", "status", "exceptions",
 	"client_amount", "client_currency", "paid_amount", "due_amount", "overpaid_amount",
@@ -81,7 +81,7 @@ var csvColumns = []string{
 	"tolerance_amount", "paid_count", "first_paid_at", "accepted_at", "accepted_by", "shortfall",
 }
 
-// newCSVSheet returns a sheet whose first row is written. Errors are reported by end.
+// newCSVSheet returns a new sheet and writes its header row. Errors are returned by end.
 func newCSVSheet(to io.Writer, style csvStyle) *csvSheet {
 	w := csv.NewWriter(to)
 	w.UseCRLF = true
@@ -137,7 +137,7 @@ func sales(r api.Resource, number func(string) string) (sold, euro, fee, price s
 			text string
 			sum  *money.Amount
 		}{{c.EuroAmount, &brought}, {c.FeeAmount, &fees}} {
-			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // it is ours, and always one
+			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // our own output, which always parses
 				*f.sum = f.sum.Add(part)
 			}
 		}
@@ -148,9 +148,8 @@ func sales(r api.Resource, number func(string) string) (sold, euro, fee, price s
 	return strings.Join(amounts, "; "), number(brought.String()), number(fees.String()), strings.Join(prices, "; ")
 }
 
-// literal returns a text so that a spreadsheet does not turn it into another number: one
-// with more digits than it keeps, with leading zeros, or with an exponent; or one that it
-// reads as a date or a time of day.
+// literal quotes a text that a spreadsheet would change: a number with more digits than it keeps,
+// with leading zeros, or with an exponent; or a text that it reads as a date or a time of day.
 func literal(text string) string {
 	if alteredNumber.MatchString(text) || likeDate.MatchString(text) {
 		return "'" + text
@@ -160,7 +159,7 @@ func literal(text string) string {
 
 var alteredNumber = regexp.MustCompile(`^(\d{12,}|0\d+|\d+([.,]\d+)?[eE][+-]?\d+)$`)
 
-// likeDate is what a spreadsheet of some language reads as a date, with or without its
+// likeDate matches a text that a spreadsheet in some language reads as a date, with or without its
 // year or its day, or as a time of day. A year has four digits, or two at the end.
 var likeDate = regexp.MustCompile(`^(` +
 	`(0?[1-9]|[1-3]\d)[-/.](\d{1,2}|(19|20)\d\d)|` +
@@ -168,8 +167,9 @@ var likeDate = regexp.MustCompile(`^(` +
 	`\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|(19|20)\d\d)|` +
 	`\d{1,2}:\d{2}(:\d{2})?)$`)
 
-// inert returns a cell so that no spreadsheet takes it for a formula: an order number
-// that a stranger chose could send the whole sheet away. See OWASP, "CSV Injection".
+// inert quotes a cell that a spreadsheet would read as a formula. An order number is chosen by a
+// third party, and a formula in it could send the whole sheet to a third party. See OWASP, "CSV
+// Injection".
 func inert(cell string) string {
 	if cell != "" && strings.ContainsRune("\t\r\n", rune(cell[0])) || formula.MatchString(cell) {
 		cell = "'" + cell
@@ -178,18 +178,18 @@ func inert(cell string) string {
 }
 
 const (
-	// formulaSigns begin a formula. The second row is what spreadsheets convert to
-	// the first: full-width and small forms, and the minus sign.
+	// formulaSigns begin a formula. The second row are the characters that spreadsheets convert to
+	// those of the first: full-width and small forms, and the minus sign.
 	formulaSigns = `[=+@\-` +
 		`\x{FF1D}\x{FF0B}\x{FF20}\x{FF0D}\x{FE66}\x{FE62}\x{FE6B}\x{FE63}\x{2212}]`
-	// unseen are the characters that a spreadsheet may remove before a formula:
-	// space, control and format characters, and others that have no glyph.
+	// unseen are the characters that a spreadsheet may remove before a formula: space, control and
+	// format characters, and others without a glyph.
 	unseen = `\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{2800}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}`
 )
 
-// formula is a cell that begins with a formula.
+// formula matches a cell that begins with a formula.
 var formula = regexp.MustCompile(`^[` + unseen + `]*` + formulaSigns)
 
-// newCell is where a spreadsheet that separates cells otherwise, as by the
-// semicolon that most of Europe uses, would begin one, and in it a formula.
+// newCell matches a formula at the start of a cell in a spreadsheet that uses another separator,
+// such as the semicolon that is usual in most of Europe.
 var newCell = regexp.MustCompile(`([;,|\t\r\n]["'` + unseen + `]*)(` + formulaSigns + `)`)

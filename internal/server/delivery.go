@@ -14,9 +14,9 @@ import (
 // listDeliveries is GET endpoints/{id}/deliveries, newest first.
 func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) error {
 	var state merchant.DeliveryState
-	before, limit := int64(math.MaxInt64), feedPage
+	before, limit := int64(math.MaxInt64), defaultEvents
 	err := query(c.Request().URL.RawQuery, map[string]parameter{
-		"state": word(&state, merchant.DeliveryStates...), "before": within(&before, 0, math.MaxInt64), "limit": within(&limit, 0, mostEvents),
+		"state": word(&state, merchant.DeliveryStates...), "before": within(&before, 0, math.MaxInt64), "limit": within(&limit, 0, maxEvents),
 	})
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	return writeJSON(c, http.StatusOK, page)
 }
 
-// readDelivery is GET endpoints/{id}/deliveries/{event}: every try of it.
+// readDelivery is GET endpoints/{id}/deliveries/{event}: the delivery with all its attempts.
 func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error {
 	d, tries, err := s.endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
 	if errors.Is(err, merchant.ErrNotFound) {
@@ -54,7 +54,7 @@ func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// resend is POST endpoints/{id}/resend: one event, or all after a position.
+// resend is POST endpoints/{id}/resend: one event, or all events after a position.
 func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 	var r api.ResendRequest
 	err := decodeOptional(c, k.body, map[string]field{

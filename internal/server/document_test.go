@@ -31,10 +31,10 @@ import (
 	"chequer/internal/server"
 )
 
-// pages is the tag of what the API's server does not serve.
+// pages is the tag of the operations that the API's server does not serve.
 const pages = "Pages"
 
-// contract is the document as the tests hold answers against it.
+// contract is the API document with a router that finds its operations.
 type contract struct {
 	document *openapi3.T
 	router   routers.Router
@@ -49,7 +49,7 @@ var readContract = sync.OnceValues(func() (*contract, error) {
 		return nil, err
 	}
 	for _, schema := range document.Components.Schemas {
-		shut(schema.Value)
+		forbidOtherFields(schema.Value)
 	}
 	router, err := gorillamux.NewRouter(document)
 	return &contract{document, router}, err
@@ -64,17 +64,16 @@ func theContract(t testing.TB) *contract {
 	return c
 }
 
-// shut has an object be refused for a field that the document does not name: an
-// answer may grow, but not without the document.
-func shut(s *openapi3.Schema) {
+// forbidOtherFields makes the check refuse a field that the document does not name: an answer may gain fields
+// only together with the document.
+func forbidOtherFields(s *openapi3.Schema) {
 	no := false
 	if len(s.Properties) > 0 && s.AdditionalProperties.Schema == nil {
 		s.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
 	}
 }
 
-// documented holds every answer of a handler against the document, and every
-// request that it takes.
+// documented checks every answer of a handler against the document, and every accepted request.
 func documented(t testing.TB, basePath string, next http.Handler) http.Handler {
 	c := theContract(t)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,14 +92,14 @@ func documented(t testing.TB, basePath string, next http.Handler) http.Handler {
 		asked.URL.RawPath, asked.Host, asked.URL.Host, asked.URL.Scheme = "", "", "", ""
 		asked.Body = io.NopCloser(&sent)
 		if err := c.check(asked, told); err != nil {
-			t.Errorf("%s %s answered %d, which is not as documented: %v\n%s", r.Method, r.URL, told.status, err, told.body.String())
+			t.Errorf("%s %s: answer %d does not match the document: %v\n%s", r.Method, r.URL, told.status, err, told.body.String())
 		}
 	})
 }
 
 var slashes = regexp.MustCompile(`//+`)
 
-// recording is an answer that is kept while it is written.
+// recording is a response writer that keeps a copy of the answer.
 type recording struct {
 	http.ResponseWriter
 	status int
@@ -122,10 +121,10 @@ func (r *recording) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Unwrap lets deadlines through. See http.ResponseController.
+// Unwrap gives access to the deadlines of the wrapped writer. See http.ResponseController.
 func (r *recording) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// encodeDocumented encodes an event and holds its body against the document.
+// encodeDocumented encodes an event and checks its body against the document.
 func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte {
 	event := theContract(t).document.Components.Schemas["Event"].Value
 	return func(inv *invoice.Invoice, e invoice.Event) []byte {
@@ -135,21 +134,20 @@ func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte
 			t.Errorf("event: %v", err)
 		}
 		if err := event.VisitJSON(value, openapi3.EnableJSONSchema2020()); err != nil {
-			t.Errorf("event is not as documented: %v\n%s", err, body)
+			t.Errorf("event does not match the document: %v\n%s", err, body)
 		}
 		return body
 	}
 }
 
-// check holds an answer against the document, and the request too when it was
-// taken.
+// check checks an answer against the document, and the request too if it was accepted.
 func (c *contract) check(r *http.Request, told *recording) error {
 	if told.status == 0 {
-		return nil // nothing was answered
+		return nil // there was no answer
 	}
 	head := r.Method == http.MethodHead
 	if head {
-		r.Method = http.MethodGet // HEAD is answered as GET is
+		r.Method = http.MethodGet // the document describes HEAD as GET
 	}
 	route, parameters, err := c.router.FindRoute(r)
 	if err != nil || slices.Contains(route.Operation.Tags, pages) {
@@ -170,7 +168,7 @@ func (c *contract) check(r *http.Request, told *recording) error {
 	})
 }
 
-// nowhere is the route of what no path, or no operation, is for.
+// nowhere returns the route that describes the answers for an unknown path or method.
 func (c *contract) nowhere(method string) *routers.Route {
 	shared := c.document.Components.Responses
 	if method == http.MethodOptions {
@@ -184,7 +182,8 @@ func (c *contract) nowhere(method string) *routers.Route {
 	return &routers.Route{Spec: c.document, Operation: &openapi3.Operation{Responses: answers}}
 }
 
-// operations are those of the document that the API's server serves, as "GET /path".
+// operations returns the operations of the document that the API's server serves, keyed as "GET
+// /path".
 func (c *contract) operations() map[string]*openapi3.Operation {
 	all := map[string]*openapi3.Operation{}
 	for path, item := range c.document.Paths.Map() {
@@ -208,8 +207,7 @@ func sorted[V any](m map[string]V) []string {
 
 var parameterOf = regexp.MustCompile(`:(\w+)`)
 
-// Every route of the server is in the document, and every path of the document
-// has a route.
+// The routes of the server and the operations of the document are the same.
 func TestDocument_has_every_route(t *testing.T) {
 	t.Parallel()
 	got, heads := map[string]bool{}, map[string]bool{}
@@ -227,12 +225,12 @@ func TestDocument_has_every_route(t *testing.T) {
 	}
 	for route := range got {
 		if strings.HasPrefix(route, "GET ") != heads[route] {
-			t.Errorf("%s has no HEAD beside it", route)
+			t.Errorf("%s has no HEAD route", route)
 		}
 	}
 }
 
-// What the document says of scopes is what the server asks for.
+// The scopes in the document are those that the server requires.
 func TestDocument_scopes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -240,7 +238,7 @@ func TestDocument_scopes(t *testing.T) {
 		method, path, _ := strings.Cut(name, " ")
 		said, signed := o.Extensions["x-scopes"].([]any)
 		if open := o.Security != nil && len(*o.Security) == 0; open == signed {
-			t.Errorf("%s needs scopes and no key, or a key and no scopes", name)
+			t.Errorf("%s must have both a key and scopes, or neither", name)
 		}
 		if !signed {
 			continue
@@ -249,13 +247,13 @@ func TestDocument_scopes(t *testing.T) {
 			resp := l.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
 			may := resp.Header.Get(api.HeaderErrorCode) != "key_may_not"
 			if want := slices.Contains(said, any(scope)); may != want {
-				t.Errorf("%s with a key of scope %s: let in %v, the document says %v", name, scope, may, want)
+				t.Errorf("%s with a key of scope %s: accepted = %v, the document says %v", name, scope, may, want)
 			}
 		}
 	}
 }
 
-// codes are those of the document, by the schemas that hold them.
+// codes returns the error codes of the document's schemas.
 func (c *contract) codes() map[string]bool {
 	all := map[string]bool{}
 	for name, schema := range c.document.Components.Schemas {
@@ -268,8 +266,7 @@ func (c *contract) codes() map[string]bool {
 	return all
 }
 
-// Every code that the source can put into X-Error-Code is in the document, and
-// the document has no other.
+// The document lists exactly the codes that the source can put into X-Error-Code.
 func TestDocument_has_every_error_code(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(sorted(sourceCodes(t)), sorted(theContract(t).codes())); diff != "" {
@@ -277,14 +274,14 @@ func TestDocument_has_every_error_code(t *testing.T) {
 	}
 }
 
-// finder finds codes in the source.
+// finder collects error codes from the source.
 type finder struct {
 	constants map[string]string // of package api
 	found     map[string]bool
 }
 
-// sourceCodes finds every code in the source: those written out, those that are
-// constants, and those made of the names of fields and parameters.
+// sourceCodes returns every error code of the source: literals, constants, and codes derived from
+// the names of fields and parameters.
 func sourceCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	f := finder{constants: map[string]string{}, found: map[string]bool{}}
@@ -293,7 +290,7 @@ func sourceCodes(t *testing.T) map[string]bool {
 	return f.found
 }
 
-// inspect shows every place of some files that are no tests.
+// inspect calls see for every node of the files that match a pattern, without tests.
 func inspect(t *testing.T, pattern string, see func(ast.Node)) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -315,7 +312,7 @@ func inspect(t *testing.T, pattern string, see func(ast.Node)) {
 	}
 }
 
-// constant notes a constant that is a text.
+// constant records a string constant.
 func (f finder) constant(n ast.Node) {
 	if spec, ok := n.(*ast.ValueSpec); ok {
 		for i, value := range spec.Values {
@@ -326,7 +323,7 @@ func (f finder) constant(n ast.Node) {
 	}
 }
 
-// code notes the codes that a place makes.
+// code records the error codes that a node defines.
 func (f finder) code(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
@@ -346,7 +343,7 @@ func (f finder) code(n ast.Node) {
 	case *ast.CompositeLit:
 		if of, ok := n.Type.(*ast.MapType); ok && (named(of.Value, "field") || named(of.Value, "parameter")) {
 			for _, e := range n.Elts {
-				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // which refuses nothing
+				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // a field that is never refused
 					f.note("invalid_", pair.Key)
 				}
 			}
@@ -358,7 +355,7 @@ func (f finder) code(n ast.Node) {
 	}
 }
 
-// note keeps a text that is written out or a constant; others are made of such.
+// note records a code that is a literal or a constant. Other expressions are built from those.
 func (f finder) note(before string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -377,7 +374,7 @@ func named(e ast.Expr, name string) bool {
 	return ok && i.Name == name
 }
 
-// The words that the document lists are those that the program knows.
+// The enumerations of the document hold the words that the program uses.
 func TestDocument_has_every_word(t *testing.T) {
 	t.Parallel()
 	schemas := theContract(t).document.Components.Schemas
@@ -417,8 +414,8 @@ func words(s *openapi3.Schema) []string {
 	return all
 }
 
-// What holds answers against the document finds what is wrong with them.
-func TestDocument_is_not_passed_by_wrong_answers(t *testing.T) {
+// The check against the document fails for wrong answers.
+func TestDocument_check_fails_for_wrong_answers(t *testing.T) {
 	t.Parallel()
 	c := theContract(t)
 	const invoice = `{"foreign_id":"inv00000000000000000000000000001","status":"created","expired_at":"2026-11-27T12:15:32.782Z","client_amount":1,"client_currency":"EUR",` +
@@ -430,19 +427,19 @@ func TestDocument_is_not_passed_by_wrong_answers(t *testing.T) {
 		body    string
 		passes  bool
 	}{
-		"an invoice":             {200, "Location ETag", invoice, true},
-		"a field more":           {200, "Location ETag", strings.Replace(invoice, "{", `{"paid_at":null,`, 1), false},
-		"a field more, below":    {200, "Location ETag", strings.Replace(invoice, `{"address"`, `{"network":"x","address"`, 1), false},
-		"a field less":           {200, "Location ETag", strings.Replace(invoice, `"status":"created",`, "", 1), false},
-		"an unknown status word": {200, "Location ETag", strings.Replace(invoice, "created", "new", 1), false},
-		"an amount as text":      {200, "Location ETag", strings.Replace(invoice, `"client_amount":1`, `"client_amount":"1"`, 1), false},
-		"two fractional digits":  {200, "Location ETag", strings.Replace(invoice, "782Z", "78Z", 1), false},
-		"no tag":                 {200, "Location", invoice, false},
-		"an error":               {404, "X-Error-Code=invoice_not_found", refusal, true},
-		"a code of another":      {404, "X-Error-Code=bad_key_header", refusal, false},
-		"no code":                {404, "", refusal, false},
-		"an error of two fields": {404, "X-Error-Code=invoice_not_found", `{"statusCode":404,"error":"Not Found"}`, false},
-		"a status not listed":    {402, "X-Error-Code=invoice_not_found", refusal, false},
+		"an invoice":                 {200, "Location ETag", invoice, true},
+		"an additional field":        {200, "Location ETag", strings.Replace(invoice, "{", `{"paid_at":null,`, 1), false},
+		"an additional nested field": {200, "Location ETag", strings.Replace(invoice, `{"address"`, `{"network":"x","address"`, 1), false},
+		"a missing field":            {200, "Location ETag", strings.Replace(invoice, `"status":"created",`, "", 1), false},
+		"an unknown status word":     {200, "Location ETag", strings.Replace(invoice, "created", "new", 1), false},
+		"an amount as text":          {200, "Location ETag", strings.Replace(invoice, `"client_amount":1`, `"client_amount":"1"`, 1), false},
+		"two fractional digits":      {200, "Location ETag", strings.Replace(invoice, "782Z", "78Z", 1), false},
+		"no ETag":                    {200, "Location", invoice, false},
+		"an error":                   {404, "X-Error-Code=invoice_not_found", refusal, true},
+		"a code of another error":    {404, "X-Error-Code=bad_key_header", refusal, false},
+		"no code":                    {404, "", refusal, false},
+		"an error with two fields":   {404, "X-Error-Code=invoice_not_found", `{"statusCode":404,"error":"Not Found"}`, false},
+		"an unlisted status":         {402, "X-Error-Code=invoice_not_found", refusal, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -456,7 +453,7 @@ func TestDocument_is_not_passed_by_wrong_answers(t *testing.T) {
 			told.body.WriteString(test.body)
 			err := c.check(httptest.NewRequest("GET", "/api/v2/invoice/status?id=inv1", nil), told)
 			if passes := err == nil; passes != test.passes {
-				t.Errorf("passes %v, want %v: %v", passes, test.passes, err)
+				t.Errorf("check passes = %v, want %v: %v", passes, test.passes, err)
 			}
 		})
 	}

@@ -16,8 +16,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// endpointPattern is what an endpoint's identifier looks like; nothing else is
-// looked up.
+// endpointPattern matches an endpoint's identifier; other texts are never looked up.
 var endpointPattern = regexp.MustCompile(`^end_[A-Za-z0-9]{1,64}$`)
 
 var (
@@ -25,8 +24,7 @@ var (
 	errNoEvent    = &problem{status: http.StatusNotFound, code: "event_not_found", message: "There is no such event for this endpoint"}
 )
 
-// createEndpoint is POST endpoints. Only this answer and that of a rotation hold a
-// secret.
+// createEndpoint is POST endpoints. Only this answer and that of a rotation contain a secret.
 func (s *server) createEndpoint(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -76,7 +74,7 @@ func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error
 	return writeJSON(c, http.StatusOK, endpoint(e))
 }
 
-// removeEndpoint is DELETE endpoints/{id}: what waits for it is given up.
+// removeEndpoint is DELETE endpoints/{id}. Its pending deliveries are given up.
 func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
 	if err := s.endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
 		return err
@@ -95,11 +93,11 @@ func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.En
 	}
 }
 
-// rotateEndpoint is POST endpoints/{id}/rotate: it makes the next pair, or lets it
-// take over.
+// rotateEndpoint is POST endpoints/{id}/rotate: it creates the next key pair, or makes that the
+// current one.
 func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
 	var r api.RotateRequest
-	if err := decodeOptional(c, k.body, map[string]field{"finish": {set: yes(&r.Finish)}}); err != nil {
+	if err := decodeOptional(c, k.body, map[string]field{"finish": {set: boolean(&r.Finish)}}); err != nil {
 		return err
 	}
 	if r.Finish {
@@ -127,9 +125,8 @@ func (s *server) testEndpoint(c echo.Context, _ call, e merchant.Endpoint) error
 	return writeJSON(c, http.StatusOK, api.TestSent{EventID: eventID})
 }
 
-// ofEndpoint finds the endpoint that the path names among those of the key's
-// merchant and mode, uses up the nonce of a call that changes something, and goes
-// on.
+// ofEndpoint returns a handler that finds the endpoint in the path among those of the key's
+// merchant and mode, uses up the nonce of a call that changes something, and calls next.
 func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) error) func(echo.Context, call) error {
 	return func(c echo.Context, k call) error {
 		id, ctx := c.Param("id"), c.Request().Context()
@@ -149,14 +146,14 @@ func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) err
 			}
 		}
 		err = next(c, k, e)
-		if errors.Is(err, merchant.ErrNotFound) { // it was removed meanwhile
+		if errors.Is(err, merchant.ErrNotFound) { // it was removed in the meantime
 			return errNoEndpoint
 		}
 		return err
 	}
 }
 
-// decodeOptional is decode for a body that need not be there.
+// decodeOptional is decode for an optional body.
 func decodeOptional(c echo.Context, body []byte, fields map[string]field) error {
 	if len(body) == 0 {
 		return nil
@@ -167,7 +164,7 @@ func decodeOptional(c echo.Context, body []byte, fields map[string]field) error 
 	return decode(body, fields)
 }
 
-// eventTypes takes a list of types of events, each once.
+// eventTypes parses a list of event types without duplicates.
 func eventTypes(into *[]string) func(any) error {
 	return func(value any) error {
 		list, _ := value.([]any)
@@ -178,7 +175,7 @@ func eventTypes(into *[]string) func(any) error {
 		for _, v := range list {
 			name, _ := v.(string)
 			if !slices.Contains(EventTypes(), name) {
-				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(abridged(name)))
+				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(truncated(name)))
 			}
 			if slices.Contains(types, name) {
 				return errors.New("must not hold a type twice")
@@ -190,15 +187,15 @@ func eventTypes(into *[]string) func(any) error {
 	}
 }
 
-// abridged is the beginning of a text that a caller wrote.
-func abridged(text string) string {
+// truncated returns the first 64 bytes of a text.
+func truncated(text string) string {
 	if len(text) > 64 {
 		return text[:64]
 	}
 	return text
 }
 
-// endpoint is an endpoint without its secrets.
+// endpoint returns the API's view of an endpoint, without its secrets.
 func endpoint(e merchant.Endpoint) api.Endpoint {
 	answer := api.Endpoint{
 		ID: e.ID, Mode: string(e.Mode), URL: e.URL, Events: e.Events, Paused: e.Paused, CreatedAt: timestamp(e.CreatedAt),
@@ -210,7 +207,7 @@ func endpoint(e merchant.Endpoint) api.Endpoint {
 	return answer
 }
 
-// whole takes a whole number from 0 on.
+// whole parses a whole number that is not negative.
 func whole(into **int64) func(any) error {
 	return func(value any) error {
 		number, _ := value.(json.Number)

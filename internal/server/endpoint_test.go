@@ -26,7 +26,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// callbacks is a server whose endpoints and feed are kept on real storage.
+// callbacks is a server whose endpoints and feed are kept in real storage.
 type callbacks struct {
 	*lab
 	t       *testing.T
@@ -39,7 +39,8 @@ func newCallbacks(t *testing.T) *callbacks {
 	return &callbacks{lab: l, t: t, storage: l.keepEndpoints()}
 }
 
-// keepEndpoints begins anew with endpoints and a feed.
+// keepEndpoints restarts the server with endpoints, links, products, terminals and a feed in real
+// storage.
 func (l *lab) keepEndpoints() *storage.Storage {
 	t := l.t
 	t.Helper()
@@ -75,25 +76,25 @@ func (l *lab) keepEndpoints() *storage.Storage {
 		Storage: s, Check: server.CheckTerminal(nil, l.config.MaxAmount), Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
-	l.begin()
+	l.restart()
 	return s
 }
 
-// call makes a call by our own scheme and returns the status and the body.
+// call makes a call signed by our own scheme and returns the status and the body.
 func (c *callbacks) call(key, method, target, body string) (int, string) {
 	c.t.Helper()
 	response := c.send(message{method: method, target: target, key: key, body: body, own: true})
 	return response.StatusCode, read(c.t, response)
 }
 
-// happen writes an invoice with events into the feed.
-func (c *callbacks) happen(id string, mode invoice.Mode, types ...invoice.EventType) {
+// addEvents writes an invoice with events into the feed.
+func (c *callbacks) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
 	c.t.Helper()
-	c.happenTo(id, mode, nil, types...)
+	c.addEventsTo(id, mode, nil, types...)
 }
 
-// happenTo does so for an invoice with transfers.
-func (c *callbacks) happenTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
+// addEventsTo writes an invoice with events and transfers into the feed.
+func (c *callbacks) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
 	c.t.Helper()
 	price := money.FromCents(1250, money.EUR)
 	_, _, err := c.storage.CreateInvoice(c.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
@@ -115,7 +116,7 @@ func (c *callbacks) happenTo(id string, mode invoice.Mode, transfers []invoice.T
 	}
 }
 
-func TestEndpoint_lives_by_the_API(t *testing.T) {
+func TestEndpoint_calls_of_the_API(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
@@ -170,7 +171,7 @@ func TestEndpoint_lives_by_the_API(t *testing.T) {
 	}
 }
 
-func TestEndpoint_is_refused(t *testing.T) {
+func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	for _, test := range []struct{ body, want string }{
@@ -191,11 +192,11 @@ func TestEndpoint_is_refused(t *testing.T) {
 		}
 	}
 	if status, body := c.call("live", "POST", "/api/v2/endpoints", `{"url":"http://shop.example/"}`); status != 400 || !strings.Contains(body, "url must be https") {
-		t.Errorf("a live one: got %d %s", status, body)
+		t.Errorf("live endpoint over HTTP: got %d %s", status, body)
 	}
 }
 
-func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
+func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	if status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
@@ -214,12 +215,12 @@ func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
 		}
 		family := c.send(message{method: call.method, target: call.target, key: "admin"})
 		if body := read(t, family); family.StatusCode != 403 || !strings.Contains(body, "No timestamp header") {
-			t.Errorf("%s %s signed by the family's scheme: got %d %s", call.method, call.target, family.StatusCode, body)
+			t.Errorf("%s %s signed by the API family's scheme: got %d %s", call.method, call.target, family.StatusCode, body)
 		}
 		if !strings.HasPrefix(call.target, one) {
 			continue
 		}
-		for _, key := range []string{"other", "live"} { // of another merchant, and of another mode
+		for _, key := range []string{"other", "live"} { // another merchant, and another mode
 			if status, body := c.call(key, call.method, call.target, ""); status != 404 || !strings.Contains(body, "There is no such endpoint") {
 				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
 			}
@@ -227,16 +228,16 @@ func TestEndpoint_is_for_who_may_do_everything(t *testing.T) {
 	}
 	m := message{method: "POST", target: one + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
 	if first, again := c.send(m), c.send(m); first.StatusCode != 200 || again.StatusCode != 403 {
-		t.Errorf("sent twice: got %d and %d, want 200 and 403", first.StatusCode, again.StatusCode)
+		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, again.StatusCode)
 	}
 	if got := c.log.String(); strings.Contains(got, "ERROR") {
 		t.Errorf("got log %s", got)
 	}
 }
 
-// Anybody can send an invoice many small amounts: an event tells of some, and many of
-// them come in parts.
-func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
+// Anyone can send many small amounts to an invoice: an event lists only some of its payments, and a
+// feed with many such events is split into pages.
+func TestEvents_answer_size_is_bounded(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	var many []invoice.Transfer
@@ -247,7 +248,7 @@ func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 		})
 	}
 	const events = 40
-	c.happenTo("a", invoice.Test, many, slices.Repeat([]invoice.EventType{invoice.EventPaymentSeen}, events)...)
+	c.addEventsTo("a", invoice.Test, many, slices.Repeat([]invoice.EventType{invoice.EventPaymentSeen}, events)...)
 	pages := 0
 	for after, seen := int64(0), 0; seen < events; pages++ {
 		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d", after), "")
@@ -256,27 +257,27 @@ func TestEvents_of_one_answer_are_bounded_together(t *testing.T) {
 			t.Fatalf("got %d, %d events, %v", status, len(page.Events), err)
 		}
 		if len(body) > 1<<20 {
-			t.Errorf("an answer of %d bytes", len(body))
+			t.Errorf("answer has %d bytes, want at most 1 MiB", len(body))
 		}
 		for _, raw := range page.Events {
 			var event api.Event
 			if err := json.Unmarshal(raw, &event); err != nil || len(event.Payments) != 100 || event.MorePayments != 1_400 || len(raw) > 64<<10 {
-				t.Fatalf("an event of %d bytes with %d payments and %d more, %v", len(raw), len(event.Payments), event.MorePayments, err)
+				t.Fatalf("event has %d bytes, %d payments and %d more, error %v", len(raw), len(event.Payments), event.MorePayments, err)
 			}
 		}
 		seen, after = seen+len(page.Events), page.Next
 	}
 	if pages < 2 {
-		t.Errorf("%d pages: the events were too short to tell", pages)
+		t.Errorf("%d pages, want at least 2: the events are too short to test the bound", pages)
 	}
 }
 
-func TestEvents_are_read_on_from_a_position(t *testing.T) {
+func TestEvents_after_a_position(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
-	c.happen("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
-	c.happen("secret", invoice.Live, invoice.EventCreated)
-	c.happen("b", invoice.Test, invoice.EventCreated)
+	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
+	c.addEvents("secret", invoice.Live, invoice.EventCreated)
+	c.addEvents("b", invoice.Test, invoice.EventCreated)
 	var events []string
 	pages := 0
 	for after := int64(0); ; pages++ {
@@ -302,7 +303,7 @@ func TestEvents_are_read_on_from_a_position(t *testing.T) {
 	}
 	for i, e := range sent {
 		if events[i] != string(e.Body) {
-			t.Errorf("event %d: got %s, want the bytes that are sent: %s", i, events[i], e.Body)
+			t.Errorf("event %d: got %s, want the bytes of its deliveries: %s", i, events[i], e.Body)
 		}
 	}
 	for target, want := range map[string]string{
@@ -321,12 +322,12 @@ func TestEvents_are_read_on_from_a_position(t *testing.T) {
 	}
 }
 
-// TestEvents_are_read_on_from_now reads nothing that was, of whichever mode.
-func TestEvents_are_read_on_from_now(t *testing.T) {
+// With after=now the feed skips all earlier events, of both modes.
+func TestEvents_after_now(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
-	c.happen("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
-	c.happen("b", invoice.Live, invoice.EventCreated)
+	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
+	c.addEvents("b", invoice.Live, invoice.EventCreated)
 	if status, body := c.call("read", "GET", "/api/v2/events?after=now", ""); status != 200 || body != `{"mode":"test","events":[],"next":3}` {
 		t.Errorf("got %d %s", status, body)
 	}
@@ -338,7 +339,7 @@ func TestEvents_are_read_on_from_now(t *testing.T) {
 	}
 }
 
-// TestEvents_wait hears of an event that happens while it waits.
+// A waiting call returns an event that happens while it waits.
 func TestEvents_wait(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
@@ -347,13 +348,13 @@ func TestEvents_wait(t *testing.T) {
 		response := c.send(message{method: "GET", target: "/api/v2/events", key: "read", own: true, header: http.Header{"Prefer": {"wait=20"}}})
 		heard <- read(t, response)
 	}()
-	c.happen("a", invoice.Test, invoice.EventCreated)
+	c.addEvents("a", invoice.Test, invoice.EventCreated)
 	if body := <-heard; !strings.Contains(body, `"foreign_id":"a"`) {
 		t.Errorf("got %s", body)
 	}
 }
 
-// safe is what survives every receiver that parses and encodes again.
+// safe matches text that does not change when a receiver parses and encodes it again.
 var safe = regexp.MustCompile(`^[ !#-.0-~"]*$`)
 
 // walletChange is the replacement of a wallet.
@@ -363,7 +364,7 @@ var walletChange = merchant.WalletChange{
 	Former: merchant.Wallet{ID: "wlt_1", Mode: merchant.Live, Asset: "ETH", Key: "eth:xpub1", Counter: "cc7137fb7f9e593c1258f3ffc943b59470527272"},
 }
 
-// Events without an invoice have the fields of all others, and are as plain.
+// Events without an invoice have the same fields as all others, in the same form.
 func TestEncode_without_an_invoice(t *testing.T) {
 	t.Parallel()
 	inv := &invoice.Invoice{Terms: invoice.Terms{Price: money.FromCents(1, money.EUR)}}
@@ -387,7 +388,7 @@ func TestEncode_without_an_invoice(t *testing.T) {
 			t.Errorf("%s: fields (-invoice +%s):\n%s", name, name, diff)
 		}
 		if err := theContract(t).document.Components.Schemas["Event"].Value.VisitJSON(fields, openapi3.EnableJSONSchema2020()); err != nil {
-			t.Errorf("%s is not as documented: %v\n%s", name, err, body)
+			t.Errorf("%s does not match the document: %v\n%s", name, err, body)
 		}
 	}
 }
@@ -397,12 +398,12 @@ func TestEncodeWalletChange(t *testing.T) {
 	body := server.EncodeWalletChange(walletChange)
 	golden(t, "event_wallet.json", string(body))
 	if strings.Contains(string(body), "xpub") {
-		t.Errorf("the public key is told: %s", body)
+		t.Errorf("the event contains the public key: %s", body)
 	}
 }
 
-// An endpoint can ask for changes of wallets, and a reader finds them in the feed.
-func TestEvents_tell_of_a_change_of_wallets(t *testing.T) {
+// An endpoint can subscribe to changes of wallets, and the feed contains them.
+func TestEvents_contain_changes_of_wallets(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["wallet.changed","invoice.paid"]}`)

@@ -17,10 +17,10 @@ import (
 	"chequer/internal/merchant"
 )
 
-// problem is an error as the caller is told of it.
+// problem is an error answer of the API.
 type problem struct {
 	status  int
-	code    string // for machines, in X-Error-Code
+	code    string // for programs, in X-Error-Code
 	message string // one sentence
 	retry   int    // seconds in Retry-After; 0 = none
 }
@@ -28,7 +28,7 @@ type problem struct {
 // Error implements error.
 func (p *problem) Error() string { return p.message }
 
-// What can be wrong with a call, whatever it is about.
+// Errors that any call can have.
 var (
 	errNotFound     = &problem{status: http.StatusNotFound, code: "not_found", message: "There is nothing at this address"}
 	errMethod       = &problem{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This address does not take this method"}
@@ -50,8 +50,8 @@ var (
 	errGone         = &problem{status: http.StatusServiceUnavailable, code: "interrupted", message: "The call was interrupted", retry: 1}
 )
 
-// known says how errors of the domain are told.
-var known = []struct {
+// domainProblems maps errors of the domain to error answers.
+var domainProblems = []struct {
 	err     error
 	problem *problem
 }{
@@ -75,7 +75,7 @@ var known = []struct {
 	{context.DeadlineExceeded, errGone},
 }
 
-// invalid is a fault of one of our fields: "amount must be a number".
+// invalid returns the error for an invalid field, such as "amount must be a number".
 func invalid(field, fault string) *problem {
 	return badRequest("invalid_"+field, field+" "+fault)
 }
@@ -84,12 +84,11 @@ func badRequest(code, message string) *problem {
 	return &problem{status: http.StatusBadRequest, code: code, message: message}
 }
 
-// methodCode is what a payment method's code looks like: other text is not told
-// back.
+// methodCode matches a payment method's code. Other text is not repeated in an error.
 var methodCode = regexp.MustCompile(`^[A-Z0-9-]{1,32}$`)
 
-// explain turns any error into what the caller is told.
-func explain(err error) *problem {
+// problemOf returns the error answer for any error.
+func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
@@ -115,7 +114,7 @@ func explain(err error) *problem {
 			message: "No payment method can be priced in " + unpriced.Fiat.Code + " now",
 		}
 	}
-	for _, k := range known {
+	for _, k := range domainProblems {
 		if errors.Is(err, k.err) {
 			return k.problem
 		}
@@ -131,9 +130,9 @@ func explain(err error) *problem {
 	return errInternal
 }
 
-// fail is the one place that turns errors into answers.
+// fail writes the error answer for err. All errors of handlers end here.
 func (s *server) fail(err error, c echo.Context) {
-	p := explain(err)
+	p := problemOf(err)
 	if p == errInternal {
 		s.log.ErrorContext(c.Request().Context(), "request failed", "route", c.Path(), "error", err)
 	}
@@ -146,11 +145,11 @@ func (s *server) fail(err error, c echo.Context) {
 		header.Set("Retry-After", strconv.Itoa(p.retry))
 	}
 	if err := writeJSON(c, p.status, p.body()); err != nil {
-		s.log.DebugContext(c.Request().Context(), "answer not written", "route", c.Path(), "error", err)
+		s.log.DebugContext(c.Request().Context(), "error answer not written", "route", c.Path(), "error", err)
 	}
 }
 
-// forbidden never occurs in an error: one client tells success by these letters.
+// forbidden must not occur in an error: one public client recognises success by this text.
 const forbidden = "expired_at"
 
 func (p *problem) body() api.Error {
@@ -161,7 +160,7 @@ func (p *problem) body() api.Error {
 	return api.Error{StatusCode: p.status, Error: http.StatusText(p.status), Message: message}
 }
 
-// writeJSON answers with a value and nothing after it.
+// writeJSON writes a value as JSON without a trailing newline.
 func writeJSON(c echo.Context, status int, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// EventTypes returns the types of the events in a feed, which an endpoint may choose
-// from.
+// EventTypes returns the types of events in a feed, from which an endpoint may choose.
 func EventTypes() []string {
 	var all []string
 	for _, t := range invoice.EventTypes {
@@ -21,13 +20,12 @@ func EventTypes() []string {
 	return append(all, merchant.EventWalletChanged)
 }
 
-// safeOrder is an order_id that survives every receiver's parser.
+// safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
 var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
-// EncodeEvent makes the body of a callback from the invoice as it stands at the
-// event. Every field is always there, and every value is of ASCII without a
-// slash, so that a receiver that parses and encodes again before it hashes gets
-// the same bytes.
+// EncodeEvent returns the body of a callback, with the invoice in its state at the event. Every
+// field is present, and every value is ASCII without a slash, so that a receiver that parses and
+// encodes the body again before it computes the hash gets the same bytes.
 func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	t, stands := inv.Terms, inv.Standing
 	told, more := inv.Told()
@@ -45,14 +43,13 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	return encode(event)
 }
 
-// EncodeTest makes the body of a test event: every field is there, and none is
-// about an invoice.
+// EncodeTest returns the body of a test event. It has every field but describes no invoice.
 func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
 	return encode(noInvoice(id, merchant.EventTest, mode, at))
 }
 
-// EncodeWalletChange makes the body of the event of a change of wallets: every field is
-// there, and none but wallet is about anything.
+// EncodeWalletChange returns the body of the event of a change of wallets. Every field is present,
+// but only wallet describes the change.
 func EncodeWalletChange(c merchant.WalletChange) []byte {
 	e := noInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
 	e.Wallet = api.WalletChange{
@@ -61,7 +58,7 @@ func EncodeWalletChange(c merchant.WalletChange) []byte {
 	return encode(e)
 }
 
-// noInvoice returns an event that is about no invoice.
+// noInvoice returns an event without an invoice.
 func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event {
 	return api.Event{
 		ID: id, Type: eventType, CreatedAt: timestamp(at), Mode: string(mode),

@@ -32,7 +32,7 @@ func TestEvent_golden(t *testing.T) {
 	golden(t, "event_paid.json", string(events[len(events)-1].Body))
 }
 
-func TestEvent_survives_receivers_that_encode_again(t *testing.T) {
+func TestEvent_is_unchanged_by_parsing_and_encoding(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"Zażółć / <7>","description":"a/b ☕","metadata":{"/":"é"},"url_success":"https://shop.example/ok"}`)
@@ -43,13 +43,13 @@ func TestEvent_survives_receivers_that_encode_again(t *testing.T) {
 	for _, e := range l.storage.Events() {
 		body := string(e.Body)
 		if strings.ContainsAny(body, "/ \n\\") || strings.Contains(body, "{}") || strings.ContainsFunc(body, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-			t.Errorf("event is not plain: %s", body)
+			t.Errorf("event has characters outside the safe set: %s", body)
 		}
 		var event api.Event
 		decode(t, body, &event)
 		again, err := json.Marshal(event)
 		if err != nil || string(again) != body {
-			t.Errorf("event is not compact and complete: %s", body)
+			t.Errorf("event changes when it is parsed and encoded: %s", body)
 		}
 		if event.OrderID != "" || event.ID != e.ID || event.Version != e.Version || event.ForeignID != id {
 			t.Errorf("event %s", body)
@@ -57,13 +57,13 @@ func TestEvent_survives_receivers_that_encode_again(t *testing.T) {
 	}
 }
 
-func TestEvent_tells_an_order_only_when_it_is_plain(t *testing.T) {
+func TestEvent_has_only_a_plain_order_id(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for order, want := range map[string]string{
 		"1042": "1042", "a.b_c~d-E": "a.b_c~d-E", "": "", "a b": "", "a/b": "", "ü": "", "1042\n": "", `"`: "", "a\\b": "",
 	} {
-		inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", fine))
+		inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", minimalBody))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestEvent_tells_an_order_only_when_it_is_plain(t *testing.T) {
 		var event api.Event
 		decode(t, string(server.EncodeEvent(inv, invoice.Event{})), &event)
 		if event.OrderID != want {
-			t.Errorf("order_id %q is told as %q, want %q", order, event.OrderID, want)
+			t.Errorf("order_id of order %q = %q, want %q", order, event.OrderID, want)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestPayments_states(t *testing.T) {
 			decode(t, string(server.EncodeEvent(&judged, invoice.Event{})), &event)
 			p := event.Payments[0]
 			if p.State != test.state || p.FiatAmount != test.fiat || p.Address != test.address || p.Required != test.required {
-				t.Errorf("payment %+v, want %s of %s at %q by %d", p, test.state, test.fiat, test.address, test.required)
+				t.Errorf("payment %+v, want state %s, amount %s, address %q, %d confirmations required", p, test.state, test.fiat, test.address, test.required)
 			}
 		})
 	}

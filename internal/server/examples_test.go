@@ -25,14 +25,14 @@ import (
 	"chequer/internal/signature"
 )
 
-// exampleFolder is where the examples of the document lie.
+// exampleFolder is the folder of the document's examples.
 const exampleFolder = "../api/examples"
 
-// tongues are the ends of the files of the examples, by the program that runs them;
-// those in Go run by themselves.
-var tongues = map[string]string{"sh": ".sh", "go": "", "node": ".mjs", "python3": ".py", "php": ".php"}
+// languages maps the programs that run the examples to the extension of their files. The Go examples
+// are built and have no extension.
+var languages = map[string]string{"sh": ".sh", "go": "", "node": ".mjs", "python3": ".py", "php": ".php"}
 
-// programs are the examples, those in Go built.
+// programs are the examples; built is the folder of the built Go examples.
 type programs struct{ built string }
 
 func examplePrograms(t *testing.T, folders ...string) programs {
@@ -48,10 +48,10 @@ func examplePrograms(t *testing.T, folders ...string) programs {
 	return p
 }
 
-// everyTongue runs a test in each language; those that this machine does not speak
-// are skipped, but fail in CI.
-func everyTongue(t *testing.T, test func(t *testing.T, tongue string)) {
-	for tongue := range tongues {
+// eachLanguage runs a test for each language. A language that is not installed is skipped, but fails
+// in CI.
+func eachLanguage(t *testing.T, test func(t *testing.T, tongue string)) {
+	for tongue := range languages {
 		t.Run(tongue, func(t *testing.T) {
 			t.Parallel()
 			programtest.Need(t, tongue)
@@ -60,18 +60,18 @@ func everyTongue(t *testing.T, test func(t *testing.T, tongue string)) {
 	}
 }
 
-// command is an example of a folder, ready to start.
+// command returns the command that runs an example.
 func (p programs) command(t *testing.T, tongue, folder string, environment []string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), filepath.Join(p.built, folder), arguments...)
 	if tongue != "go" {
-		c = exec.CommandContext(t.Context(), tongue, append([]string{folder + "/" + folder + tongues[tongue]}, arguments...)...)
+		c = exec.CommandContext(t.Context(), tongue, append([]string{folder + "/" + folder + languages[tongue]}, arguments...)...)
 	}
 	c.Dir, c.Env = exampleFolder, append(os.Environ(), environment...)
 	return c
 }
 
-// ask runs an example against a server and returns what it says.
+// ask runs an example against a server and returns its output.
 func (p programs) ask(t *testing.T, l *lab, tongue, folder, key string, arguments ...string) (string, error) {
 	t.Helper()
 	listening := httptest.NewServer(l.handler)
@@ -82,50 +82,49 @@ func (p programs) ask(t *testing.T, l *lab, tongue, folder, key string, argument
 	return string(out), err
 }
 
-// The examples of the document do what they say against a real server, and fail
-// when they are refused.
+// The document's examples work against a real server and fail when a call is refused.
 func TestExamples_create_and_read(t *testing.T) {
 	t.Parallel()
 	p := examplePrograms(t, "create", "read")
-	everyTongue(t, func(t *testing.T, tongue string) {
+	eachLanguage(t, func(t *testing.T, tongue string) {
 		l := newLab(t, time.Now)
 		made, err := p.ask(t, l, tongue, "create", "all")
 		var inv api.Invoice
 		if err != nil || json.Unmarshal([]byte(made), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
-			t.Fatalf("create said %q, %v", made, err)
+			t.Fatalf("create printed %q, error %v", made, err)
 		}
 		if again, err := p.ask(t, l, tongue, "create", "all"); err != nil || again != made {
-			t.Errorf("create said %q the second time, %v", again, err)
+			t.Errorf("second create printed %q, error %v", again, err)
 		}
 		told, err := p.ask(t, l, tongue, "read", "all", inv.ForeignID)
 		var r api.Resource
 		if err != nil || json.Unmarshal([]byte(told), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
-			t.Errorf("read said %q, %v", told, err)
+			t.Errorf("read printed %q, error %v", told, err)
 		}
 		for _, folder := range []string{"create", "read"} {
-			told, err := p.ask(t, l, tongue, folder, "admin", inv.ForeignID) // whose secret is another
+			told, err := p.ask(t, l, tongue, folder, "admin", inv.ForeignID) // whose secret differs
 			if err == nil || !strings.Contains(told, "Bad signature header") {
-				t.Errorf("%s was refused and said %q, %v", folder, told, err)
+				t.Errorf("%s with a wrong secret printed %q, error %v", folder, told, err)
 			}
 		}
 	})
 }
 
-// The examples take a callback only as Chequer sends it.
+// The examples accept a callback only if its signature and timestamp are valid.
 func TestExamples_callback(t *testing.T) {
 	t.Parallel()
 	const secret = "secret of the endpoint"
 	p := examplePrograms(t, "callback")
 	body := server.EncodeTest("evt_1", merchant.Test, noon)
-	everyTongue(t, func(t *testing.T, tongue string) {
+	eachLanguage(t, func(t *testing.T, tongue string) {
 		judge := p.receiving(t, tongue, secret)
 		for _, test := range []struct {
-			name   string
-			secret string
-			age    time.Duration
-			id     string
-			body   string
-			taken  bool
+			name            string
+			secret          string
+			age             time.Duration
+			id              string
+			body            string
+			priceCurrencies bool
 		}{
 			{"genuine", secret, 0, "evt_1", string(body), true},
 			{"of another secret", "another", 0, "evt_1", string(body), false},
@@ -136,15 +135,16 @@ func TestExamples_callback(t *testing.T) {
 			e := signature.Event{Timestamp: strconv.FormatInt(time.Now().Add(-test.age).Unix(), 10), ID: "evt_1", Body: body}
 			nobody := sha512.Sum512([]byte(test.name))
 			both := hex.EncodeToString(nobody[:]) + "," + signature.Sign(test.secret, e.Message()) // as in a rotation
-			if taken := judge(e.Timestamp, test.id, both, test.body); taken != test.taken {
-				t.Errorf("%s: taken %v", test.name, taken)
+			if taken := judge(e.Timestamp, test.id, both, test.body); taken != test.priceCurrencies {
+				t.Errorf("%s: accepted = %v", test.name, taken)
 			}
 		}
 	})
 }
 
-// receiving starts the receiver of a language and returns how it judges: the one
-// for curl judges what it is given, the others are servers.
+// receiving starts the receiver in a language and returns a function that reports whether it
+// accepts a callback. The receiver for curl is a program that is run per callback; the others are
+// servers.
 func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp, id, signatures, body string) bool {
 	t.Helper()
 	if tongue == "sh" {
@@ -188,13 +188,13 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 		}
 		response.Body.Close()
 		if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusForbidden {
-			t.Errorf("answered %d", response.StatusCode)
+			t.Errorf("answer %d, want 200 or 403", response.StatusCode)
 		}
 		return response.StatusCode == http.StatusOK
 	}
 }
 
-// answers waits until somebody listens.
+// answers waits until a server listens on the address.
 func answers(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

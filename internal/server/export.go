@@ -14,13 +14,13 @@ import (
 	"chequer/internal/invoice"
 )
 
-// exportWait is how long a caller may take to accept a page of an export.
-const exportWait = time.Minute
+// pageWriteTimeout is how long the caller may take to read a page of an export.
+const pageWriteTimeout = time.Minute
 
-// exportInvoices is GET invoices/export: all invoices of a filter, newest first,
-// page by page, so that it takes as much memory for a million as for a hundred.
+// exportInvoices is GET invoices/export: all invoices of a filter, newest first. It reads and
+// writes them page by page, so that its memory does not grow with their number.
 func (s *server) exportInvoices(c echo.Context, k call) error {
-	f, format := mine(k), ""
+	f, format := ownInvoices(k), ""
 	style, parameters := csvStyle{}, filters(&f)
 	parameters["format"] = word(&format, "csv", "json")
 	maps.Copy(parameters, style.parameters())
@@ -51,17 +51,17 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 		return nil
 	}
 	if err := s.export(ctx, c, out, f, page); err != nil {
-		s.log.Warn("export broke off", "error", err)
-		panic(http.ErrAbortHandler) // a whole answer would pass for all there is
+		s.log.Warn("export aborted", "error", err)
+		panic(http.ErrAbortHandler) // a normal end would make the incomplete answer look complete
 	}
 	return nil
 }
 
-// export writes a page and all behind it.
+// export writes a page and all following pages.
 func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoice.Filter, page []*invoice.Invoice) error {
 	control := http.NewResponseController(c.Response())
 	for {
-		_ = control.SetWriteDeadline(time.Now().Add(exportWait)) // where there is no deadline none need be moved
+		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // an error means that there is no deadline to extend
 		for _, inv := range page {
 			if err := out.write(Resource(s.invoices, inv, nil)); err != nil {
 				return err
@@ -77,13 +77,13 @@ func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoic
 	}
 }
 
-// sheet is a file that invoices are written to, one by one.
+// sheet is a file to which invoices are written one by one.
 type sheet interface {
 	write(api.Resource) error
 	end() error
 }
 
-// jsonSheet is one JSON array of our own resources.
+// jsonSheet writes one JSON array of our own resources.
 type jsonSheet struct {
 	to     io.Writer
 	before string
@@ -102,7 +102,7 @@ func (s *jsonSheet) write(r api.Resource) error {
 }
 
 func (s *jsonSheet) end() error {
-	if s.before == "[" { // nothing was written
+	if s.before == "[" { // no invoice was written
 		_, err := io.WriteString(s.to, "[]")
 		return err
 	}

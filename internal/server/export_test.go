@@ -2,7 +2,7 @@ package server
 
 import "github.com/labstack/echo/v4"
 
-// Routes are all that a server has, below no base path.
+// Routes returns all routes of a server without a base path.
 func Routes() []*echo.Route {
 	e := echo.New()
 	(&server{}).routes(e.Group(""))

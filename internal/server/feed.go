@@ -14,31 +14,29 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Feed is every event of a merchant, in the order of commits. It is safe for
-// concurrent use.
+// Feed holds every event of a merchant, in the order of commits. It is safe for concurrent use.
 type Feed interface {
-	// Events reads the events of a mode after a position, at most limit.
+	// Events returns the events of a mode after a position, at most limit.
 	Events(ctx context.Context, merchantID string, mode invoice.Mode, after int64, limit int) ([]invoice.Event, error)
-	// FeedPosition is that of the newest event, 0 before there is one.
+	// FeedPosition returns the position of the newest event, or 0 if there is none.
 	FeedPosition(ctx context.Context, merchantID string) (int64, error)
 }
 
 const (
-	// feedPage and mostEvents are how many events an answer has when the call does
-	// not say, and at most.
-	feedPage   = 100
-	mostEvents = 500
-	// mostBytes is how long the events of an answer are together at most, unless it
-	// has one alone: an invoice that much was sent to has long ones.
-	mostBytes = 512 << 10
-	// feedTick is how often it is looked for an event that somebody waits for.
-	feedTick = 500 * time.Millisecond
+	// defaultEvents is the default number of events in an answer; maxEventsis the maximum.
+	defaultEvents = 100
+	maxEvents     = 500
+	// maxEventBytes bounds the total size of the events in an answer, unless the answer has only one
+	// event: an invoice with many payments has long events.
+	maxEventBytes = 512 << 10
+	// feedPollInterval is the interval at which a waiting call looks for new events.
+	feedPollInterval = 500 * time.Millisecond
 )
 
-// readEvents is GET events, and the waiting for the next one.
+// readEvents is GET events. It can wait for the next event.
 func (s *server) readEvents(c echo.Context, k call) error {
-	after, limit := int64(0), feedPage
-	err := query(c.Request().URL.RawQuery, map[string]parameter{"after": position(&after), "limit": within(&limit, 0, mostEvents)})
+	after, limit := int64(0), defaultEvents
+	err := query(c.Request().URL.RawQuery, map[string]parameter{"after": position(&after), "limit": within(&limit, 0, maxEvents)})
 	if err != nil {
 		return err
 	}
@@ -58,7 +56,7 @@ func (s *server) readEvents(c echo.Context, k call) error {
 	page := api.EventPage{Mode: string(k.key.Mode), Events: []json.RawMessage{}, Next: after}
 	size := 0
 	for _, e := range events {
-		if size += len(e.Body); size > mostBytes && len(page.Events) > 0 {
+		if size += len(e.Body); size > maxEventBytes && len(page.Events) > 0 {
 			break
 		}
 		page.Events, page.Next = append(page.Events, e.Body), e.Position
@@ -66,10 +64,10 @@ func (s *server) readEvents(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, page)
 }
 
-// end stands for the position where the feed ends now.
+// end is the position of the current end of the feed.
 const end = -1
 
-// position takes a position to read from: a number, or "now" for the end.
+// position parses a position to read from: a number, or "now" for the end of the feed.
 func position(into *int64) parameter {
 	number := within(into, 0, math.MaxInt64)
 	return func(value string) error {
@@ -81,10 +79,10 @@ func position(into *int64) parameter {
 	}
 }
 
-// eventsAfter reads the feed, and waits for a time while there is nothing.
+// eventsAfter reads the feed after a position and, if there are no events, waits for some.
 func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int, wait time.Duration) ([]invoice.Event, error) {
 	over := time.After(wait)
-	tick := time.NewTicker(feedTick)
+	tick := time.NewTicker(feedPollInterval)
 	defer tick.Stop()
 	for {
 		events, err := s.feed.Events(ctx, k.key.MerchantID, invoice.Mode(k.key.Mode), after, limit)

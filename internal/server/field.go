@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// text takes a text of at most so many characters.
+// text parses a text of at most a number of characters.
 func text(into *string, most int) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
@@ -26,8 +26,8 @@ func text(into *string, most int) func(any) error {
 	}
 }
 
-// yes takes true or false.
-func yes(into *bool) func(any) error {
+// boolean parses a boolean.
+func boolean(into *bool) func(any) error {
 	return func(value any) error {
 		b, ok := value.(bool)
 		if !ok {
@@ -38,13 +38,13 @@ func yes(into *bool) func(any) error {
 	}
 }
 
-// Bounds of a hold, in seconds.
+// Bounds of the time for which a price is held, in seconds.
 const (
 	minHold = 60
 	maxHold = 86_400
 )
 
-// hold takes how long a price is held, in whole seconds.
+// hold parses the time for which a price is held, in whole seconds.
 func hold(into *time.Duration) func(any) error {
 	return func(value any) error {
 		number, _ := value.(json.Number)
@@ -60,7 +60,7 @@ func hold(into *time.Duration) func(any) error {
 // maxMetadata bounds the names and values of metadata together, in bytes.
 const maxMetadata = 8 << 10
 
-// metadata takes an object of texts.
+// metadata parses an object of texts.
 func metadata(into *map[string]string) func(any) error {
 	return func(value any) error {
 		object, ok := value.(map[string]any)
@@ -84,11 +84,11 @@ func metadata(into *map[string]string) func(any) error {
 	}
 }
 
-// languagePattern is the shape of a BCP 47 tag; whether we speak the language is
-// for the pages to see.
+// languagePattern matches the form of a BCP 47 tag. The pages decide whether they have the
+// language.
 var languagePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
-// language takes a language tag.
+// language parses a language tag.
 func language(into *string) func(any) error {
 	return func(value any) error {
 		t, _ := value.(string)
@@ -100,13 +100,13 @@ func language(into *string) func(any) error {
 	}
 }
 
-// methodPattern is the shape of an asset's code.
+// methodPattern matches the form of an asset's code.
 var methodPattern = regexp.MustCompile(`^[A-Z0-9]{2,10}(-[A-Z0-9]{2,12})?$`)
 
-// maxMethods is more than anybody offers.
+// maxMethods bounds the list of payment methods. It is more than a server offers.
 const maxMethods = 50
 
-// methods takes a list of asset codes.
+// methods parses a list of asset codes.
 func methods(into *[]string) func(any) error {
 	return func(value any) error {
 		list, _ := value.([]any)

@@ -18,8 +18,7 @@ import (
 	"chequer/internal/api"
 )
 
-// answered checks that any answer is either the specification's or an error of
-// the one shape.
+// answered checks that an answer is the specification's, or an error of the common form.
 func answered(t *testing.T, r *http.Response) (api.Invoice, bool) {
 	t.Helper()
 	body := read(t, r)
@@ -30,34 +29,34 @@ func answered(t *testing.T, r *http.Response) (api.Invoice, bool) {
 	switch {
 	case r.StatusCode == http.StatusOK:
 		if err := strict.Decode(&made); err != nil {
-			t.Fatalf("answer %s: %v", body, err)
+			t.Fatalf("answer %s is not the specification's: %v", body, err)
 		}
 		return made, true
 	case r.StatusCode >= 500 && r.Header.Get("Retry-After") == "":
-		t.Fatalf("answer %d: %s", r.StatusCode, body)
+		t.Fatalf("answer %d has no Retry-After: %s", r.StatusCode, body)
 	}
-	noLetters(t, r, body)
+	checkForbiddenText(t, r, body)
 	if err := strict.Decode(&e); err != nil || e.StatusCode != r.StatusCode || e.Message == "" || r.Header.Get(api.HeaderErrorCode) == "" {
 		t.Fatalf("error %d has the body %s", r.StatusCode, body)
 	}
 	return made, false
 }
 
-// noLetters checks that an error holds nowhere the letters by which one client
-// tells success.
-func noLetters(t *testing.T, r *http.Response, body string) {
+// checkForbiddenText checks that an error does not contain the text by which one public client recognises
+// success.
+func checkForbiddenText(t *testing.T, r *http.Response, body string) {
 	t.Helper()
 	for name, values := range r.Header {
 		body += name + strings.Join(values, "")
 	}
 	if strings.Contains(strings.ToLower(body), "expired_at") {
-		t.Fatalf("error holds the letters expired_at: %s", body)
+		t.Fatalf("error contains the text expired_at: %s", body)
 	}
 }
 
 func FuzzCreate(f *testing.F) {
 	for _, body := range []string{
-		fine, `{}`, `[]`, `{"amount":1,"amount":2}`, `{"Amount":1}`, `{"expired_at":1}`, "{\"\xff\":1}", `{"amount":1,"fiat_currency":"EUR","metadata":{"a":"\ud800"}}`,
+		minimalBody, `{}`, `[]`, `{"amount":1,"amount":2}`, `{"Amount":1}`, `{"expired_at":1}`, "{\"\xff\":1}", `{"amount":1,"fiat_currency":"EUR","metadata":{"a":"\ud800"}}`,
 		`{"amount":"1.5","fiat_currency":"USD","url_success":"https://shop.example/","expires_in":900,"payment_methods":["BTC"],"language":"de","order_id":"\u0000"}`,
 		`{"amount":[[[[[[1]]]]]]}`, `{"amount":1e18,"fiat_currency":"EUR"} {}`,
 	} {
@@ -71,13 +70,13 @@ func FuzzCreate(f *testing.F) {
 		if !ok {
 			return
 		}
-		// Whatever encoding/json would take for the price is what was priced.
+		// The invoice has the price that encoding/json reads from the body.
 		var loose map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(body), &loose); err != nil {
-			t.Fatalf("%s was taken, and is no object: %v", body, err)
+			t.Fatalf("%s was accepted, but is not an object: %v", body, err)
 		}
 		if !sameNumber(strings.Trim(string(loose["amount"]), `"`), made.ClientAmount.String()) {
-			t.Fatalf("%s was priced at %s", body, made.ClientAmount)
+			t.Fatalf("amount of %s = %s", body, made.ClientAmount)
 		}
 	})
 }
@@ -102,7 +101,7 @@ func FuzzCreate_amount(f *testing.F) {
 	})
 }
 
-// sameNumber compares two numbers exactly.
+// sameNumber reports whether two numbers are exactly equal.
 func sameNumber(a, b string) bool {
 	x, okX := new(big.Rat).SetString(a)
 	y, okY := new(big.Rat).SetString(b)
@@ -114,18 +113,18 @@ func FuzzStatus_query(f *testing.F) {
 		f.Add(query)
 	}
 	l := newLab(f, nil)
-	id := l.create(f, "all", fine)
+	id := l.create(f, "all", minimalBody)
 	f.Fuzz(func(t *testing.T, query string) {
 		r := l.request(message{method: "GET", target: "/api/v2/invoice/status"})
 		r.URL = &url.URL{Path: r.URL.Path, RawQuery: query}
 		if got, ok := answered(t, l.serve(r)); ok && got.ForeignID != id {
-			t.Fatalf("%q shows %s", query, got.ForeignID)
+			t.Fatalf("query %q returns invoice %s", query, got.ForeignID)
 		}
 	})
 }
 
-// Whatever is asked, and wherever a caller writes the letters expired_at, an
-// error is of the one shape and does not hold them.
+// Any error has the common form and does not contain the text expired_at, wherever the caller
+// writes it.
 func FuzzErrors(f *testing.F) {
 	letters := "expired_at"
 	for _, seed := range []struct {
@@ -150,7 +149,7 @@ func FuzzErrors(f *testing.F) {
 	l := newLab(f, nil)
 	f.Fuzz(func(t *testing.T, method, target, body, kind, idempotency string, own bool) {
 		if _, err := url.ParseRequestURI("/shop" + target); err != nil || strings.ContainsAny(target, " \t\r\n") || !token.MatchString(method) {
-			t.Skip() // net/http does not let it in
+			t.Skip() // net/http refuses it
 		}
 		header := set("Content-Type", kind)
 		header.Set(api.HeaderIdempotencyKey, idempotency)
@@ -164,8 +163,7 @@ func FuzzErrors(f *testing.F) {
 
 var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// A call gets past the signature only by an HMAC of what it says, computed here
-// a second time.
+// A call is accepted only with an HMAC of its content. The test computes the HMAC independently.
 func FuzzAuth(f *testing.F) {
 	seal := func(message string) string {
 		mac := hmac.New(sha512.New, []byte("secret of all"))
@@ -180,15 +178,15 @@ func FuzzAuth(f *testing.F) {
 	now := strconv.FormatInt(noon.Unix(), 10)
 	spaced := `{"amount": 1, "fiat_currency": "EUR"}`
 	for _, seed := range [][5]string{
-		{seal(fine), "", "", "", fine},
-		{strings.ToUpper(seal(fine)), "", "", "k", fine},
-		{seal(fine), "", "", "", spaced},
-		{seal(own(now, "0123456789abcdef", "k", fine)), now, "0123456789abcdef", "k", fine},
-		{seal(own(now, "0123456789abcdef", "k", fine)), now, "", "k", fine},
-		{seal(fine), now, "0123456789abcdef", "", fine},
-		{seal(own("+1", "0", "", fine)), "+1", "0", "", fine},
-		{seal(fine) + "0", "", "", "", fine},
-		{" " + seal(fine), "", "", "", fine},
+		{seal(minimalBody), "", "", "", minimalBody},
+		{strings.ToUpper(seal(minimalBody)), "", "", "k", minimalBody},
+		{seal(minimalBody), "", "", "", spaced},
+		{seal(own(now, "0123456789abcdef", "k", minimalBody)), now, "0123456789abcdef", "k", minimalBody},
+		{seal(own(now, "0123456789abcdef", "k", minimalBody)), now, "", "k", minimalBody},
+		{seal(minimalBody), now, "0123456789abcdef", "", minimalBody},
+		{seal(own("+1", "0", "", minimalBody)), "+1", "0", "", minimalBody},
+		{seal(minimalBody) + "0", "", "", "", minimalBody},
+		{" " + seal(minimalBody), "", "", "", minimalBody},
 		{"", "", "", "", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
@@ -205,7 +203,7 @@ func FuzzAuth(f *testing.F) {
 		}
 		r := l.request(create(message{body: body, header: header}))
 		if body == "" {
-			r.Body, body = io.NopCloser(strings.NewReader(fine)), fine
+			r.Body, body = io.NopCloser(strings.NewReader(minimalBody)), minimalBody
 		}
 		r.Header.Set(api.HeaderKey, publicKey("all"))
 		r.Header.Set(api.HeaderSignature, signature)

@@ -22,7 +22,7 @@ import (
 	"chequer/internal/server"
 )
 
-// whole writes down an answer: its status, every header, and the body as it is.
+// whole formats an answer: its status, every header, and the unchanged body.
 func whole(t *testing.T, name string, r *http.Response) string {
 	t.Helper()
 	headers := map[string]string{}
@@ -40,8 +40,8 @@ func whole(t *testing.T, name string, r *http.Response) string {
 	return fmt.Sprintf(`{"answer":%q,"status":%d,"headers":%s,"body":%s}`, name, r.StatusCode, text, body)
 }
 
-// stories lead to each state.
-var stories = map[string][]string{
+// stateActions are the actions that lead to each state.
+var stateActions = map[string][]string{
 	"created":  {},
 	"pending":  {"exact"},
 	"paid":     {"exact", "confirm"},
@@ -50,10 +50,10 @@ var stories = map[string][]string{
 	"declined": {"cancel"},
 }
 
-// Every kind of answer that a created invoice has, in every state.
+// Every kind of answer for a created invoice, in every state.
 func TestGolden_every_state(t *testing.T) {
 	t.Parallel()
-	for state, acts := range stories {
+	for state, acts := range stateActions {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 			now := noon
@@ -91,7 +91,7 @@ func TestGolden_every_state(t *testing.T) {
 	}
 }
 
-// expire lets the watcher look past the end of the hold, and ends it.
+// expire lets the watcher read past the end of the hold and expires the invoice.
 func (l *lab) expire(t *testing.T) {
 	t.Helper()
 	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
@@ -102,13 +102,13 @@ func (l *lab) expire(t *testing.T) {
 	}
 }
 
-// mistake is a request that has an error for an answer.
+// mistake is a request whose answer is an error.
 type mistake struct {
 	name string
 	ask  func(*lab) *http.Response
 }
 
-// posted is invoice/new with a body, and headers in pairs.
+// posted is invoice/new with a body, and headers in pairs of name and value.
 func posted(name, body string, headers ...string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		m := create(message{key: "all", body: body, header: http.Header{"Content-Type": {"application/json"}}})
@@ -119,7 +119,7 @@ func posted(name, body string, headers ...string) mistake {
 	}}
 }
 
-// changed is a good invoice/new by our own scheme, changed after it was signed.
+// changed is a valid invoice/new by our own scheme with a header changed after signing.
 func changed(name, header, value string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		r := l.request(create(message{key: "all", own: true}))
@@ -128,7 +128,7 @@ func changed(name, header, value string) mistake {
 	}}
 }
 
-// broken is invoice/new while the storage has an error.
+// broken is invoice/new while the storage returns an error.
 func broken(name string, err error) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.merchants.err = err
@@ -140,7 +140,7 @@ func sent(name string, m message) mistake {
 	return mistake{name, func(l *lab) *http.Response { return l.send(m) }}
 }
 
-// with is a member beside those that are needed.
+// with returns a valid body with an additional member.
 func with(member string) string { return `{"amount":1,"fiat_currency":"EUR",` + member + `}` }
 
 var mistakes = []mistake{
@@ -181,7 +181,7 @@ var mistakes = []mistake{
 		}
 		return l.send(create(message{key: "all"}))
 	}},
-	posted("other media type", fine, "Content-Type", "text/plain"),
+	posted("other media type", minimalBody, "Content-Type", "text/plain"),
 	posted("no JSON", `{`),
 	posted("no UTF-8", "{\"\xff\":1}"),
 	posted("unknown field", with(`"price":2`)),
@@ -199,19 +199,19 @@ var mistakes = []mistake{
 	posted("amount too small", `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["BTC"]}`),
 	posted("unknown currency", `{"amount":1,"fiat_currency":"eur"}`),
 	{"currency that is not switched on", func(l *lab) *http.Response {
-		l.take(chf, jpy)
+		l.enableFiats(chf, jpy)
 		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"GBP"}`}))
 	}},
 	{"no decimals in yen", func(l *lab) *http.Response {
-		l.take(jpy)
+		l.enableFiats(jpy)
 		return l.send(create(message{key: "all", body: `{"amount":1.5,"fiat_currency":"JPY"}`}))
 	}},
 	{"too many yen", func(l *lab) *http.Response {
-		l.take(jpy)
+		l.enableFiats(jpy)
 		return l.send(create(message{key: "all", body: `{"amount":1000001,"fiat_currency":"JPY"}`}))
 	}},
 	{"too few yen", func(l *lab) *http.Response {
-		l.take(jpy)
+		l.enableFiats(jpy)
 		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"JPY","payment_methods":["BTC"]}`}))
 	}},
 	posted("bad url_success", with(`"url_success":"javascript:alert(1)"`)),
@@ -226,17 +226,17 @@ var mistakes = []mistake{
 	posted("no method holds so long", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
 	posted("bad payment_methods", with(`"payment_methods":[]`)),
 	posted("nothing on offer", with(`"payment_methods":["DOGE"]`)),
-	posted("bad idempotency key", fine, api.HeaderIdempotencyKey, "ü"),
+	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),
 	{"idempotency key with another body", func(l *lab) *http.Response {
-		l.send(keyed("k", fine))
+		l.send(keyed("k", minimalBody))
 		return l.send(keyed("k", with(`"order_id":"7"`)))
 	}},
 	{"idempotency key still running", func(l *lab) *http.Response {
 		l.merchants.hold, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 		first := make(chan *http.Response)
-		go func() { first <- l.send(keyed("k", fine)) }()
+		go func() { first <- l.send(keyed("k", minimalBody)) }()
 		<-l.merchants.entered
-		second := l.send(keyed("k", fine))
+		second := l.send(keyed("k", minimalBody))
 		close(l.merchants.hold)
 		<-first
 		return second
@@ -246,7 +246,7 @@ var mistakes = []mistake{
 		return l.send(create(message{key: "all"}))
 	}},
 	{"no rate in francs", func(l *lab) *http.Response {
-		l.take(chf)
+		l.enableFiats(chf)
 		l.rates.lacks = "CHF"
 		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"CHF"}`}))
 	}},
@@ -325,7 +325,7 @@ var mistakes = []mistake{
 	{"order when many are unpaid", func(l *lab) *http.Response {
 		l.keepEndpoints()
 		l.config.MaxUnpaid = 1
-		l.begin()
+		l.restart()
 		l.send(products("all", "POST", "", coffee))
 		l.order("first", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
@@ -411,12 +411,12 @@ const (
 	testTarget = "/api/v2/test/invoices/inv00000000000000000000000000001"
 )
 
-// ownPost asks for something to be done to the first invoice.
+// ownPost posts an action on the first invoice.
 func ownPost(what, key, body string) message {
 	return message{method: "POST", target: ownTarget + "/" + what, key: key, own: true, body: body}
 }
 
-// asked does something to an invoice that was paid in full and is not confirmed.
+// asked posts an action on an invoice that is fully paid but not confirmed.
 func asked(name, what, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
@@ -425,12 +425,12 @@ func asked(name, what, body string) mistake {
 	}}
 }
 
-// listed asks for a list.
+// listed requests a list of invoices.
 func listed(name, query string) mistake {
 	return sent(name, message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
 }
 
-// simulate acts on a new invoice of a key.
+// simulate simulates an action on a new invoice of a key.
 func (l *lab) simulate(key, action string) *http.Response {
 	l.send(create(message{key: key}))
 	return l.send(message{
@@ -439,7 +439,7 @@ func (l *lab) simulate(key, action string) *http.Response {
 	})
 }
 
-// Every error, as it is answered.
+// Every error answer.
 func TestGolden_every_error(t *testing.T) {
 	t.Parallel()
 	var answers []string
@@ -456,13 +456,13 @@ func TestGolden_every_error(t *testing.T) {
 	}
 	all := "[" + strings.Join(answers, ",") + "]"
 	if strings.Contains(strings.ToLower(all), "expired_at") {
-		t.Error("the letters expired_at are in an error")
+		t.Error("an error contains the text expired_at")
 	}
 	golden(t, "errors.json", all)
 }
 
-// Whoever adds an error adds its answer.
-func TestGolden_leaves_no_error_out(t *testing.T) {
+// Every error code of the source has an answer in errors.json.
+func TestGolden_has_every_error(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile(filepath.Join("testdata", "errors.json"))
 	if err != nil {
@@ -491,13 +491,13 @@ func TestGolden_leaves_no_error_out(t *testing.T) {
 		}
 		for _, name := range names {
 			if !bytes.Contains(want, []byte(`"X-Error-Code": "`+name+`"`)) {
-				t.Errorf("%s: no answer in errors.json is %s", file, name)
+				t.Errorf("%s: errors.json has no answer with the code %s", file, name)
 			}
 		}
 	}
 }
 
-// looked sends a call about a look.
+// looked sends a call about a theme.
 func looked(name string, m message) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.keepEndpoints()
@@ -505,7 +505,7 @@ func looked(name string, m message) mistake {
 	}}
 }
 
-// linked makes a link beside the one for coffee.
+// linked creates a link when the link "coffee" exists.
 func linked(name, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.keepEndpoints()
@@ -516,8 +516,8 @@ func linked(name, body string) mistake {
 	}}
 }
 
-// selling does something where coffee is sold, and as many other products as may be
-// when one more is made.
+// selling calls products when the product "coffee" exists. For a case named "too many" the merchant
+// has reached the maximum number of products.
 func selling(name, method, below, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		s := l.keepEndpoints()
@@ -534,7 +534,8 @@ func selling(name, method, below, body string) mistake {
 	}}
 }
 
-// endpoint posts to as many endpoints as may be, or to one of them.
+// endpoint posts to the endpoints of a merchant with the maximum number of endpoints, or to one of
+// them.
 func endpoint(name, below, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.keepEndpoints()

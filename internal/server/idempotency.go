@@ -14,12 +14,12 @@ import (
 	"chequer/internal/invoice"
 )
 
-// idempotencyPattern is visible ASCII and spaces: what every HTTP library can
-// send and every database can hold.
+// idempotencyPattern matches visible ASCII and spaces, which every HTTP library can send and every
+// database can store.
 var idempotencyPattern = regexp.MustCompile(`^[\x20-\x7e]{1,255}$`)
 
-// idempotencyKey is the request's Idempotency-Key, or "" when it has none. One
-// that is there but empty is refused: its sender believes himself safe.
+// idempotencyKey returns the request's Idempotency-Key, or "" when it has none. An empty header is
+// refused, because its sender relies on idempotency.
 func idempotencyKey(r *http.Request) (string, error) {
 	values := r.Header.Values(api.HeaderIdempotencyKey)
 	switch {
@@ -31,8 +31,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return values[0], nil
 }
 
-// bodyHash is what two requests of one idempotency key must share: the SHA-512
-// of the body without spaces that say nothing.
+// bodyHash returns the value that must be equal for two requests with one idempotency key: the
+// SHA-512 of the body without insignificant spaces.
 func bodyHash(body []byte) (string, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, body); err != nil {
@@ -42,8 +42,8 @@ func bodyHash(body []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Kinds of callers whose idempotency keys are apart. The storefront's namespace holds
-// keys that a shopper's browser sends through the built-in key of the merchant.
+// Kinds of callers with separate idempotency keys. The storefront's namespace holds keys that a
+// shopper's browser sends through the built-in key of the merchant.
 const (
 	apiKeys        = "api"
 	storefrontKeys = "storefront"
@@ -52,9 +52,9 @@ const (
 	productKeys    = "product"
 )
 
-// namespaced returns the key that a caller of some kind sent; no key when value is
-// empty. Keys of test and live invoices are apart. The mode is empty when the key alone
-// does not tell it.
+// namespaced returns the idempotency key of a caller of the given kind, or no key when value is
+// empty. Keys of test and live invoices are separate. The mode is empty when the request does not
+// determine it.
 func namespaced(kind string, mode invoice.Mode, value string) invoice.IdempotencyKey {
 	switch {
 	case value == "":
@@ -65,8 +65,8 @@ func namespaced(kind string, mode invoice.Mode, value string) invoice.Idempotenc
 	return invoice.IdempotencyKey{Namespace: kind, Value: value}
 }
 
-// running holds the idempotency keys whose first request has no answer yet, in this
-// process; between processes the database decides.
+// running holds the idempotency keys whose first request is still running in this process. Between
+// processes the database decides.
 type running struct {
 	mu   sync.Mutex
 	keys map[merchantKey]bool
@@ -83,7 +83,7 @@ var errRunning = &problem{
 	message: "The first request with this idempotency key is still running",
 }
 
-// begin takes a merchant's key until done is called. No key is never taken.
+// begin reserves a merchant's key until done is called. The zero key is never reserved.
 func (r *running) begin(merchantID string, of invoice.IdempotencyKey) (done func(), err error) {
 	if of.IsZero() {
 		return func() {}, nil

@@ -18,29 +18,29 @@ func keyed(key, body string) message {
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	first := read(t, l.send(keyed("order-1", fine)))
+	first := read(t, l.send(keyed("order-1", minimalBody)))
 	tests := map[string]struct {
 		message message
 		same    bool
 		status  int
 		code    string
 	}{
-		"the same request":             {keyed("order-1", fine), true, 200, ""},
-		"the same, spaced":             {keyed("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
-		"the same at the other path":   {message{method: "POST", target: "/v2/invoice/new", key: "all", body: fine, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"the same, by our own scheme":  {message{method: "POST", target: "/v2/invoice/new", key: "all", body: fine, own: true, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"the same by another key":      {message{method: "POST", target: "/v2/invoice/new", key: "create", body: fine, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"another body":                 {keyed("order-1", `{"amount":2,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
-		"another spelling of a number": {keyed("order-1", `{"amount":1.0,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
-		"another key":                  {keyed("order-2", fine), false, 200, ""},
-		"another shop":                 {message{method: "POST", target: "/v2/invoice/new", key: "other", body: fine, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
-		"real money":                   {message{method: "POST", target: "/v2/invoice/new", key: "live", body: fine, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
-		"no key":                       {create(message{key: "all"}), false, 200, ""},
-		"an empty key":                 {keyed("", fine), false, 400, "invalid_idempotency_key"},
-		"a key of 255":                 {keyed(strings.Repeat("k", 255), fine), false, 200, ""},
-		"a key of 256":                 {keyed(strings.Repeat("k", 256), fine), false, 400, "invalid_idempotency_key"},
-		"a key outside ASCII":          {keyed("sch\u00f6n", fine), false, 400, "invalid_idempotency_key"},
-		"two keys":                     {create(message{key: "all", header: http.Header{api.HeaderIdempotencyKey: {"a", "b"}}}), false, 400, "invalid_idempotency_key"},
+		"the same request":                    {keyed("order-1", minimalBody), true, 200, ""},
+		"the same with spaces":                {keyed("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
+		"the same at the other path":          {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"the same, by our own scheme":         {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, own: true, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"the same by another key":             {message{method: "POST", target: "/v2/invoice/new", key: "create", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"another body":                        {keyed("order-1", `{"amount":2,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
+		"the same number written differently": {keyed("order-1", `{"amount":1.0,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
+		"another key":                         {keyed("order-2", minimalBody), false, 200, ""},
+		"another shop":                        {message{method: "POST", target: "/v2/invoice/new", key: "other", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
+		"live mode":                           {message{method: "POST", target: "/v2/invoice/new", key: "live", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
+		"no key":                              {create(message{key: "all"}), false, 200, ""},
+		"an empty key":                        {keyed("", minimalBody), false, 400, "invalid_idempotency_key"},
+		"a key of 255":                        {keyed(strings.Repeat("k", 255), minimalBody), false, 200, ""},
+		"a key of 256":                        {keyed(strings.Repeat("k", 256), minimalBody), false, 400, "invalid_idempotency_key"},
+		"a key outside ASCII":                 {keyed("sch\u00f6n", minimalBody), false, 400, "invalid_idempotency_key"},
+		"two keys":                            {create(message{key: "all", header: http.Header{api.HeaderIdempotencyKey: {"a", "b"}}}), false, 400, "invalid_idempotency_key"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,15 +50,15 @@ func TestIdempotency(t *testing.T) {
 				return
 			}
 			if body := read(t, response); response.StatusCode != http.StatusOK || (body == first) != test.same {
-				t.Errorf("answer %d: %s, the same as the first: want %t", response.StatusCode, body, test.same)
+				t.Errorf("answer %d: %s, want equal to the first answer: %t", response.StatusCode, body, test.same)
 			}
 		})
 	}
 }
 
-// A repetition is answered with the invoice as it stands now, and says when a new key
-// is needed for a new invoice.
-func TestIdempotency_replay_tells_the_invoice_as_it_stands(t *testing.T) {
+// A repetition is answered with the invoice in its current state, and with a header when a new
+// invoice needs a new key.
+func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -76,8 +76,8 @@ func TestIdempotency_replay_tells_the_invoice_as_it_stands(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
-			m := keyed("order-1042", fine)
-			id := l.keyed(t, "order-1042", fine)
+			m := keyed("order-1042", minimalBody)
+			id := l.keyed(t, "order-1042", minimalBody)
 			for _, action := range tt.actions {
 				l.play(t, id, action)
 			}
@@ -87,7 +87,7 @@ func TestIdempotency_replay_tells_the_invoice_as_it_stands(t *testing.T) {
 			want := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 			got := l.send(m)
 			if body, same := read(t, got), read(t, want); body != same || !strings.Contains(body, `"status":"`+tt.status+`"`) {
-				t.Errorf("the repetition answers %s, want %s, %s", body, same, tt.status)
+				t.Errorf("answer to the repetition = %s, want %s with status %s", body, same, tt.status)
 			}
 			for _, header := range []string{"ETag", "Location", api.HeaderPaidAt, api.HeaderPaidCurrency, api.HeaderPaidTx} {
 				if got, want := got.Header.Get(header), want.Header.Get(header); got != want {
@@ -97,14 +97,14 @@ func TestIdempotency_replay_tells_the_invoice_as_it_stands(t *testing.T) {
 			if retry := got.Header.Get(api.HeaderRetry); retry != tt.retry {
 				t.Errorf("%s: %q, want %q", api.HeaderRetry, retry, tt.retry)
 			}
-			if again := l.keyed(t, "order-1042-2", fine); again == id {
-				t.Error("a new key leads to the same invoice")
+			if again := l.keyed(t, "order-1042-2", minimalBody); again == id {
+				t.Error("a new key returned the same invoice")
 			}
 		})
 	}
 }
 
-// outOfTime is the simulation that ends a quote.
+// outOfTime is the simulation that expires a quote.
 const outOfTime = "out of time"
 
 // keyed creates an invoice with an idempotency key and returns its identifier.
@@ -118,7 +118,7 @@ func (l *lab) keyed(t *testing.T, key, body string) string {
 	return made.ForeignID
 }
 
-// play simulates something on a test invoice.
+// play simulates an action on a test invoice.
 func (l *lab) play(t *testing.T, id, action string) {
 	t.Helper()
 	body := `{"action":"` + action + `"}`
@@ -131,8 +131,8 @@ func (l *lab) play(t *testing.T, id, action string) {
 	}
 }
 
-// A repetition after a new price was held answers with that price.
-func TestIdempotency_replay_tells_the_newest_quote(t *testing.T) {
+// A repetition after a requote is answered with the new quote.
+func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	body := `{"amount":1,"fiat_currency":"EUR","allow_paid_expired":true}`
@@ -144,12 +144,13 @@ func TestIdempotency_replay_tells_the_newest_quote(t *testing.T) {
 	}
 	got, want := l.send(keyed("order-1042", body)), l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 	if body, same := read(t, got), read(t, want); body != same || got.Header.Get(api.HeaderRetry) != "" {
-		t.Errorf("the repetition answers %s, %q, want %s", body, got.Header.Get(api.HeaderRetry), same)
+		t.Errorf("answer to the repetition = %s, retry header %q, want %s and no header", body, got.Header.Get(api.HeaderRetry), same)
 	}
 }
 
-// No key of a shopper's page is one of the merchant's API, nor the reverse.
-func TestIdempotency_keys_of_pages_and_of_the_API_are_apart(t *testing.T) {
+// An idempotency key of a shopper's page never matches a key of the merchant's API, nor the
+// reverse.
+func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -162,15 +163,15 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_apart(t *testing.T) {
 		name    string
 		message message
 	}{
-		{"API", message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine}},
-		{"storefront", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: fine}},
+		{"API", message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}},
+		{"storefront", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: minimalBody}},
 		{"storefront, another amount", message{method: "POST", target: "/api/v2/invoice/new", key: "builtin", body: `{"amount":2,"fiat_currency":"EUR"}`}},
 		{"link", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","amount":1}`}},
 	} {
 		key := "order-1042"
 		if caller.name == "storefront, another amount" {
 			key = "order-1043"
-			l.send(keyed(key, fine))
+			l.send(keyed(key, minimalBody))
 		}
 		caller.message.header = set(api.HeaderIdempotencyKey, key)
 		response := l.send(caller.message)
@@ -179,20 +180,20 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_apart(t *testing.T) {
 			t.Fatalf("%s: answer %d: %s", caller.name, response.StatusCode, text)
 		}
 		if other, taken := owner[made.ForeignID]; taken {
-			t.Errorf("%s is answered with the invoice of %s", caller.name, other)
+			t.Errorf("%s returned the invoice of %s", caller.name, other)
 		}
 		owner[made.ForeignID] = caller.name
 	}
 }
 
-// The answer to a repetition depends on nothing that a setting can change.
-func TestIdempotency_answer_outlives_a_lower_maximum(t *testing.T) {
+// The answer to a repetition does not depend on settings.
+func TestIdempotency_answer_is_kept_after_a_lower_maximum(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	m := keyed("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
 	first := read(t, l.send(m))
 	l.config.MaxAmount = "100"
-	l.begin()
+	l.restart()
 	if again := read(t, l.send(m)); again != first {
 		t.Errorf("answer %s, want %s", again, first)
 	}
@@ -204,9 +205,9 @@ func TestIdempotency_of_concurrent_requests(t *testing.T) {
 	l := newLab(t, nil)
 	l.merchants.hold, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 	first := make(chan string)
-	go func() { first <- read(t, l.send(keyed("order-1", fine))) }()
+	go func() { first <- read(t, l.send(keyed("order-1", minimalBody))) }()
 	<-l.merchants.entered
-	response := l.send(keyed("order-1", fine))
+	response := l.send(keyed("order-1", minimalBody))
 	refused(t, response, http.StatusConflict, "idempotency_running")
 	if retry := response.Header.Get("Retry-After"); retry != "1" {
 		t.Errorf("Retry-After = %q, want 1", retry)
@@ -214,18 +215,18 @@ func TestIdempotency_of_concurrent_requests(t *testing.T) {
 	close(l.merchants.hold)
 	made := <-first
 	l.merchants.hold = nil
-	if again := read(t, l.send(keyed("order-1", fine))); again != made {
+	if again := read(t, l.send(keyed("order-1", minimalBody))); again != made {
 		t.Errorf("answer %s, want %s", again, made)
 	}
 }
 
-func TestIdempotency_makes_one_invoice_per_key(t *testing.T) {
+func TestIdempotency_creates_one_invoice_per_key(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	var group sync.WaitGroup
 	for i := range 60 {
 		group.Go(func() {
-			response := l.send(keyed(fmt.Sprintf("order-%d", i%3), fine))
+			response := l.send(keyed(fmt.Sprintf("order-%d", i%3), minimalBody))
 			if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
 				t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 			}
@@ -233,6 +234,6 @@ func TestIdempotency_makes_one_invoice_per_key(t *testing.T) {
 	}
 	group.Wait()
 	if made := l.storage.Count(); made != 3 {
-		t.Errorf("%d invoices were made, want 3", made)
+		t.Errorf("%d invoices were created, want 3", made)
 	}
 }

@@ -30,10 +30,10 @@ import (
 	"chequer/internal/signature"
 )
 
-// noon is when the tests begin, unless they run on a clock of their own.
+// noon is the time at which the tests begin, unless they use another clock.
 var noon = time.Date(2026, 11, 27, 12, 0, 32, 782_400_500, time.UTC)
 
-// lab is a server on the real invoice service, with everything around it.
+// lab is a server with the real invoice service, in-memory storage and a simulated network.
 type lab struct {
 	t         testing.TB
 	handler   http.Handler
@@ -47,7 +47,7 @@ type lab struct {
 	config    server.Config
 }
 
-// newLab makes a lab; nil is a clock that stands at noon.
+// newLab returns a new lab. With a nil clock the time is always noon.
 func newLab(t testing.TB, now func() time.Time) *lab {
 	t.Helper()
 	if now == nil {
@@ -75,28 +75,29 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", MaxAmount: "1000000", Now: now, Log: log,
 	}
-	l.begin()
+	l.restart()
 	return l
 }
 
-// begin makes the server anew. Every answer of it is held against the document.
-func (l *lab) begin() {
+// restart restarts the server with the lab's configuration. Every answer is checked against the
+// document.
+func (l *lab) restart() {
 	l.handler = documented(l.t, l.config.BasePath, server.New(l.config))
 }
 
-// take begins anew with currencies beside euro and dollar.
-func (l *lab) take(fiats ...money.Currency) {
+// enableFiats restarts the server with currencies besides euro and dollar.
+func (l *lab) enableFiats(fiats ...money.Currency) {
 	l.config.Fiats = fiats
-	l.begin()
+	l.restart()
 }
 
-// limit begins anew with limits.
+// limit restarts the server with rate limits.
 func (l *lab) limit(limits server.Limits) {
 	l.config.Limits = limits
-	l.begin()
+	l.restart()
 }
 
-// bitcoin, ether and euroCoin are what can be paid with.
+// bitcoin, ether and euroCoin are the assets of the tests.
 func bitcoin(network chain.ID) chain.Asset {
 	return chain.Asset{
 		Code: "BTC", Symbol: "BTC", Name: "Bitcoin", Network: network, NetworkName: "Bitcoin", Currency: money.BTC,
@@ -132,15 +133,15 @@ var bridgedEuro = chain.Asset{
 	Scheme: "ethereum", ChainID: 84532, Contract: "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA", Policy: policy,
 }
 
-// prices are fixed rates that can be taken away.
+// prices are fixed rates that can be made unavailable.
 type prices struct {
 	*rates.Fixed
-	gone  atomic.Bool
-	lacks string // code of a coin or a fiat that has none
-	rests string // what they rest on
+	gone     atomic.Bool
+	lacks    string // code of a coin or a fiat currency without a rate
+	evidence string // evidence of the rates
 }
 
-func (p *prices) Evidence(money.Currency, ...string) string { return p.rests }
+func (p *prices) Evidence(money.Currency, ...string) string { return p.evidence }
 
 func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	if p.gone.Load() || p.lacks == code || p.lacks == fiat.Code {
@@ -149,17 +150,17 @@ func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error
 	return p.Fixed.Rate(code, coin, fiat)
 }
 
-// merchants are two shops with keys for everything.
+// merchants are two merchants with keys of every kind.
 type merchants struct {
 	keys    map[string]merchant.Key
 	wallets []merchant.Wallet
-	hold    chan struct{} // when not nil, looking for wallets waits for it
+	hold    chan struct{} // if not nil, Wallets waits until it is closed
 	entered chan struct{}
 	err     error
 	methods merchant.Methods
 	mu      sync.Mutex
-	used    []string                  // keys, by ID
-	account *merchant.ExchangeAccount // nil: there is none
+	used    []string                  // IDs of keys
+	account *merchant.ExchangeAccount // nil: no account
 }
 
 func (m *merchants) Exchange(context.Context, string) (merchant.ExchangeAccount, error) {
@@ -193,7 +194,7 @@ func shops() *merchants {
 	return m
 }
 
-// publicKey is the public part of the key with an ID: 32 letters and digits.
+// publicKey returns the public part of the key with an ID: 32 letters and digits.
 func publicKey(id string) string { return id + strings.Repeat("0", 32-len(id)) }
 
 func (m *merchants) Authenticate(_ context.Context, key string) (merchant.Key, error) {
@@ -230,7 +231,7 @@ func (m *merchants) Wallets(ctx context.Context, _ string, _ merchant.Mode) ([]m
 	return m.wallets, nil
 }
 
-// nonces remembers for ever.
+// nonces remembers nonces without a time limit.
 type nonces struct {
 	mu   sync.Mutex
 	used map[string]bool
@@ -240,7 +241,7 @@ func (n *nonces) UseNonce(_ context.Context, key, nonce string, _ time.Time, ttl
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if ttl != 600*time.Second {
-		return false, errors.New("a nonce is kept 600 s")
+		return false, errors.New("a nonce must be kept for 600 s")
 	}
 	if n.used == nil {
 		n.used = map[string]bool{}
@@ -250,22 +251,22 @@ func (n *nonces) UseNonce(_ context.Context, key, nonce string, _ time.Time, ttl
 	return !used, nil
 }
 
-// message is a request to be sent by a key.
+// message is a request that a key sends.
 type message struct {
 	method string
 	target string // below the base path
 	key    string // ID of the key; "" sends none
 	body   string
-	header http.Header // added, or "" to remove
+	header http.Header // set on the request; "" removes the header
 	own    bool        // our own scheme
-	signed string      // what is signed in place of the body
+	signed string      // signed in place of the body
 	nonce  string
-	skew   time.Duration // how far the clock of the caller is ahead
+	skew   time.Duration // how far the caller's clock is ahead
 }
 
 var nonceCount atomic.Int64
 
-// request signs a message as a client would.
+// request builds and signs the request of a message as a client does.
 func (l *lab) request(m message) *http.Request {
 	target := "/shop" + m.target
 	r := httptest.NewRequest(m.method, target, strings.NewReader(m.body))
@@ -304,7 +305,7 @@ func (l *lab) request(m message) *http.Request {
 	return r
 }
 
-// send sends a message to the handler.
+// send sends a message to the handler and returns the answer.
 func (l *lab) send(m message) *http.Response {
 	return l.serve(l.request(m))
 }
@@ -315,13 +316,13 @@ func (l *lab) serve(r *http.Request) *http.Response {
 	return w.Result()
 }
 
-// create makes an invoice and returns its identifier.
+// create creates an invoice and returns its identifier.
 func (l *lab) create(t testing.TB, key, body string) string {
 	t.Helper()
 	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: key, body: body})
 	text := read(t, response)
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("invoice/new answered %d: %s", response.StatusCode, text)
+		t.Fatalf("invoice/new: answer %d: %s", response.StatusCode, text)
 	}
 	_, id, _ := strings.Cut(text, `"foreign_id":"`)
 	return id[:32]
@@ -336,7 +337,7 @@ func read(t testing.TB, r *http.Response) string {
 	return string(body)
 }
 
-// proofKeys is one signing key, that of RFC 8032, 7.1, TEST 1.
+// proofKeys holds one signing key, that of RFC 8032, section 7.1, TEST 1.
 type proofKeys struct{ proof.Storage }
 
 func (proofKeys) ProofKeys(context.Context) ([]proof.Key, error) {

@@ -8,13 +8,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits are how often may be called. The zero value limits nothing.
+// Limits are rate limits of calls. The zero value sets no limit.
 type Limits struct {
-	// PerKey is how many signed calls a second one key may make, with a burst of
-	// five times that.
+	// PerKey is the number of signed calls per second of one key, with a burst of five times that.
 	PerKey int
-	// PerAddress is how many unsigned calls a second one address may make, with a
-	// burst of twice that. Calls whose key or signature is refused count, too.
+	// PerAddress is the number of unsigned calls per second of one address, with a burst of twice
+	// that. Calls whose key or signature is refused count, too.
 	PerAddress int
 }
 
@@ -29,11 +28,11 @@ var (
 	}
 )
 
-// maxBuckets bounds the memory of callers. When it is full, those who have their
-// whole burst left are forgotten, which changes nothing for them.
+// maxBuckets bounds the number of callers in memory. When it is reached, callers with a full burst
+// are forgotten, which does not change their limit.
 const maxBuckets = 10_000
 
-// buckets holds a limiter for each caller. It is safe for concurrent use.
+// buckets holds a rate limiter for each caller. It is safe for concurrent use.
 type buckets struct {
 	perSecond, burst int
 
@@ -45,7 +44,7 @@ func newBuckets(perSecond, burst int) *buckets {
 	return &buckets{perSecond: perSecond, burst: burst, each: map[string]*rate.Limiter{}}
 }
 
-// take takes one call of a caller and tells whether it was left.
+// take counts one call of a caller and reports whether it is within the limit.
 func (b *buckets) take(caller string, now time.Time) bool {
 	return b.perSecond == 0 || b.of(caller, now).AllowN(now, 1)
 }
@@ -64,8 +63,7 @@ func (b *buckets) of(caller string, now time.Time) *rate.Limiter {
 	return limiter
 }
 
-// forget drops callers that have not called for a while and, when all of them
-// have, everybody.
+// forget removes the callers with a full burst and, if none has a full burst, all callers.
 func (b *buckets) forget(now time.Time) {
 	for caller, limiter := range b.each {
 		if limiter.TokensAt(now) >= float64(b.burst) {

@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)
 		l.limit(server.Limits{PerKey: 2, PerAddress: 1})
-		create := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine}
+		create := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}
 		status := message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}
 		forged := create
 		forged.signed = "something else"
@@ -39,7 +39,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// refused sends a message some times and counts what was refused as too many.
+// refused sends a message a number of times and returns how many calls the rate limit refused.
 func (l *lab) refused(t *testing.T, m message, times int) (refused int) {
 	t.Helper()
 	for range times {
@@ -55,42 +55,42 @@ func (l *lab) refused(t *testing.T, m message, times int) (refused int) {
 	return refused
 }
 
-// A request that failed is not one that was made: sent again it is answered.
-func TestAFailedCreationGivesItsNonceBack(t *testing.T) {
+// A failed call does not use up its nonce: the same request can be sent again.
+func TestCreate_failure_does_not_use_up_the_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine, own: true, nonce: "nonce1234567890123"}
+	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody, own: true, nonce: "nonce1234567890123"}
 	l.rates.gone.Store(true)
 	if got := l.send(m).StatusCode; got != http.StatusServiceUnavailable {
-		t.Fatalf("without rates: %d", got)
+		t.Fatalf("without rates: answer %d, want 503", got)
 	}
 	l.rates.gone.Store(false)
 	if got := l.send(m).StatusCode; got != http.StatusOK {
-		t.Errorf("the same request once there are rates: %d", got)
+		t.Errorf("same request with rates: answer %d, want 200", got)
 	}
 	if got := l.send(m).StatusCode; got != http.StatusForbidden {
-		t.Errorf("once more, without an idempotency key: %d", got)
+		t.Errorf("same nonce again: answer %d, want 403", got)
 	}
 }
 
-func TestOwnSchemeCanBeCompulsory(t *testing.T) {
+func TestAuth_own_scheme_can_be_compulsory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.config.OwnScheme = true
-	l.begin()
-	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: fine}
+	l.restart()
+	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}
 	resp := l.send(m)
 	if got := resp.Header.Get("X-Error-Code"); resp.StatusCode != http.StatusForbidden || got != "no_timestamp_header" {
-		t.Errorf("signed by the family's scheme: %d %s", resp.StatusCode, got)
+		t.Errorf("signed by the API family's scheme: answer %d %s, want 403", resp.StatusCode, got)
 	}
 	m.own = true
 	if got := l.send(m).StatusCode; got != http.StatusOK {
-		t.Errorf("signed by our own: %d", got)
+		t.Errorf("signed by our own scheme: answer %d, want 200", got)
 	}
 }
 
-// One customer of a provider has a whole /64 of IPv6: that is one address.
-func TestLimitsCountNetworksOfIPv6(t *testing.T) {
+// A provider assigns a whole /64 of IPv6 to one customer, so that a /64 counts as one address.
+func TestLimits_count_IPv6_networks(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.limit(server.Limits{PerKey: 1, PerAddress: 1})

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/money"
 )
 
-// slugPattern is what stands in an address as it is, and can be read out.
+// slugPattern matches a slug, which needs no escaping in a URL and can be read aloud.
 var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 
 var (
@@ -22,13 +22,13 @@ var (
 	errSlugTaken = &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"}
 )
 
-// taken are the currencies that an invoice may be in.
-func taken(fiats []money.Currency) []money.Currency {
+// priceCurrencies returns the currencies of prices: euro, dollar, and fiats.
+func priceCurrencies(fiats []money.Currency) []money.Currency {
 	return append([]money.Currency{money.EUR, money.USD}, fiats...)
 }
 
-// CheckLink tells what is wrong with a link that a merchant makes, when invoices
-// may be in some currencies beside euro and dollar, up to an amount.
+// CheckLink returns a function that reports what is wrong with a merchant's link. Its currency must
+// be euro, dollar or one of fiats, and its amount at most maximum.
 func CheckLink(fiats []money.Currency, maximum string) func(merchant.Link) error {
 	return func(l merchant.Link) error {
 		var ignored string
@@ -53,18 +53,18 @@ func CheckLink(fiats []money.Currency, maximum string) func(merchant.Link) error
 		if l.MaxUses < 0 || l.MaxUses > maxLinkUses {
 			return invalid("max_uses", wholeFault(0, maxLinkUses))
 		}
-		p := asked{digits: "1", code: l.Currency}
+		p := requestedPrice{digits: "1", code: l.Currency}
 		if l.Amount != "" {
 			if err := amount(&p.digits)(l.Amount); err != nil {
 				return invalid("amount", err.Error())
 			}
 		}
-		_, err := p.price(taken(fiats), maximum)
+		_, err := p.price(priceCurrencies(fiats), maximum)
 		return err
 	}
 }
 
-// shaped takes a text of a form.
+// shaped parses a text that matches a form.
 func shaped(form *regexp.Regexp, fault string) func(any) error {
 	return func(value any) error {
 		if t, _ := value.(string); !form.MatchString(t) {
@@ -74,10 +74,10 @@ func shaped(form *regexp.Regexp, fault string) func(any) error {
 	}
 }
 
-// maxLinkUses bounds the number of invoices that a link makes.
+// maxLinkUses bounds the number of invoices that a link creates.
 const maxLinkUses = 1_000_000
 
-// linkFields are those of a link that can be changed.
+// linkFields are the fields of a link that can be changed.
 func (s *server) linkFields(l *merchant.Link) map[string]field {
 	return map[string]field{
 		"amount":          {set: amount(&l.Amount)},
@@ -92,8 +92,8 @@ func (s *server) linkFields(l *merchant.Link) map[string]field {
 	}
 }
 
-// choice takes a choice of payment methods, each of which can be offered here; an empty
-// list leaves the choice to the merchant's own setting.
+// choice parses a list of payment methods, each of which must be offered on this server. An empty
+// list selects the merchant's own setting.
 func (s *server) choice(mode merchant.Mode, into *merchant.Methods) func(any) error {
 	return func(value any) error {
 		list, ok := value.([]any)
@@ -118,7 +118,7 @@ func (s *server) choice(mode merchant.Mode, into *merchant.Methods) func(any) er
 	}
 }
 
-// optionalTime takes a time in RFC 3339, or an empty text for none.
+// optionalTime parses a time in RFC 3339. An empty text is the zero time.
 func optionalTime(into *time.Time) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
@@ -168,7 +168,7 @@ func (s *server) changeLink(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
 	}
-	if err := decode(k.body, s.linkFields(&merchant.Link{Mode: k.key.Mode})); err != nil { // before the nonce is used up
+	if err := decode(k.body, s.linkFields(&merchant.Link{Mode: k.key.Mode})); err != nil { // check the body before the nonce is used up
 		return err
 	}
 	ctx := c.Request().Context()

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/signature"
 )
 
-// query is the query of a link that a key signed, with some parameters more.
+// query returns the query of a signed link with additional parameters.
 func query(key string, more ...string) string {
 	parameters := map[string]string{"amount": "56.50", "fiat_currency": "EUR", "key": publicKey(key)}
 	for i := 0; i < len(more); i += 2 {
@@ -36,7 +36,7 @@ func encoded(parameters map[string]string, sig string) string {
 	return values.Encode()
 }
 
-// about asks about a signed link as its page does.
+// about is a call about a signed link, as its page makes it.
 func about(what, query string) message {
 	body, err := json.Marshal(api.OfferRequest{Query: query})
 	if err != nil {
@@ -45,8 +45,7 @@ func about(what, query string) message {
 	return message{method: "POST", target: "/api/v2/links/" + what, key: "page", own: true, body: string(body)}
 }
 
-// pay presses the button of a signed link, and returns the invoice that it leads
-// to.
+// pay pays by a signed link and returns the identifier of its invoice.
 func (l *lab) pay(t *testing.T, query string) string {
 	t.Helper()
 	var made api.OfferMade
@@ -66,7 +65,7 @@ func (l *lab) offer(t *testing.T, query string) (o api.Offer) {
 	return o
 }
 
-// Every answer about links, as it is.
+// Every answer about links.
 func TestGolden_links(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -91,8 +90,8 @@ func TestGolden_links(t *testing.T) {
 	golden(t, "links.json", "["+strings.Join(answers, ",")+"]")
 }
 
-// CONTRACT: the same key and order lead to the same open invoice, and once paid to
-// its receipt; a new one only after expired or declined.
+// CONTRACT: the same key and order lead to the same open invoice and, once it is paid, to its
+// receipt. A new invoice is created only after the old one has expired or was declined.
 func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -101,12 +100,12 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	first := l.pay(t, link)
 	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
 		if got := l.pay(t, again); got != first {
-			t.Errorf("%s leads to %s, not to %s", again, got, first)
+			t.Errorf("link %s leads to invoice %s, want %s", again, got, first)
 		}
 	}
 	for name, other := range map[string]string{"another order": query("all", "order_id", "1043"), "another key": query("live", "order_id", "1042")} {
 		if got := l.pay(t, other); got == first {
-			t.Errorf("%s leads to the same invoice", name)
+			t.Errorf("link with %s leads to the same invoice", name)
 		}
 	}
 	act := func(id, action string) {
@@ -115,13 +114,13 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	for _, action := range []string{"exact", "confirm"} {
 		act(first, action)
 		if got := l.pay(t, link); got != first || l.offer(t, link).ForeignID != first {
-			t.Errorf("after %s it leads to %s, not to %s", action, got, first)
+			t.Errorf("after %s the link leads to invoice %s, want %s", action, got, first)
 		}
 	}
 
 	now = now.Add(48 * time.Hour)
 	if got := l.pay(t, link); got != first {
-		t.Errorf("two days after it was paid it leads to %s, not to %s", got, first)
+		t.Errorf("two days after payment the link leads to invoice %s, want %s", got, first)
 	}
 
 	declined := l.pay(t, query("all", "order_id", "7"))
@@ -131,7 +130,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	}
 	second := l.pay(t, query("all", "order_id", "7"))
 	if second == declined || l.pay(t, query("all", "order_id", "7")) != second {
-		t.Error("after declined there is not one new invoice")
+		t.Error("after declined the link does not lead to one new invoice")
 	}
 	act(second, "under")
 	now = now.Add(time.Hour)
@@ -142,11 +141,11 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
-		t.Errorf("after a part came and the time ran out the link offers %+v", o)
+		t.Errorf("after a partial payment and expiry the link offers %+v", o)
 	}
 }
 
-// An order that a link asks another price for is not paid by the earlier price.
+// An order for which a link asks another price is not paid by an invoice at the earlier price.
 func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 	t.Parallel()
 	asked := map[string]string{
@@ -180,7 +179,7 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 			{[]string{api.SimulateExact}, api.StatusPending},
 			{[]string{api.SimulateExact, api.SimulateConfirm}, api.StatusPaid},
 		} {
-			t.Run(fmt.Sprint(name, " makes nothing after ", tt.actions), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, " creates no invoice after ", tt.actions), func(t *testing.T) {
 				t.Parallel()
 				l := newLab(t, nil)
 				first := l.pay(t, query("all", "order_id", "1042"))
@@ -197,14 +196,14 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 				}
 				refused(t, l.send(about("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
 				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != made {
-					t.Errorf("the first invoice is %s and %d were made, want %s and none", got, l.storage.Count()-made, tt.status)
+					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-made, tt.status)
 				}
 			})
 		}
 	}
 }
 
-// Of two invoices of an order that are both paid, a link leads to that of its price.
+// If two invoices of an order are paid, a link leads to the invoice with its price.
 func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -232,8 +231,8 @@ func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *
 	}
 }
 
-// A price that changed under a slug makes another invoice, not one of the old price.
-func TestLink_made_again_with_another_price_makes_another_invoice(t *testing.T) {
+// A link that is recreated with the same slug and another price creates another invoice.
+func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -263,7 +262,7 @@ func TestLink_made_again_with_another_price_makes_another_invoice(t *testing.T) 
 	}
 }
 
-func TestSignedLink_without_an_order_has_one_invoice_for_a_token(t *testing.T) {
+func TestSignedLink_without_an_order_has_one_invoice_per_token(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	by := func(token string) string {
@@ -272,7 +271,7 @@ func TestSignedLink_without_an_order_has_one_invoice_for_a_token(t *testing.T) {
 		return read(t, l.send(m))
 	}
 	if first := by("a"); by("a") != first || by("b") == first {
-		t.Error("there is not one invoice for each token")
+		t.Error("want exactly one invoice per token")
 	}
 }
 
@@ -284,8 +283,8 @@ func TestSignedLink_expires(t *testing.T) {
 	other := query("all", "order_id", "7", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
 	first := l.pay(t, link)
 	now = now.Add(time.Hour)
-	if got := l.pay(t, link); got != first { // whoever ordered in time finds his invoice
-		t.Errorf("the link leads to %s, not to %s", got, first)
+	if got := l.pay(t, link); got != first { // an expired link still leads to the invoice of its order
+		t.Errorf("the link leads to invoice %s, want %s", got, first)
 	}
 	for _, what := range []string{"read", "pay"} {
 		response := l.send(about(what, other))
@@ -295,8 +294,8 @@ func TestSignedLink_expires(t *testing.T) {
 	}
 }
 
-// Whatever is changed in a link is found out, and nothing is made of it.
-func TestSignedLink_refuses_what_was_changed(t *testing.T) {
+// A changed link is refused and creates no invoice.
+func TestSignedLink_refuses_changes(t *testing.T) {
 	t.Parallel()
 	fine := map[string]string{
 		"amount": "56.50", "fiat_currency": "EUR", "order_id": "1042", "url_success": "https://shop.example/thanks",
@@ -319,7 +318,7 @@ func TestSignedLink_refuses_what_was_changed(t *testing.T) {
 	for _, more := range []string{"&sig=" + sig, "&amount=1", "&AMOUNT=1", "&Amount=1", "&amount+=1", "&%61mount=1", "&key=", "&order_id=%ff", "&order_id=%zz"} {
 		cases["with "+more] = encoded(fine, sig) + more
 	}
-	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two may not sign links
+	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two must not sign links
 		cases["signed by "+key] = query(key)
 	}
 	l := newLab(t, nil)
@@ -331,15 +330,15 @@ func TestSignedLink_refuses_what_was_changed(t *testing.T) {
 		}
 	}
 	if n := l.storage.Count(); n != 0 {
-		t.Errorf("%d invoices were made", n)
+		t.Errorf("%d invoices were created, want none", n)
 	}
 	if response := l.send(about("pay", encoded(fine, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
-		t.Errorf("the link itself answers %d: %s", response.StatusCode, read(t, response))
+		t.Errorf("the unchanged link: answer %d: %s", response.StatusCode, read(t, response))
 	}
 }
 
-// What mail programs, advertisers and chats append is no part of a link.
-func TestSignedLink_ignores_parameters_that_are_not_of_a_link(t *testing.T) {
+// Parameters that mail programs, advertisers and chats append are ignored.
+func TestSignedLink_ignores_other_parameters(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	link := query("all", "order_id", "1042", "description", "Two prints")
@@ -356,19 +355,19 @@ func TestSignedLink_ignores_parameters_that_are_not_of_a_link(t *testing.T) {
 	}
 }
 
-// A return address with an international domain name is kept in Punycode, and signed
-// over as the shop wrote it.
+// A return address with an international domain name is stored in Punycode, and the signature
+// covers it as the shop wrote it.
 func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.pay(t, query("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
 	r := l.resource(t, id)
 	if r.URLSuccess != "https://xn--bcher-kva.example/danke" || r.URLFailure != "https://xn--bcher-kva.example/" {
-		t.Errorf("the invoice leads to %q and %q", r.URLSuccess, r.URLFailure)
+		t.Errorf("return addresses = %q and %q", r.URLSuccess, r.URLFailure)
 	}
 }
 
-// Who may do what to links: a page reads and pays, only admin changes.
+// Scopes of the calls about links: a page reads and pays, only admin changes links.
 func TestLinks_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -380,7 +379,7 @@ func TestLinks_scopes(t *testing.T) {
 		{"GET", "/coffee", "", map[string]int{"admin": 200, "other": 404, "liveread": 404, "page": 403}},
 		{"DELETE", "/coffee", "", map[string]int{"admin": 204, "other": 404, "liveread": 404, "page": 403}},
 		{"POST", "/read", `{"slug":"coffee"}`, map[string]int{"page": 200, "create": 403, "admin": 403}},
-		{"POST", "/pay", `{"slug":"coffee"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // without a token
+		{"POST", "/pay", `{"slug":"coffee"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // no token
 	} {
 		for key, want := range tt.status {
 			l := newLab(t, nil)
@@ -388,13 +387,13 @@ func TestLinks_scopes(t *testing.T) {
 			l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
 			response := l.send(message{method: tt.method, target: "/api/v2/links" + tt.below, key: key, own: true, body: tt.body})
 			if response.StatusCode != want {
-				t.Errorf("%s links%s by %s answers %d, not %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
+				t.Errorf("%s links%s by %s: answer %d, want %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
 			}
 		}
 	}
 }
 
-func TestOpenLink_takes_the_shoppers_amount(t *testing.T) {
+func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -408,12 +407,13 @@ func TestOpenLink_takes_the_shoppers_amount(t *testing.T) {
 	} {
 		m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {body}}}
 		if response := l.send(m); response.StatusCode != want {
-			t.Errorf("%s answers %d, not %d: %s", body, response.StatusCode, want, read(t, response))
+			t.Errorf("%s: answer %d, want %d: %s", body, response.StatusCode, want, read(t, response))
 		}
 	}
 }
 
-// A link that changes, ends or is used up makes nothing that the shopper was not shown.
+// A link that was changed, has ended or is used up creates no invoice at terms that the shopper was
+// not shown.
 func TestLink_changes_and_ends(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -441,7 +441,7 @@ func TestLink_changes_and_ends(t *testing.T) {
 	}
 
 	if text := read(t, links("PATCH", "/coffee", `{"amount":"4","max_uses":2,"ends_at":"2026-11-28T12:00:00Z"}`)); !strings.Contains(text, `"amount":"4"`) || !strings.Contains(text, `"fiat_currency":"EUR"`) {
-		t.Errorf("changed to %s", text)
+		t.Errorf("changed link = %s", text)
 	}
 	refused(t, pay("b", `,"shown_amount":"3.5","shown_currency":"EUR"`), http.StatusConflict, api.CodePriceChanged)
 	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
@@ -453,7 +453,7 @@ func TestLink_changes_and_ends(t *testing.T) {
 	}
 	links("PATCH", "/coffee", `{"max_uses":0}`)
 	if r := pay("c", ""); r.StatusCode != http.StatusOK {
-		t.Errorf("without a bound: answer %d: %s", r.StatusCode, read(t, r))
+		t.Errorf("without a maximum of uses: answer %d: %s", r.StatusCode, read(t, r))
 	}
 	now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	refused(t, pay("d", ""), http.StatusGone, api.CodeLinkExpired)
@@ -470,8 +470,8 @@ func TestLink_changes_and_ends(t *testing.T) {
 	refused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
 }
 
-// The merchant's choice of payment methods is offered in its order, unless the caller
-// chooses; a code that is unknown by now is left out.
+// The merchant's choice of payment methods is offered in its order, unless the caller chooses. An
+// unknown code is left out.
 func TestCreate_offers_the_merchants_choice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -497,13 +497,13 @@ func TestCreate_offers_the_merchants_choice(t *testing.T) {
 	}
 }
 
-// A call and a signed link record the use of their key; a refused call does not.
+// A call and a signed link record that their key was used; a refused call does not.
 func TestKeys_record_their_use(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.create(t, "create", fine)
+	l.create(t, "create", minimalBody)
 	l.pay(t, query("all", "order_id", "1042"))
-	l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: fine}) // not its scope
+	l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
 	l.send(create(message{key: "all", signed: "something else"}))
 	if got := strings.Join(l.merchants.used, " "); got != "create page all" && got != "create all page" {
 		t.Errorf("recorded %q, want the uses of create, page and all", got)

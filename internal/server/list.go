@@ -11,15 +11,15 @@ import (
 
 // Bounds of a page of the list.
 const (
-	usualPage = 50
-	maxPage   = 100
+	defaultPage = 50
+	maxPage     = 100
 )
 
-// listInvoices is GET invoices: those of the key's merchant and mode, newest
-// first. What a network is behind on, and what prices rest on, is told of each
-// invoice alone.
+// listInvoices is GET invoices: the invoices of the key's merchant and mode, newest first. The list
+// omits networks that are behind and the evidence of prices; only the resource of a single invoice
+// has them.
 func (s *server) listInvoices(c echo.Context, k call) error {
-	f, after, limit, address := mine(k), invoice.Place{}, usualPage, ""
+	f, after, limit, address := ownInvoices(k), invoice.Place{}, defaultPage, ""
 	parameters := filters(&f)
 	parameters["cursor"] = place(&after)
 	parameters["limit"] = within(&limit, 1, maxPage)
@@ -43,7 +43,7 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, s.list(page, limit))
 }
 
-// list shows at most limit invoices; one more tells that there are more.
+// list returns at most limit invoices. One more in page means that there is a next page.
 func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
 	answer := api.InvoiceList{Invoices: []api.Resource{}}
 	for i, inv := range page {
@@ -56,7 +56,7 @@ func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
 	return answer
 }
 
-// mine lets through the invoices of the key's merchant and mode.
-func mine(k call) invoice.Filter {
+// ownInvoices returns the filter for the invoices of the key's merchant and mode.
+func ownInvoices(k call) invoice.Filter {
 	return invoice.Filter{MerchantID: k.key.MerchantID, Mode: invoice.Mode(k.key.Mode)}
 }

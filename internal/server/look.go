@@ -20,10 +20,10 @@ var (
 	errLiveLook = &problem{status: http.StatusForbidden, code: "live_key_required", message: "Once there is a live wallet, only a live key may change the look: live pages have it too"}
 )
 
-// lookHashPattern is what look.Look.Hash makes.
+// lookHashPattern matches the result of look.Look.Hash.
 var lookHashPattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// lookOf is the hash of the look that a merchant's pages have; empty for ours.
+// lookOf returns the hash of the theme of a merchant's pages; empty for the default theme.
 func (s *server) lookOf(ctx context.Context, merchantID string) (string, error) {
 	if s.looks == nil {
 		return "", nil
@@ -31,7 +31,7 @@ func (s *server) lookOf(ctx context.Context, merchantID string) (string, error) 
 	return s.looks.Hash(ctx, merchantID)
 }
 
-// readLook is GET look: that of the key's merchant.
+// readLook is GET look: the theme of the key's merchant.
 func (s *server) readLook(c echo.Context, k call) error {
 	l, err := s.looks.Look(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *server) readLook(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, EncodeLook(l))
 }
 
-// lookByHash is GET looks/{hash}, for pages: of any merchant, as invoices are.
+// lookByHash is GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
 func (s *server) lookByHash(c echo.Context, _ call) error {
 	hash := c.Param("hash")
 	if !lookHashPattern.MatchString(hash) {
@@ -56,7 +56,7 @@ func (s *server) lookByHash(c echo.Context, _ call) error {
 	return writeJSON(c, http.StatusOK, EncodeLook(l))
 }
 
-// setLook is PUT look: what is left out is as in ours.
+// setLook is PUT look. A field that is left out gets the default theme's value.
 func (s *server) setLook(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *server) setLook(c echo.Context, k call) error {
 	err := decode(k.body, map[string]field{
 		"name": {set: text(&l.Name, 512)}, "accent": {set: text(&l.Accent, 64)}, "line": {set: text(&l.Line, 512)},
 		"support": {set: text(&l.Support, 2048)}, "terms": {set: text(&l.Terms, 2048)},
-		"auto_return": {set: yes(&returns)}, "logo": {set: base64Text(&logo)},
+		"auto_return": {set: boolean(&returns)}, "logo": {set: base64Text(&logo)},
 	})
 	if err != nil {
 		return err
@@ -97,8 +97,9 @@ func (s *server) resetLook(c echo.Context, k call) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// mayChangeLook uses up the nonce of a change, and refuses test keys once there are
-// shoppers who pay: whoever has such a key must not say where they find help.
+// mayChangeLook uses up the nonce of a change. It refuses test keys when the merchant has live
+// wallets: the holder of a test key must not be able to change the support address that paying
+// shoppers see.
 func (s *server) mayChangeLook(c echo.Context, k call) error {
 	ctx := c.Request().Context()
 	if k.key.Mode != merchant.Live {
@@ -113,7 +114,7 @@ func (s *server) mayChangeLook(c echo.Context, k call) error {
 	return s.useNonce(ctx, k)
 }
 
-// base64Text takes bytes.
+// base64Text parses base64-encoded bytes.
 func base64Text(into *[]byte) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
@@ -129,7 +130,7 @@ func base64Text(into *[]byte) func(any) error {
 	}
 }
 
-// EncodeLook is a look as the API tells it.
+// EncodeLook returns the API's view of a theme.
 func EncodeLook(l look.Look) api.Look {
 	a := api.Look{
 		Hash: l.Hash(), Name: l.Name, Accent: l.Accent, Line: l.Line, Support: l.Support, Terms: l.Terms, AutoReturn: !l.Stay,

@@ -17,10 +17,10 @@ import (
 	"chequer/internal/merchant"
 )
 
-// red is a look.
+// red is a theme.
 var red = looks.Look{Accent: "#e8573a"}
 
-// ofLook is a call about the look.
+// ofLook is a call about the theme.
 func ofLook(method, key, body string) message {
 	return message{method: method, target: "/api/v2/look", key: key, own: true, body: body}
 }
@@ -34,7 +34,7 @@ func (l *lab) readLook(t *testing.T, m message) (got api.Look) {
 	return got
 }
 
-// Every answer about looks, as it is.
+// Every answer about themes.
 func TestGolden_look(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -64,8 +64,8 @@ func TestGolden_look(t *testing.T) {
 	golden(t, "looks.json", "["+strings.Join(answers, ",")+"]")
 }
 
-// An invoice's page learns the look of the invoice's merchant, whatever key it has.
-func TestInvoice_tells_the_look_of_its_merchant(t *testing.T) {
+// The answer for an invoice names the theme of the invoice's merchant, with any key.
+func TestInvoice_names_the_look_of_its_merchant(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -79,40 +79,40 @@ func TestInvoice_tells_the_look_of_its_merchant(t *testing.T) {
 		return response.Header.Get(api.HeaderLook)
 	}
 	if got := shown(); got != "" {
-		t.Errorf("without one it is %q", got)
+		t.Errorf("look of a merchant without one = %q, want empty", got)
 	}
 	set := l.readLook(t, ofLook("PUT", "live", `{"accent":"#2b3fd6"}`))
 	if got := shown(); got != set.Hash || got == "" {
-		t.Errorf("it is %q, want %q", got, set.Hash)
+		t.Errorf("look = %q, want %q", got, set.Hash)
 	}
 	if o := l.offer(t, query("all")); o.Look != set.Hash {
-		t.Errorf("a link's is %q, want %q", o.Look, set.Hash)
+		t.Errorf("look of a link = %q, want %q", o.Look, set.Hash)
 	}
 	if got := l.readLook(t, ofLook("GET", "other", "")); got.Hash != "" {
-		t.Errorf("another merchant has %+v", got)
+		t.Errorf("look of another merchant = %+v, want none", got)
 	}
 }
 
-// What another process sets is in force within two seconds.
-func TestLook_of_another_process_is_in_force_soon(t *testing.T) {
+// A theme that another process sets takes effect within two seconds.
+func TestLook_of_another_process_takes_effect_within_seconds(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
 	s := l.keepEndpoints()
 	if got := l.readLook(t, ofLook("GET", "read", "")); got.Hash != "" {
-		t.Fatalf("it begins with %+v", got)
+		t.Fatalf("look before the change = %+v, want none", got)
 	}
 	if _, err := merchant.NewLooks(s, l.now).Set(t.Context(), "shop", red, nil); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Second)
 	if got := l.readLook(t, ofLook("GET", "read", "")); got.Accent != red.Accent {
-		t.Errorf("after a second it is %+v", got)
+		t.Errorf("look after a second = %+v", got)
 	}
 }
 
-// A logo that is told may be sent back as often as one likes.
-func TestSetLook_keeps_a_logo_that_it_told(t *testing.T) {
+// A logo that the API returned can be set again without a change.
+func TestSetLook_keeps_a_logo_that_it_returned(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -127,19 +127,19 @@ func TestSetLook_keeps_a_logo_that_it_told(t *testing.T) {
 	}
 	first := l.readLook(t, ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(file.Bytes())+`"}`))
 	if first.Logo == "" || first.Logo == base64.StdEncoding.EncodeToString(file.Bytes()) {
-		t.Fatalf("the logo is not made anew: %d letters", len(first.Logo))
+		t.Fatalf("the logo is not encoded again: %d characters", len(first.Logo))
 	}
 	again := l.readLook(t, ofLook("PUT", "live", `{"logo":"`+first.Logo+`"}`))
 	if again.Hash != first.Hash {
-		t.Errorf("sent back it is %s, want %s", again.Hash, first.Hash)
+		t.Errorf("hash after setting the returned logo = %s, want %s", again.Hash, first.Hash)
 	}
 	if gone := l.readLook(t, ofLook("PUT", "live", `{}`)); gone.Logo != "" || gone.Hash != "" {
-		t.Errorf("left out it is %+v", gone)
+		t.Errorf("look without a logo = %+v, want none", gone)
 	}
 }
 
-// The demo has test keys alone.
-func TestSetLook_takes_a_test_key_where_there_is_no_live_wallet(t *testing.T) {
+// The demo has only test keys.
+func TestSetLook_accepts_a_test_key_without_live_wallets(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -149,8 +149,8 @@ func TestSetLook_takes_a_test_key_where_there_is_no_live_wallet(t *testing.T) {
 	}
 }
 
-// A change is not done twice by the same signed bytes.
-func TestSetLook_uses_its_nonce_up(t *testing.T) {
+// The same signed request cannot change the theme twice.
+func TestSetLook_uses_up_its_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -158,6 +158,6 @@ func TestSetLook_uses_its_nonce_up(t *testing.T) {
 	m.nonce = strings.Repeat("n", 20)
 	l.readLook(t, m)
 	if response := l.send(m); response.Header.Get(api.HeaderErrorCode) != "bad_nonce_header" {
-		t.Errorf("the second time: %d %s", response.StatusCode, read(t, response))
+		t.Errorf("second call: answer %d %s", response.StatusCode, read(t, response))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// allowed are the methods of an Allow header, sorted.
+// allowed returns the methods of an Allow header, sorted.
 func allowed(r *http.Response) string {
 	methods := strings.Split(r.Header.Get("Allow"), ", ")
 	slices.Sort(methods)
@@ -58,11 +58,11 @@ func TestMethods_of_every_path(t *testing.T) {
 	refused(t, l.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
 }
 
-// HEAD is answered as GET is, without the body.
+// HEAD returns the headers of GET without the body.
 func TestMethods_HEAD(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	l.act(t, id, `{"action":"exact"}`)
 	l.act(t, id, `{"action":"confirm"}`)
 	server := httptest.NewServer(l.handler)

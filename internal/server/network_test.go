@@ -15,8 +15,7 @@ import (
 	"chequer/internal/money"
 )
 
-// network is a made-up network and its watcher in one: whatever is done on it is
-// observed at once.
+// network is a simulated network together with its watcher: every action is observed at once.
 type network struct {
 	id      chain.ID
 	assets  []chain.Asset
@@ -25,7 +24,7 @@ type network struct {
 	lab     *lab
 
 	mu       sync.Mutex
-	asleep   bool // the watcher sees nothing
+	asleep   bool // the watcher observes nothing
 	sequence int64
 	tip      int64
 	shown    []chain.Transfer
@@ -48,7 +47,7 @@ func (n *network) NewDestination(r chain.Request) (chain.Destination, error) {
 	}, nil
 }
 
-// ReadAddress knows its own addresses, and otherwise those of the test networks.
+// ReadAddress accepts the network's own addresses and those of the test networks.
 func (n *network) ReadAddress(asset, text string) (chain.Destination, error) {
 	if script := strings.Replace(text, "-address-", "-script-", 1); script != text {
 		return chain.Destination{Address: text, Script: script}, nil
@@ -60,10 +59,10 @@ func (n *network) ReadAddress(asset, text string) (chain.Destination, error) {
 }
 
 func (n *network) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snapshot, error) {
-	panic("the tests observe by themselves")
+	panic("Scan is not used: the tests call observe")
 }
 
-// watch begins with a tip at height 100.
+// watch starts the network with a tip at height 100.
 func (n *network) watch(l *lab) {
 	n.lab, n.tip = l, 100
 	l.storage.SaveProgress(n.id, invoice.Progress{
@@ -120,7 +119,7 @@ func (n *network) Reorganise(ctx context.Context, txs []string) error {
 	return n.observe(ctx)
 }
 
-// observe tells the service what the network shows now.
+// observe passes the network's current transfers to the service.
 func (n *network) observe(ctx context.Context) error {
 	if n.asleep {
 		return nil
@@ -143,7 +142,7 @@ func (n *network) observe(ctx context.Context) error {
 	return nil
 }
 
-// done lists what was done since the last call.
+// done returns the actions since its last call.
 func (n *network) done() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

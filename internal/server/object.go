@@ -12,19 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// field is what a member of a request's object does. What set returns is the end
-// of a sentence that begins with the field's name.
+// field is a member of a request's object. The error of set completes a sentence that begins with
+// the field's name.
 type field struct {
 	required bool
 	set      func(value any) error
 }
 
-// maxDepth is how deep lists and objects may stand in a field.
+// maxDepth is how deep lists and objects may be nested in a field.
 const maxDepth = 2
 
-// decode reads a body that is one JSON object, more strictly than encoding/json:
-// that one takes the last of two equal names, any case of a name, and turns what
-// is no text into U+FFFD, so that a signed price could be read as another.
+// decode reads a body that is one JSON object. It is stricter than encoding/json, which takes the
+// last of two equal names, ignores the case of names, and replaces invalid text with U+FFFD, so
+// that the price could be read as another than the signed one.
 func decode(body []byte, fields map[string]field) error {
 	if !utf8.Valid(body) {
 		return badRequest("invalid_json", "The body is not valid UTF-8")
@@ -34,7 +34,7 @@ func decode(body []byte, fields map[string]field) error {
 	}
 	r := &reader{body: body, tokens: json.NewDecoder(bytes.NewReader(body))}
 	r.tokens.UseNumber()
-	if _, err := r.tokens.Token(); err != nil { // the brace
+	if _, err := r.tokens.Token(); err != nil { // the opening brace
 		return badRequest("invalid_json", "The body is not one JSON object")
 	}
 	given := map[string]bool{}
@@ -51,14 +51,14 @@ func decode(body []byte, fields map[string]field) error {
 	return nil
 }
 
-// reader reads the values of a body that is known to be valid JSON.
+// reader reads the values of a body that is valid JSON.
 type reader struct {
 	body   []byte
 	tokens *json.Decoder
 }
 
-// member reads a name and its value. Given tells of every name that came, and
-// whether it had a value: null is none.
+// member reads a name and its value. It records in given every name that is present, and whether
+// its value is not null.
 func (r *reader) member(fields map[string]field, given map[string]bool) error {
 	name, err := r.text()
 	if err != nil {
@@ -82,7 +82,8 @@ func (r *reader) member(fields map[string]field, given map[string]bool) error {
 	return nil
 }
 
-// unknownField names a field that we do not have, and the one that was meant.
+// unknownField returns the error for an unknown field. If only the case of its name is wrong, the
+// error states the right name.
 func unknownField(name string, fields map[string]field) error {
 	for ours := range fields {
 		if strings.EqualFold(name, ours) {
@@ -92,8 +93,8 @@ func unknownField(name string, fields map[string]field) error {
 	return badRequest("unknown_field", quote(name)+" is unknown")
 }
 
-// quote names a field that a caller wrote, unless its name is long or holds
-// letters that no error may.
+// quote returns the name of a field that the caller wrote, unless the name is long or contains text
+// that no error may contain.
 func quote(name string) string {
 	if utf8.RuneCountInString(name) > 64 || strings.Contains(strings.ToLower(name), forbidden) {
 		return "A field"
@@ -132,7 +133,7 @@ func (r *reader) list(depth int) (any, error) {
 		}
 		list = append(list, v)
 	}
-	_, err := r.tokens.Token() // the bracket
+	_, err := r.tokens.Token() // the closing bracket
 	return list, err
 }
 
@@ -150,7 +151,7 @@ func (r *reader) object(depth int) (any, error) {
 			return nil, err
 		}
 	}
-	_, err := r.tokens.Token() // the brace
+	_, err := r.tokens.Token() // the closing brace
 	return object, err
 }
 
@@ -161,9 +162,9 @@ func (r *reader) text() (string, error) {
 	return text, err
 }
 
-// checkText refuses what databases and other programs cannot hold: U+0000, and
-// half of a surrogate pair, which encoding/json would turn into U+FFFD. Literal
-// is the text as it was sent.
+// checkText refuses text that databases and other programs cannot store: U+0000, and half of a
+// surrogate pair, which encoding/json would replace with U+FFFD. Literal is the text as it was
+// sent.
 func checkText(text string, literal []byte) error {
 	if strings.ContainsRune(text, 0) {
 		return errors.New("must not hold U+0000")

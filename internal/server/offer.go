@@ -15,24 +15,24 @@ import (
 	"chequer/internal/merchant"
 )
 
-// offer is what a checkout link asks for, whoever vouches for it.
+// offer is the content of a checkout link: a link of a merchant, a signed link, or a terminal.
 type offer struct {
 	namespace  string // of the idempotency keys of its forms
-	source     string // names the link among all, for the tokens of its forms
+	source     string // identifies the link, for the tokens of its forms
 	merchantID string
 	mode       merchant.Mode
-	price      asked // no digits when the shopper says the amount
+	price      requestedPrice // no digits when the shopper chooses the amount
 	terms      invoice.Terms
 	methods    merchant.Methods
 	use        invoice.LinkUse
 	order      invoice.Order
-	expires    time.Time        // of the link; zero never
-	has        *invoice.Invoice // that the order leads to; nil when one is to be made
+	expires    time.Time        // expiry of the link; zero: none
+	has        *invoice.Invoice // invoice to which the order leads; nil if one must be created
 	from       origin
-	earlier    string           // one that ended, although money came
-	other      *invoice.Invoice // of the order, with another price and a payment
+	earlier    string           // ended invoice of the order that received a payment
+	other      *invoice.Invoice // invoice of the order with another price and a payment
 	changed    bool             // the page showed another price
-	replaces   string           // invoice of the order, with another price and no payment
+	replaces   string           // invoice of the order with another price and no payment
 }
 
 // errOrderPaid is the refusal of an offer whose order has a payment at another price.
@@ -40,7 +40,7 @@ var errOrderPaid = &problem{
 	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
-// readOffer is POST links/read: what a link asks for. Nothing is made.
+// readOffer is POST links/read: the content of a link. It creates no invoice.
 func (s *server) readOffer(c echo.Context, k call) error {
 	o, _, err := s.offer(c, k)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// payOffer is POST links/pay: the invoice that a link leads to, made when there is
-// none. Links that name an order have one; others have one per idempotency key.
+// payOffer is POST links/pay: the invoice of a link, which is created if there is none. A link with
+// an order has one invoice; other links have one per idempotency key.
 func (s *server) payOffer(c echo.Context, k call) error {
 	o, chosen, err := s.offer(c, k)
 	if err != nil {
@@ -114,14 +114,14 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if !o.order.IsZero() && !inv.Terms.Price.Equal(o.order.Price) { // made by a concurrent request
+	if !o.order.IsZero() && !inv.Terms.Price.Equal(o.order.Price) { // created by a concurrent request
 		return errRunning
 	}
 	return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: inv.ID})
 }
 
-// key returns the idempotency key of a request to pay an offer without an order. The
-// price is part of it: a link that asks another price makes another invoice.
+// key returns the idempotency key of a request to pay an offer without an order. The price is part
+// of it, so that a link with another price creates another invoice.
 func (o offer) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	token, err := idempotencyKey(r)
 	if err != nil {
@@ -139,13 +139,13 @@ func (s *server) withdraw(ctx context.Context, id string) error {
 		return nil
 	}
 	_, err := s.invoices.Withdraw(ctx, id)
-	if errors.Is(err, invoice.ErrState) { // a payment was seen since the offer was read
+	if errors.Is(err, invoice.ErrState) { // a payment was seen after the offer was read
 		return errOrderPaid
 	}
 	return err
 }
 
-// offer finds the link that a page asks about, with the amount that the shopper
+// offer returns the content of the link that a page asks about, and the amount that the shopper
 // chose, if any.
 func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err error) {
 	if err := requireJSON(c); err != nil {
@@ -185,13 +185,12 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	return o, chosen, err
 }
 
-// shownOther reports whether the page of a link showed another price than the link asks
-// by now.
+// shownOther reports whether the page of a link showed another price than the link's current one.
 func (s *server) shownOther(o offer, r api.OfferRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
-	shown, err := asked{r.ShownAmount, r.ShownCurrency}.price(s.fiats, s.maximum)
+	shown, err := requestedPrice{r.ShownAmount, r.ShownCurrency}.price(s.fiats, s.maximum)
 	if err != nil || o.price.digits == "" {
 		return true
 	}
@@ -199,7 +198,7 @@ func (s *server) shownOther(o offer, r api.OfferRequest) bool {
 	return err != nil || !shown.Equal(now)
 }
 
-// slugOffer is what a link asks for that a merchant made.
+// slugOffer returns the content of a merchant's link.
 func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	slug = strings.ToLower(slug)
 	if !slugPattern.MatchString(slug) {
@@ -214,15 +213,15 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	}
 	return offer{
 		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
-		namespace: linkKeys, source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: asked{digits: l.Amount, code: l.Currency},
+		namespace: linkKeys, source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: requestedPrice{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},
 	}, err
 }
 
-// follow finds the invoice that an order has. One that expired or was declined may
-// have a follower, and so may one of another price for which no payment was seen.
+// follow finds the invoice of an order. An invoice that expired or was declined may be followed by
+// a new one, and so may an invoice with another price for which no payment was seen.
 func (s *server) follow(ctx context.Context, o *offer) error {
 	if o.order.IsZero() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/server"
 )
 
-// fault is something wrong with a request, in the order in which it is told.
+// fault is a fault of a request, in the order in which faults are reported.
 type fault int
 
 const (
@@ -22,7 +22,7 @@ const (
 	noKey
 	badKey
 	noSignature
-	noTimestamp // a signature cannot be looked at without it, nor without a nonce
+	noTimestamp // the signature cannot be verified without it, nor without a nonce
 	noNonce
 	badSignature
 	badTimestamp
@@ -34,12 +34,12 @@ const (
 	takenKey
 	badPrice
 	noRate
-	usedNonce // noted with the invoice, so that a creation that failed gives it back
+	usedNonce // recorded together with the invoice, so that a failed creation does not use it up
 	nothing
 )
 
-// CONTRACT, "order of checks": each request has every fault from one on; the
-// first is told.
+// CONTRACT, "order of checks": each request has every fault from a given one on; the first of them
+// is reported.
 func TestOrder_of_checks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,7 +82,7 @@ func TestOrder_of_checks(t *testing.T) {
 			}
 			message := refused(t, response, test.status, test.code)
 			if of := map[fault]string{busyAddress: "This address", busyKey: "This key"}[test.from]; !strings.HasPrefix(message, of) {
-				t.Errorf("message %q, want it to be about %q", message, of)
+				t.Errorf("message %q, want it to begin with %q", message, of)
 			}
 		})
 	}
@@ -90,14 +90,14 @@ func TestOrder_of_checks(t *testing.T) {
 
 const orderNonce = "0123456789abcdef"
 
-// prepare makes what stands outside a request wrong.
+// prepare creates the faults that are outside of the request.
 func (l *lab) prepare(t *testing.T, from fault) {
 	t.Helper()
-	l.send(keyed("taken", fine))
+	l.send(keyed("taken", minimalBody))
 	if from <= usedNonce {
 		l.send(create(message{key: "all", own: true, nonce: orderNonce}))
 	}
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	l.limit(server.Limits{PerKey: 1, PerAddress: 1})
 	if from <= busyAddress {
 		l.refused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
@@ -109,7 +109,7 @@ func (l *lab) prepare(t *testing.T, from fault) {
 	l.rates.gone.Store(from <= noRate)
 }
 
-// faulty makes a request with every fault from one on.
+// faulty returns a request with every fault from a given one on.
 func (l *lab) faulty(from fault) *http.Request {
 	m := create(message{key: "all", own: true, nonce: orderNonce, header: set(api.HeaderIdempotencyKey, "fresh")})
 	for _, f := range []struct {
@@ -142,7 +142,7 @@ func (l *lab) faulty(from fault) *http.Request {
 	if from > noKey && from <= badKey {
 		r.Header.Set(api.HeaderKey, publicKey("nobody"))
 	}
-	if from > noTimestamp && from <= noNonce { // without both it would be the family's scheme
+	if from > noTimestamp && from <= noNonce { // without both headers the request would use the API family's scheme
 		r.Header.Del(api.HeaderNonce)
 	}
 	if from > noSignature && from <= badSignature {

@@ -11,9 +11,9 @@ import (
 	"chequer/internal/api"
 )
 
-// A spreadsheet of most of Europe separates cells by semicolons: a description
-// must begin no formula there either.
-func TestExport_begins_no_formula_in_a_sheet_of_semicolons(t *testing.T) {
+// A spreadsheet in most of Europe separates cells by semicolons: a description must not begin a
+// formula there either.
+func TestExport_has_no_formula_in_a_sheet_with_semicolons(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for _, text := range []string{"coffee;=1+1", "coffee;@SUM(1)", `coffee;\"=1+1`, "coffee; =1+1", "a\\n=1+1", "a\\t=1+1"} {
@@ -42,7 +42,7 @@ func TestExport_begins_no_formula_in_a_sheet_of_semicolons(t *testing.T) {
 }
 
 // CONTRACT: the same key and order lead to the receipt once the order is paid.
-func TestLink_of_an_order_that_was_paid_after_all_leads_to_its_receipt(t *testing.T) {
+func TestSignedLink_of_an_order_that_was_paid_late_leads_to_its_receipt(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -51,7 +51,7 @@ func TestLink_of_an_order_that_was_paid_after_all_leads_to_its_receipt(t *testin
 	l.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateLate + `"}`})
 	second := l.pay(t, link)
 	if second == first {
-		t.Fatal("an order that expired has no new invoice")
+		t.Fatal("no new invoice for an order whose invoice expired")
 	}
 	response := l.send(message{method: "POST", target: "/api/v2/invoices/" + first + "/accept", key: "all", own: true, body: `{}`})
 	if response.StatusCode != http.StatusOK {
@@ -62,6 +62,6 @@ func TestLink_of_an_order_that_was_paid_after_all_leads_to_its_receipt(t *testin
 		t.Fatalf("the first invoice is %s", got)
 	}
 	if got := l.offer(t, link).ForeignID; got != first {
-		t.Errorf("the order is paid by %s, and its link leads to %q", first, got)
+		t.Errorf("the order is paid by invoice %s, but its link leads to %q", first, got)
 	}
 }

@@ -25,14 +25,14 @@ var (
 	errTooManyProducts = &problem{status: http.StatusConflict, code: "too_many_products", message: "There are as many products as may be: remove one first"}
 )
 
-// Bounds of what a merchant says of a product, in characters.
+// Bounds of the texts of a product, in characters.
 const (
 	maxProductName        = 120
 	maxProductDescription = 1000
 )
 
-// ProductPrice reads the price of a product, when invoices may be in some currencies
-// beside euro and dollar, up to an amount.
+// ProductPrice returns a function that parses the price of a product. Its currency must be euro,
+// dollar or one of fiats, and its amount at most maximum.
 func ProductPrice(fiats []money.Currency, maximum string) func(digits, code string) (money.Amount, error) {
 	return func(digits, code string) (money.Amount, error) {
 		var plain string
@@ -40,7 +40,7 @@ func ProductPrice(fiats []money.Currency, maximum string) func(digits, code stri
 		if err != nil {
 			return money.Amount{}, invalid("price", err.Error())
 		}
-		a, err := asked{plain, code}.price(taken(fiats), maximum)
+		a, err := requestedPrice{plain, code}.price(priceCurrencies(fiats), maximum)
 		if p, ok := errors.AsType[*problem](err); ok && strings.HasPrefix(p.message, "amount ") {
 			return a, invalid("price", strings.TrimPrefix(p.message, "amount "))
 		}
@@ -48,8 +48,8 @@ func ProductPrice(fiats []money.Currency, maximum string) func(digits, code stri
 	}
 }
 
-// CheckProduct tells what is wrong with a product that a merchant makes; its price is
-// one that ProductPrice read.
+// CheckProduct reports what is wrong with a merchant's product. It does not check the price, which
+// ProductPrice parses.
 func CheckProduct(p merchant.Product) error {
 	var ignored string
 	for _, f := range []struct {
@@ -79,7 +79,7 @@ func CheckProduct(p merchant.Product) error {
 
 const askingFault = "must be no, optional or required"
 
-// asking takes whether a shopper is asked.
+// asking parses whether the shopper is asked for a value.
 func asking(into *merchant.Asking) func(any) error {
 	return func(value any) error {
 		t, _ := value.(string)
@@ -91,7 +91,7 @@ func asking(into *merchant.Asking) func(any) error {
 	}
 }
 
-// between takes a whole number within bounds.
+// between parses a whole number within bounds.
 func between(into *int, least, most int) func(any) error {
 	return func(value any) error {
 		number, _ := value.(json.Number)
@@ -108,12 +108,12 @@ func wholeFault(least, most int) string {
 	return fmt.Sprintf("must be a whole number from %d to %d", least, most)
 }
 
-// line takes a text of one line that others see, with nothing in it that is not
-// seen: no control characters, and none that turn the text after them around. See
-// Unicode Standard Annex #9, "Directional Formatting Characters".
+// line parses a text of one line that other people see. It refuses invisible characters: control
+// characters, and characters that reverse the direction of the text after them. See Unicode
+// Standard Annex #9, "Directional Formatting Characters".
 func line(into *string, most int) func(any) error { return visible(into, most, "") }
 
-// paragraph is line for a text that may have several.
+// paragraph is line for a text that may have several lines.
 func paragraph(into *string, most int) func(any) error { return visible(into, most, "\n") }
 
 func visible(into *string, most int, allowed string) func(any) error {
@@ -134,13 +134,13 @@ func visible(into *string, most int, allowed string) func(any) error {
 	}
 }
 
-// draft is a product as a request writes it.
+// draft is a product as a request describes it.
 type draft struct {
 	merchant.Product
 	price, code string
 }
 
-// productFields are those of a product that can be changed.
+// productFields are the fields of a product that can be changed.
 func (s *server) productFields(d *draft) map[string]field {
 	return map[string]field{
 		"name":            {set: line(&d.Name, maxProductName)},
@@ -151,7 +151,7 @@ func (s *server) productFields(d *draft) map[string]field {
 		"ask_order_id":    {set: asking(&d.AskOrderID)},
 		"ask_note":        {set: asking(&d.AskNote)},
 		"payment_methods": {set: s.choice(d.Mode, &d.Methods)},
-		"active":          {set: yes(&d.Active)},
+		"active":          {set: boolean(&d.Active)},
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
 	}
-	if err := decode(k.body, s.productFields(&draft{Product: merchant.Product{Mode: k.key.Mode}})); err != nil { // before the nonce is used up
+	if err := decode(k.body, s.productFields(&draft{Product: merchant.Product{Mode: k.key.Mode}})); err != nil { // check the body before the nonce is used up
 		return err
 	}
 	ctx := c.Request().Context()
@@ -274,8 +274,8 @@ func (s *server) product(p merchant.Product) api.Product {
 	}
 }
 
-// most is how many of a product one order may have: no more than the merchant says,
-// and no more than the largest invoice pays for.
+// most returns the largest quantity of a product in one order: at most the merchant's maximum, and
+// at most what the largest invoice can pay for.
 func (s *server) most(p merchant.Product) int {
 	most := api.MaxQuantity
 	if p.MaxQuantity > 0 {

@@ -15,22 +15,22 @@ import (
 	"chequer/internal/money"
 )
 
-// coffee is a product as a merchant makes it.
+// coffee is the request for a product.
 const coffee = `{"slug":"coffee","name":"Coffee","description":"Filter, 250 g","price":3.50,"fiat_currency":"EUR","max_quantity":20}`
 
-// products is a call about products by a key of a merchant's.
+// products is a call about products.
 func products(key, method, below, body string) message {
 	return message{method: method, target: "/api/v2/products" + below, key: key, own: true, body: body}
 }
 
-// order presses the button of a product's page, whose form has a token.
+// order orders a product as its page does, with the token of its form.
 func (l *lab) order(token, body string) *http.Response {
 	m := products("all", "POST", "/order", body)
 	m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 	return l.send(m)
 }
 
-// ordered is the invoice of an order that must be taken.
+// ordered orders a product and returns the identifier of the invoice.
 func (l *lab) ordered(t *testing.T, token, body string) string {
 	t.Helper()
 	var made api.OfferMade
@@ -41,7 +41,7 @@ func (l *lab) ordered(t *testing.T, token, body string) string {
 	return made.ForeignID
 }
 
-// Every answer about products, as it is.
+// Every answer about products.
 func TestGolden_products(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -63,8 +63,8 @@ func TestGolden_products(t *testing.T) {
 	golden(t, "products.json", "["+strings.Join(answers, ",")+"]")
 }
 
-// What is ordered stands in the invoice, for the merchant to read.
-func TestOrder_tells_the_merchant_what_was_ordered(t *testing.T) {
+// The invoice contains the details of the order for the merchant.
+func TestOrder_details_are_in_the_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -76,7 +76,7 @@ func TestOrder_tells_the_merchant_what_was_ordered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.ClientAmount != "0.3" || got.OrderID != "A-17" || got.Description != `3 × <b>Repair</b> & "more"` {
-		t.Errorf("the invoice asks for %s, order %s, %s", got.ClientAmount, got.OrderID, got.Description)
+		t.Errorf("invoice: amount %s, order %s, description %s", got.ClientAmount, got.OrderID, got.Description)
 	}
 	want := map[string]string{"product": "repair", "quantity": "3", "unit_price": "0.1", "note": "Zwei Räder", "order_id_from": "shopper"}
 	if diff := cmp.Diff(got.Metadata, want); diff != "" {
@@ -84,9 +84,9 @@ func TestOrder_tells_the_merchant_what_was_ordered(t *testing.T) {
 	}
 }
 
-// One form makes one invoice, whatever becomes of the product afterwards; a shopper
-// is never charged what they were not shown.
-func TestOrder_is_made_once_and_at_the_price_that_was_shown(t *testing.T) {
+// One form creates one invoice, even if the product changes afterwards. A shopper is never charged
+// a price that was not shown.
+func TestOrder_creates_one_invoice_at_the_shown_price(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -100,24 +100,24 @@ func TestOrder_is_made_once_and_at_the_price_that_was_shown(t *testing.T) {
 	} {
 		l.send(change)
 		if again := l.ordered(t, "a", order); again != first {
-			t.Errorf("after its %s changed the same form makes another invoice", what)
+			t.Errorf("after a change of the %s the same form created another invoice", what)
 		}
 		want := map[string]string{"price": api.CodePriceChanged, "currency": api.CodePriceChanged, "sale": api.CodeProductNotFound}[what]
 		if got := l.order("new "+what, order).Header.Get(api.HeaderErrorCode); got != want {
-			t.Errorf("after its %s changed an older page's order is refused as %q, not %q", what, got, want)
+			t.Errorf("after a change of the %s an order of an older page has the code %q, want %q", what, got, want)
 		}
 		l.send(products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
 	}
 	l.send(products("all", "DELETE", "/coffee", ""))
 	if again := l.ordered(t, "a", order); again != first {
-		t.Error("after the product was removed the same form makes another invoice")
+		t.Error("after removal of the product the same form created another invoice")
 	}
 	if n := l.storage.Count(); n != 1 {
-		t.Errorf("%d invoices were made, not one", n)
+		t.Errorf("%d invoices were created, want 1", n)
 	}
 }
 
-func TestOrder_sent_by_many_at_once_makes_one_invoice(t *testing.T) {
+func TestOrder_concurrent_requests_create_one_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -133,11 +133,11 @@ func TestOrder_sent_by_many_at_once_makes_one_invoice(t *testing.T) {
 	}
 	group.Wait()
 	if n := l.storage.Count(); n != 1 {
-		t.Errorf("%d invoices were made, not one", n)
+		t.Errorf("%d invoices were created, want 1", n)
 	}
 }
 
-func TestOrder_refuses_what_is_wrong(t *testing.T) {
+func TestOrder_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -165,23 +165,23 @@ func TestOrder_refuses_what_is_wrong(t *testing.T) {
 	} {
 		response := l.order(fmt.Sprintf("%x", body)[:40], body)
 		if got := response.Header.Get(api.HeaderErrorCode); got != want {
-			t.Errorf("%s answers %d, %s, not %s", body, response.StatusCode, got, want)
+			t.Errorf("%s: answer %d, code %s, want %s", body, response.StatusCode, got, want)
 		}
 	}
 	if response := l.send(products("all", "POST", "/order", of("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
-		t.Errorf("without a token it answers %d", response.StatusCode)
+		t.Errorf("without a token: answer %d", response.StatusCode)
 	}
 	if n := l.storage.Count(); n != 0 {
-		t.Errorf("%d invoices were made", n)
+		t.Errorf("%d invoices were created, want none", n)
 	}
 	for body, mode := range map[string]string{of("house", "2", "800000"): "test", of("live", "1", "64"): "live"} {
 		if got := l.mode(t, l.ordered(t, "fine"+mode, body)); got != mode {
-			t.Errorf("%s makes a %s invoice", body, got)
+			t.Errorf("%s created a %s invoice", body, got)
 		}
 	}
 }
 
-// mode is that of an invoice.
+// mode returns the mode of an invoice.
 func (l *lab) mode(t *testing.T, id string) string {
 	t.Helper()
 	inv, err := l.invoices.Invoice(t.Context(), id)
@@ -191,7 +191,7 @@ func (l *lab) mode(t *testing.T, id string) string {
 	return string(inv.Mode)
 }
 
-// Who may do what to products: a page reads and orders, only admin changes.
+// Scopes of the calls about products: a page reads and orders, only admin changes products.
 func TestProducts_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -203,8 +203,8 @@ func TestProducts_scopes(t *testing.T) {
 		{"GET", "/coffee", "", map[string]int{"admin": 200, "other": 404, "liveread": 404, "page": 403}},
 		{"PATCH", "/coffee", `{"price":"1"}`, map[string]int{"admin": 200, "other": 404, "liveread": 404, "page": 403}},
 		{"DELETE", "/coffee", "", map[string]int{"admin": 204, "other": 404, "liveread": 404, "page": 403}},
-		{"POST", "/read", `{"slug":"coffee"}`, map[string]int{"all": 200, "live": 200, "page": 404, "create": 403, "admin": 403}},                           // page is another merchant's
-		{"POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // without a token
+		{"POST", "/read", `{"slug":"coffee"}`, map[string]int{"all": 200, "live": 200, "page": 404, "create": 403, "admin": 403}},                           // page belongs to another merchant
+		{"POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // no token
 	} {
 		for key, want := range tt.status {
 			l := newLab(t, nil)
@@ -212,14 +212,14 @@ func TestProducts_scopes(t *testing.T) {
 			l.send(products("admin", "POST", "", coffee))
 			response := l.send(products(key, tt.method, tt.below, tt.body))
 			if response.StatusCode != want {
-				t.Errorf("%s products%s by %s answers %d, not %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
+				t.Errorf("%s products%s by %s: answer %d, want %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
 			}
 		}
 	}
 }
 
-// The list of a shop has what can be bought there, and nothing else.
-func TestShop_lists_what_can_be_ordered(t *testing.T) {
+// The shop lists exactly the products that can be ordered.
+func TestShop_lists_the_products_for_sale(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	s := l.keepEndpoints()
@@ -229,7 +229,7 @@ func TestShop_lists_what_can_be_ordered(t *testing.T) {
 	l.send(products("other", "POST", "", `{"slug":"theirs","name":"Theirs","price":"2","fiat_currency":"EUR"}`))
 	dear := merchant.Product{Slug: "dear", MerchantID: "shop", Mode: merchant.Test, Name: "Dear", AskOrderID: "no", AskNote: "no", Active: true}
 	dear.Price = money.FromCents(500, jpy)
-	if err := s.CreateProduct(t.Context(), dear); err != nil { // in a currency that is not taken any more
+	if err := s.CreateProduct(t.Context(), dear); err != nil { // in a currency that is no longer enabled
 		t.Fatal(err)
 	}
 	var got api.ProductOffers
@@ -245,7 +245,7 @@ func TestShop_lists_what_can_be_ordered(t *testing.T) {
 	}
 }
 
-// A terminal sells whatever who stands there says, until it is ended.
+// A terminal sells any amount until it is removed.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -260,11 +260,11 @@ func TestTerminal(t *testing.T) {
 		return l.send(m)
 	}
 	if got := read(t, sell("read", "a")); !strings.Contains(got, `"description":"Bar"`) || !strings.Contains(got, `"amount":""`) {
-		t.Errorf("read answers %s", got)
+		t.Errorf("read: answer %s", got)
 	}
 	first := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`))
 	if again := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
-		t.Errorf("the same sale made %s, then %s", first, again)
+		t.Errorf("the same sale returned %s, then %s", first, again)
 	}
 	var made api.OfferMade
 	if err := json.Unmarshal([]byte(first), &made); err != nil {
@@ -276,21 +276,21 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if inv.OrderID != "Table 4" || inv.Metadata["note"] != "Two beers" || inv.Metadata["terminal"] != at.ID || inv.ClientAmount != "7.5" || inv.Mode != "test" {
-		t.Errorf("the invoice is %+v", inv)
+		t.Errorf("invoice = %+v", inv)
 	}
 	for body, want := range map[string]string{`,"slug":"coffee"`: "invalid_link", ``: "invalid_amount", `,"amount":"0"`: "invalid_amount", `,"amount":"1","note":"\u2066"`: "invalid_note"} {
 		if got := sell("pay", "b"+fmt.Sprint(len(body)), body).Header.Get(api.HeaderErrorCode); got != want {
-			t.Errorf("%s is refused as %q, not %q", body, got, want)
+			t.Errorf("%s: code %q, want %q", body, got, want)
 		}
 	}
 	m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","note":"x"}`}
 	if got := l.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
-		t.Errorf("a note by a link is refused as %q", got)
+		t.Errorf("note with a link: code %q, want invalid_note", got)
 	}
 	if err := l.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := sell("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {
-		t.Errorf("after it was ended it is refused as %q", got)
+		t.Errorf("removed terminal: code %q", got)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"chequer/internal/proof"
 )
 
-// Proofs signs what an invoice's addresses are. It is safe for concurrent use.
+// Proofs signs statements about an invoice's addresses. It is safe for concurrent use.
 type Proofs interface {
-	// Sign writes a statement and signs it with the key in force.
+	// Sign encodes a statement and signs it with the current key.
 	Sign(ctx context.Context, s proof.Statement) (string, error)
-	// Keys are all keys of the installation, the newest first.
+	// Keys returns all keys of the installation, newest first.
 	Keys(ctx context.Context) ([]proof.Key, error)
 }
 
-// prove is the signed statement of an invoice's newest price; none once it was
-// declined, as nothing is to be sent to its addresses then.
+// prove returns the signed statement of an invoice's newest price. A declined invoice has none,
+// because nothing must be sent to its addresses.
 func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	if r.Status == api.StatusDeclined || len(r.PaymentMethods) == 0 {
 		return "", nil
@@ -39,9 +39,9 @@ func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	return text, nil
 }
 
-// statementOf is what our own resource tells of the newest price, at a server: what
-// the page asks for, which after a part has come is the rest. Where nothing is due
-// any more it is what the price was, as payment links are.
+// statementOf returns the statement about the newest price of a resource at a server. The amounts
+// are those that the page asks for: after a partial payment, the rest. When nothing is due, they
+// are those of the price, as in payment links.
 func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) {
 	base, err := url.Parse(baseURL)
 	if err != nil {
@@ -49,7 +49,7 @@ func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) 
 	}
 	q := r.Quotes[len(r.Quotes)-1]
 	s = proof.Statement{
-		Server:  base.String(), // in ASCII
+		Server:  base.String(), // ASCII
 		Invoice: r.ForeignID, Mode: r.Mode, Quote: q.Number, Amount: q.DueAmount, Currency: r.ClientCurrency,
 	}
 	if s.From, err = time.Parse(time.RFC3339, q.From); err != nil {
@@ -74,11 +74,11 @@ func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) 
 	return s, nil
 }
 
-// isNothing tells whether an amount as we write it is zero.
+// isNothing reports whether a decimal amount of the API is zero.
 func isNothing(amount string) bool { return strings.Trim(amount, "0.") == "" }
 
-// proofKeys is the list of the keys that statements are checked with. Whoever wants
-// to trust them has them from elsewhere, too.
+// proofKeys is the list of the keys that verify statements. A verifier must obtain the keys from
+// another source, too, before it trusts them.
 func (s *server) proofKeys(c echo.Context) error {
 	keys, err := s.proofs.Keys(c.Request().Context())
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"chequer/internal/proof"
 )
 
-// verified is what an invoice's proof says, by the key that the server tells.
+// verified returns the statement of an invoice's proof, verified with the server's own list of
+// keys.
 func (l *lab) verified(t *testing.T, r api.Resource) proof.Statement {
 	t.Helper()
 	answer := l.send(message{method: "GET", target: "/.well-known/chequer-proof-key"})
@@ -35,7 +36,7 @@ func (l *lab) verified(t *testing.T, r api.Resource) proof.Statement {
 	return said
 }
 
-func TestProof_says_what_the_newest_price_asks_for(t *testing.T) {
+func TestProof_states_the_newest_price(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -48,7 +49,7 @@ func TestProof_says_what_the_newest_price_asks_for(t *testing.T) {
 	now = now.Add(time.Minute)
 	second := l.resource(t, id)
 	if second.Proof != first.Proof {
-		t.Error("the same price was signed otherwise")
+		t.Error("the proof of an unchanged price differs")
 	}
 	if answer := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "page", own: true, body: `{}`}); answer.StatusCode != http.StatusOK {
 		t.Fatalf("requote: %d %s", answer.StatusCode, read(t, answer))
@@ -59,13 +60,13 @@ func TestProof_says_what_the_newest_price_asks_for(t *testing.T) {
 		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", said.Quote, said.Until, diff)
 	}
 	if err := said.Holds(said.Until.Add(time.Second)); !errors.Is(err, proof.ErrEnded) {
-		t.Errorf("later: %v", err)
+		t.Errorf("after its end: %v, want ErrEnded", err)
 	}
 }
 
-// After a part has come it is the rest that the page asks for; once all has come it
-// is the whole price again, since nothing is asked for any more.
-func TestProof_says_the_rest(t *testing.T) {
+// After a partial payment the proof states the rest. Once the invoice is paid it states the whole
+// price again, because nothing is due.
+func TestProof_states_the_rest_after_a_partial_payment(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
@@ -78,11 +79,11 @@ func TestProof_says_the_rest(t *testing.T) {
 	l.act(t, id, `{"action":"exact"}`)
 	l.act(t, id, `{"action":"confirm"}`)
 	if diff := cmp.Diff(whole, l.verified(t, l.resource(t, id))); diff != "" {
-		t.Errorf("once it is paid (-first +now):\n%s", diff)
+		t.Errorf("after full payment (-first +now):\n%s", diff)
 	}
 }
 
-// stated is what a resource tells, as a statement.
+// stated returns the statement that a resource should have.
 func stated(t *testing.T, r api.Resource) proof.Statement {
 	t.Helper()
 	q := r.Quotes[len(r.Quotes)-1]
@@ -107,9 +108,8 @@ func stated(t *testing.T, r api.Resource) proof.Statement {
 	return s
 }
 
-// A server that was asked to end an invoice does not say any more that its addresses
-// are right, and lists do not carry the texts.
-func TestProof_is_none_where_nothing_is_to_be_sent(t *testing.T) {
+// The proof of an invoice is withdrawn when it is declined, and lists do not contain proofs.
+func TestProof_is_empty_for_declined_invoices_and_in_lists(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
@@ -119,12 +119,12 @@ func TestProof_is_none_where_nothing_is_to_be_sent(t *testing.T) {
 		t.Errorf("%d invoices in the list, the first with %q", len(list.Invoices), list.Invoices[0].Proof)
 	}
 	if l.resource(t, id).Proof == "" {
-		t.Error("an invoice that waits has none")
+		t.Error("an unpaid invoice has no proof")
 	}
 	if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.resource(t, id).Proof; got != "" {
-		t.Errorf("after it was declined: %s", got)
+		t.Errorf("proof of a declined invoice = %s, want none", got)
 	}
 }

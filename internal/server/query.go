@@ -15,12 +15,12 @@ import (
 	"chequer/internal/invoice"
 )
 
-// parameter takes the value of a query parameter. What it returns is the end of a
-// sentence that begins with the parameter's name.
+// parameter parses the value of a query parameter. Its error completes a sentence that begins with
+// the parameter's name.
 type parameter func(value string) error
 
-// query reads the parameters of a request as strictly as decode does its body: a
-// misspelt filter would list what was not asked for.
+// query reads the parameters of a request as strictly as decode reads its body: a misspelt filter
+// would list invoices that were not asked for.
 func query(raw string, parameters map[string]parameter) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -44,10 +44,10 @@ func query(raw string, parameters map[string]parameter) error {
 	return nil
 }
 
-// fieldWords makes a parameter of what quote names.
+// fieldWords turns the text of quote into the name of a parameter.
 var fieldWords = strings.NewReplacer("A field", "A parameter", "Field ", "Parameter ")
 
-// filters are the parameters that say which invoices are meant.
+// filters are the parameters that select invoices.
 func filters(f *invoice.Filter) map[string]parameter {
 	return map[string]parameter{
 		"status": word(&f.Status, invoice.Created, invoice.Pending, invoice.Paid, invoice.Expired, invoice.Declined),
@@ -55,7 +55,7 @@ func filters(f *invoice.Filter) map[string]parameter {
 	}
 }
 
-// word takes one of some words.
+// word parses one of some words.
 func word[T ~string](into *T, words ...T) parameter {
 	return func(value string) error {
 		if !slices.Contains(words, T(value)) {
@@ -74,7 +74,7 @@ func joined[T ~string](words []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// moment takes a time, or the beginning of a day in UTC.
+// moment parses a time, or a day, which is its beginning in UTC.
 func moment(into *time.Time) parameter {
 	return func(value string) error {
 		for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
@@ -87,7 +87,7 @@ func moment(into *time.Time) parameter {
 	}
 }
 
-// plainText takes a text of at most so many characters, and not none.
+// plainText parses a text with one to most characters.
 func plainText(into *string, most int) parameter {
 	return func(value string) error {
 		if n := utf8.RuneCountInString(value); n == 0 || n > most {
@@ -98,7 +98,7 @@ func plainText(into *string, most int) parameter {
 	}
 }
 
-// within takes a whole number.
+// within parses a whole number within bounds.
 func within[T int | int64](into *T, least, most T) parameter {
 	return func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -110,12 +110,12 @@ func within[T int | int64](into *T, least, most T) parameter {
 	}
 }
 
-// cursor writes a place in the list, with all of the time's precision.
+// cursor encodes a place in the list with the full precision of its time.
 func cursor(p invoice.Place) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.CreatedAt.UnixNano(), 10) + "." + p.ID))
 }
 
-// place takes what cursor wrote, and nothing else.
+// place parses the result of cursor and refuses any other text.
 func place(into *invoice.Place) parameter {
 	return func(value string) error {
 		text, err := base64.RawURLEncoding.DecodeString(value)

@@ -15,7 +15,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// readInvoice is GET invoices/{id}, and the waiting for a new version of it.
+// readInvoice is GET invoices/{id}. It can wait for a new version.
 func (s *server) readInvoice(c echo.Context, k call) error {
 	inv, err := s.find(c, k)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	return s.show(c, k, inv, behind)
 }
 
-// tagOf is the tag of an invoice as our own resource shows it: it moves with the
-// version, and with what its networks are behind on.
+// tagOf returns the ETag of our own resource of an invoice. It changes with the version, and with
+// the set of networks that are behind.
 func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	tag := strconv.FormatInt(inv.Version, 10)
 	for _, network := range behind {
@@ -54,8 +54,8 @@ func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	return strconv.Quote(tag)
 }
 
-// waitFor waits until an invoice has another version than the one at hand, which
-// is returned with invoice.ErrNotModified when it has not.
+// waitFor waits for a version of an invoice other than the given one. If there is none, it returns
+// the given one and invoice.ErrNotModified.
 func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duration) (*invoice.Invoice, error) {
 	if wait == 0 {
 		return inv, invoice.ErrNotModified
@@ -76,9 +76,8 @@ func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duratio
 	return newer, nil
 }
 
-// find reads the invoice that the path names, if the key may see it: the key of
-// the payment page sees every invoice by its exact identifier, others those of
-// their merchant and mode.
+// find returns the invoice in the path if the key may see it: the key of the payment page sees
+// every invoice by its exact identifier, other keys those of their merchant and mode.
 func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	id := c.Param("id")
 	if !idPattern.MatchString(id) {
@@ -94,8 +93,8 @@ func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	return inv, nil
 }
 
-// matches tells whether If-None-Match names a version. See RFC 9110, section
-// 13.1.2: the comparison is weak, and * is any.
+// matches reports whether If-None-Match contains an ETag. The comparison is weak, and * matches
+// any. See RFC 9110, section 13.1.2.
 func matches(values []string, etag string) bool {
 	for _, value := range values {
 		for candidate := range strings.SplitSeq(value, ",") {
@@ -108,11 +107,11 @@ func matches(values []string, etag string) bool {
 	return false
 }
 
-// maxWait is how long a caller may wait for a new version.
+// maxWait is how long a caller may wait for a new version, in seconds.
 const maxWait = 30
 
-// preferredWait is the wait of a Prefer header (RFC 7240, section 4.3), at most
-// 30 seconds; zero when there is none that is understood.
+// preferredWait returns the wait of a Prefer header (RFC 7240, section 4.3), at most 30 seconds. It
+// is zero if the header has no valid wait.
 func preferredWait(values []string) time.Duration {
 	for _, value := range values {
 		for preference := range strings.SplitSeq(value, ",") {

@@ -29,7 +29,7 @@ func conditional(tag, prefer string) http.Header {
 	return h
 }
 
-// act simulates and returns the resource that is answered.
+// act simulates an action and returns the resource in the answer.
 func (l *lab) act(t *testing.T, id, body string) api.Resource {
 	t.Helper()
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: body})
@@ -41,7 +41,7 @@ func (l *lab) act(t *testing.T, id, body string) api.Resource {
 	return r
 }
 
-func TestStatus_tells_of_every_state_in_the_same_shape(t *testing.T) {
+func TestStatus_has_the_same_form_in_every_state(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR"}`)
@@ -72,15 +72,15 @@ func TestStatus_tells_of_every_state_in_the_same_shape(t *testing.T) {
 			t.Errorf("paid headers after %s differ (-got +want):\n%s", step.action, diff)
 		}
 		if response.Header.Get("ETag") == `"1"` {
-			t.Error("ETag has not moved")
+			t.Error("ETag has not changed")
 		}
 	}
 }
 
-func TestStatus_looks_at_no_header(t *testing.T) {
+func TestStatus_ignores_headers(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	for name, header := range map[string]http.Header{
 		"none":               {},
 		"an empty signature": {api.HeaderKey: {publicKey("all")}, api.HeaderSignature: {""}},
@@ -96,11 +96,11 @@ func TestStatus_looks_at_no_header(t *testing.T) {
 	}
 }
 
-func TestResource_tells_of_networks_that_were_not_looked_at_lately(t *testing.T) {
+func TestResource_names_networks_that_are_behind(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	behind := func(tag string) (shown []bool, next string) {
 		t.Helper()
 		response := l.send(look(id, conditional(tag, "")))
@@ -118,15 +118,15 @@ func TestResource_tells_of_networks_that_were_not_looked_at_lately(t *testing.T)
 	}
 	shown, first := behind("")
 	if slices.Contains(shown, true) || len(shown) == 0 {
-		t.Errorf("just scanned: behind %v", shown)
+		t.Errorf("after a scan: behind %v", shown)
 	}
 	now = noon.Add(3 * time.Minute)
 	shown, second := behind(first)
 	if slices.Contains(shown, false) || len(shown) == 0 || second == first {
-		t.Errorf("after three minutes: behind %v, tag %s after %s", shown, second, first)
+		t.Errorf("after three minutes without a scan: behind %v, tag %s, previous tag %s", shown, second, first)
 	}
 	if shown, tag := behind(second); shown != nil || tag != second {
-		t.Errorf("asked again: behind %v, tag %s, want not modified", shown, tag)
+		t.Errorf("second request: behind %v, tag %s, want not modified", shown, tag)
 	}
 	if err := l.simnet.observe(t.Context()); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestResource_seconds_left(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	for after, want := range map[time.Duration]int64{
 		0: 900, time.Millisecond: 900, time.Second: 899, 899*time.Second + 999*time.Millisecond: 1, 900 * time.Second: 0, 902 * time.Second: -2,
 	} {
@@ -174,10 +174,10 @@ func TestResource_seconds_left(t *testing.T) {
 func TestResource_conditional(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	tests := map[string]struct {
-		tag    string
-		status int
+		setInvoiceHeaders string
+		status            int
 	}{
 		"the same":      {`"1"`, 304},
 		"weak":          {`W/"1"`, 304},
@@ -189,7 +189,7 @@ func TestResource_conditional(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := l.send(look(id, conditional(test.tag, "")))
+			response := l.send(look(id, conditional(test.setInvoiceHeaders, "")))
 			if response.StatusCode != test.status || response.Header.Get("ETag") != `"1"` {
 				t.Errorf("answer %d, ETag %s; want %d", response.StatusCode, response.Header.Get("ETag"), test.status)
 			}
@@ -204,28 +204,28 @@ func TestResource_waits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		prefer string
-		change time.Duration // after which the invoice is paid; 0 = never
+		change time.Duration // after which the invoice is paid; 0: never
 		status int
 		waited time.Duration
 	}{
-		"until something changes":     {"wait=30", 7*time.Second + 500*time.Millisecond, 200, 7*time.Second + 500*time.Millisecond},
-		"until the end":               {"wait=10", 0, 304, 10 * time.Second},
-		"in quotes, among others":     {`respond-async, wait="5"; x=y`, 0, 304, 5 * time.Second},
-		"at most half a minute":       {"wait=3600", 0, 304, 30 * time.Second},
-		"not without being asked":     {"", 0, 304, 0},
-		"not for nothing":             {"wait=0", 0, 304, 0},
-		"not for what is no number":   {"wait=soon", 0, 304, 0},
-		"not for less than nothing":   {"wait=-5", 0, 304, 0},
-		"not for a number too large":  {"wait=99999999999999999999", 0, 304, 0},
-		"not by another preference":   {"respond-async", 0, 304, 0},
-		"for a preference in capital": {"Wait=3", 0, 304, 3 * time.Second},
+		"until the invoice changes":          {"wait=30", 7*time.Second + 500*time.Millisecond, 200, 7*time.Second + 500*time.Millisecond},
+		"until the requested time":           {"wait=10", 0, 304, 10 * time.Second},
+		"quoted, among other preferences":    {`respond-async, wait="5"; x=y`, 0, 304, 5 * time.Second},
+		"at most 30 seconds":                 {"wait=3600", 0, 304, 30 * time.Second},
+		"not without a preference":           {"", 0, 304, 0},
+		"not for zero":                       {"wait=0", 0, 304, 0},
+		"not for a word":                     {"wait=soon", 0, 304, 0},
+		"not for a negative number":          {"wait=-5", 0, 304, 0},
+		"not for a number that is too large": {"wait=99999999999999999999", 0, 304, 0},
+		"not for another preference":         {"respond-async", 0, 304, 0},
+		"for a capitalised preference":       {"Wait=3", 0, 304, 3 * time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab(t, time.Now)
-				id := l.create(t, "all", fine)
+				id := l.create(t, "all", minimalBody)
 				start := time.Now()
 				if test.change > 0 {
 					go func() {
@@ -249,7 +249,7 @@ func TestResource_waits(t *testing.T) {
 func TestResource_does_not_wait_for_another_version(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	l.act(t, id, `{"action":"exact"}`)
 	response := l.send(look(id, conditional(`"1"`, "wait=30")))
 	if response.StatusCode != http.StatusOK {
@@ -257,8 +257,8 @@ func TestResource_does_not_wait_for_another_version(t *testing.T) {
 	}
 }
 
-// What arrives may be nothing that the invoice offers: the resource tells it in
-// words, an event by its code alone.
+// A payment may be in an asset that the invoice does not offer: the resource has its symbol and
+// network name, an event only its code.
 func TestResource_names_a_wrong_asset(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -273,13 +273,13 @@ func TestResource_names_a_wrong_asset(t *testing.T) {
 	p := r.Payments[0]
 	got := []string{p.State, p.CryptoCurrency, p.Symbol, p.NetworkName, p.Amount}
 	if diff := cmp.Diff(got, []string{"wrong_asset", "EURC-BASE", "EURC", "Base Sepolia", "3"}); diff != "" {
-		t.Errorf("the payment is told as (-got +want):\n%s", diff)
+		t.Errorf("payment (-got +want):\n%s", diff)
 	}
 	inv, err := l.invoices.Invoice(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if body := string(server.EncodeEvent(inv, invoice.Event{})); strings.Contains(body, "network_name") {
-		t.Errorf("an event has more than was agreed: %s", body)
+		t.Errorf("an event has the field network_name: %s", body)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/keys"
 )
 
-// maxRefundText bounds a refund address in characters: a payment link, with an amount
-// and a label, may stand for the address.
+// maxRefundText bounds a refund address in characters. The text may be a payment link with an
+// amount and a label.
 const maxRefundText = 1024
 
 // refundAddress is POST invoices/{id}/refund-address.
@@ -32,13 +32,13 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.invoices.SetRefund(ctx, inv.ID, person(k, inv), currency, address)
+		newer, err := s.invoices.SetRefund(ctx, inv.ID, roleOf(k, inv), currency, address)
 		return newer, explainRefund(err)
 	})
 }
 
-// explainRefund says in words what is wrong with a refund address. None of it
-// repeats what was sent.
+// explainRefund returns the error answer for a refund address. It never repeats the text that was
+// sent.
 func explainRefund(err error) error {
 	switch {
 	case errors.Is(err, keys.ErrPrivateKey):

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/api"
 )
 
-// refused checks that an answer is an error of the one shape there is.
+// refused checks that an answer is an error of the common form.
 func refused(t *testing.T, r *http.Response, status int, code string) (message string) {
 	t.Helper()
 	body := read(t, r)
@@ -21,14 +21,14 @@ func refused(t *testing.T, r *http.Response, status int, code string) (message s
 	strict := json.NewDecoder(strings.NewReader(body))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&got); err != nil {
-		t.Fatalf("error body %s: %v", body, err)
+		t.Fatalf("error body %s does not decode: %v", body, err)
 	}
 	want := api.Error{StatusCode: status, Error: http.StatusText(status), Message: got.Message}
 	if got != want || got.Message == "" {
-		t.Errorf("error body %s", body)
+		t.Errorf("error body %s does not match the status", body)
 	}
 	if strings.Contains(body, "expired_at") {
-		t.Errorf("error body holds the letters expired_at: %s", body)
+		t.Errorf("error body contains the text expired_at: %s", body)
 	}
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
 		t.Errorf("Content-Type = %q", kind)
@@ -36,11 +36,11 @@ func refused(t *testing.T, r *http.Response, status int, code string) (message s
 	return got.Message
 }
 
-// refusals are bodies of invoice/new, and the error each must have.
+// refusals are bodies of invoice/new with the error that each must have.
 type refusal struct {
 	body    string
 	code    string
-	message string // that the error holds
+	message string // part of the error's message
 }
 
 func checkRefusals(t *testing.T, tests map[string]refusal) {
@@ -56,71 +56,71 @@ func checkRefusals(t *testing.T, tests map[string]refusal) {
 		})
 	}
 	if made := l.storage.Count(); made != 0 {
-		t.Errorf("%d invoices were made", made)
+		t.Errorf("%d invoices were created, want none", made)
 	}
 }
 
-func TestCreate_refuses_what_is_not_one_plain_object(t *testing.T) {
+func TestCreate_refuses_invalid_objects(t *testing.T) {
 	t.Parallel()
 	rest := `,"fiat_currency":"EUR"}`
 	deep := strings.Repeat("[", 10_000)
 	checkRefusals(t, map[string]refusal{
-		"nothing":                    {``, "invalid_json", "JSON object"},
-		"a text":                     {`"amount"`, "invalid_json", "JSON object"},
-		"a list":                     {`[{"amount":1}]`, "invalid_json", "JSON object"},
-		"null":                       {`null`, "invalid_json", "JSON object"},
-		"two objects":                {`{"amount":1,"fiat_currency":"EUR"}{}`, "invalid_json", "JSON object"},
-		"something behind":           {`{"amount":1,"fiat_currency":"EUR"} x`, "invalid_json", "JSON object"},
-		"an end too early":           {`{"amount":1`, "invalid_json", "JSON object"},
-		"a comma too many":           {`{"amount":1,"fiat_currency":"EUR",}`, "invalid_json", "JSON object"},
-		"a comment":                  {`{"amount":1/**/` + rest, "invalid_json", "JSON object"},
-		"a byte order mark":          {"\ufeff" + `{"amount":1` + rest, "invalid_json", "JSON object"},
-		"bytes that are no UTF-8":    {"{\"amount\":1,\"order_id\":\"\xff\"" + rest, "invalid_json", "UTF-8"},
-		"ten thousand lists":         {`{"amount":` + deep + strings.Repeat("]", 10_000) + rest, "invalid_json", "JSON object"},
-		"lists in lists in a field":  {`{"amount":[[[1]]]` + rest, "invalid_amount", "nested"},
-		"lists in lists in metadata": {`{"amount":1,"metadata":` + deep[:9_000] + strings.Repeat("]", 9_000) + rest, "invalid_metadata", "nested"},
-		"a name twice":               {`{"amount":"100.00","amount":"0.01"` + rest, "duplicate_field", `"amount"`},
-		"a name twice, once escaped": {`{"amount":1,"am\u006funt":2` + rest, "duplicate_field", `"amount"`},
-		"a name twice, once null":    {`{"amount":null,"amount":2` + rest, "duplicate_field", `"amount"`},
-		"other cases of a name":      {`{"amount":"100.00","Amount":"1.00","AMOUNT":"0.01"` + rest, "unknown_field", `"Amount" must be written amount`},
-		"an unknown name":            {`{"amount":1,"price":2` + rest, "unknown_field", `Field "price" is unknown`},
-		"a long name":                {`{"` + strings.Repeat("x", 65) + `":1}`, "unknown_field", "A field is unknown"},
-		"a name of 64 characters":    {`{"` + strings.Repeat("ü", 64) + `":1}`, "unknown_field", strings.Repeat("ü", 64)},
-		"letters that no error has":  {`{"expired_at":"2026"}`, "unknown_field", "A field is unknown"},
-		"the same, escaped":          {`{"e\u0078pired_\u0061t":1}`, "unknown_field", "A field is unknown"},
-		"the same, within":           {`{"my_expired_at_2":1}`, "unknown_field", "A field is unknown"},
-		"U+0000 in a name":           {`{"a\u0000":1}`, "unknown_field", "U+0000"},
-		"U+0000 in a text":           {`{"amount":1,"description":"a\u0000b"` + rest, "invalid_description", "U+0000"},
-		"U+0000 in metadata":         {`{"amount":1,"metadata":{"a":"\u0000"}` + rest, "invalid_metadata", "U+0000"},
-		"half a surrogate pair":      {`{"amount":1,"order_id":"\ud800"` + rest, "invalid_order_id", "surrogate"},
-		"the other half":             {`{"amount":1,"order_id":"x\udc00"` + rest, "invalid_order_id", "surrogate"},
-		"two first halves":           {`{"amount":1,"order_id":"\ud83d\ud83d"` + rest, "invalid_order_id", "surrogate"},
-		"half a pair in a name":      {`{"amount":1,"metadata":{"\ud800":"1"}` + rest, "invalid_metadata", "surrogate"},
-		"metadata with a name twice": {`{"amount":1,"metadata":{"a":"1","a":"2"}` + rest, "invalid_metadata", "twice"},
-		"metadata in metadata":       {`{"amount":1,"metadata":{"a":{"b":"c"}}` + rest, "invalid_metadata", "texts"},
-		"metadata with numbers":      {`{"amount":1,"metadata":{"a":1}` + rest, "invalid_metadata", "texts"},
-		"metadata too large":         {`{"amount":1,"metadata":{"a":"` + strings.Repeat("x", 8192) + `"}` + rest, "invalid_metadata", "8 KiB"},
-		"no amount":                  {`{"fiat_currency":"EUR"}`, "invalid_amount", "amount is required"},
-		"amount is null":             {`{"amount":null,"fiat_currency":"EUR"}`, "invalid_amount", "amount is required"},
-		"no currency":                {`{"amount":1}`, "invalid_fiat_currency", "fiat_currency is required"},
-		"currency in lower case":     {`{"amount":1,"fiat_currency":"eur"}`, "invalid_fiat_currency", "EUR or USD"},
-		"an unknown currency":        {`{"amount":1,"fiat_currency":"GBP"}`, "invalid_fiat_currency", "EUR or USD"},
-		"currency is a number":       {`{"amount":1,"fiat_currency":978}`, "invalid_fiat_currency", "text"},
-		"yes as a text":              {`{"amount":1,"allow_paid_expired":"true"` + rest, "invalid_allow_paid_expired", "true or false"},
-		"yes as a number":            {`{"amount":1,"disable_convert":1` + rest, "invalid_disable_convert", "true or false"},
-		"a long order":               {`{"amount":1,"order_id":"` + strings.Repeat("x", 129) + `"` + rest, "invalid_order_id", "128"},
-		"a long description":         {`{"amount":1,"description":"` + strings.Repeat("x", 513) + `"` + rest, "invalid_description", "512"},
-		"a number as order":          {`{"amount":1,"order_id":1042` + rest, "invalid_order_id", "text"},
-		"no language":                {`{"amount":1,"language":"deutsch!"` + rest, "invalid_language", "language tag"},
-		"held too short":             {`{"amount":1,"expires_in":59` + rest, "invalid_expires_in", "from 60 to 86400"},
-		"held too long":              {`{"amount":1,"expires_in":86401` + rest, "invalid_expires_in", "from 60 to 86400"},
-		"held for a fraction":        {`{"amount":1,"expires_in":900.5` + rest, "invalid_expires_in", "whole"},
-		"held for a text":            {`{"amount":1,"expires_in":"900"` + rest, "invalid_expires_in", "whole"},
-		"no methods":                 {`{"amount":1,"payment_methods":[]` + rest, "invalid_payment_methods", "not empty"},
-		"one method as a text":       {`{"amount":1,"payment_methods":"BTC"` + rest, "invalid_payment_methods", "list"},
-		"a method twice":             {`{"amount":1,"payment_methods":["BTC","BTC"]` + rest, "invalid_payment_methods", "twice"},
-		"a method in lower case":     {`{"amount":1,"payment_methods":["btc"]` + rest, "invalid_payment_methods", "codes"},
-		"a method that is a number":  {`{"amount":1,"payment_methods":[1]` + rest, "invalid_payment_methods", "codes"},
+		"nothing":                        {``, "invalid_json", "JSON object"},
+		"a text":                         {`"amount"`, "invalid_json", "JSON object"},
+		"a list":                         {`[{"amount":1}]`, "invalid_json", "JSON object"},
+		"null":                           {`null`, "invalid_json", "JSON object"},
+		"two objects":                    {`{"amount":1,"fiat_currency":"EUR"}{}`, "invalid_json", "JSON object"},
+		"trailing text":                  {`{"amount":1,"fiat_currency":"EUR"} x`, "invalid_json", "JSON object"},
+		"a truncated object":             {`{"amount":1`, "invalid_json", "JSON object"},
+		"a trailing comma":               {`{"amount":1,"fiat_currency":"EUR",}`, "invalid_json", "JSON object"},
+		"a comment":                      {`{"amount":1/**/` + rest, "invalid_json", "JSON object"},
+		"a byte order mark":              {"\ufeff" + `{"amount":1` + rest, "invalid_json", "JSON object"},
+		"invalid UTF-8":                  {"{\"amount\":1,\"order_id\":\"\xff\"" + rest, "invalid_json", "UTF-8"},
+		"ten thousand lists":             {`{"amount":` + deep + strings.Repeat("]", 10_000) + rest, "invalid_json", "JSON object"},
+		"nested lists in a field":        {`{"amount":[[[1]]]` + rest, "invalid_amount", "nested"},
+		"nested lists in metadata":       {`{"amount":1,"metadata":` + deep[:9_000] + strings.Repeat("]", 9_000) + rest, "invalid_metadata", "nested"},
+		"a name twice":                   {`{"amount":"100.00","amount":"0.01"` + rest, "duplicate_field", `"amount"`},
+		"a name twice, once escaped":     {`{"amount":1,"am\u006funt":2` + rest, "duplicate_field", `"amount"`},
+		"a name twice, once null":        {`{"amount":null,"amount":2` + rest, "duplicate_field", `"amount"`},
+		"a name in another case":         {`{"amount":"100.00","Amount":"1.00","AMOUNT":"0.01"` + rest, "unknown_field", `"Amount" must be written amount`},
+		"an unknown name":                {`{"amount":1,"price":2` + rest, "unknown_field", `Field "price" is unknown`},
+		"a long name":                    {`{"` + strings.Repeat("x", 65) + `":1}`, "unknown_field", "A field is unknown"},
+		"a name of 64 characters":        {`{"` + strings.Repeat("ü", 64) + `":1}`, "unknown_field", strings.Repeat("ü", 64)},
+		"text that no error may contain": {`{"expired_at":"2026"}`, "unknown_field", "A field is unknown"},
+		"that text, escaped":             {`{"e\u0078pired_\u0061t":1}`, "unknown_field", "A field is unknown"},
+		"that text inside a name":        {`{"my_expired_at_2":1}`, "unknown_field", "A field is unknown"},
+		"U+0000 in a name":               {`{"a\u0000":1}`, "unknown_field", "U+0000"},
+		"U+0000 in a text":               {`{"amount":1,"description":"a\u0000b"` + rest, "invalid_description", "U+0000"},
+		"U+0000 in metadata":             {`{"amount":1,"metadata":{"a":"\u0000"}` + rest, "invalid_metadata", "U+0000"},
+		"half a surrogate pair":          {`{"amount":1,"order_id":"\ud800"` + rest, "invalid_order_id", "surrogate"},
+		"the other half of a pair":       {`{"amount":1,"order_id":"x\udc00"` + rest, "invalid_order_id", "surrogate"},
+		"two first halves":               {`{"amount":1,"order_id":"\ud83d\ud83d"` + rest, "invalid_order_id", "surrogate"},
+		"half a pair in a name":          {`{"amount":1,"metadata":{"\ud800":"1"}` + rest, "invalid_metadata", "surrogate"},
+		"metadata with a name twice":     {`{"amount":1,"metadata":{"a":"1","a":"2"}` + rest, "invalid_metadata", "twice"},
+		"metadata in metadata":           {`{"amount":1,"metadata":{"a":{"b":"c"}}` + rest, "invalid_metadata", "texts"},
+		"metadata with numbers":          {`{"amount":1,"metadata":{"a":1}` + rest, "invalid_metadata", "texts"},
+		"metadata too large":             {`{"amount":1,"metadata":{"a":"` + strings.Repeat("x", 8192) + `"}` + rest, "invalid_metadata", "8 KiB"},
+		"no amount":                      {`{"fiat_currency":"EUR"}`, "invalid_amount", "amount is required"},
+		"amount is null":                 {`{"amount":null,"fiat_currency":"EUR"}`, "invalid_amount", "amount is required"},
+		"no currency":                    {`{"amount":1}`, "invalid_fiat_currency", "fiat_currency is required"},
+		"currency in lower case":         {`{"amount":1,"fiat_currency":"eur"}`, "invalid_fiat_currency", "EUR or USD"},
+		"an unknown currency":            {`{"amount":1,"fiat_currency":"GBP"}`, "invalid_fiat_currency", "EUR or USD"},
+		"currency is a number":           {`{"amount":1,"fiat_currency":978}`, "invalid_fiat_currency", "text"},
+		"a boolean as a text":            {`{"amount":1,"allow_paid_expired":"true"` + rest, "invalid_allow_paid_expired", "true or false"},
+		"a boolean as a number":          {`{"amount":1,"disable_convert":1` + rest, "invalid_disable_convert", "true or false"},
+		"a long order":                   {`{"amount":1,"order_id":"` + strings.Repeat("x", 129) + `"` + rest, "invalid_order_id", "128"},
+		"a long description":             {`{"amount":1,"description":"` + strings.Repeat("x", 513) + `"` + rest, "invalid_description", "512"},
+		"a number as order":              {`{"amount":1,"order_id":1042` + rest, "invalid_order_id", "text"},
+		"an invalid language":            {`{"amount":1,"language":"deutsch!"` + rest, "invalid_language", "language tag"},
+		"held too short":                 {`{"amount":1,"expires_in":59` + rest, "invalid_expires_in", "from 60 to 86400"},
+		"held too long":                  {`{"amount":1,"expires_in":86401` + rest, "invalid_expires_in", "from 60 to 86400"},
+		"held for a fraction":            {`{"amount":1,"expires_in":900.5` + rest, "invalid_expires_in", "whole"},
+		"held for a text":                {`{"amount":1,"expires_in":"900"` + rest, "invalid_expires_in", "whole"},
+		"no methods":                     {`{"amount":1,"payment_methods":[]` + rest, "invalid_payment_methods", "not empty"},
+		"one method as a text":           {`{"amount":1,"payment_methods":"BTC"` + rest, "invalid_payment_methods", "list"},
+		"a method twice":                 {`{"amount":1,"payment_methods":["BTC","BTC"]` + rest, "invalid_payment_methods", "twice"},
+		"a method in lower case":         {`{"amount":1,"payment_methods":["btc"]` + rest, "invalid_payment_methods", "codes"},
+		"a method that is a number":      {`{"amount":1,"payment_methods":[1]` + rest, "invalid_payment_methods", "codes"},
 	})
 }
 
@@ -223,8 +223,8 @@ func TestCreate_return_addresses(t *testing.T) {
 		`https://shop.example:99999/`: false,
 		`https://shop..example/`:      false,
 		`https://-shop.example/`:      false,
-		`https://müller.example/`:     true, // kept in Punycode
-		`https://shop。example/`:       true, // which browsers read as a dot
+		`https://müller.example/`:     true, // stored in Punycode
+		`https://shop。example/`:       true, // browsers read this character as a dot
 		`https://shop%2eexample/`:     false,
 		`https://[::1]/`:              false,
 		`https://shop.example/%zz`:    false,
@@ -253,7 +253,7 @@ func TestCreate_return_addresses(t *testing.T) {
 	}
 }
 
-func TestCreate_takes_every_kind_of_text(t *testing.T) {
+func TestCreate_accepts_every_kind_of_text(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for _, text := range []string{
@@ -267,7 +267,7 @@ func TestCreate_takes_every_kind_of_text(t *testing.T) {
 		id := l.create(t, "all", body)
 		inv, err := l.invoices.Invoice(t.Context(), id)
 		if err != nil || inv.Terms.OrderID != sent.OrderID {
-			t.Errorf("order_id %q was kept as %q (%v)", sent.OrderID, inv.Terms.OrderID, err)
+			t.Errorf("order_id %q was stored as %q (%v)", sent.OrderID, inv.Terms.OrderID, err)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// requote is POST invoices/{id}/requote: the page and a key that creates ask as
-// the shopper, a key of the merchant's that may do everything as the merchant.
+// requote is POST invoices/{id}/requote. A key of the merchant with the scope admin acts as the
+// merchant; other keys act as the shopper.
 func (s *server) requote(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *server) requote(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		return s.invoices.Requote(ctx, inv.ID, person(k, inv), seen)
+		return s.invoices.Requote(ctx, inv.ID, roleOf(k, inv), seen)
 	})
 }
 
@@ -41,7 +41,7 @@ func (s *server) accept(c echo.Context, k call) error {
 	})
 }
 
-// order carries out what the merchant says about an invoice of his own.
+// order carries out the merchant's decision about one of its own invoices.
 func (s *server) order(c echo.Context, k call, do func(context.Context, string) (*invoice.Invoice, error)) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -59,8 +59,7 @@ func (s *server) order(c echo.Context, k call, do func(context.Context, string) 
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) { return do(ctx, inv.ID) })
 }
 
-// decide uses the call's nonce up, does what is to be done once, and shows what
-// came of it.
+// decide uses up the call's nonce, carries out the decision, and writes the resulting invoice.
 func (s *server) decide(c echo.Context, k call, do func(context.Context) (*invoice.Invoice, error)) error {
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {
@@ -73,20 +72,20 @@ func (s *server) decide(c echo.Context, k call, do func(context.Context) (*invoi
 	return s.show(c, k, newer, nil)
 }
 
-// person is as whom a call decides.
-func person(k call, inv *invoice.Invoice) invoice.Person {
+// roleOf returns the role in which a call decides: merchant or shopper.
+func roleOf(k call, inv *invoice.Invoice) invoice.Person {
 	if owns(k, inv) && k.key.May(merchant.ScopeAdmin) {
 		return invoice.Seller
 	}
 	return invoice.Shopper
 }
 
-// owns tells whether an invoice is of the key's merchant and mode.
+// owns reports whether an invoice is of the key's merchant and mode.
 func owns(k call, inv *invoice.Invoice) bool {
 	return inv.MerchantID == k.key.MerchantID && string(inv.Mode) == string(k.key.Mode)
 }
 
-// wholeNumber takes a whole number from 1 on.
+// wholeNumber parses a positive whole number.
 func wholeNumber(into *int) func(any) error {
 	return func(value any) error {
 		number, _ := value.(json.Number)

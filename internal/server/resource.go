@@ -16,8 +16,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// Resource is our own view of an invoice as it is now, with the networks that were
-// not looked at lately.
+// Resource returns our own view of an invoice in its current state. Behind are the networks that
+// were not scanned recently.
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
 	t, stands := inv.Terms, inv.Standing
@@ -52,8 +52,8 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	return r
 }
 
-// show answers with our own view of an invoice. What its prices rest on, and what was
-// sold, is for who reads as a merchant: pages do not need it.
+// show writes our own view of an invoice. The evidence of its prices, and its sales, are only for
+// keys of the merchant: pages do not need them.
 func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
 	r := Resource(s.invoices, inv, behind)
 	if k.key.May(merchant.ScopeRead) || k.key.May(merchant.ScopeAdmin) {
@@ -80,17 +80,18 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	if style != "" {
 		c.Response().Header().Set(api.HeaderLook, style)
 	}
-	s.tag(c, inv, inv.Version)
+	s.setInvoiceHeaders(c, inv, inv.Version)
 	c.Response().Header().Set("ETag", tagOf(inv, behind))
 	return writeJSON(c, http.StatusOK, r)
 }
 
-// acceptance is the merchant's decision about the invoice.
+// acceptance returns the merchant's decision to accept the invoice.
 func acceptance(inv *invoice.Invoice) api.Acceptance {
 	return api.Acceptance{At: timestamp(inv.AcceptedAt), Actor: inv.AcceptedBy, Shortfall: inv.Shortfall().String()}
 }
 
-// secondsLeft is in whole seconds, at least one until the very end.
+// secondsLeft returns a duration in whole seconds, rounded up, so that it is at least one until the
+// end.
 func secondsLeft(left time.Duration) int64 {
 	if left > 0 {
 		left += time.Second - 1
@@ -106,8 +107,8 @@ func exceptions(inv *invoice.Invoice) []string {
 	return list
 }
 
-// paymentMethods are those of the newest quote: one that it could not price
-// cannot be paid by now.
+// paymentMethods returns the methods with a price in the newest quote: a method without one can no
+// longer be paid.
 func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invoice.Count, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}
 	for _, m := range inv.Methods {
@@ -124,7 +125,7 @@ func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invo
 func paymentMethod(inv *invoice.Invoice, count *invoice.Count, m invoice.Method, p invoice.Price) api.PaymentMethod {
 	a, due := m.Asset, count.Rest(m)
 	ask := due
-	if ask.IsZero() { // nothing is due: the link still says what it was about
+	if ask.IsZero() { // nothing is due: the link has the whole price
 		ask = p.Expected
 	}
 	link := a.Link(m.Destination.Address, ask, inv.Terms.Merchant)
@@ -150,7 +151,7 @@ func payments(inv *invoice.Invoice, told []invoice.Payment) []api.Payment {
 			required = p.Required
 		}
 		worth := p.Value
-		if p.State == invoice.PaymentLate && p.Market != nil { // it does not count, but it is there
+		if p.State == invoice.PaymentLate && p.Market != nil { // it does not count, but the merchant has received it
 			worth = *p.Market
 		}
 		list = append(list, api.Payment{
@@ -162,13 +163,13 @@ func payments(inv *invoice.Invoice, told []invoice.Payment) []api.Payment {
 	return list
 }
 
-// destination is the address that a transfer went to, and the depth that is
-// asked of money for the whole invoice there.
+// destination returns the address of a transfer, and the confirmations that are required for a
+// payment of the whole invoice to it.
 func destination(inv *invoice.Invoice, t invoice.Transfer) (address string, confirmations int) {
 	if m, known := inv.Method(t.Network, t.Asset); known && m.Destination.Script == t.Script {
 		return m.Destination.Address, inv.Confirmations(m)
 	}
-	for _, m := range inv.Methods { // a wrong asset, to an address of ours
+	for _, m := range inv.Methods { // a wrong asset, sent to an address of this invoice
 		if m.Asset.Network == t.Network && m.Destination.Script == t.Script {
 			return m.Destination.Address, 0
 		}

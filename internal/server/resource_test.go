@@ -18,12 +18,12 @@ import (
 	"chequer/internal/api"
 )
 
-// Every new answer of our own resource, as it is.
+// Every answer of our own resource to a decision.
 func TestGolden_decisions(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
-	l.rates.rests = `{"source":"test","pairs":[]}`
+	l.rates.evidence = `{"source":"test","pairs":[]}`
 	l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"],"order_id":"1042"}`)
 	var answers []string
 	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
@@ -48,7 +48,7 @@ func TestGolden_decisions(t *testing.T) {
 	golden(t, "decisions.json", "["+strings.Join(answers, ",")+"]")
 }
 
-// Who may decide what: CONTRACT, "Our own resource".
+// Scopes of decisions. See CONTRACT, "Our own resource".
 func TestDecisions_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -62,7 +62,7 @@ func TestDecisions_scopes(t *testing.T) {
 	} {
 		for key, want := range tt.status {
 			l := newLab(t, nil)
-			l.create(t, "all", fine)
+			l.create(t, "all", minimalBody)
 			response := l.send(ownPost(tt.what, key, tt.body))
 			if response.StatusCode != want {
 				t.Errorf("%s by %s: %d, want %d: %s", tt.what, key, response.StatusCode, want, read(t, response))
@@ -71,8 +71,8 @@ func TestDecisions_scopes(t *testing.T) {
 	}
 }
 
-// A key that is a page's and somebody's merchant's decides about the invoices of
-// others as their shopper, and does not cancel them.
+// A key of another merchant with the page scope decides about an invoice as its shopper, and cannot
+// cancel it.
 func TestDecisions_of_another_merchants_page(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -81,20 +81,20 @@ func TestDecisions_of_another_merchants_page(t *testing.T) {
 	k.ID, k.MerchantID, k.Key = "elsewhere", "other", publicKey("elsewhere")
 	k.Secret = "secret of elsewhere"
 	l.merchants.keys[k.Key] = k
-	l.create(t, "all", fine)
+	l.create(t, "all", minimalBody)
 	refused(t, l.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
 	now = noon.Add(time.Hour)
 	l.expire(t)
 	refused(t, l.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
 	if got := l.send(ownPost("requote", "all", `{}`)); got.StatusCode != 200 {
-		t.Errorf("the merchant's own: %d", got.StatusCode)
+		t.Errorf("requote with the merchant's own key: answer %d, want 200", got.StatusCode)
 	}
 }
 
-func TestDecisions_use_their_nonce_up(t *testing.T) {
+func TestDecisions_use_up_their_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.create(t, "all", fine)
+	l.create(t, "all", minimalBody)
 	m := ownPost("requote", "page", `{}`)
 	m.nonce = "0123456789abcdef"
 	if got := l.send(m); got.StatusCode != 200 {
@@ -103,11 +103,11 @@ func TestDecisions_use_their_nonce_up(t *testing.T) {
 	refused(t, l.send(m), 403, "bad_nonce_header")
 }
 
-// The order of checks, with every fault from one on.
+// The order of checks: each request has every fault from a given one on.
 func TestDecisions_order_of_checks(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.create(t, "all", fine)
+	l.create(t, "all", minimalBody)
 	m := message{method: "POST", target: "/api/v2/invoices/nobody/requote", body: `{"quote":0`, header: set("Content-Type", "text/plain")}
 	for _, step := range []struct {
 		mend   func()
@@ -128,9 +128,9 @@ func TestDecisions_order_of_checks(t *testing.T) {
 	}
 }
 
-// CASES C77 over HTTP: 57 invoices of one millisecond, pages of ten, while more
-// are made.
-func TestList_walks_each_invoice_once(t *testing.T) {
+// CASES C77 over HTTP: 57 invoices with the same millisecond, pages of ten, while more invoices are
+// created.
+func TestList_has_each_invoice_once(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	var want []string
@@ -138,7 +138,7 @@ func TestList_walks_each_invoice_once(t *testing.T) {
 	var group sync.WaitGroup
 	for range 57 {
 		group.Go(func() {
-			id := l.create(t, "all", fine)
+			id := l.create(t, "all", minimalBody)
 			mu.Lock()
 			defer mu.Unlock()
 			want = append(want, id)
@@ -156,17 +156,17 @@ func TestList_walks_each_invoice_once(t *testing.T) {
 		}
 		if list.NextCursor == "" {
 			if pages != 6 {
-				t.Errorf("%d pages", pages)
+				t.Errorf("%d pages, want 6", pages)
 			}
 			break
 		}
 		query = "?limit=10&cursor=" + list.NextCursor
-		l.create(t, "all", fine)
+		l.create(t, "all", minimalBody)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("walked (-got +want):\n%s", diff)
+		t.Errorf("listed (-got +want):\n%s", diff)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestList_searches(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	a := l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
-	b := l.create(t, "all", fine)
+	b := l.create(t, "all", minimalBody)
 	l.create(t, "live", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
 	for query, want := range map[string][]string{
 		"":                            {b, a},
@@ -213,8 +213,8 @@ func TestList_searches(t *testing.T) {
 	}
 }
 
-// A cell is never a formula, money is in plain decimals, and what stands in the
-// file is what was asked for.
+// A cell never begins a formula, money is in plain decimals, and the export contains the requested
+// invoices.
 func TestExport_CSV(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -265,7 +265,7 @@ func TestExport_CSV(t *testing.T) {
 }
 
 // An export is written page by page, whatever its length.
-func TestExport_is_whole_and_streamed(t *testing.T) {
+func TestExport_is_complete_and_streamed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for i := range 250 {
@@ -282,17 +282,17 @@ func TestExport_is_whole_and_streamed(t *testing.T) {
 		orders[r.OrderID] = true
 	}
 	if len(orders) != 250 {
-		t.Errorf("%d of 250 invoices of one moment", len(orders))
+		t.Errorf("%d distinct orders, want 250", len(orders))
 	}
 	if w.largest > 8<<10 {
-		t.Errorf("%d bytes at once", w.largest)
+		t.Errorf("largest write = %d bytes, want at most 8 KiB", w.largest)
 	}
 	if got := l.storage.Asked(); !slices.Equal(got, []int{100, 100, 100}) {
-		t.Errorf("pages of %v", got)
+		t.Errorf("page sizes = %v, want three of 100", got)
 	}
 }
 
-// pieces notes the largest of what is written.
+// pieces records the size of the largest write.
 type pieces struct {
 	header  http.Header
 	text    strings.Builder

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// A merchant changes his key without a moment in which neither or only one of
-// them works, and nothing told of an invoice depends on the key that made it.
+// A merchant can change the key without interruption: for some time both keys work. What is
+// reported about an invoice does not depend on the key that created it.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -36,14 +36,14 @@ func TestRotation(t *testing.T) {
 	}
 
 	issue("before")
-	made := works("before", keyed("order-1", fine))
-	first := l.create(t, "before", fine)
+	made := works("before", keyed("order-1", minimalBody))
+	first := l.create(t, "before", minimalBody)
 
 	issue("after")
-	second := l.create(t, "after", fine)
-	third := l.create(t, "before", fine) // the old one still works
-	if again := works("after", keyed("order-1", fine)); again != made {
-		t.Errorf("an order repeated with the new key is answered %s, want %s", again, made)
+	second := l.create(t, "after", minimalBody)
+	third := l.create(t, "before", minimalBody) // the old key still works
+	if again := works("after", keyed("order-1", minimalBody)); again != made {
+		t.Errorf("answer to an order repeated with the new key = %s, want %s", again, made)
 	}
 	shown, told := status(first), works("before", resource(first))
 
@@ -56,26 +56,26 @@ func TestRotation(t *testing.T) {
 			t.Errorf("message %q", text)
 		}
 	}
-	if again := works("after", keyed("order-1", fine)); again != made {
-		t.Errorf("an order repeated after the revocation is answered %s, want %s", again, made)
+	if again := works("after", keyed("order-1", minimalBody)); again != made {
+		t.Errorf("answer to an order repeated after the revocation = %s, want %s", again, made)
 	}
 	if got := status(first); got != shown {
-		t.Errorf("status after the revocation is %s, want %s", got, shown)
+		t.Errorf("status after the revocation = %s, want %s", got, shown)
 	}
 	if got := works("after", resource(first)); got != told {
-		t.Errorf("resource read by the new key is %s, want %s", got, told)
+		t.Errorf("resource read with the new key = %s, want %s", got, told)
 	}
-	if diff := cmp.Diff(l.lifeOf(t, first), l.lifeOf(t, second)); diff != "" {
-		t.Errorf("events of the old key's invoice and the new one's differ:\n%s", diff)
+	if diff := cmp.Diff(l.eventsOf(t, first), l.eventsOf(t, second)); diff != "" {
+		t.Errorf("events of the invoices of the old and the new key differ:\n%s", diff)
 	}
 	if !strings.Contains(status(third), `"created"`) {
-		t.Errorf("invoice of the revoked key: %s", status(third))
+		t.Errorf("status of an invoice of the revoked key = %s, want created", status(third))
 	}
 }
 
-// lifeOf pays an invoice and returns the bodies of its events, without what is
-// its own.
-func (l *lab) lifeOf(t *testing.T, id string) []string {
+// eventsOf pays an invoice and returns the bodies of its events, with the identifiers of this invoice
+// replaced.
+func (l *lab) eventsOf(t *testing.T, id string) []string {
 	t.Helper()
 	l.act(t, id, `{"action":"exact"}`)
 	paid := l.act(t, id, `{"action":"confirm"}`)

@@ -1,5 +1,5 @@
-// Package server is the JSON edge of the service: it turns signed requests into
-// calls of the domain, and what comes back into the answers of the contract.
+// Package server is the JSON API of the service: it turns signed requests into calls of the domain,
+// and their results into the answers of the contract.
 package server
 
 import (
@@ -23,42 +23,40 @@ import (
 	"chequer/internal/money"
 )
 
-// Merchants tells who calls and where his money goes. It is safe for concurrent
-// use.
+// Merchants gives access to merchants, their keys and their wallets. It is safe for concurrent use.
 type Merchants interface {
-	// Authenticate finds an API key by its public part; merchant.ErrNotFound. A
-	// revoked key has its RevokedAt.
+	// Authenticate finds an API key by its public part, or returns merchant.ErrNotFound. A revoked
+	// key is returned with its RevokedAt.
 	Authenticate(ctx context.Context, key string) (merchant.Key, error)
 	// UseKey records that an API key was used.
 	UseKey(ctx context.Context, k merchant.Key) error
 	// Merchant reads a merchant.
 	Merchant(ctx context.Context, id string) (merchant.Merchant, error)
-	// Wallets lists a merchant's wallets in force of a mode.
+	// Wallets lists a merchant's current wallets of a mode.
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
-	// Exchange reads a merchant's exchange account in force; merchant.ErrNotFound.
+	// Exchange reads a merchant's current exchange account, or returns merchant.ErrNotFound.
 	Exchange(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error)
 }
 
-// Nonces remembers what was used once. It is safe for concurrent use.
+// Nonces records used nonces. It is safe for concurrent use.
 type Nonces interface {
-	// UseNonce notes a key's nonce for a time and tells whether it was unused.
+	// UseNonce records a key's nonce for the duration ttl and reports whether it was unused.
 	UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (unused bool, err error)
 }
 
-// Simnet is what a simulation does on the made-up network. It is safe for
-// concurrent use.
+// Simnet carries out simulations on the simulated network. It is safe for concurrent use.
 type Simnet interface {
-	// Pay sends an amount to a script; the transaction is not confirmed.
+	// Pay sends an amount to a script; the transaction is unconfirmed.
 	Pay(ctx context.Context, asset chain.Asset, script string, amount money.Amount) (tx string, err error)
-	// Confirm makes one block with those of the transactions that wait.
+	// Confirm creates one block with the given transactions that are unconfirmed.
 	Confirm(ctx context.Context, txs []string) error
-	// Replace spends the inputs of a waiting transaction otherwise.
+	// Replace replaces an unconfirmed transaction by one that spends its inputs elsewhere.
 	Replace(ctx context.Context, tx string) error
-	// Reorganise takes the blocks of transactions off the chain.
+	// Reorganise removes the blocks of transactions from the chain.
 	Reorganise(ctx context.Context, txs []string) error
 }
 
-// Config is what a server is made of.
+// Config holds the dependencies and settings of a server.
 type Config struct {
 	Invoices  *invoice.Service
 	Merchants Merchants
@@ -66,33 +64,32 @@ type Config struct {
 	Links     *merchant.Links
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
-	Looks     *merchant.Looks // nil has all pages look like ours
+	Looks     *merchant.Looks // nil: all pages have the default theme
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
 	Proofs    Proofs
-	// BaseURL is the public address, which may hold a path; links start with it.
+	// BaseURL is the public address, which may contain a path. Links start with it.
 	BaseURL string
-	// BasePath is what the paths of requests start with.
+	// BasePath is the prefix of the paths of requests.
 	BasePath string
-	// Worthless tells that live invoices are paid in coins of test networks, which are
-	// never sold.
+	// Worthless is true if live invoices are paid in coins of test networks, which are never sold.
 	Worthless bool
-	// MaxUnpaid is how many unpaid invoices of a merchant, created in the last quarter
-	// of an hour without a signature of the merchant, may exist; 0 is no limit.
+	// MaxUnpaid is the maximum number of unpaid invoices of a merchant that were created in the
+	// last 15 minutes without a signature of the merchant; 0 is no limit.
 	MaxUnpaid int
-	// Fiats are the currencies that an invoice may be in beside euro and dollar.
+	// Fiats are the currencies of prices besides euro and dollar.
 	Fiats []money.Currency
 	// MaxAmount is the largest price, in whole units of any currency.
 	MaxAmount string
-	// OwnScheme makes our own signature scheme, over the whole request and with a
-	// nonce, compulsory for invoice/new too. Our own pages are let off.
+	// OwnScheme makes our own signature scheme, over the whole request and with a nonce, compulsory
+	// for invoice/new too. Our own pages are exempt.
 	OwnScheme bool
 	Limits    Limits
-	// Stopping is closed when the server is about to stop: whoever waits for news is
-	// answered then. nil never is.
+	// Stopping is closed when the server is about to stop: waiting calls are answered then. If it
+	// is nil, they wait until their time is over.
 	Stopping <-chan struct{}
-	// Caller tells the address of who calls; that of the socket when nil.
+	// Caller returns the address of the caller; nil: that of the socket.
 	Caller echo.IPExtractor
 	Now    func() time.Time
 	Log    *slog.Logger
@@ -124,15 +121,15 @@ type server struct {
 	maxUnpaid int
 }
 
-// New makes the handler of every API path below the base path. It must not stand
-// behind something that redirects requests to a cleaned path, as http.ServeMux
-// does: a redirect turns a POST into a GET.
+// New returns a handler for every API path below the base path. It must not be wrapped in a handler
+// that redirects requests to a cleaned path, as http.ServeMux does: a redirect turns a POST into a
+// GET.
 func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, looks: c.Looks, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
 		products: c.Products, terminals: c.Terminals, maxUnpaid: c.MaxUnpaid,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
-		fiats:     taken(c.Fiats),
+		fiats:     priceCurrencies(c.Fiats),
 		stopping:  c.Stopping,
 		ownScheme: c.OwnScheme,
 		worthless: c.Worthless,
@@ -151,11 +148,11 @@ func New(c Config) http.Handler {
 	return withoutRepeatedSlashes(e)
 }
 
-// routes are all of them; who may make a call stands beside each.
+// routes registers all routes with their signature rules and scopes.
 func (s *server) routes(g *echo.Group) {
 	reading := []string{http.MethodGet, http.MethodHead}
-	create := s.signed(rule{own: s.ownScheme, letOff: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
-	for _, root := range []string{"/api", ""} { // one public client leaves /api out
+	create := s.signed(rule{own: s.ownScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
+	for _, root := range []string{"/api", ""} { // one public client omits /api
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
@@ -175,7 +172,7 @@ func (s *server) routes(g *echo.Group) {
 	s.lookRoutes(g, reading)
 }
 
-// lookRoutes are those of how pages look.
+// lookRoutes registers the routes of themes.
 func (s *server) lookRoutes(g *echo.Group, reading []string) {
 	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
 	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
@@ -185,7 +182,7 @@ func (s *server) lookRoutes(g *echo.Group, reading []string) {
 	g.Match(reading, api.PathLooks+"/:hash", s.signed(page, s.lookByHash))
 }
 
-// linkRoutes are those of checkout links, and what the page of one asks.
+// linkRoutes registers the routes of checkout links, and those that their pages call.
 func (s *server) linkRoutes(g *echo.Group, reading []string) {
 	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
 	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
@@ -198,7 +195,7 @@ func (s *server) linkRoutes(g *echo.Group, reading []string) {
 	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
 }
 
-// productRoutes are those of products, and what the pages of /shop ask.
+// productRoutes registers the routes of products, and those that the pages of /shop call.
 func (s *server) productRoutes(g *echo.Group, reading []string) {
 	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
 	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
@@ -211,7 +208,7 @@ func (s *server) productRoutes(g *echo.Group, reading []string) {
 	g.POST(api.PathProducts+"/order", s.signed(page, s.orderProduct))
 }
 
-// endpointRoutes are those of endpoints, which only who may do everything changes.
+// endpointRoutes registers the routes of endpoints, which require the scope admin.
 func (s *server) endpointRoutes(g *echo.Group, reading []string) {
 	admin := func(handle func(echo.Context, call) error) echo.HandlerFunc {
 		return s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, handle)
@@ -230,8 +227,7 @@ func (s *server) endpointRoutes(g *echo.Group, reading []string) {
 	g.Match(reading, one+"/deliveries/:event", admin(s.ofEndpoint(s.readDelivery)))
 }
 
-// recovered turns a panic into an internal error, so that it has an answer of
-// the same shape as every other.
+// recovered turns a panic into an internal error, so that its answer has the common form of errors.
 func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -247,7 +243,7 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// common sets what every answer carries.
+// common sets the headers of every answer.
 func common(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
@@ -257,8 +253,8 @@ func common(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// Owns tells whether a path is the API's, with repeated slashes as one: every
-// other is the pages'.
+// Owns reports whether a path belongs to the API; all other paths belong to the pages. Repeated
+// slashes count as one.
 func Owns(path, basePath string) bool {
 	path, below := strings.CutPrefix(slashes.ReplaceAllString(path, "/"), basePath)
 	return below && (isBelow(path, "/api") || isBelow(path, "/v2") || path == api.PathProofKey)
@@ -268,8 +264,8 @@ func isBelow(path, root string) bool { return path == root || strings.HasPrefix(
 
 var slashes = regexp.MustCompile(`//+`)
 
-// withoutRepeatedSlashes routes "//api//v2/…" as "/api/v2/…". The request target
-// as it was sent, which signatures cover, stays in RequestURI.
+// withoutRepeatedSlashes routes "//api//v2/…" as "/api/v2/…". RequestURI keeps the request target
+// as it was sent, because signatures cover it.
 func withoutRepeatedSlashes(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slashes.MatchString(r.URL.Path) || slashes.MatchString(r.URL.RawPath) {

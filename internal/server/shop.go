@@ -15,12 +15,12 @@ import (
 	"chequer/internal/merchant"
 )
 
-// errPriceChanged is told instead of charging what nobody was shown.
+// errPriceChanged refuses an order whose shown total differs from the current one, so that the
+// shopper is not charged an amount that was not shown.
 var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceChanged, message: "The total is another one by now"}
 
-// readProducts is POST products/read: what a page of the shop shows of the key's
-// merchant. One product is found in either mode, as a link is; only those of the
-// key's stand in the list.
+// readProducts is POST products/read: the content of a shop page of the key's merchant. A single
+// product is found in either mode, as a link is; the list has only products of the key's mode.
 func (s *server) readProducts(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *server) readProducts(c echo.Context, k call) error {
 	}
 	answer := api.ProductOffers{MerchantName: m.Name, Products: []api.ProductOffer{}}
 	if slug != "" {
-		p, err := s.sold(ctx, k.key.MerchantID, slug)
+		p, err := s.productForSale(ctx, k.key.MerchantID, slug)
 		if err != nil {
 			return err
 		}
@@ -55,16 +55,15 @@ func (s *server) readProducts(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// sells tells whether a product can be ordered: the settings may have changed since
-// it was made.
+// sells reports whether a product can be ordered. The settings may have changed since it was
+// created.
 func (s *server) sells(p merchant.Product) bool {
-	_, err := asked{p.Price.String(), p.Price.Currency().Code}.price(s.fiats, s.maximum)
+	_, err := requestedPrice{p.Price.String(), p.Price.Currency().Code}.price(s.fiats, s.maximum)
 	return p.Active && err == nil
 }
 
-// sold finds a product that can be ordered. Slugs are lower case; a shopper may type
-// them otherwise.
-func (s *server) sold(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
+// productForSale finds a product that can be ordered. Slugs are lower case; a shopper may type capitals.
+func (s *server) productForSale(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
 	slug = strings.ToLower(slug)
 	if !slugPattern.MatchString(slug) {
 		return merchant.Product{}, errNoProduct
@@ -83,9 +82,8 @@ func (s *server) productOffer(p merchant.Product) api.ProductOffer {
 	}
 }
 
-// orderProduct is POST products/order: an invoice of a product, one for each
-// idempotency key. The price is ours; the total that the shopper was shown only says
-// whether they know it.
+// orderProduct is POST products/order: an invoice for a product, one per idempotency key. The price
+// is the product's; the total that the shopper was shown is only compared with it.
 func (s *server) orderProduct(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -123,7 +121,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 
 // sell completes the request for the invoice of an order.
 func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.CreateRequest) error {
-	p, err := s.sold(ctx, r.MerchantID, o.Slug)
+	p, err := s.productForSale(ctx, r.MerchantID, o.Slug)
 	if err != nil {
 		return err
 	}
@@ -137,19 +135,19 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 		return err
 	}
 	total := p.Price.Times(o.Quantity)
-	shown, err := asked{o.Amount, o.FiatCurrency}.price(s.fiats, s.maximum)
+	shown, err := requestedPrice{o.Amount, o.FiatCurrency}.price(s.fiats, s.maximum)
 	if err != nil || !shown.Equal(total) {
 		return errPriceChanged
 	}
 	r.Mode, r.Choice = invoice.Mode(p.Mode), p.Methods.Codes()
 	r.Terms.Description, r.Terms.OrderID = fmt.Sprintf("%d × %s", o.Quantity, p.Name), o.OrderID
-	r.Terms.Metadata = shopperWords(o.OrderID, o.Note, map[string]string{
+	r.Terms.Metadata = shopperMetadata(o.OrderID, o.Note, map[string]string{
 		api.MetadataProduct: p.Slug, api.MetadataQuantity: strconv.Itoa(o.Quantity), api.MetadataUnitPrice: p.Price.String(),
 	})
-	return s.setPrice(asked{total.String(), total.Currency().Code}, &r.Terms)
+	return s.setPrice(requestedPrice{total.String(), total.Currency().Code}, &r.Terms)
 }
 
-// answered looks at what a shopper answered to what they were asked.
+// answered checks the shopper's answer to a question of the product.
 func answered(name string, asking merchant.Asking, answer string) error {
 	switch {
 	case asking == merchant.AskRequired && answer == "":
@@ -160,9 +158,9 @@ func answered(name string, asking merchant.Asking, answer string) error {
 	return nil
 }
 
-// shopperWords adds to an invoice's metadata what a shopper wrote. An order that they
-// name proves nothing, so that is said.
-func shopperWords(orderID, note string, metadata map[string]string) map[string]string {
+// shopperMetadata adds the shopper's texts to an invoice's metadata. An order number of the shopper is
+// marked as such, because it is not verified.
+func shopperMetadata(orderID, note string, metadata map[string]string) map[string]string {
 	if note != "" {
 		metadata[api.MetadataNote] = note
 	}

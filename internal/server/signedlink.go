@@ -18,8 +18,8 @@ import (
 	"chequer/internal/signature"
 )
 
-// maxQuery is how long the query of a signed link may be, in characters: two
-// return addresses and a description, each letter percent-encoded.
+// maxQuery bounds the query of a signed link, in characters: two return addresses and a
+// description, with every letter percent-encoded.
 const maxQuery = 24 << 10
 
 var (
@@ -30,8 +30,8 @@ var (
 	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
 )
 
-// signedOffer is what a link asks for that a merchant signed: CONTRACT, "Checkout
-// links". Who signed is found out before any value is looked at.
+// signedOffer returns the content of a signed link. See CONTRACT, "Checkout links". The signature
+// is verified before any value is checked.
 func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 	o := offer{}
 	parameters := s.linkParameters(&o)
@@ -66,7 +66,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 	return o, nil
 }
 
-// linkParameters are all that a signed link may have, into an offer.
+// linkParameters are all parameters of a signed link, which set the fields of an offer.
 func (s *server) linkParameters(o *offer) map[string]parameter {
 	value := func(set func(any) error) parameter { return func(v string) error { return set(v) } }
 	checkedBefore := func(string) error { return nil }
@@ -84,10 +84,9 @@ func (s *server) linkParameters(o *offer) map[string]parameter {
 	}
 }
 
-// linkValues returns the parameters of a link in a query. Each must be there at most
-// once, and the required ones must be there; parameters that are none of a link are
-// ignored. Errors name no value and no unknown parameter: a forged link would put its
-// words on our page.
+// linkValues returns the parameters of a link in a query. Each may be present at most once, and the
+// required ones must be present; parameters that a link does not have are ignored. Errors contain
+// no value and no unknown parameter, because a forged link would put its text on our page.
 func linkValues(query string, known map[string]parameter) (map[string]string, error) {
 	values, err := url.ParseQuery(signature.LinkQuery(query))
 	if err != nil {
@@ -114,7 +113,7 @@ func linkValues(query string, known map[string]parameter) (map[string]string, er
 	return given, nil
 }
 
-// linkKey is the key that signed a link.
+// linkKey returns the key that signed a link.
 func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant.Key, error) {
 	if !keyPattern.MatchString(given["key"]) {
 		return merchant.Key{}, errLinkChanged
@@ -138,7 +137,7 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 	return key, nil
 }
 
-// optional takes an empty value as none.
+// optional wraps a parameter: an empty value is not set.
 func optional(take parameter) parameter {
 	return func(value string) error {
 		if value == "" {
@@ -148,7 +147,7 @@ func optional(take parameter) parameter {
 	}
 }
 
-// unix takes a time in Unix seconds.
+// unix parses a time in Unix seconds.
 func unix(into *time.Time) parameter {
 	return func(value string) error {
 		seconds, err := strconv.ParseInt(value, 10, 64)

@@ -20,13 +20,13 @@ import (
 	"chequer/internal/money"
 )
 
-// settleWait is how long a simulation waits for the watcher to see what it did.
-const settleWait = 2 * time.Second
+// simulationTimeout is how long a simulation waits until the watcher has observed it.
+const simulationTimeout = 2 * time.Second
 
 var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", message: "Only test invoices can be simulated"}
 
-// simulate is POST test/invoices/{id}/simulate: it does on the made-up network
-// what a shopper, a miner or a thief would do on a real one.
+// simulate is POST test/invoices/{id}/simulate: it carries out an action of a shopper, a miner or
+// an attacker on the simulated network.
 func (s *server) simulate(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -69,10 +69,10 @@ func parseSimulation(body []byte) (api.SimulateRequest, error) {
 	return r, err
 }
 
-// maxMove is how many seconds a clock is moved at a time at most.
+// maxMove bounds one move of a clock, in seconds.
 const maxMove = int64(30 * 24 * time.Hour / time.Second)
 
-// seconds takes how far a clock is moved.
+// seconds parses the number of seconds by which a clock is moved.
 func seconds(into *int64) func(any) error {
 	return func(value any) error {
 		number, _ := value.(json.Number)
@@ -85,8 +85,7 @@ func seconds(into *int64) func(any) error {
 	}
 }
 
-// act does what is asked, and returns the invoice as it stands when the watcher
-// has seen it.
+// act carries out an action and returns the invoice after the watcher has observed it.
 func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRequest) (*invoice.Invoice, error) {
 	method, err := chosen(inv, r.PaymentMethod)
 	if err != nil {
@@ -102,12 +101,12 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	}
 	err = s.perform(ctx, inv, method, r.Action)
 	if errors.Is(err, simnet.ErrUnknownTx) || errors.Is(err, simnet.ErrSpent) {
-		return nil, errNothing // it moved on since the watcher looked
+		return nil, errNothing // the network has changed since the watcher's last scan
 	}
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
 	}
-	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, settleWait)
+	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
 	if errors.Is(err, invoice.ErrNotModified) {
 		return s.invoices.Invoice(ctx, inv.ID)
 	}
@@ -116,7 +115,7 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 
 var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock is moved a year ahead at most"}
 
-// moveClock moves an invoice's own clock, and tells what has become of it.
+// moveClock moves an invoice's own clock and returns the resulting invoice.
 func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Duration) (*invoice.Invoice, error) {
 	inv, err := s.invoices.MoveClock(ctx, inv.ID, by)
 	if errors.Is(err, invoice.ErrState) {
@@ -127,7 +126,7 @@ func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Du
 
 var errNothing = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment that this could be done to"}
 
-// perform acts on the network.
+// perform carries out an action on the network.
 func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Method, action string) error {
 	switch action {
 	case api.SimulateConfirm:
@@ -151,8 +150,8 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 	return err
 }
 
-// confirm makes a block with the invoice's waiting transactions, or an empty one
-// on top of those that are not deep enough.
+// confirm creates a block with the invoice's unconfirmed transactions, or an empty block if some of
+// its transactions need more confirmations.
 func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	waiting := transactions(inv, isWaiting)
 	shallow := transactions(inv, func(p invoice.Payment) bool { return isMined(p) && !p.Confirmed() })
@@ -162,8 +161,8 @@ func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	return s.simnet.Confirm(ctx, waiting)
 }
 
-// chosen finds the method to pay by among those of the newest quote; the first
-// one when none is named.
+// chosen returns the method with a code among those of the newest quote, or the first one if code
+// is empty.
 func chosen(inv *invoice.Invoice, code string) (invoice.Method, error) {
 	var codes []string
 	for _, m := range inv.Methods {
@@ -178,11 +177,11 @@ func chosen(inv *invoice.Invoice, code string) (invoice.Method, error) {
 	return invoice.Method{}, invalid("payment_method", "must be one of "+strings.Join(codes, ", "))
 }
 
-// shownDecimals is how many decimals of a coin a shopper is asked for at most.
+// shownDecimals is the maximum number of decimals of an amount that a shopper is asked for.
 const shownDecimals = 8
 
-// simulated is how much is paid: what is due, or the whole price again when
-// nothing is, and less or more than that.
+// simulated returns the amount of a simulated payment: the amount due, or the whole price if
+// nothing is due, or less or more than that.
 func simulated(inv *invoice.Invoice, m invoice.Method, action string) money.Amount {
 	rest := inv.Rest(m)
 	if price, _ := inv.Quote().Price(m.Asset.Code); rest.IsZero() {
@@ -200,8 +199,8 @@ func simulated(inv *invoice.Invoice, m invoice.Method, action string) money.Amou
 	return rest
 }
 
-// transactions are those of the invoice's payments that a rule picks, each once,
-// the newest last.
+// transactions returns the transactions of the invoice's payments for which pick is true, each
+// once, newest last.
 func transactions(inv *invoice.Invoice, pick func(invoice.Payment) bool) []string {
 	var txs []string
 	for _, p := range inv.Payments() {

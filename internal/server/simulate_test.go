@@ -10,7 +10,7 @@ import (
 	"chequer/internal/api"
 )
 
-// told is what a simulation's answer is looked at for.
+// told is the part of a simulation's answer that the tests compare.
 type told struct {
 	Status     string
 	Exceptions []string
@@ -46,7 +46,7 @@ func TestSimulate(t *testing.T) {
 			{`{"action":"exact","payment_method":"ETH"}`, []string{"pay 0.01509391 ETH to eth-script-0"}, told{"pending", none, "0", []string{"0.00069428 BTC seen", "0.01509391 ETH seen"}}},
 			{`{"action":"confirm"}`, []string{"confirm [tx1 tx2]"}, told{"paid", none, "0", []string{"0.00069428 BTC confirmed", "0.01509391 ETH confirmed"}}},
 		},
-		"under in a token is rounded to what is shown": {
+		"under in a token is rounded to the shown decimals": {
 			{`{"action":"under","payment_method":"EURC-BASE"}`, []string{"pay 60 EURC-BASE to eth-script-0"}, told{"pending", []string{"underpaid"}, "40", []string{"60 EURC-BASE seen"}}},
 		},
 		"over": {
@@ -56,11 +56,11 @@ func TestSimulate(t *testing.T) {
 		"late": {
 			{`{"action":"late"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
 		},
-		"too late by its clock": {
+		"too late by the invoice's clock": {
 			{`{"action":"clock","seconds":901}`, nil, told{"expired", none, "100", nil}},
 			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
 		},
-		"in time by its clock": {
+		"in time by the invoice's clock": {
 			{`{"action":"clock","seconds":840}`, nil, told{"created", none, "100", nil}},
 			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
 			{`{"action":"clock","seconds":90061}`, nil, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
@@ -86,7 +86,7 @@ func TestSimulate(t *testing.T) {
 					time.Sleep(time.Second)
 					got := tell(l.act(t, id, step.body))
 					if diff := cmp.Diff(l.simnet.done(), step.acts); diff != "" {
-						t.Errorf("%s acted (-got +want):\n%s", step.body, diff)
+						t.Errorf("actions of %s (-got +want):\n%s", step.body, diff)
 					}
 					if step.want.Status == "expired" { // a second scan is past the end
 						l.simnet.Confirm(t.Context(), nil)
@@ -98,7 +98,7 @@ func TestSimulate(t *testing.T) {
 						got = tell(l.resource(t, id))
 					}
 					if diff := cmp.Diff(got, step.want); diff != "" {
-						t.Errorf("%s answered (-got +want):\n%s", step.body, diff)
+						t.Errorf("answer to %s (-got +want):\n%s", step.body, diff)
 					}
 				}
 			})
@@ -117,7 +117,7 @@ func TestSimulate_confirms_until_it_is_deep_enough(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(l.simnet.done()[1:], []string{"confirm [tx1]", "confirm []"}); diff != "" {
-		t.Errorf("acted (-got +want):\n%s", diff)
+		t.Errorf("actions (-got +want):\n%s", diff)
 	}
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"confirm"}`})
 	refused(t, response, 409, "nothing_to_do")
@@ -138,13 +138,13 @@ func TestSimulate_refuses(t *testing.T) {
 		"an unknown method":           {`{"action":"exact","payment_method":"DOGE"}`, 400, "invalid_payment_method", "payment_method must be one of BTC, ETH"},
 		"a method not of the invoice": {`{"action":"exact","payment_method":"EURC-BASE"}`, 400, "invalid_payment_method", "payment_method must be one of BTC, ETH"},
 		"an unknown field":            {`{"action":"exact","amount":1}`, 400, "unknown_field", `Field "amount" is unknown`},
-		"a clock without a span":      {`{"action":"clock"}`, 400, "invalid_seconds", "seconds belongs to the action clock, and only to that"},
-		"a span without a clock":      {`{"action":"exact","seconds":60}`, 400, "invalid_seconds", "seconds belongs to the action clock, and only to that"},
-		"a clock put back":            {`{"action":"clock","seconds":-60}`, 400, "invalid_seconds", "seconds must be a whole number from 1 to 2592000"},
-		"a clock moved by a part":     {`{"action":"clock","seconds":1.5}`, 400, "invalid_seconds", ""},
-		"to confirm nothing":          {`{"action":"confirm"}`, 409, "nothing_to_do", ""},
-		"to replace nothing":          {`{"action":"replace"}`, 409, "nothing_to_do", ""},
-		"to reorganise nothing":       {`{"action":"reorganise"}`, 409, "nothing_to_do", ""},
+		"a clock without seconds":     {`{"action":"clock"}`, 400, "invalid_seconds", "seconds belongs to the action clock, and only to that"},
+		"seconds without a clock":     {`{"action":"exact","seconds":60}`, 400, "invalid_seconds", "seconds belongs to the action clock, and only to that"},
+		"a clock moved back":          {`{"action":"clock","seconds":-60}`, 400, "invalid_seconds", "seconds must be a whole number from 1 to 2592000"},
+		"a clock moved by a fraction": {`{"action":"clock","seconds":1.5}`, 400, "invalid_seconds", ""},
+		"nothing to confirm":          {`{"action":"confirm"}`, 409, "nothing_to_do", ""},
+		"nothing to replace":          {`{"action":"replace"}`, 409, "nothing_to_do", ""},
+		"nothing to reorganise":       {`{"action":"reorganise"}`, 409, "nothing_to_do", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -155,45 +155,45 @@ func TestSimulate_refuses(t *testing.T) {
 		})
 	}
 	if acts := l.simnet.done(); len(acts) != 0 {
-		t.Errorf("acted %v", acts)
+		t.Errorf("actions = %v, want none", acts)
 	}
 	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
 	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
 }
 
-func TestSimulate_a_clock_is_moved_a_year_at_most(t *testing.T) {
+func TestSimulate_moves_a_clock_by_at_most_a_year(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	clock := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"clock","seconds":2592000}`}
 	for range 12 {
 		if response := l.send(clock); response.StatusCode != 200 {
-			t.Fatalf("answered %d", response.StatusCode)
+			t.Fatalf("answer %d, want 200", response.StatusCode)
 		}
 	}
 	refused(t, l.send(clock), 409, "clock_too_far")
 }
 
-func TestSimulate_what_has_moved_on(t *testing.T) {
+func TestSimulate_refuses_when_the_transaction_is_gone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	id := l.create(t, "all", fine)
+	id := l.create(t, "all", minimalBody)
 	l.act(t, id, `{"action":"exact"}`)
-	l.simnet.shown = nil // gone, and the watcher has not looked yet
+	l.simnet.shown = nil // removed, and not yet observed by the watcher
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"replace"}`})
 	refused(t, response, 409, "nothing_to_do")
 }
 
-func TestSimulate_answers_when_nobody_looks(t *testing.T) {
+func TestSimulate_answers_without_a_watcher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)
-		id := l.create(t, "all", fine)
+		id := l.create(t, "all", minimalBody)
 		l.simnet.asleep = true
 		start := time.Now()
 		got := l.act(t, id, `{"action":"exact"}`)
 		if waited := time.Since(start); waited != 2*time.Second || got.Status != "created" {
-			t.Errorf("answered %s after %s, want created after 2s", got.Status, waited)
+			t.Errorf("status %s after %s, want created after 2s", got.Status, waited)
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)
-		id := l.create(t, "all", fine)
+		id := l.create(t, "all", minimalBody)
 		if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 		got := tell(l.act(t, id, `{"action":"exact"}`))
 		want := told{"declined", []string{"late"}, "1", []string{"0.00001158 BTC late"}}
 		if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("answered (-got +want):\n%s", diff)
+			t.Errorf("answer (-got +want):\n%s", diff)
 		}
 	})
 }

@@ -14,26 +14,26 @@ import (
 
 var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminalNotFound, message: "There is no such terminal, or it has ended"}
 
-// terminalSecret is what the secret of a terminal looks like.
+// terminalSecret matches the secret of a terminal.
 var terminalSecret = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
-// maxTerminalName is in characters.
+// maxTerminalName bounds the name of a terminal, in characters.
 const maxTerminalName = 64
 
-// CheckTerminal tells what is wrong with a terminal that a merchant makes, when
-// invoices may be in some currencies beside euro and dollar.
+// CheckTerminal returns a function that reports what is wrong with a merchant's terminal. Its
+// currency must be euro, dollar or one of fiats.
 func CheckTerminal(fiats []money.Currency, maximum string) func(merchant.Terminal) error {
 	return func(t merchant.Terminal) error {
 		var ignored string
 		if err := line(&ignored, maxTerminalName)(t.Name); err != nil {
 			return invalid("name", err.Error())
 		}
-		_, err := asked{"1", t.Currency}.price(taken(fiats), maximum)
+		_, err := requestedPrice{"1", t.Currency}.price(priceCurrencies(fiats), maximum)
 		return err
 	}
 }
 
-// terminalOffer is what is sold at a terminal: whatever who stands there says.
+// terminalOffer returns the offer of a terminal, whose user enters the amount.
 func (s *server) terminalOffer(ctx context.Context, r api.OfferRequest) (offer, error) {
 	if !terminalSecret.MatchString(r.Terminal) {
 		return offer{}, errNoTerminal
@@ -47,7 +47,7 @@ func (s *server) terminalOffer(ctx context.Context, r api.OfferRequest) (offer, 
 		metadata[api.MetadataNote] = r.Note
 	}
 	return offer{
-		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: asked{code: t.Currency},
+		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: requestedPrice{code: t.Currency},
 		terms: invoice.Terms{Description: t.Name, OrderID: r.OrderID, Metadata: metadata},
 	}, err
 }

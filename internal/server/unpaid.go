@@ -9,7 +9,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// origin is who asks for an invoice.
+// origin is the kind of source of a request for an invoice.
 type origin int
 
 const (
@@ -32,15 +32,15 @@ var (
 	}
 )
 
-// unpaidLimits returns the limits of unpaid invoices for a request. Each address block
-// around the shopper has a share of the whole, so that no network can use all of it.
-// The storefront has half of the whole: it closes before products and links do.
+// unpaidLimits returns the limits of unpaid invoices for a request. Each address block around the
+// shopper has a share of the whole limit, so that no network can use all of it. The storefront has
+// half of the whole limit, so that it is refused before products and links are.
 func (s *server) unpaidLimits(ctx context.Context, o origin, k call) []invoice.UnpaidLimit {
 	if s.maxUnpaid == 0 || o == signed {
 		return nil
 	}
 	var limits []invoice.UnpaidLimit
-	if k.key.Builtin { // other keys are used over the network, where the context has no shopper
+	if k.key.Builtin { // calls with other keys come over the network, and their context has no shopper
 		for _, block := range caller.Blocks(caller.FromContext(ctx)) {
 			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Most: block.Of(s.maxUnpaid)})
 		}

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/money"
 )
 
-// faucet is a lab whose pages call with a built-in key.
+// faucet is a lab whose pages call the API with a built-in key.
 type faucet struct {
 	*lab
 	tokens   int
@@ -32,7 +32,7 @@ func newFaucet(t *testing.T, maxUnpaid int, now func() time.Time) *faucet {
 	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "pages", publicKey("pages"), "secret of pages", true
 	l.merchants.keys[builtin.Key] = builtin
 	l.config.MaxUnpaid = maxUnpaid
-	l.begin()
+	l.restart()
 	l.send(products("all", "POST", "", coffee))
 	l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"tips","amount":"3.50","fiat_currency":"EUR"}`})
 	at, err := l.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Currency: money.EUR.Code})
@@ -42,8 +42,8 @@ func newFaucet(t *testing.T, maxUnpaid int, now func() time.Time) *faucet {
 	return &faucet{lab: l, terminal: at.Secret}
 }
 
-// ask sends a request for an invoice on behalf of a shopper, and returns the status
-// and the code of the answer. An empty token is a new one.
+// ask requests an invoice for a shopper and returns "ok", or the status and the error code of the
+// answer. An empty token is replaced by a new one.
 func (f *faucet) ask(key, target, body, token, shopper string) string {
 	if f.tokens++; token == "" {
 		token = fmt.Sprint("token", f.tokens)
@@ -90,7 +90,7 @@ func TestUnpaidInvoices_are_limited_for_callers_without_a_key(t *testing.T) {
 	}
 }
 
-func TestUnpaidInvoices_of_one_network_leave_the_shop_open_for_others(t *testing.T) {
+func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 	t.Parallel()
 	for name, flood := range map[string]func(n int) string{
 		"addresses_of_a_48":       func(n int) string { return fmt.Sprintf("2001:db8:1:%x::%x", n%0x10000, n) },
@@ -131,7 +131,7 @@ func TestUnpaidInvoices_of_one_network_leave_the_shop_open_for_others(t *testing
 	}
 }
 
-func TestUnpaidInvoices_close_the_storefront_before_products_and_links(t *testing.T) {
+func TestUnpaidInvoices_block_the_storefront_before_products_and_links(t *testing.T) {
 	t.Parallel()
 	f := newFaucet(t, 10, nil)
 	shopper := func(n int) string { return fmt.Sprintf("2001:db8:%x::1", n) }
@@ -153,7 +153,7 @@ func TestUnpaidInvoices_close_the_storefront_before_products_and_links(t *testin
 	}
 }
 
-func TestUnpaidInvoices_count_for_a_quarter_of_an_hour(t *testing.T) {
+func TestUnpaidInvoices_count_for_15_minutes(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newFaucet(t, 1, func() time.Time { return now })

@@ -14,9 +14,8 @@ import (
 
 const maxURL = 2048
 
-// returnURL takes an address that the shopper may be sent to, and keeps an international
-// domain name in Punycode. An empty text is no address, as clients send it for a field
-// that is not set.
+// returnURL parses an address to which the shopper may be sent, and converts an international
+// domain name to Punycode. An empty text is no address, because clients send it for an unset field.
 func returnURL(into *string) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
@@ -32,10 +31,10 @@ func returnURL(into *string) func(any) error {
 	}
 }
 
-// isReturnURL tells whether every browser reads an address as a page of one
-// named host over https; http only where there is no https: on this machine, and
-// on onion services, which encrypt by themselves. Browsers turn a backslash into
-// a slash and drop tabs and line feeds, so these are not allowed at all.
+// isReturnURL reports whether every browser reads an address as a page of one named host over
+// https. It allows http only where https is not available: for localhost, and for onion services,
+// which are encrypted anyway. Backslashes, tabs and line feeds are refused, because browsers turn a
+// backslash into a slash and drop the others.
 func isReturnURL(text string) bool {
 	if utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, notInURL) {
 		return false
@@ -58,7 +57,7 @@ func notInURL(r rune) bool {
 	return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r)
 }
 
-// hostPattern is a host name of ASCII labels (RFC 1123, section 2.1).
+// hostPattern matches a host name of ASCII labels (RFC 1123, section 2.1).
 var hostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 func isHost(u *url.URL) bool {

@@ -8,16 +8,16 @@ import (
 	"chequer/internal/invoice"
 )
 
-// account is a destination whose balance is looked at.
+// account is a destination whose balance is watched.
 type account struct {
 	Account
-	merchant uint32 // in merchants
-	// known tells that what was there at its birth is recorded, or was nothing.
+	merchant uint32 // index in merchants
+	// known is true if the balance at the account's birth is recorded, or was zero.
 	known bool
-	// stale tells that a rise left the network which tells what was there at the birth.
+	// stale is true if the rise that recorded the balance at birth has left the network.
 	stale bool
-	rises []chain.Transfer // that are on the network, lowest first
-	// stray tells that the network's own coin came there by mistake.
+	rises []chain.Transfer // on the network, lowest block first
+	// stray is true if the network's own coin arrived there by mistake.
 	stray bool
 }
 
@@ -47,8 +47,8 @@ func (x *index) Strays() iter.Seq[string] {
 	}
 }
 
-// account is a destination's, made for one that the network's own coin came to
-// without being expected; nil for one that is not ours.
+// account returns the account of a script. It creates one if the network's own coin arrived at a
+// destination where it is not expected, and returns nil if the script is not a destination.
 func (x *index) account(script string) *account {
 	if a := x.accounts[script]; a != nil {
 		return a
@@ -64,8 +64,8 @@ func (x *index) account(script string) *account {
 // Read implements chain.Accounts.
 func (x *index) Read() chain.Block { return x.read }
 
-// forget begins to take in anew what is recorded of balances: destinations that were
-// loaded when all of them were read are known.
+// forget resets the recorded balances before they are loaded again. Destinations that were loaded
+// when all balances were read are known.
 func (x *index) forget(was invoice.Progress) {
 	x.read = was.Read
 	for script, a := range x.accounts {
@@ -78,8 +78,8 @@ func (x *index) forget(was invoice.Progress) {
 	}
 }
 
-// rise takes in a recorded rise. One that is older than the invoice, or may be, and
-// left the network tells nothing any more of what was there before.
+// rise adds a recorded rise. If a rise that is older than the invoice, or may be, has left the
+// network, it no longer shows the balance at birth.
 func (x *index) rise(r Rise) {
 	a := x.account(r.Script)
 	switch {
@@ -91,7 +91,7 @@ func (x *index) rise(r Rise) {
 	}
 }
 
-// add puts a rise, or a newer state of it, in its place.
+// add inserts a rise at its place, or replaces it with a newer state.
 func (a *account) add(t chain.Transfer) {
 	a.rises = slices.DeleteFunc(slices.Clone(a.rises), func(o chain.Transfer) bool { return o.ID == t.ID })
 	i, _ := slices.BinarySearchFunc(a.rises, t, func(a, b chain.Transfer) int {
@@ -100,7 +100,7 @@ func (a *account) add(t chain.Transfer) {
 	a.rises = slices.Insert(a.rises, i, t)
 }
 
-// recorded takes note of a snapshot that is recorded.
+// recorded updates the accounts after a snapshot was recorded.
 func (x *index) recorded(s chain.Snapshot) {
 	shown := map[string]bool{}
 	for _, t := range s.Transfers {

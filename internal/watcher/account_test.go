@@ -13,7 +13,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// withAccount is a destination whose balance is looked at, made in block 10.
+// withAccount returns a destination whose balance is watched, created in block 10.
 func withAccount(n int, born int64) watcher.Destination {
 	d := destination(n, 9)
 	d.MerchantID = "m"
@@ -21,12 +21,13 @@ func withAccount(n int, born int64) watcher.Destination {
 	return d
 }
 
-// rise is a rise of the nth destination's balance.
+// rise returns a rise of the nth destination's balance.
 func rise(n, highest int, height int64) chain.Transfer {
 	return chain.Transfer{ID: fmt.Sprintf("balance:1:script%d:%d", n, highest), Script: fmt.Sprint("script", n), Block: &chain.Block{Height: height}}
 }
 
-// wantAccounts compares the accounts: which, whether known, and the heights of rises.
+// wantAccounts checks the accounts: their scripts, whether they are known, and the heights of their
+// rises.
 func wantAccounts(t *testing.T, x watcher.Index, want ...string) {
 	t.Helper()
 	var got []string
@@ -43,29 +44,29 @@ func wantAccounts(t *testing.T, x watcher.Index, want ...string) {
 	}
 }
 
-func TestIndex_knows_after_a_restart_what_was_read(t *testing.T) {
+func TestIndex_loads_known_balances_after_a_restart(t *testing.T) {
 	t.Parallel()
 	x := watcher.NewIndex(watcher.Index{})
 	if !x.Unsettled() {
-		t.Error("a new index thinks that it knows")
+		t.Error("a new index is not unsettled")
 	}
 	for n, born := range []int64{5, 6, 7, 8} {
 		x.Add(withAccount(n, born))
 	}
-	x.Add(destination(9, 9)) // no account
+	x.Add(destination(9, 9)) // without an account
 	left := watcher.Rise{Transfer: rise(1, 3, 0), Old: true}
 	left.Block = nil
 	x.Load(invoice.Progress{Read: chain.Block{Height: 20}, Loaded: watcher.Marks{"m": 6}},
 		watcher.Rise{Transfer: rise(0, 9, 13)}, watcher.Rise{Transfer: rise(0, 4, 12)}, left, watcher.Rise{Transfer: rise(3, 4, 21)})
-	// The second lost what told of before its birth, the third was never read, and of
-	// the fourth something is recorded.
+	// The second account lost the rise from before its birth, the third was never read, and the
+	// fourth has a recorded rise.
 	wantAccounts(t, x, "script0 true 12 13", "script1 false", "script2 false", "script3 true 21")
 	if x.Read().Height != 20 {
 		t.Errorf("read at %+v", x.Read())
 	}
 }
 
-func TestIndex_follows_what_is_recorded_of_balances(t *testing.T) {
+func TestIndex_follows_recorded_balances(t *testing.T) {
 	t.Parallel()
 	x := watcher.NewIndex(watcher.Index{})
 	for n := range 3 {
@@ -81,19 +82,19 @@ func TestIndex_follows_what_is_recorded_of_balances(t *testing.T) {
 
 	x.Add(withAccount(4, 6))
 	if x.Unsettled() {
-		t.Error("a new destination makes it load all rises again")
+		t.Error("a new destination makes the index unsettled")
 	}
 	x.Drop(noon.Add(10 * time.Hour))
 	wantAccounts(t, x)
 	x.Add(withAccount(1, 5)) // watched again
 	if !x.Unsettled() {
-		t.Error("what is recorded of a destination that is watched again is not loaded")
+		t.Error("a destination that is watched again does not make the index unsettled")
 	}
 }
 
-// The coin may come to destinations where it is not expected: what is recorded of it
-// there is told, and the others are listed, the newest first.
-func TestIndex_knows_where_the_coin_is_not_expected(t *testing.T) {
+// The network's own coin may arrive at destinations where it is not expected. Accounts includes the
+// destinations where it is recorded; Strays lists the others, newest first.
+func TestIndex_lists_destinations_where_the_coin_is_not_expected(t *testing.T) {
 	t.Parallel()
 	x := watcher.NewIndex(watcher.Index{})
 	x.Add(withAccount(0, 5))
@@ -119,7 +120,7 @@ func TestIndex_knows_where_the_coin_is_not_expected(t *testing.T) {
 			t.Errorf("%s is a stray: %t", a.Script, a.Stray)
 		}
 	}
-	x.Load(invoice.Progress{}) // nothing is recorded any more
+	x.Load(invoice.Progress{}) // no rises are recorded any more
 	strays("script4", "script3", "script2", "script1")
 	x.Drop(noon.Add(10 * time.Hour))
 	strays()

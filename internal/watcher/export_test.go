@@ -8,16 +8,16 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Index is the index, for tests.
+// Index exports index.
 type Index struct{ *index }
 
-// NewIndex is newIndex; before may be empty.
+// NewIndex is newIndex; before may be the zero value.
 func NewIndex(before Index) Index { return Index{newIndex(before.index)} }
 
 // Add is add.
 func (x Index) Add(d Destination) { x.add(d) }
 
-// Drop is drop, and tells whether it looked.
+// Drop is drop. It reports whether it checked the destinations.
 func (x Index) Drop(scanned time.Time) bool {
 	before := x.dropped
 	x.drop(scanned)
@@ -27,16 +27,16 @@ func (x Index) Drop(scanned time.Time) bool {
 // Owner is owner.
 func (x Index) Owner(script string) (invoice.Owner, bool) { return x.owner(script) }
 
-// RenewEvery sets how often the lead is renewed during a step.
+// RenewEvery sets the interval at which the lease is renewed during a step.
 func (w *Watcher) RenewEvery(d time.Duration) { w.renew = d }
 
-// Settle takes note of a recorded snapshot, and of what was loaded for it.
+// Settle records a snapshot, and the marks up to which destinations were loaded for it.
 func (x Index) Settle(s chain.Snapshot, marks Marks) { x.recorded(s); x.marks = marks }
 
-// Unsettled tells whether recorded rises are to be loaded.
+// Unsettled reports whether recorded rises must be loaded.
 func (x Index) Unsettled() bool { return x.unsettled }
 
-// Load begins with what was recorded when an earlier index, or process, ended.
+// Load loads the state that an earlier index, or process, recorded.
 func (x Index) Load(was invoice.Progress, rises ...Rise) {
 	x.forget(was)
 	for _, r := range rises {
@@ -45,7 +45,7 @@ func (x Index) Load(was invoice.Progress, rises ...Rise) {
 	x.unsettled = false
 }
 
-// StepAndReport is one round of Run.
+// StepAndReport carries out one iteration of Run.
 func (w *Watcher) StepAndReport(ctx context.Context) {
 	_, err := w.Step(ctx)
 	w.report(ctx, err)

@@ -10,13 +10,13 @@ import (
 	"chequer/internal/invoice"
 )
 
-// index answers "is this ours?" from memory. It is kept from scan to scan, and
-// implements chain.Watched. A million destinations fit into less than 200 MB.
+// index holds the watched destinations in memory. It is kept between scans, and implements
+// chain.Watched. A million destinations need less than 200 MB.
 type index struct {
 	numbers   map[string]uint64 // by script
-	entries   []entry           // in the order of their numbers, as they came
-	last      uint64            // number of the newest
-	merchants []string          // entries name them by their place here
+	entries   []entry           // in the order of their numbers
+	last      uint64            // highest number
+	merchants []string          // entries refer to them by index
 	places    map[string]uint32
 	outpoints map[string]bool
 	held      []chain.Transfer // recorded in blocks above the cursor
@@ -24,23 +24,23 @@ type index struct {
 	dropped   time.Time
 	accounts  map[string]*account // by script
 	read      chain.Block         // see chain.Accounts
-	// unsettled tells that the accounts may differ from what is recorded.
+	// unsettled is true if the accounts may differ from the recorded state.
 	unsettled bool
 }
 
-// entry is whose destination a script is.
+// entry is a destination and its owner.
 type entry struct {
 	number   uint64
-	until    int64  // Unix seconds
-	text     string // the script, then the invoice's ID: one piece of memory
-	script   uint32 // length
-	merchant uint32 // in merchants
+	until    int64  // in Unix seconds
+	text     string // script and invoice ID in one string, to save memory
+	script   uint32 // length of the script
+	merchant uint32 // index in merchants
 }
 
 func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
 
-// newIndex is an empty index whose scripts are numbered above those of the one
-// before, so that all of them are new to who has a mark of that.
+// newIndex returns an empty index. Its numbers are above those of the index before, so that a
+// caller with a mark of that index gets all scripts as new.
 func newIndex(before *index) *index {
 	var last uint64
 	if before != nil {
@@ -73,7 +73,7 @@ func (x *index) Outpoint(outpoint string) bool { return x.outpoints[outpoint] }
 // Recorded implements chain.Watched.
 func (x *index) Recorded() iter.Seq[chain.Transfer] { return slices.Values(x.held) }
 
-// owner finds whose destination a script is.
+// owner returns the owner of a destination.
 func (x *index) owner(script string) (invoice.Owner, bool) {
 	number, ours := x.numbers[script]
 	if !ours {
@@ -84,13 +84,13 @@ func (x *index) owner(script string) (invoice.Owner, bool) {
 	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, true
 }
 
-// find is the place of the first entry that has a number or a higher one.
+// find returns the index of the first entry with at least a number.
 func (x *index) find(number uint64) int {
 	i, _ := slices.BinarySearchFunc(x.entries, number, func(e entry, n uint64) int { return cmp.Compare(e.number, n) })
 	return i
 }
 
-// add takes in a destination that was committed since the last marks.
+// add adds a destination, or extends the time for which it is watched.
 func (x *index) add(d Destination) {
 	if number, known := x.numbers[d.Script]; known {
 		x.entries[x.find(number)].until = d.Until.Unix()
@@ -111,12 +111,12 @@ func (x *index) add(d Destination) {
 	x.entries = append(x.entries, e)
 	if d.Account != nil {
 		x.accounts[script] = &account{Account: *d.Account, merchant: place}
-		// One that was dropped and is watched again has rises that are recorded.
+		// A destination that was dropped and is watched again has recorded rises.
 		x.unsettled = x.unsettled || d.Account.Born <= x.marks[d.MerchantID]
 	}
 }
 
-// watchSpends watches the inputs of transfers that no block holds yet.
+// watchSpends watches the inputs of unconfirmed transfers.
 func (x *index) watchSpends(recorded []invoice.Recorded) {
 	clear(x.outpoints)
 	for _, r := range recorded {
@@ -129,7 +129,7 @@ func (x *index) watchSpends(recorded []invoice.Recorded) {
 	}
 }
 
-// drop forgets, once an hour, destinations whose time is over.
+// drop removes expired destinations, at most once an hour.
 func (x *index) drop(scanned time.Time) {
 	if scanned.Sub(x.dropped) < time.Hour {
 		return

@@ -20,7 +20,7 @@ var _ chain.Watched = watcher.Index{}
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// destination is the nth, watched for some hours from noon on.
+// destination returns the nth destination, watched for some hours from noon.
 func destination(n, hours int) watcher.Destination {
 	return watcher.Destination{
 		Script: fmt.Sprint("script", n), Until: noon.Add(time.Duration(hours) * time.Hour),
@@ -28,7 +28,7 @@ func destination(n, hours int) watcher.Destination {
 	}
 }
 
-// since lists what is new after a mark, and moves the mark.
+// since returns the scripts after a mark, and moves the mark.
 func since(x watcher.Index, mark *uint64) []string {
 	scripts, next := x.Since(*mark)
 	*mark = next
@@ -42,7 +42,7 @@ func wantSince(t *testing.T, x watcher.Index, mark *uint64, want ...string) {
 	}
 }
 
-func TestIndex_tells_what_came_since_a_mark(t *testing.T) {
+func TestIndex_returns_new_destinations_since_a_mark(t *testing.T) {
 	t.Parallel()
 	x := watcher.NewIndex(watcher.Index{})
 	var mark uint64
@@ -56,10 +56,10 @@ func TestIndex_tells_what_came_since_a_mark(t *testing.T) {
 	x.Drop(noon.Add(2 * time.Hour))
 	x.Add(destination(3, 9))
 	wantSince(t, x, &mark, "script3")
-	x.Add(destination(1, 9)) // watched again, by a new quote
+	x.Add(destination(1, 9)) // watched again, because of a new quote
 	wantSince(t, x, &mark, "script1")
 	old := mark
-	next := watcher.NewIndex(x) // the lead was lost meanwhile
+	next := watcher.NewIndex(x) // the lease was lost meanwhile
 	next.Add(destination(3, 9))
 	wantSince(t, next, &mark, "script3")
 	if mark <= old {
@@ -69,14 +69,14 @@ func TestIndex_tells_what_came_since_a_mark(t *testing.T) {
 	wantSince(t, next, &all, "script3")
 }
 
-func TestIndex_can_be_asked_while_only_a_part_is_wanted(t *testing.T) {
+func TestIndex_iteration_can_stop_early_and_be_repeated(t *testing.T) {
 	t.Parallel()
 	x := watcher.NewIndex(watcher.Index{})
 	for n := range 10 {
 		x.Add(destination(n, 9))
 	}
 	scripts, _ := x.Since(4)
-	for range 2 { // and twice
+	for range 2 { // repeated
 		for s := range scripts {
 			if s != "script4" {
 				t.Errorf("the first is %s", s)
@@ -96,15 +96,14 @@ func TestIndex_drops_once_an_hour(t *testing.T) {
 		t.Error("dropped within the hour")
 	}
 	x.Add(destination(2, 1))
-	x.Drop(noon.Add(time.Hour)) // exactly at the end of the second
+	x.Drop(noon.Add(time.Hour)) // exactly at the end of the second destination
 	if x.Destination("script1") || !x.Destination("script2") {
-		t.Error("the first is kept, or the second is not")
+		t.Error("want the first dropped and the second kept")
 	}
 }
 
-// TestIndex_is_what_a_plain_map_would_be does anything in any order, and compares
-// with a model that is slow and plain.
-func TestIndex_is_what_a_plain_map_would_be(t *testing.T) {
+// Random operations in random order give the same results as a simple model.
+func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -162,11 +161,11 @@ func TestIndex_is_what_a_plain_map_would_be(t *testing.T) {
 	}
 }
 
-// TestIndex_of_a_million fits into memory with everything it keeps: scripts as
-// long as those of Bitcoin, the order they came in, and the IDs of invoices.
+// A million destinations fit into the bound, with scripts as long as Bitcoin's, their order, and
+// the IDs of invoices.
 func TestIndex_of_a_million(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes a million")
+		t.Skip("needs a million destinations")
 	}
 	const bound = 200_000_000
 	before := heap()
@@ -186,7 +185,7 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-// million is an index of so many destinations of 100 merchants.
+// million returns an index of a million destinations of 100 merchants.
 func million() watcher.Index {
 	x := watcher.NewIndex(watcher.Index{})
 	for n := range 1_000_000 {

@@ -1,5 +1,5 @@
-// Package watcher looks at the networks: one loop each, one process at a time,
-// from the cursor on.
+// Package watcher scans the networks: one loop for each network, in one process at a time, from the
+// cursor on.
 package watcher
 
 import (
@@ -14,48 +14,46 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Observer records what a scan found.
+// Observer records the results of a scan.
 type Observer interface {
 	Observe(ctx context.Context, lease invoice.Lease, snapshot chain.Snapshot, reached invoice.Progress, owners invoice.Owners) error
 }
 
-// Config is what a Watcher is made of.
+// Config holds the dependencies of a Watcher.
 type Config struct {
 	Network  chain.Scanner
 	Storage  Storage
 	Observer Observer
-	Holder   string // names this process among those that share a database
-	// Every is how often to look when nothing wakes the watcher.
+	Holder   string // identifies this process among those that share a database
+	// Every is the interval of scans when nothing wakes the watcher.
 	Every time.Duration
 	Now   func() time.Time
 	Log   *slog.Logger
-	// Scanned is told of each scan that was recorded, and how long it took. It may
-	// be nil.
+	// Scanned is called with each recorded scan and its duration. It may be nil.
 	Scanned func(chain.Snapshot, time.Duration)
 }
 
-// leaseFor is how long a lease may go without a renewal before another process
-// takes it over.
-const leaseFor = 10 * time.Second
+// leaseTTL is how long a lease may go without a renewal before another process takes it over.
+const leaseTTL = 10 * time.Second
 
-// releaseFor is how long the end of a watcher may take to give its lead up.
-const releaseFor = 2 * time.Second
+// releaseTimeout bounds the time for releasing the lease when a watcher ends.
+const releaseTimeout = 2 * time.Second
 
-// Watcher looks at one network.
+// Watcher scans one network.
 type Watcher struct {
 	Config
-	index          *index
-	epoch          int64
-	renew          time.Duration // how often the lead is renewed during a step
-	failing, rests time.Time     // since when scans fail; until when another process may lead
-	failed         bool          // scans fail, so that the log tells of changes only
-	scanned        bool          // the last step scanned without an error
+	index                *index
+	epoch                int64
+	renew                time.Duration // interval at which the lease is renewed during a step
+	failing, pausedUntil time.Time     // start of the failure of scans; end of the pause for another process
+	failed               bool          // scans fail; only changes are logged
+	scanned              bool          // the last step scanned without an error
 }
 
-// New makes a Watcher.
-func New(c Config) *Watcher { return &Watcher{Config: c, index: newIndex(nil), renew: leaseFor / 3} }
+// New returns a new Watcher.
+func New(c Config) *Watcher { return &Watcher{Config: c, index: newIndex(nil), renew: leaseTTL / 3} }
 
-// Run looks until the context ends, gives the lead up, and returns nil then.
+// Run scans until the context ends, then releases the lease and returns nil.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.release(ctx)
 	tick := time.NewTicker(w.Every)
@@ -79,18 +77,18 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Step scans once, records what it found and saves the cursor; behind tells that
-// there is more to read at once. It does nothing while another process leads.
+// Step scans once, records the results and saves the cursor. behind reports whether there is more
+// to read immediately. It does nothing while another process has the lease.
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
 	w.scanned = false
-	if left := w.rests.Sub(w.Now()); left > 0 && left <= yieldFor { // another process may see what this one does not
+	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldFor { // another process may reach a source that this one does not
 		return false, nil
 	}
 	epoch, err := w.lease(ctx)
 	if errors.Is(err, invoice.ErrFenced) {
 		if w.epoch != 0 {
-			w.index, w.epoch = newIndex(w.index), 0 // whoever leads now sees what we would miss
+			w.index, w.epoch = newIndex(w.index), 0 // the new holder records what this index would miss
 		}
 		return false, nil
 	}
@@ -98,7 +96,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 		return false, fmt.Errorf("watch %s: lease: %w", network, err)
 	}
 	if epoch != w.epoch {
-		if !w.failed { // else it is tried again, and nothing has changed
+		if !w.failed { // otherwise the step is retried, and nothing has changed
 			w.Log.Info("watching network", "network", network, "epoch", epoch)
 		}
 		w.index, w.epoch = newIndex(w.index), epoch
@@ -118,15 +116,15 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	return behind, err
 }
 
-// yieldAfter is how long scans may fail before the lead is given up, for yieldFor:
-// longer than others take to notice.
+// yieldAfter is how long scans may fail before the lease is released for yieldFor, which is longer
+// than other processes need to notice.
 const yieldAfter, yieldFor = 20 * time.Second, 5 * time.Second
 
-// failFor is how long scans may fail before a person is told: at the start a source
-// needs a moment.
-const failFor = 10 * time.Second
+// reportAfter is how long scans may fail before the failure is logged: after the start a source needs
+// some time.
+const reportAfter = 10 * time.Second
 
-// yields tells whether it is time to give the lead up.
+// yields reports whether the lease should be released because scans fail.
 func (w *Watcher) yields(ctx context.Context, err error) bool {
 	now := w.Now()
 	if err == nil || ctx.Err() != nil {
@@ -139,11 +137,11 @@ func (w *Watcher) yields(ctx context.Context, err error) bool {
 	if now.Sub(w.failing) < yieldAfter {
 		return false
 	}
-	w.failing, w.rests = time.Time{}, now.Add(yieldFor)
+	w.failing, w.pausedUntil = time.Time{}, now.Add(yieldFor)
 	return true
 }
 
-// scan scans, records and saves under a lead that is held.
+// scan scans the network, records the results and saves the cursor, under the lease.
 func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error) {
 	network := w.Network.ID()
 	all, err := w.Storage.Progress(ctx)
@@ -164,7 +162,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if snapshot.Read.Hash != "" {
 		reached.Read, reached.Loaded = snapshot.Read, w.index.marks
 	}
-	w.index.unsettled = true // until all of it is recorded
+	w.index.unsettled = true // until everything is recorded
 	if err := w.Observer.Observe(ctx, lease, snapshot, reached, w.index.owner); err != nil {
 		return false, err
 	}
@@ -172,7 +170,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
 	}
 	w.index.recorded(snapshot)
-	if reached.Scanned.Before(was.Scanned) { // the clock was put back: what was dropped may be looked for again
+	if reached.Scanned.Before(was.Scanned) { // the clock was set back, so that dropped destinations may be watched again
 		w.index = newIndex(w.index)
 	}
 	w.index.drop(reached.Scanned)
@@ -182,8 +180,8 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	return snapshot.Behind, nil
 }
 
-// look scans from a cursor. A snapshot that begins below the cursor covers transfers
-// that were not loaded: they are, and the scan is repeated.
+// look scans from a cursor. If a snapshot begins below the cursor, it covers transfers that were
+// not loaded: they are loaded, and the scan is repeated.
 func (w *Watcher) look(ctx context.Context, from chain.Cursor) (chain.Snapshot, error) {
 	for above := from.Height; ; {
 		held, err := w.Storage.TransfersAbove(ctx, w.Network.ID(), above)
@@ -202,13 +200,13 @@ func (w *Watcher) look(ctx context.Context, from chain.Cursor) (chain.Snapshot, 
 	}
 }
 
-// lease takes or renews the lead.
+// lease takes or renews the lease.
 func (w *Watcher) lease(ctx context.Context) (epoch int64, err error) {
-	return w.Storage.AcquireLease(ctx, w.Network.ID(), w.Holder, w.Now(), leaseFor)
+	return w.Storage.AcquireLease(ctx, w.Network.ID(), w.Holder, w.Now(), leaseTTL)
 }
 
-// keepLease renews the lead while a step takes its time, and ends the step's
-// context when somebody else has taken it. Done must be called.
+// keepLease renews the lease during a long step, and ends the step's context if another process
+// takes the lease. The caller must call done.
 func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done func()) {
 	step, cancel := context.WithCancelCause(ctx)
 	epoch := w.epoch
@@ -233,7 +231,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 	}
 }
 
-// load brings the index up to what was committed before this scan.
+// load updates the index to what was committed before this scan.
 func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 	marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned, w.index.add)
 	if err != nil {
@@ -253,7 +251,7 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 	return nil
 }
 
-// loadRises tells the index what is recorded of balances.
+// loadRises loads the recorded balances into the index.
 func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
 	w.index.forget(was)
 	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.rise); err != nil {
@@ -263,29 +261,29 @@ func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
 	return nil
 }
 
-// release gives the lead up, so that the next process leads at once.
+// release releases the lease, so that another process can take it immediately.
 func (w *Watcher) release(ctx context.Context) {
 	if w.epoch == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := w.Storage.ReleaseLease(ctx, w.Network.ID(), w.epoch); err != nil {
-		w.Log.Warn("lead not given up", "network", w.Network.ID(), "error", err)
+		w.Log.Warn("lease not released", "network", w.Network.ID(), "error", err)
 	}
 }
 
-// report logs when watching fails and when it works again.
+// report logs when scans begin to fail and when they succeed again.
 func (w *Watcher) report(ctx context.Context, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !errors.Is(err, invoice.ErrFenced):
-		if !w.failed && w.Now().Sub(w.failing) >= failFor {
-			w.Log.Error("watching failed", "network", w.Network.ID(), "error", err)
+		if !w.failed && w.Now().Sub(w.failing) >= reportAfter {
+			w.Log.Error("scan failed", "network", w.Network.ID(), "error", err)
 			w.failed = true
 		}
 	case w.failed && w.scanned:
-		w.Log.Info("watching again", "network", w.Network.ID())
+		w.Log.Info("scan succeeded again", "network", w.Network.ID())
 		w.failed = false
 	}
 }

@@ -29,7 +29,7 @@ import (
 	"chequer/internal/watcher"
 )
 
-// onBoth runs a test with two processes on one database, of each engine.
+// onBoth runs a test with two processes on one database, for each engine.
 func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *clocktest.Clock)) {
 	t.Helper()
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 		for range 5 {
 			one.step()
 			two.step()
-			clock.Pass(5 * time.Second) // each renews the lead in time
+			clock.Pass(5 * time.Second) // each renewal is in time
 		}
 		one.wantScans(5)
 		two.wantScans(0)
@@ -62,7 +62,7 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 }
 
 // Two processes whose clocks differ must not take the lease from each other.
-func TestStep_keeps_the_lease_whatever_the_clock_of_another_process(t *testing.T) {
+func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, -15 * time.Second, 15 * time.Second, time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
@@ -74,7 +74,7 @@ func TestStep_keeps_the_lease_whatever_the_clock_of_another_process(t *testing.T
 				}
 				one.wantScans(5)
 				two.wantScans(0)
-				two.takesOver(clock) // once the first one is gone
+				two.takeOver(clock) // after the end of the first one
 				clock.Pass(5 * time.Second)
 				two.step()
 				two.wantScans(2)
@@ -88,12 +88,12 @@ func TestStep_waits_anew_after_its_clock_went_back(t *testing.T) {
 		one.step()
 		two.step()
 		clock.Pass(-time.Hour)
-		two.takesOver(clock)
+		two.takeOver(clock)
 		two.wantScans(1)
 	})
 }
 
-func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
+func TestRun_releases_the_lease_when_it_stops(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, _ *clocktest.Clock) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -115,10 +115,10 @@ func TestRun_gives_the_lead_up_when_it_stops(t *testing.T) {
 	})
 }
 
-func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
+func TestRun_does_not_release_the_lease_of_another_process(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
-		two.takesOver(clock)
+		two.takeOver(clock)
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		if err := one.watcher.Run(ctx); err != nil {
@@ -131,7 +131,7 @@ func TestRun_leaves_the_lead_alone_that_somebody_else_took(t *testing.T) {
 	})
 }
 
-func TestStep_takes_over_from_who_disappeared(t *testing.T) {
+func TestStep_takes_over_the_lease_of_a_process_that_disappeared(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		two.step() // sees the lease for the first time
@@ -141,7 +141,7 @@ func TestStep_takes_over_from_who_disappeared(t *testing.T) {
 		clock.Pass(time.Millisecond)
 		two.step()
 		two.wantScans(1)
-		one.step() // is back, too late
+		one.step() // is back, but too late
 		one.wantScans(1)
 	})
 }
@@ -152,8 +152,8 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		one.pays(inv)
 		var paid *invoice.Invoice
 		var reached invoice.Progress
-		one.net.meanwhile = func(context.Context) { // one has looked, and records nothing yet
-			two.takesOver(clock)
+		one.net.meanwhile = func(context.Context) { // one has scanned, but not yet recorded
+			two.takeOver(clock)
 			paid, reached = two.reload(inv), two.progress()
 		}
 		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
@@ -163,23 +163,23 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 			t.Errorf("invoice is %s, want %s", paid.Standing.Status, invoice.Pending)
 		}
 		if got := two.reload(inv); got.Version != paid.Version {
-			t.Errorf("version moved from %d to %d", paid.Version, got.Version)
+			t.Errorf("version changed from %d to %d", paid.Version, got.Version)
 		}
 		if got := two.progress(); !cmp.Equal(got, reached) {
-			t.Errorf("progress moved from %v to %v", reached, got)
+			t.Errorf("progress changed from %v to %v", reached, got)
 		}
 	})
 }
 
-func TestStep_keeps_the_lead_while_it_takes_long(t *testing.T) {
+func TestStep_keeps_the_lease_during_a_long_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.watcher.RenewEvery(time.Millisecond)
 		inv := one.create()
 		one.pays(inv)
 		one.net.meanwhile = func(context.Context) {
-			for range 10 { // five times as long as a lease
+			for range 10 { // five times the duration of a lease
 				clock.Pass(5 * time.Second)
-				<-one.renewed // may have begun before
+				<-one.renewed // this renewal may have begun before the clock moved
 				<-one.renewed
 				two.step()
 			}
@@ -192,7 +192,7 @@ func TestStep_keeps_the_lead_while_it_takes_long(t *testing.T) {
 	})
 }
 
-func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
+func TestStep_ends_when_another_process_takes_the_lease(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		one.watcher.RenewEvery(time.Millisecond)
@@ -200,18 +200,18 @@ func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
 		one.pays(inv)
 		one.net.cut = func(ctx context.Context) {
 			goOn := one.pause()
-			two.takesOver(clock) // sees the transfer
+			two.takeOver(clock) // observes the transfer
 			goOn()
 			<-ctx.Done()
 			if got := context.Cause(ctx); !errors.Is(got, invoice.ErrFenced) {
-				t.Errorf("the scan was ended by %v, want %v", got, invoice.ErrFenced)
+				t.Errorf("cause of the end of the scan = %v, want %v", got, invoice.ErrFenced)
 			}
 		}
 		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
 			t.Errorf("got error %v, want %v", err, invoice.ErrFenced)
 		}
 		paid, reached := two.reload(inv), two.progress()
-		one.step() // does not look any more
+		one.step() // does not scan any more
 		one.wantScans(2)
 		if got := two.reload(inv); got.Version != paid.Version || !cmp.Equal(two.progress(), reached) {
 			t.Errorf("version %d at %v, want %d at %v", got.Version, two.progress(), paid.Version, reached)
@@ -221,14 +221,14 @@ func TestStep_ends_when_somebody_else_takes_the_lead(t *testing.T) {
 	})
 }
 
-func TestRun_goes_on_at_once_below_the_tip(t *testing.T) {
+func TestRun_continues_immediately_below_the_tip(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, _ *process, _ *clocktest.Clock) {
 		one.step()
 		<-one.net.Wake() // for the first block
 		one.net.behind = 3
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- one.watcher.Run(ctx) }() // which ticks once an hour
+		go func() { ended <- one.watcher.Run(ctx) }() // the interval of scans is an hour
 		for one.progress().Sequence < 5 {
 			<-one.saved
 		}
@@ -246,7 +246,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		inv := one.create()
 		tx := one.pays(inv)
 		one.confirm(tx)
-		for range 30 { // so that the cursor has somewhere to go
+		for range 30 { // so that the cursor can advance
 			one.confirm()
 		}
 		before := one.progress()
@@ -257,12 +257,12 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 			t.Errorf("got error %v, want %v", err, broken)
 		}
 		if got := one.progress(); !cmp.Equal(got, before) {
-			t.Errorf("progress moved from %v to %v", before, got)
+			t.Errorf("progress changed from %v to %v", before, got)
 		}
 		one.net.fault = nil
 		one.step()
 		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height || got.Sequence != before.Sequence+1 {
-			t.Errorf("progress went from %v to %v, want further", before, got)
+			t.Errorf("progress changed from %v to %v, want it to advance", before, got)
 		}
 		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
@@ -270,11 +270,11 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 	})
 }
 
-func TestStep_finds_a_destination_that_came_since_the_last(t *testing.T) {
+func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, _ *clocktest.Clock) {
 		for range 3 {
 			one.step()
-			inv := two.create() // in the process that does not look
+			inv := two.create() // in the process without the lease
 			two.pays(inv)
 			one.step()
 			if got := two.reload(inv).Standing.Status; got != invoice.Pending {
@@ -306,7 +306,7 @@ func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testin
 	})
 }
 
-func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
+func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		inv := two.create()
@@ -324,7 +324,7 @@ func TestStep_lets_another_lead_that_can_scan(t *testing.T) {
 	})
 }
 
-func TestStep_concludes_nothing_when_a_recorded_transfer_is_not_shown_and_its_block_stands(t *testing.T) {
+func TestStep_fails_when_a_recorded_transfer_is_missing_from_its_block(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, _ *process, _ *clocktest.Clock) {
 		one.step()
 		inv := one.create()
@@ -334,7 +334,7 @@ func TestStep_concludes_nothing_when_a_recorded_transfer_is_not_shown_and_its_bl
 		before := one.progress()
 		one.net.hide = true
 		if _, err := one.watcher.Step(t.Context()); err == nil {
-			t.Error("a scan that does not show a recorded transfer is no error")
+			t.Error("a scan without a recorded transfer returned no error")
 		}
 		if diff := cmp.Diff(before, one.progress()); diff != "" {
 			t.Errorf("progress (-before +after):\n%s", diff)
@@ -348,13 +348,13 @@ func TestStep_concludes_nothing_when_a_recorded_transfer_is_not_shown_and_its_bl
 	})
 }
 
-func TestStep_leads_again_when_nobody_else_can(t *testing.T) {
+func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
 		one.step()
 		inv := one.create()
 		one.pays(inv)
 		one.net.fault = errors.New("node is away")
-		for range 21 { // until it gives the lead up
+		for range 21 { // until it releases the lease
 			_, _ = one.watcher.Step(t.Context())
 			clock.Pass(time.Second)
 		}
@@ -369,9 +369,9 @@ func TestStep_leads_again_when_nobody_else_can(t *testing.T) {
 	})
 }
 
-// While the lead is given up for a moment nothing is scanned, and the log must not say
-// that all is well.
-func TestRun_says_that_it_watches_again_after_a_scan_only(t *testing.T) {
+// While the lease is released for a moment, nothing is scanned, and the log must not report a
+// success.
+func TestRun_reports_success_only_after_a_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
 		log := &logtest.Journal{}
 		one.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -381,28 +381,28 @@ func TestRun_says_that_it_watches_again_after_a_scan_only(t *testing.T) {
 			one.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)
 		}
-		if text := log.String(); strings.Contains(text, "watching again") || strings.Count(text, "watching failed") != 1 {
-			t.Errorf("while the node is away the log says:\n%s", text)
+		if text := log.String(); strings.Contains(text, "scan succeeded again") || strings.Count(text, "scan failed") != 1 {
+			t.Errorf("log without a node:\n%s", text)
 		}
 		one.net.fault = nil
 		for range 30 {
 			one.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)
 		}
-		if text := log.String(); strings.Count(text, "watching again") != 1 {
-			t.Errorf("afterwards the log says:\n%s", text)
+		if text := log.String(); strings.Count(text, "scan succeeded again") != 1 {
+			t.Errorf("log after the return of the node:\n%s", text)
 		}
 	})
 }
 
-// network is simnet as one process scans it.
+// network is simnet with faults, as one process scans it.
 type network struct {
 	*simnet.Network
-	fault     error                 // of the next scans
-	cut       func(context.Context) // is called once, instead of a scan, which ends with its context
-	behind    int                   // how many of the next scans stop below the tip
-	hide      bool                  // scans show no transfers
-	meanwhile func(context.Context) // is called once, between a scan and its record, with its context
+	fault     error                 // error of the next scans
+	cut       func(context.Context) // called once in place of a scan, which ends with the context
+	behind    int                   // number of next scans that stop below the tip
+	hide      bool                  // scans return no transfers
+	meanwhile func(context.Context) // called once between a scan and its record, with the context
 
 	mu    sync.Mutex
 	scans int
@@ -435,7 +435,7 @@ func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	return s, err
 }
 
-// process is all that one process has on a database that it shares.
+// process holds all objects of one process with a shared database.
 type process struct {
 	t       *testing.T
 	name    string
@@ -444,14 +444,14 @@ type process struct {
 	service *invoice.Service
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
-	saved   chan struct{} // rings when a scan is saved
-	renewed chan struct{} // rings when the lead is renewed during a scan
+	saved   chan struct{} // signals that a scan is saved
+	renewed chan struct{} // signals that the lease is renewed during a scan
 
-	paused sync.RWMutex // is held while no lease is asked for
+	paused sync.RWMutex // held while no lease may be requested
 
 	mu  sync.Mutex
 	ids int
-	led int64 // the epoch of the last scan saved
+	led int64 // epoch of the last saved scan
 }
 
 func newProcess(t *testing.T, url, name string, c *clocktest.Clock) *process {
@@ -480,7 +480,7 @@ func newProcess(t *testing.T, url, name string, c *clocktest.Clock) *process {
 	return p
 }
 
-// recorder notes the epoch of each scan that is saved, and rings for leases.
+// recorder records the epoch of each saved scan, and signals leases.
 type recorder struct {
 	watcher.Storage
 	process *process
@@ -491,7 +491,7 @@ func (r recorder) AcquireLease(ctx context.Context, network chain.ID, holder str
 	defer r.process.paused.RUnlock()
 	epoch, err := r.Storage.AcquireLease(ctx, network, holder, r.process.watcher.Now(), ttl)
 	select {
-	case r.process.renewed <- struct{}{}: // somebody waits for it
+	case r.process.renewed <- struct{}{}: // a test waits for it
 	default:
 	}
 	return epoch, err
@@ -511,13 +511,13 @@ func (r recorder) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 	return nil
 }
 
-// pause keeps the process from asking for leases until it goes on.
+// pause blocks the process's requests for leases until the returned function is called.
 func (p *process) pause() (goOn func()) {
 	p.paused.Lock()
 	return p.paused.Unlock
 }
 
-// epoch is that of the last scan this process saved; 0 = none.
+// epoch returns the epoch of the last scan that this process saved, or 0.
 func (p *process) epoch() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -544,9 +544,8 @@ func (p *process) step() {
 	p.must(err)
 }
 
-// takesOver steps as long as it takes to get the lease of a process that does not
-// renew it.
-func (p *process) takesOver(clock *clocktest.Clock) {
+// takeOver steps until the process gets the lease of another process that does not renew it.
+func (p *process) takeOver(clock *clocktest.Clock) {
 	p.t.Helper()
 	p.step()
 	clock.Pass(10 * time.Second)
@@ -562,7 +561,7 @@ func (p *process) wantScans(want int) {
 	}
 }
 
-// create makes an invoice of 40 EUR.
+// create creates an invoice of 40 EUR.
 func (p *process) create() *invoice.Invoice {
 	p.t.Helper()
 	inv, err := p.service.Create(p.t.Context(), invoice.CreateRequest{

@@ -19,9 +19,8 @@ var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
 	return document.Webhooks["event"].Post, nil
 })
 
-// asDocumented holds the headers of a callback against the document: all that it
-// names are there, and no others of ours. What the body holds is the server's
-// to test.
+// asDocumented checks the headers of a callback against the document: all documented headers are
+// present, and there are no other headers of ours. The tests of package server check the body.
 func asDocumented(t testing.TB, h http.Header) {
 	o, err := callback()
 	if err != nil {
@@ -33,7 +32,7 @@ func asDocumented(t testing.TB, h http.Header) {
 		name := http.CanonicalHeaderKey(p.Value.Name)
 		named[name] = true
 		if err := p.Value.Schema.Value.VisitJSON(h.Get(name), openapi3.EnableJSONSchema2020()); err != nil {
-			t.Errorf("%s is not as documented: %v", name, err)
+			t.Errorf("%s does not match the document: %v", name, err)
 		}
 	}
 	for name := range h {
@@ -42,6 +41,6 @@ func asDocumented(t testing.TB, h http.Header) {
 		}
 	}
 	if kind := h.Get("Content-Type"); o.RequestBody.Value.Content[kind] == nil {
-		t.Errorf("%s is not the documented kind", kind)
+		t.Errorf("%s is not a documented media type", kind)
 	}
 }

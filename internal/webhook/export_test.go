@@ -1,4 +1,4 @@
 package webhook
 
-// NextTry is nextTry, for tests of the schedule alone.
+// NextTry is nextTry.
 var NextTry = nextTry

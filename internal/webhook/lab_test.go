@@ -30,7 +30,7 @@ import (
 	"chequer/internal/webhook"
 )
 
-// onBoth runs a test on both engines, with a clock that stands until it is moved.
+// onBoth runs a test on both engines, with a clock that the test moves.
 func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
@@ -55,7 +55,7 @@ type lab struct {
 	made      atomic.Int64
 }
 
-// counter counts the connections that a dialer is asked for.
+// counter counts the connections of a dialer.
 type counter struct {
 	webhook.Dialer
 	dials atomic.Int64
@@ -66,7 +66,7 @@ func (c *counter) Dial(ctx context.Context, target guard.Target, hostport string
 	return c.Dialer.Dial(ctx, target, hostport)
 }
 
-// open are the networks that the receivers of these tests stand in.
+// open allows the networks of the receivers in these tests.
 var open = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 func newLab(t testing.TB, url string, c timer) *lab {
@@ -95,7 +95,7 @@ func newLab(t testing.TB, url string, c timer) *lab {
 	return l
 }
 
-// connect makes the worker, which connects by a dialer.
+// connect creates the worker with a dialer.
 func (l *lab) connect(d webhook.Dialer, certificates *tls.Config) {
 	l.dialer = &counter{Dialer: d}
 	l.worker = webhook.New(webhook.Config{
@@ -103,10 +103,10 @@ func (l *lab) connect(d webhook.Dialer, certificates *tls.Config) {
 	})
 }
 
-// token makes texts that differ.
+// token returns unique texts.
 func (l *lab) token(length int) string { return fmt.Sprintf("%0*d", length, l.made.Add(1)) }
 
-// endpoint makes a live endpoint for events of some types.
+// endpoint creates a live endpoint for events of some types.
 func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
 	l.t.Helper()
 	e, err := l.endpoints.Create(context.Background(), "m", merchant.Live, url, events)
@@ -116,7 +116,7 @@ func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
 	return e
 }
 
-// order makes an invoice, with its event.
+// order creates an invoice with its event.
 func (l *lab) order(id string) {
 	l.t.Helper()
 	price, now := money.FromCents(1250, money.EUR), l.clock.Now()
@@ -136,7 +136,7 @@ func (l *lab) order(id string) {
 	}
 }
 
-// happen has an event happen to an invoice.
+// happen adds events to an invoice.
 func (l *lab) happen(id string, types ...invoice.EventType) {
 	l.t.Helper()
 	for _, e := range types {
@@ -159,7 +159,7 @@ func (l *lab) event(invoiceID string, e invoice.EventType, version int64) invoic
 	}
 }
 
-// send sends all that is due now.
+// send sends everything that is due now.
 func (l *lab) send() {
 	l.t.Helper()
 	for before := int64(-1); before < l.dialer.dials.Load(); {
@@ -180,7 +180,7 @@ func (l *lab) run(minutes int) {
 	}
 }
 
-// delivery reads what became of an event.
+// delivery returns the delivery of an event and its attempts.
 func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try) {
 	l.t.Helper()
 	d, tries, err := l.endpoints.Delivery(context.Background(), e, eventID)
@@ -190,7 +190,7 @@ func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, 
 	return d, tries
 }
 
-// timer is a clock, and how it is moved.
+// timer is a clock that tests can advance.
 type timer interface {
 	Now() time.Time
 	Pass(by time.Duration)
@@ -202,14 +202,14 @@ type bubble struct{}
 func (bubble) Now() time.Time        { return time.Now().Truncate(time.Millisecond) }
 func (bubble) Pass(by time.Duration) { time.Sleep(by) }
 
-// received is a request as a receiver got it.
+// received is a request that a receiver got.
 type received struct {
 	id     string
 	header http.Header
 	body   []byte
 }
 
-// receiver is a shop's server. It answers 200 unless it is told otherwise.
+// receiver is a shop's server. It answers 200 unless a test sets another answer.
 type receiver struct {
 	t   testing.TB
 	url string
@@ -217,7 +217,7 @@ type receiver struct {
 	mu    sync.Mutex
 	got   []received
 	reply func(w http.ResponseWriter, r received)
-	wake  chan struct{} // when something came
+	wake  chan struct{} // signals a received request
 }
 
 func newReceiver(t testing.TB) *receiver {
@@ -247,14 +247,14 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// answer has the receiver answer with a status from now on.
+// answer sets the status with which the receiver answers.
 func (r *receiver) answer(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reply = func(w http.ResponseWriter, _ received) { w.WriteHeader(status) }
 }
 
-// await returns when so many requests came.
+// await waits until n requests were received.
 func (r *receiver) await(ctx context.Context, n int) {
 	for len(r.all()) < n {
 		select {
@@ -265,7 +265,7 @@ func (r *receiver) await(ctx context.Context, n int) {
 	}
 }
 
-// ids are those of the events that came, in order.
+// ids returns the identifiers of the received events, in order.
 func (r *receiver) ids() (list []string) {
 	for _, g := range r.all() {
 		list = append(list, g.id)

@@ -9,50 +9,51 @@ import (
 )
 
 const (
-	// pool is how many tries are under way at most.
-	pool = 128
-	// perEndpoint is how many of them go to one endpoint. One that has taken nothing
-	// yet, or whose last try failed, gets one at a time, and those that failed
-	// together no more than half of the pool: who answers is not held up by who does
-	// not.
+	// maxAttempts is the maximum number of concurrent attempts.
+	maxAttempts = 128
+	// perEndpoint is the maximum number of concurrent attempts for one endpoint. An endpoint that
+	// has accepted nothing yet, or whose last attempt failed, gets one at a time. Endpoints whose
+	// last attempt failed get at most failingPool together, so that they do not delay the others.
 	perEndpoint = 8
-	failingPool = pool / 2
-	// longestRest is how long an endpoint that is busy (429, 503) is left alone as a
-	// whole at most; the event that was answered so waits for as long as was asked.
-	longestRest = time.Hour
+	failingPool = maxAttempts / 2
+	// maxEndpointPause bounds how long a busy endpoint (429, 503) gets no attempts at all. The event
+	// with that answer waits for the whole time of its Retry-After.
+	maxEndpointPause = time.Hour
 )
 
-// lanes shares the places in the pool out among endpoints.
-type lanes struct {
+// placement distributes the places in the pool among endpoints.
+type placement struct {
 	now func() time.Time
 
 	mu         sync.Mutex
-	byEndpoint map[string]*lane
+	byEndpoint map[string]*endpointPlaces
 	running    int
 }
 
-// lane is how one endpoint does.
-type lane struct {
-	running int
-	proven  bool      // its last try was taken
-	failing bool      // its last try failed
-	rest    time.Time // until when it asked to be left alone
+// endpointPlaces is the state of one endpoint.
+type endpointPlaces struct {
+	running     int
+	proven      bool      // its last attempt was accepted
+	failing     bool      // its last attempt failed
+	pausedUntil time.Time // no attempts before this time, by its Retry-After
 }
 
-func newLanes(now func() time.Time) *lanes { return &lanes{now: now, byEndpoint: map[string]*lane{}} }
+func newPlacement(now func() time.Time) *placement {
+	return &placement{now: now, byEndpoint: map[string]*endpointPlaces{}}
+}
 
-// take takes as many places for an endpoint as it may have.
-func (a *lanes) take(endpointID string) int {
+// take reserves as many places for an endpoint as it may have, and returns their number.
+func (a *placement) take(endpointID string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.byEndpoint[endpointID]
 	if l == nil {
-		l = &lane{}
+		l = &endpointPlaces{}
 		a.byEndpoint[endpointID] = l
 	}
-	room := min(perEndpoint-l.running, pool-a.running)
+	room := min(perEndpoint-l.running, maxAttempts-a.running)
 	switch {
-	case l.rest.After(a.now()):
+	case l.pausedUntil.After(a.now()):
 		room = 0
 	case l.failing:
 		room = min(1-l.running, failingPool-a.failing(), room)
@@ -65,8 +66,8 @@ func (a *lanes) take(endpointID string) int {
 	return room
 }
 
-// failing is how many places endpoints have whose last try failed.
-func (a *lanes) failing() (places int) {
+// failing returns the number of places of endpoints whose last attempt failed.
+func (a *placement) failing() (places int) {
 	for _, l := range a.byEndpoint {
 		if l.failing {
 			places += l.running
@@ -75,8 +76,8 @@ func (a *lanes) failing() (places int) {
 	return places
 }
 
-// giveBack gives places back.
-func (a *lanes) giveBack(endpointID string, places int) {
+// release releases places.
+func (a *placement) release(endpointID string, places int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.byEndpoint[endpointID]
@@ -84,13 +85,13 @@ func (a *lanes) giveBack(endpointID string, places int) {
 	a.running -= places
 }
 
-// judge notes how a try of an endpoint went.
-func (a *lanes) judge(endpointID string, t merchant.Try, retryAfter time.Duration) {
+// record records the result of an attempt at an endpoint.
+func (a *placement) record(endpointID string, t merchant.Try, retryAfter time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.byEndpoint[endpointID]
 	l.proven, l.failing = t.Done(), !t.Done()
 	if t.Status == http.StatusTooManyRequests || t.Status == http.StatusServiceUnavailable {
-		l.rest = a.now().Add(min(retryAfter, longestRest))
+		l.pausedUntil = a.now().Add(min(retryAfter, maxEndpointPause))
 	}
 }

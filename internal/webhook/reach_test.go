@@ -17,8 +17,8 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// names are a resolver whose answers change: each look-up takes the next, and the
-// last one stays.
+// names is a resolver with changing answers: each look-up returns the next one, and the last one is
+// repeated.
 type names struct {
 	answers []string
 	asked   atomic.Int64
@@ -29,8 +29,7 @@ func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr(n.answers[i])}, nil
 }
 
-// TestWorker_checks_certificates is a receiver with a certificate for example.com
-// of an authority of its own.
+// The receiver has a certificate for example.com of a test authority.
 func TestWorker_checks_certificates(t *testing.T) {
 	t.Parallel()
 	r := &receiver{t: t, wake: make(chan struct{}, 1)}
@@ -61,9 +60,8 @@ func TestWorker_checks_certificates(t *testing.T) {
 	}
 }
 
-// TestWorker_judges_a_name_at_every_try is a name that leads to the shop at first,
-// and into the operator's network then.
-func TestWorker_judges_a_name_at_every_try(t *testing.T) {
+// The name leads first to the shop and then into the operator's network.
+func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t)
 	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(inside.url, "http://"), "/hook?token=hush"))
@@ -78,12 +76,12 @@ func TestWorker_judges_a_name_at_every_try(t *testing.T) {
 	l.run(5)
 	d, tries := l.delivery(e, "evt_a_1")
 	if len(tries) != 3 || !strings.Contains(tries[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW" {
-		t.Errorf("got %+v, want the first try refused by the port and the others by us", tries)
+		t.Errorf("got %+v, want the first attempt refused by the port and the others by the policy", tries)
 	}
 	if got := inside.ids(); got != nil {
 		t.Errorf("got %q at the server inside", got)
 	}
 	if asked := resolver.asked.Load(); asked != 3 {
-		t.Errorf("the name was looked up %d times in 3 tries", asked)
+		t.Errorf("the name was looked up %d times in 3 attempts", asked)
 	}
 }

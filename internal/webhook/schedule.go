@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// steps are how long after the first try the next ones are; then one is made
-// every lastStep until the end.
+// steps are the times of the next attempts after the first one. Later attempts follow at intervals
+// of lastStep until the end.
 var steps = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, 60 * time.Minute,
 	90 * time.Minute, 120 * time.Minute, 180 * time.Minute,
@@ -14,21 +14,19 @@ var steps = []time.Duration{
 
 const (
 	lastStep = 240 * time.Minute
-	// span is how long after the first try the last one is at most.
-	span = 72 * time.Hour
-	// strict is how long after its first try a delivery holds up later ones of the
-	// same invoice.
-	strict = 20 * time.Minute
-	// jitter is by what part of its step a try may be later, so that what failed
-	// together does not come back together.
+	// retryTime is the time from the first attempt to the latest possible last one.
+	retryTime = 72 * time.Hour
+	// orderingTime is how long after its first attempt a delivery delays later ones of the same invoice.
+	orderingTime = 20 * time.Minute
+	// jitter is the maximum delay of an attempt as a part of its step, so that deliveries that
+	// failed together are not retried together.
 	jitter = 0.1
 )
 
-// nextTry is when to try again what was first tried at a time and failed now; zero
-// when it is given up. It is not before the receiver asked for, if he did, and the
-// end is the same for all.
+// nextTry returns the time of the next attempt, or zero if the delivery is given up. It is not
+// before the time that the receiver requested, if any. The end is the same for all deliveries.
 func nextTry(first, now time.Time, retryAfter time.Duration) time.Time {
-	end := first.Add(span)
+	end := first.Add(retryTime)
 	if !now.Before(end) {
 		return time.Time{}
 	}
@@ -45,7 +43,7 @@ func nextTry(first, now time.Time, retryAfter time.Duration) time.Time {
 	return next
 }
 
-// step is the first one after some time since the first try, with its jitter.
+// step returns the first step after a time since the first attempt, with jitter.
 func step(elapsed time.Duration) time.Duration {
 	at, before := time.Duration(0), time.Duration(0)
 	for _, s := range steps {

@@ -7,13 +7,13 @@ import (
 	"chequer/internal/webhook"
 )
 
-// noon is when the tests begin that do not run on a clock of their own.
+// noon is the time at which tests with a manual clock begin.
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	want := []int{1, 5, 15, 30, 60, 90, 120, 180, 420, 660, 900, 1140, 1380, 1620, 1860, 2100, 2340, 2580, 2820, 3060, 3300, 3540, 3780, 4020, 4260}
-	for range 100 { // jitter differs
+	for range 100 { // jitter is random
 		now, before := noon, 0
 		for i, minutes := range want {
 			next := webhook.NextTry(noon, now, 0)
@@ -30,19 +30,19 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-func TestSchedule_keeps_what_the_receiver_asks(t *testing.T) {
+func TestSchedule_observes_Retry_After(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what           string
 		elapsed, asked time.Duration
-		least, most    time.Duration // after the first try; 0 = given up
+		least, most    time.Duration // after the first attempt; 0: given up
 	}{
 		{"longer than the step", 0, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute},
 		{"shorter than the step", 5 * time.Minute, time.Minute, 15 * time.Minute, 16 * time.Minute},
 		{"beyond the end", time.Hour, 1000 * time.Hour, 72 * time.Hour, 72 * time.Hour},
 		{"near the end", 71 * time.Hour, time.Minute, 72 * time.Hour, 72 * time.Hour},
 		{"at the end", 72 * time.Hour, time.Hour, 0, 0},
-		{"long after the end, as when it was paused", 1000 * time.Hour, 0, 0, 0},
+		{"long after the end, as after a pause", 1000 * time.Hour, 0, 0, 0},
 		{"after the program was down", 100 * time.Minute, 0, 120 * time.Minute, 123 * time.Minute},
 	} {
 		next := webhook.NextTry(noon, noon.Add(test.elapsed), test.asked)

@@ -22,37 +22,36 @@ import (
 )
 
 const (
-	// patience is how long a try takes at most, with looking up the name and reading
-	// the answer.
-	patience = 10 * time.Second
-	// maxAnswer is how much of an answer's body is read, keptAnswer how much of it
-	// is kept for the operator.
-	maxAnswer  = 64 << 10
-	keptAnswer = 4 << 10
-	// maxHeader bounds the headers of an answer; keptHeaders and keptHeader what is
-	// kept of them, in number and in length.
-	maxHeader   = 64 << 10
-	keptHeaders = 40
-	keptHeader  = 512
+	// attemptTimeout bounds the time of an attempt, including the look-up of the name and reading the
+	// answer.
+	attemptTimeout = 10 * time.Second
+	// maxAnswer bounds how much of an answer's body is read, and maxStoredAnswer how much of it is
+	// stored for the operator, in bytes.
+	maxAnswer       = 64 << 10
+	maxStoredAnswer = 4 << 10
+	// maxHeader bounds the headers of an answer, in bytes; maxStoredHeaders and maxStoredHeader bound the
+	// number and the length of stored headers.
+	maxHeader        = 64 << 10
+	maxStoredHeaders = 40
+	maxStoredHeader  = 512
 )
 
-// Dialer connects for one kind of call; *guard.Dialer does.
+// Dialer opens connections for calls. *guard.Dialer implements it.
 type Dialer interface {
 	Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error)
 }
 
-// sender makes one try.
+// sender makes attempts.
 type sender struct {
 	dialer Dialer
 	now    func() time.Time
 	tls    *tls.Config
 }
 
-// send posts a body to an endpoint and tells what came of it, and how long the
-// receiver asks to be left alone. Nothing is kept between two tries: where the
-// name leads is judged each time.
+// send posts a body to an endpoint and returns the result, and the time that the receiver asks to
+// wait. It reuses no connection, so that the address is checked at every attempt.
 func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, body []byte) (t merchant.Try, retryAfter time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	t.At = s.now()
 	answer, err := s.post(ctx, e, eventID, body, t.At)
@@ -62,13 +61,13 @@ func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, 
 	}
 	defer answer.Body.Close()
 	t.Status, t.Header = answer.StatusCode, keep(answer.Header)
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // the status counts, however the body ends
-	t.Answer = plain(string(text), keptAnswer)
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // only the status matters, so that an error of the body is ignored
+	t.Answer = plain(string(text), maxStoredAnswer)
 	t.Duration = s.now().Sub(t.At)
-	return t, askedFor(answer.Header.Get("Retry-After"), t.At)
+	return t, parseRetryAfter(answer.Header.Get("Retry-After"), t.At)
 }
 
-// post sends the request on a connection of its own.
+// post sends the request on a separate connection.
 func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, body []byte, at time.Time) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
 	if err != nil {
@@ -88,8 +87,8 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 	return guard.NoUpgrade(transport).RoundTrip(r)
 }
 
-// Sign sets the headers of a callback: the family's signature over the body, and
-// ours, which also covers the time and the event, by every secret in force.
+// Sign sets the headers of a callback: the API family's signature over the body, and our own, which
+// also covers time and event, with every current secret.
 func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at time.Time) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	message := signature.Event{Timestamp: timestamp, ID: eventID, Body: body}.Message()
@@ -106,8 +105,8 @@ func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at ti
 	h.Set(api.HeaderSignatureV2, strings.Join(signatures, ","))
 }
 
-// explain says in words why there was no answer. The URL is not part of it: it may
-// hold a token.
+// explain describes why there was no answer. The text does not contain the URL, which may contain a
+// token.
 func explain(ctx context.Context, err error) string {
 	if fault, ok := errors.AsType[*url.Error](err); ok {
 		err = fault.Err
@@ -122,17 +121,17 @@ func explain(ctx context.Context, err error) string {
 		return "the connection was closed without an answer"
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return plain(first, keptHeader)
+	return plain(first, maxStoredHeader)
 }
 
-// keep is what is kept of an answer's headers.
+// keep returns the headers of an answer that are stored.
 func keep(h http.Header) map[string]string {
 	kept := map[string]string{}
 	for _, name := range sortedNames(h) {
-		if len(kept) == keptHeaders {
+		if len(kept) == maxStoredHeaders {
 			break
 		}
-		kept[plain(name, keptHeader)] = plain(strings.Join(h[name], ", "), keptHeader)
+		kept[plain(name, maxStoredHeader)] = plain(strings.Join(h[name], ", "), maxStoredHeader)
 	}
 	return kept
 }
@@ -146,8 +145,8 @@ func sortedNames(h http.Header) []string {
 	return names
 }
 
-// plain is the beginning of a foreign text as every database and terminal holds
-// it: no bytes that are no UTF-8, and no control characters.
+// plain returns the beginning of an untrusted text in a form that databases can store and terminals
+// can print: valid UTF-8 without control characters.
 func plain(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]
@@ -160,9 +159,9 @@ func plain(text string, most int) string {
 	}, text)
 }
 
-// askedFor is how long a Retry-After asks to wait, in seconds or until a date. See
-// RFC 9110, section 10.2.3.
-func askedFor(text string, now time.Time) time.Duration {
+// parseRetryAfter returns the time to wait of a Retry-After header, which has seconds or a date. See RFC
+// 9110, section 10.2.3.
+func parseRetryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
 	}

@@ -17,8 +17,8 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// pipes is a network within this process, on which time can be made up: each host
-// is a function that has the other end of a connection.
+// pipes is a network within the process, for use in a synctest bubble. Each host is a function that
+// serves connections.
 type pipes struct {
 	mu    sync.Mutex
 	hosts map[string]func(net.Conn)
@@ -36,7 +36,7 @@ func (p *pipes) Dial(_ context.Context, _ guard.Target, hostport string) (net.Co
 	return one, nil
 }
 
-// hang takes everything and never answers.
+// hang reads everything and never answers.
 func hang(conn net.Conn) {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -47,14 +47,14 @@ func hang(conn net.Conn) {
 	}
 }
 
-// asked returns when a request has begun, and takes the rest of it.
+// asked waits for the beginning of a request, and reads the rest of it.
 func asked(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
 		go hang(conn)
 	}
 }
 
-// drip answers one byte of a header every five seconds.
+// drip sends one byte of a header every five seconds.
 func drip(conn net.Conn) {
 	asked(conn)
 	for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: 1\r\n\r\n") {
@@ -65,7 +65,7 @@ func drip(conn net.Conn) {
 	}
 }
 
-// trickle answers 200 with a body that never ends.
+// trickle answers 200 with a body that does not end.
 func trickle(conn net.Conn) {
 	asked(conn)
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
@@ -78,7 +78,7 @@ func trickle(conn net.Conn) {
 	}
 }
 
-// alive is a server with a handler.
+// alive serves connections with a handler.
 func alive(h http.Handler) func(net.Conn) {
 	return func(conn net.Conn) {
 		l := &once{conn: conn, closed: make(chan struct{})}
@@ -91,7 +91,7 @@ func alive(h http.Handler) func(net.Conn) {
 	}
 }
 
-// once is a listener that has one connection.
+// once is a listener with one connection.
 type once struct {
 	conn   net.Conn
 	closed chan struct{}
@@ -114,7 +114,7 @@ func (o *once) Close() error {
 
 func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
 
-// within runs a test in a bubble, on SQLite and a network of pipes.
+// within runs a test in a synctest bubble, on SQLite and a network of pipes.
 func within(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
 	t.Helper()
 	database := storagetest.File(t)
@@ -123,11 +123,11 @@ func within(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
 		p := &pipes{hosts: map[string]func(net.Conn){}}
 		l.connect(p, nil)
 		test(t, l, p)
-		time.Sleep(time.Minute) // until every connection has noticed that it is closed
+		time.Sleep(time.Minute) // until every connection is closed
 	})
 }
 
-func TestWorker_waits_ten_seconds_at_most(t *testing.T) {
+func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 	for name, test := range map[string]struct {
 		serve func(net.Conn)
 		state merchant.DeliveryState
@@ -155,9 +155,9 @@ func TestWorker_waits_ten_seconds_at_most(t *testing.T) {
 	}
 }
 
-// TestWorker_is_not_held_up has 60 endpoints that never answer, ten that refuse,
-// and one that is well; nothing is known of them at first, and then it is.
-func TestWorker_is_not_held_up(t *testing.T) {
+// 60 endpoints never answer, ten refuse connections, and one is healthy. In the first round nothing
+// is known about them, in the second it is.
+func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 	within(t, func(t *testing.T, l *lab, p *pipes) {
 		for i := range 70 {
 			host := fmt.Sprintf("127.0.1.%d:1", i)
@@ -192,13 +192,13 @@ func TestWorker_is_not_held_up(t *testing.T) {
 			t.Errorf("run: %v", err)
 		}
 		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("it ended after %s", took)
+			t.Errorf("Run ended after %s, want at most 3s", took)
 		}
 	})
 }
 
-// TestWorker_leaves_alone_who_asks_for_it has an endpoint that is busy.
-func TestWorker_leaves_alone_who_asks_for_it(t *testing.T) {
+// A busy endpoint gets no attempts before the time of its Retry-After.
+func TestWorker_observes_Retry_After(t *testing.T) {
 	within(t, func(t *testing.T, l *lab, p *pipes) {
 		busy := &receiver{t: t, wake: make(chan struct{}, 1)}
 		busy.reply = func(w http.ResponseWriter, _ received) {
@@ -213,13 +213,13 @@ func TestWorker_leaves_alone_who_asks_for_it(t *testing.T) {
 		l.clock.Pass(299 * time.Second)
 		l.send()
 		if got := busy.ids(); len(got) != 1 {
-			t.Errorf("before the time is over: got %q", got)
+			t.Errorf("before that time: got %q", got)
 		}
 		busy.answer(http.StatusOK)
 		l.clock.Pass(time.Second)
 		l.send()
 		if got := busy.ids(); len(got) != 3 {
-			t.Errorf("after it: got %q, want both events", got)
+			t.Errorf("after that time: got %q, want both events", got)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/webhook"
 )
 
-// frozenStorage is a storage whose database takes questions and never answers.
+// frozenStorage is a storage whose database receives statements and never answers.
 type frozenStorage struct{ webhook.Storage }
 
 func (frozenStorage) DueEndpoints(ctx context.Context, _ time.Time) ([]merchant.Endpoint, error) {

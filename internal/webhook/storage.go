@@ -7,27 +7,27 @@ import (
 	"chequer/internal/merchant"
 )
 
-// Storage keeps what is to be sent. It is safe for concurrent use, by several
-// processes too.
+// Storage stores events and their deliveries. It is safe for concurrent use, also by several
+// processes.
 type Storage interface {
-	// DueEndpoints lists the endpoints for which something is due, unless they are
-	// paused. With an error that names some, the others are returned all the same.
+	// DueEndpoints returns the endpoints with due deliveries, unless they are paused. If the error
+	// names some endpoints, the others are returned nevertheless.
 	DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error)
-	// ClaimDeliveries claims at most limit due deliveries of an endpoint until a time,
-	// the oldest due time first. A delivery is not due while an earlier delivery of the
-	// same invoice is pending that was first tried after strict, or not yet. One that
-	// the merchant asked for again waits only for earlier ones of the same invoice that
-	// were asked for again too, until these were tried once.
+	// ClaimDeliveries claims at most limit due deliveries of an endpoint until a time, in the order
+	// of their due times. A delivery is not due while an earlier delivery of the same invoice is
+	// pending that was first attempted after strict, or not yet. A delivery that the merchant has
+	// requested again waits only for earlier ones of the same invoice that were also requested
+	// again, until each of these was attempted once.
 	ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]Claim, error)
-	// SaveTry writes a try of a claimed delivery and what follows. A claim that ran
-	// out counts only when it was taken.
+	// SaveTry stores an attempt of a claimed delivery and its outcome. If the claim has expired, it
+	// is stored only if the endpoint accepted the event.
 	SaveTry(ctx context.Context, c Claim, t merchant.Try, o Outcome) error
-	// ForgetEvents deletes the oldest events from before a time, at most limit of
-	// each merchant, with their deliveries, and tells how many they were.
+	// ForgetEvents deletes the oldest events from before a time with their deliveries, at most
+	// limit of each merchant, and returns their number.
 	ForgetEvents(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// Claim is a delivery that is ours to try.
+// Claim is a claimed delivery.
 type Claim struct {
 	EndpointID string
 	Position   int64
@@ -36,11 +36,11 @@ type Claim struct {
 	InvoiceID  string
 	Body       []byte
 	Tries      int       // before this one
-	FirstTryAt time.Time // zero before the first
-	Until      time.Time // when the claim runs out
+	FirstTryAt time.Time // zero before the first attempt
+	Until      time.Time // end of the claim
 }
 
-// Outcome is what follows from a try.
+// Outcome is the state of a delivery after an attempt.
 type Outcome struct {
 	State     merchant.DeliveryState
 	NextTryAt time.Time // zero unless pending

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// switching answers that it speaks another protocol from here on, and then keeps
-// the connection: net/http bounds such a body by no context.
+// switching answers with a switch of protocols and keeps the connection open: net/http does not
+// close such a body when its context ends.
 func switching(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 1<<16)); err != nil {
 		return
@@ -22,7 +22,7 @@ func switching(conn net.Conn) {
 	hang(conn)
 }
 
-// listenSwitching is such a receiver on a real port.
+// listenSwitching starts such a receiver on a real port.
 func listenSwitching(t *testing.T) (url string, asked <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,7 +47,7 @@ func listenSwitching(t *testing.T) (url string, asked <-chan struct{}) {
 	return "http://" + l.Addr().String() + "/", calls
 }
 
-func TestWorker_ends_a_try_that_switches_protocols(t *testing.T) {
+func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	url, _ := listenSwitching(t)
@@ -61,7 +61,7 @@ func TestWorker_ends_a_try_that_switches_protocols(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(13 * time.Second):
-		t.Fatal("a try is under way after 13 s, of at most 10")
+		t.Fatal("the attempt has not ended after 13 s, want at most 10 s")
 	}
 	d, tries := l.delivery(e, "evt_a_1")
 	if d.State != merchant.DeliveryPending || len(tries) != 1 || tries[0].Status != 101 || strings.Contains(tries[0].Answer, "x") {
@@ -69,7 +69,7 @@ func TestWorker_ends_a_try_that_switches_protocols(t *testing.T) {
 	}
 }
 
-func TestRun_ends_although_a_receiver_switches_protocols(t *testing.T) {
+func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	url, asked := listenSwitching(t)
@@ -78,7 +78,7 @@ func TestRun_ends_although_a_receiver_switches_protocols(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.worker.Run(ctx) }()
-	<-asked // the try is under way
+	<-asked // the attempt is running
 	cancel()
 	select {
 	case <-ended:

@@ -1,5 +1,5 @@
-// Package webhook sends events to the endpoints of merchants, each until it was
-// taken or three days are over.
+// Package webhook sends events to the endpoints of merchants. It retries each delivery until the
+// endpoint accepts it, for at most three days.
 package webhook
 
 import (
@@ -17,60 +17,59 @@ import (
 )
 
 const (
-	// claimed is how long a delivery is ours: longer than a try takes.
-	claimed = patience + 5*time.Second
-	// tick is how often it is looked for what is due.
-	tick = 200 * time.Millisecond
-	// grace is how long tries and statements under way may go on when the program
-	// ends. Tries that do not end by then are made again when their claims run out.
-	grace = 2 * time.Second
-	// keptFor is how long events are kept; forgetEvery is how often old ones are
-	// looked for. At most forgetBatch of a merchant go between two looks for what is
-	// due.
-	keptFor     = 30 * 24 * time.Hour
-	forgetEvery = time.Minute
-	forgetBatch = 500
+	// claimTTL is the duration of a claim, which is longer than an attempt.
+	claimTTL = attemptTimeout + 5*time.Second
+	// pollInterval is the interval at which storage is checked for due deliveries.
+	pollInterval = 200 * time.Millisecond
+	// shutdownTimeout is how long running attempts and statements may take when the program stops.
+	// Unfinished attempts are repeated when their claims expire.
+	shutdownTimeout = 2 * time.Second
+	// eventTTL is how long events are stored. forgetInterval is the interval at which old events are
+	// deleted, and forgetBatch the maximum number per merchant in one deletion.
+	eventTTL       = 30 * 24 * time.Hour
+	forgetInterval = time.Minute
+	forgetBatch    = 500
 )
 
-// Config is what a Worker is made of.
+// Config holds the dependencies of a Worker.
 type Config struct {
 	Storage Storage
 	Dialer  Dialer
-	// TLS is nil but in tests: the system's certificates count.
+	// TLS is set only in tests; nil uses the system's certificates.
 	TLS *tls.Config
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// Worker sends what is due. Several on one storage, also in other processes, share
-// the work.
+// Worker sends due deliveries. Several workers with one storage, also in other processes, share the
+// work.
 type Worker struct {
-	storage  Storage
-	sender   sender
-	lanes    *lanes
-	now      func() time.Time
-	log      *slog.Logger
-	wake     chan struct{} // something may be due
-	tries    sync.WaitGroup
-	fault    string    // of the last look, told once
-	forgotAt time.Time // when there were no more old events
+	storage   Storage
+	sender    sender
+	placement *placement
+	now       func() time.Time
+	log       *slog.Logger
+	wake      chan struct{} // signals that deliveries may be due
+	tries     sync.WaitGroup
+	fault     string    // error of the last step, which is logged once
+	forgotAt  time.Time // time of the last complete deletion of old events
 }
 
-// New makes a Worker.
+// New returns a new Worker.
 func New(c Config) *Worker {
 	return &Worker{
 		storage: c.Storage, sender: sender{dialer: c.Dialer, now: c.Now, tls: c.TLS}, now: c.Now, log: c.Log,
-		wake: make(chan struct{}, 1), lanes: newLanes(c.Now),
+		wake: make(chan struct{}, 1), placement: newPlacement(c.Now),
 	}
 }
 
-// Run sends until the context ends, and returns nil then.
+// Run sends deliveries until the context ends, and then returns nil.
 func (w *Worker) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })
+	context.AfterFunc(ctx, func() { time.AfterFunc(shutdownTimeout, stop) })
 	defer w.tries.Wait()
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if ctx.Err() != nil {
@@ -88,13 +87,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// Step claims what is due, as far as there is room, and begins to send it. Wait
-// returns when that is done.
+// Step claims due deliveries, within the limits of the pool, and starts to send them. Wait waits
+// for their end.
 func (w *Worker) Step(ctx context.Context) error {
 	endpoints, fault := w.storage.DueEndpoints(ctx, w.now())
 	var group errgroup.Group
 	for _, e := range endpoints {
-		room := w.lanes.take(e.ID)
+		room := w.placement.take(e.ID)
 		if room == 0 {
 			continue
 		}
@@ -103,40 +102,39 @@ func (w *Worker) Step(ctx context.Context) error {
 	return errors.Join(fault, group.Wait())
 }
 
-// Wait returns when no try is under way.
+// Wait waits until no attempt is running.
 func (w *Worker) Wait() { w.tries.Wait() }
 
-// begin claims up to so many deliveries of an endpoint, for which places were
-// taken, and sends each.
+// begin claims up to room deliveries of an endpoint, for which places are reserved, and sends each.
 func (w *Worker) begin(ctx context.Context, e merchant.Endpoint, room int) error {
 	now := w.now()
-	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-strict), now.Add(claimed), room)
-	w.lanes.giveBack(e.ID, room-len(claims))
+	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-orderingTime), now.Add(claimTTL), room)
+	w.placement.release(e.ID, room-len(claims))
 	for _, c := range claims {
 		w.tries.Go(func() {
 			w.try(ctx, e, c)
-			w.lanes.giveBack(e.ID, 1)
-			w.look() // more may be due
+			w.placement.release(e.ID, 1)
+			w.wakeUp() // more may be due
 		})
 	}
 	return err
 }
 
-// try sends a claimed delivery once and saves what came of it.
+// try sends a claimed delivery once and stores the result.
 func (w *Worker) try(ctx context.Context, e merchant.Endpoint, c Claim) {
 	t, retryAfter := w.sender.send(ctx, e, c.EventID, c.Body)
 	if ctx.Err() != nil {
-		return // the program ends; the claim runs out by itself
+		return // the program is stopping; the claim expires by itself
 	}
-	w.lanes.judge(e.ID, t, retryAfter)
+	w.placement.record(e.ID, t, retryAfter)
 	o := outcome(c, t, w.now(), retryAfter)
 	if err := w.storage.SaveTry(ctx, c, t, o); err != nil {
-		w.log.Error("try of a delivery not saved, so it is made again", "endpoint", e.ID, "event", c.EventID, "error", err)
+		w.log.Error("delivery attempt not stored, will be repeated", "endpoint", e.ID, "event", c.EventID, "error", err)
 		return
 	}
 	attributes := []any{"endpoint", e.ID, "event", c.EventID, "type", c.EventType, "invoice", c.InvoiceID, "tries", c.Tries + 1, "status", t.Status}
 	switch {
-	case c.EventType == merchant.EventTest: // who sent it looks himself
+	case c.EventType == merchant.EventTest: // the sender of a test event looks at its result
 	case o.State == merchant.DeliveryDone:
 		w.log.Debug("event delivered", attributes...)
 	case o.State == merchant.DeliveryFailed:
@@ -146,8 +144,8 @@ func (w *Worker) try(ctx context.Context, e merchant.Endpoint, c Claim) {
 	}
 }
 
-// outcome is what follows from a try: 2xx is the end, and 410 as well; everything
-// else is tried again. A test is made once.
+// outcome returns the state of a delivery after an attempt: 2xx and 410 end it, all other results
+// are retried. A test event is sent only once.
 func outcome(c Claim, t merchant.Try, now time.Time, retryAfter time.Duration) Outcome {
 	switch {
 	case t.Done():
@@ -166,15 +164,15 @@ func outcome(c Claim, t merchant.Try, now time.Time, retryAfter time.Duration) O
 	return Outcome{State: merchant.DeliveryPending, NextTryAt: next}
 }
 
-// look has Run look at once for what is due.
-func (w *Worker) look() {
+// wakeUp wakes Run.
+func (w *Worker) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// note logs an error of a look once, as long as it stays the same.
+// note logs an error of a step once, until the error changes.
 func (w *Worker) note(err error) {
 	text := ""
 	if err != nil {
@@ -186,15 +184,15 @@ func (w *Worker) note(err error) {
 	w.fault = text
 }
 
-// forget deletes events that are too old, now and then, and never many at a time.
+// forget deletes old events at intervals, in batches.
 func (w *Worker) forget(ctx context.Context) {
 	now := w.now()
-	if now.Sub(w.forgotAt).Abs() < forgetEvery {
+	if now.Sub(w.forgotAt).Abs() < forgetInterval {
 		return
 	}
-	n, err := w.storage.ForgetEvents(ctx, now.Add(-keptFor), forgetBatch)
+	n, err := w.storage.ForgetEvents(ctx, now.Add(-eventTTL), forgetBatch)
 	if err != nil && ctx.Err() == nil {
-		w.log.Warn("old events are kept for now", "error", err)
+		w.log.Warn("old events not deleted", "error", err)
 	}
 	if n < forgetBatch || err != nil {
 		w.forgotAt = now

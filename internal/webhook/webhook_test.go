@@ -78,13 +78,13 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 	})
 }
 
-// hmac is HMAC-SHA512 as another program makes it.
+// hmac returns an HMAC-SHA512 that another program has computed.
 func hmac(t *testing.T, secret string, message []byte) string {
 	t.Helper()
 	return openssl(t, message, "dgst", "-sha512", "-hmac", secret)
 }
 
-// digest is SHA-512 in hex.
+// digest returns a SHA-512 in hex.
 func digest(t *testing.T, message []byte) string {
 	t.Helper()
 	return openssl(t, message, "dgst", "-sha512")
@@ -103,9 +103,8 @@ func openssl(t *testing.T, message []byte, args ...string) string {
 	return sum
 }
 
-// TestWorker_tries_again is a receiver that fails for half an hour while three
-// invoices are paid, and another one that never does.
-func TestWorker_tries_again(t *testing.T) {
+// One receiver fails for half an hour while three invoices are paid; another one never fails.
+func TestWorker_retries(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		ill, well := newReceiver(t), newReceiver(t)
 		e := l.endpoint(ill.url)
@@ -117,10 +116,10 @@ func TestWorker_tries_again(t *testing.T) {
 		}
 		l.send()
 		if got := well.ids(); len(got) != 9 {
-			t.Errorf("got %d events at the healthy receiver at once, want 9", len(got))
+			t.Errorf("got %d events at the healthy receiver immediately, want 9", len(got))
 		}
 		if got := ill.ids(); len(got) != 3 {
-			t.Errorf("got %q at the ill receiver, want the first event of each invoice", got)
+			t.Errorf("got %q at the failing receiver, want the first event of each invoice", got)
 		}
 		l.run(29)
 		ill.answer(http.StatusNoContent)
@@ -128,7 +127,7 @@ func TestWorker_tries_again(t *testing.T) {
 		l.order("d")
 		l.send()
 		if got := ill.ids()[failed:]; !slices.Contains(got, "evt_d_1") {
-			t.Errorf("got %q as soon as it is well, want the new event", got)
+			t.Errorf("got %q after its recovery, want the new event", got)
 		}
 		l.run(75)
 		for _, id := range []string{"a", "b", "c"} {
@@ -139,7 +138,7 @@ func TestWorker_tries_again(t *testing.T) {
 				}
 			}
 			if len(order) != 3 {
-				t.Errorf("got %q of invoice %s in the end, want all three", order, id)
+				t.Errorf("got %q of invoice %s at the end, want all three", order, id)
 			}
 			for version := range 3 {
 				d, _ := l.delivery(e, fmt.Sprintf("evt_%s_%d", id, version+1))
@@ -173,7 +172,7 @@ func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
 		l.send()
 		l.run(17)
 		if got := r.ids(); !slices.Equal(got, []string{"evt_a_1", "evt_a_1", "evt_a_1", "evt_a_1"}) {
-			t.Errorf("within 20 minutes: got %q, want the first event alone", got)
+			t.Errorf("within 20 minutes: got %q, want only the first event", got)
 		}
 		l.run(4)
 		if got := r.ids()[4:]; !slices.Equal(got, []string{"evt_a_2"}) {
@@ -182,11 +181,11 @@ func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
 		r.answer(http.StatusOK)
 		l.run(1)
 		if got := r.ids()[5:]; !slices.Equal(got, []string{"evt_a_2", "evt_a_3"}) {
-			t.Errorf("then: got %q, want the second and the third", got)
+			t.Errorf("next: got %q, want the second and the third", got)
 		}
 		l.run(15)
 		if got := r.ids()[7:]; !slices.Equal(got, []string{"evt_a_1"}) {
-			t.Errorf("in the end: got %q, want the first, which was overtaken", got)
+			t.Errorf("at the end: got %q, want the first, which was overtaken", got)
 		}
 	})
 }
@@ -208,10 +207,10 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 		}
 		d, tries := l.delivery(e, "evt_a_1")
 		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.Now().Sub(noon) > 72*time.Hour {
-			t.Errorf("got %+v after %d tries and %s, want it given up after 26 and 72 h at most", d, len(tries), l.clock.Now().Sub(noon))
+			t.Errorf("got %+v after %d attempts and %s, want it given up after 26 attempts and at most 72 h", d, len(tries), l.clock.Now().Sub(noon))
 		}
 		if !l.log.Says("delivery of an event given up") || l.log.Says("hush") {
-			t.Errorf("got log %s, want it to say so without the URL", l.log)
+			t.Errorf("log %s, want the failure without the URL", l.log)
 		}
 		if h, err := l.endpoints.Health(t.Context(), e); err != nil || h.Failed != 1 || !h.Failing() {
 			t.Errorf("got health %+v, error %v", h, err)
@@ -227,7 +226,7 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 	})
 }
 
-// TestWorker_answers is what follows from each answer.
+// The outcome of each kind of answer.
 func TestWorker_answers(t *testing.T) {
 	status := func(n int, header ...string) func(http.ResponseWriter, received) {
 		return func(w http.ResponseWriter, _ received) {
@@ -242,21 +241,21 @@ func TestWorker_answers(t *testing.T) {
 		state  merchant.DeliveryState
 		status int
 		fault  string
-		wait   time.Duration // at least, until the next try
+		wait   time.Duration // minimum time until the next attempt
 	}{
-		"200":                   {status(200), merchant.DeliveryDone, 200, "", 0},
-		"202":                   {status(202), merchant.DeliveryDone, 202, "", 0},
-		"204":                   {status(204), merchant.DeliveryDone, 204, "", 0},
-		"301 is not followed":   {status(301, "Location", "/elsewhere"), merchant.DeliveryPending, 301, "", time.Minute},
-		"307 is not followed":   {status(307, "Location", "http://127.0.0.1:1/"), merchant.DeliveryPending, 307, "", time.Minute},
-		"400":                   {status(400), merchant.DeliveryPending, 400, "", time.Minute},
-		"404":                   {status(404), merchant.DeliveryPending, 404, "", time.Minute},
-		"408":                   {status(408), merchant.DeliveryPending, 408, "", time.Minute},
-		"410 is the end":        {status(410), merchant.DeliveryFailed, 410, "", 0},
-		"429 with Retry-After":  {status(429, "Retry-After", "120"), merchant.DeliveryPending, 429, "", 2 * time.Minute},
-		"503 until a date":      {status(503, "Retry-After", noon.Add(time.Hour).Format(http.TimeFormat)), merchant.DeliveryPending, 503, "", time.Hour},
-		"503 with nonsense":     {status(503, "Retry-After", "-5"), merchant.DeliveryPending, 503, "", time.Minute},
-		"closed without answer": {func(http.ResponseWriter, received) { panic(http.ErrAbortHandler) }, merchant.DeliveryPending, 0, "the connection was closed without an answer", time.Minute},
+		"200":                             {status(200), merchant.DeliveryDone, 200, "", 0},
+		"202":                             {status(202), merchant.DeliveryDone, 202, "", 0},
+		"204":                             {status(204), merchant.DeliveryDone, 204, "", 0},
+		"301 is not followed":             {status(301, "Location", "/elsewhere"), merchant.DeliveryPending, 301, "", time.Minute},
+		"307 is not followed":             {status(307, "Location", "http://127.0.0.1:1/"), merchant.DeliveryPending, 307, "", time.Minute},
+		"400":                             {status(400), merchant.DeliveryPending, 400, "", time.Minute},
+		"404":                             {status(404), merchant.DeliveryPending, 404, "", time.Minute},
+		"408":                             {status(408), merchant.DeliveryPending, 408, "", time.Minute},
+		"410 is the end":                  {status(410), merchant.DeliveryFailed, 410, "", 0},
+		"429 with Retry-After":            {status(429, "Retry-After", "120"), merchant.DeliveryPending, 429, "", 2 * time.Minute},
+		"503 until a date":                {status(503, "Retry-After", noon.Add(time.Hour).Format(http.TimeFormat)), merchant.DeliveryPending, 503, "", time.Hour},
+		"503 with an invalid Retry-After": {status(503, "Retry-After", "-5"), merchant.DeliveryPending, 503, "", time.Minute},
+		"closed without answer":           {func(http.ResponseWriter, received) { panic(http.ErrAbortHandler) }, merchant.DeliveryPending, 0, "the connection was closed without an answer", time.Minute},
 		"200, then cut": {func(w http.ResponseWriter, _ received) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, "half")
@@ -278,10 +277,10 @@ func TestWorker_answers(t *testing.T) {
 				}
 			}
 		}, merchant.DeliveryDone, 200, "", 0},
-		"headers without end": {func(w http.ResponseWriter, _ received) {
+		"endless headers": {func(w http.ResponseWriter, _ received) {
 			w.Header().Set("X-Long", strings.Repeat("x", 100<<10))
 		}, merchant.DeliveryPending, 0, "net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted", time.Minute},
-		"no HTTP": {func(w http.ResponseWriter, _ received) {
+		"not HTTP": {func(w http.ResponseWriter, _ received) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err == nil {
 				fmt.Fprint(conn, "SSH-2.0-OpenSSH\r\n\r\n")
@@ -299,19 +298,19 @@ func TestWorker_answers(t *testing.T) {
 			l.send()
 			d, tries := l.delivery(e, "evt_a_1")
 			if d.State != test.state || d.LastStatus != test.status || d.LastFault != test.fault || len(tries) != 1 || len(r.ids()) != 1 {
-				t.Errorf("got %+v after %d tries and %d requests, want %s, %d, %q after one", d, len(tries), len(r.ids()), test.state, test.status, test.fault)
+				t.Errorf("got %+v after %d attempts and %d requests, want %s, %d, %q after one", d, len(tries), len(r.ids()), test.state, test.status, test.fault)
 			}
 			if wait := d.NextTryAt.Sub(noon); test.wait > 0 && (wait < test.wait || wait > test.wait*11/10) {
-				t.Errorf("got the next try after %s, want %s", wait, test.wait)
+				t.Errorf("next attempt after %s, want %s", wait, test.wait)
 			}
 			if len(tries) == 1 && len(tries[0].Answer) > 4<<10 {
-				t.Errorf("got %d bytes kept of the answer", len(tries[0].Answer))
+				t.Errorf("%d bytes of the answer are stored, want at most 4 KiB", len(tries[0].Answer))
 			}
 		})
 	}
 }
 
-func TestWorker_keeps_what_the_receiver_said(t *testing.T) {
+func TestWorker_stores_the_answer(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		r := newReceiver(t)
 		r.reply = func(w http.ResponseWriter, _ received) {
@@ -324,7 +323,7 @@ func TestWorker_keeps_what_the_receiver_said(t *testing.T) {
 		l.send()
 		_, tries := l.delivery(e, "evt_a_1")
 		if len(tries) != 1 {
-			t.Fatalf("got %d tries, want 1", len(tries))
+			t.Fatalf("got %d attempts, want 1", len(tries))
 		}
 		delete(tries[0].Header, "Date")
 		want := merchant.Try{
@@ -348,20 +347,20 @@ func TestWorker_pause(t *testing.T) {
 		l.order("a")
 		l.happen("a", invoice.EventPaid)
 		if _, err := l.endpoints.Test(t.Context(), "m", e.ID); !errors.Is(err, merchant.ErrState) {
-			t.Errorf("test while it is paused: got error %v, want %v", err, merchant.ErrState)
+			t.Errorf("test of a paused endpoint: got error %v, want %v", err, merchant.ErrState)
 		}
 		l.send()
 		l.clock.Pass(100 * time.Hour)
 		l.send()
 		if got := r.ids(); got != nil {
-			t.Errorf("while it is paused: got %q", got)
+			t.Errorf("while paused: got %q", got)
 		}
 		if _, err := l.endpoints.Pause(t.Context(), "m", e.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		l.send()
 		if got := r.ids(); !slices.Equal(got, []string{"evt_a_2"}) {
-			t.Errorf("afterwards: got %q, want what was kept", got)
+			t.Errorf("after the pause: got %q, want the event that was held back", got)
 		}
 	})
 }
@@ -380,7 +379,7 @@ func TestWorker_sends_a_test_event_once(t *testing.T) {
 		l.run(5)
 		d, tries := l.delivery(e, id)
 		if len(r.ids()) != 1 || len(other.ids()) != 0 || d.State != merchant.DeliveryFailed || len(tries) != 1 {
-			t.Errorf("got %d and %d requests and %+v, want one try", len(r.ids()), len(other.ids()), d)
+			t.Errorf("got %d and %d requests and %+v, want one attempt", len(r.ids()), len(other.ids()), d)
 		}
 		if body := string(r.all()[0].body); !strings.Contains(body, `"type":"endpoint.test"`) || !strings.Contains(body, `"payments":[]`) {
 			t.Errorf("got body %s", body)
@@ -398,7 +397,7 @@ func TestWorker_resends_a_range(t *testing.T) {
 		l.send()
 		sent, err := l.endpoints.ResendAfter(t.Context(), e, 5)
 		if err != nil || sent != 7 {
-			t.Errorf("got %d sent again, error %v, want 7", sent, err)
+			t.Errorf("resent %d, error %v, want 7", sent, err)
 		}
 		l.send()
 		if got := r.ids(); len(got) != 19 {
@@ -407,8 +406,7 @@ func TestWorker_resends_a_range(t *testing.T) {
 	})
 }
 
-// TestWorkers_send_each_event_once is several workers with storage of their own on
-// one database.
+// Several workers, each with its own storage, share one database.
 func TestWorkers_send_each_event_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		r := newReceiver(t)
@@ -436,7 +434,7 @@ func TestWorkers_send_each_event_once(t *testing.T) {
 		}
 		for id, n := range times {
 			if n != 1 {
-				t.Errorf("%s was sent %d times", id, n)
+				t.Errorf("%s was sent %d times, want once", id, n)
 			}
 		}
 		if len(times) != 60 {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// bitstampNames are the coins by Bitstamp's markets.
+// bitstampNames maps Bitstamp's markets to coins.
 var bitstampNames = map[string]string{"btceur": "BTC", "etheur": "ETH", "ltceur": "LTC", "usdceur": "USDC"}
 
 func bitstampSays(status int, fields map[string]any) Answer {
@@ -23,7 +23,7 @@ func bitstampSays(status int, fields map[string]any) Answer {
 	return Answer{status: status, body: body}
 }
 
-// bitstamp answers a call in Bitstamp's way. The caller holds the lock.
+// bitstamp answers a call as Bitstamp does. The caller must hold the lock.
 func (s *Server) bitstamp(r *http.Request, call, body string) Answer {
 	if r.Method == http.MethodGet {
 		return s.bitstampPublic(call)
@@ -56,7 +56,7 @@ func (s *Server) bitstamp(r *http.Request, call, body string) Answer {
 		return bitstampSays(http.StatusBadRequest, map[string]any{"response_code": "400.007"})
 	}
 	a := s.bitstampPrivate(call, form)
-	// As the documentation's example checks it.
+	// The signature is the one that the example in the documentation verifies.
 	a.header = http.Header{"X-Server-Auth-Signature": {bitstampMAC(nonce + timestamp + "application/json" + string(a.body))}}
 	return a
 }

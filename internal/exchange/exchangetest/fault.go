@@ -6,20 +6,19 @@ import (
 	"net/http"
 )
 
-// Fault is a way to misbehave at one call. process does what was asked, and tells how
-// it would be answered.
+// Fault is a misbehaviour at one call. process carries out the call and returns its answer.
 type Fault func(s *Server, w http.ResponseWriter, r *http.Request, process func() Answer)
 
-// Hang does nothing and never answers.
+// Hang does not carry out the call and never answers.
 func Hang(s *Server, _ http.ResponseWriter, r *http.Request, _ func() Answer) { s.wait(r) }
 
-// HangAfter does what was asked and never answers.
+// HangAfter carries out the call and never answers.
 func HangAfter(s *Server, _ http.ResponseWriter, r *http.Request, process func() Answer) {
 	process()
 	s.wait(r)
 }
 
-// wait waits until the caller is gone.
+// wait waits until the caller has closed the connection.
 func (s *Server) wait(r *http.Request) {
 	select {
 	case <-r.Context().Done():
@@ -27,21 +26,21 @@ func (s *Server) wait(r *http.Request) {
 	}
 }
 
-// Drop does nothing and closes the connection.
+// Drop closes the connection without carrying out the call.
 func Drop(*Server, http.ResponseWriter, *http.Request, func() Answer) { panic(http.ErrAbortHandler) }
 
-// DropAfter does what was asked and closes the connection.
+// DropAfter carries out the call and closes the connection.
 func DropAfter(_ *Server, _ http.ResponseWriter, _ *http.Request, process func() Answer) {
 	process()
 	panic(http.ErrAbortHandler)
 }
 
-// Status does nothing and answers a status.
+// Status answers with a status without carrying out the call.
 func Status(status int) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer) { w.WriteHeader(status) }
 }
 
-// StatusAfter does what was asked and answers a status.
+// StatusAfter carries out the call and answers with a status.
 func StatusAfter(status int) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		process()
@@ -49,12 +48,12 @@ func StatusAfter(status int) Fault {
 	}
 }
 
-// Redirect leads to another host.
+// Redirect redirects to another host.
 func Redirect(_ *Server, w http.ResponseWriter, r *http.Request, _ func() Answer) {
 	http.Redirect(w, r, "http://thief.example/0/private/AddOrder", http.StatusTemporaryRedirect)
 }
 
-// Upgrade switches protocols, and goes on for ever.
+// Upgrade switches protocols and sends data without end.
 func Upgrade(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -73,7 +72,7 @@ func Upgrade(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer)
 	}()
 }
 
-// Giant does what was asked and answers more than anybody reads.
+// Giant carries out the call and answers with more than callers read.
 func Giant(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 	process()
 	for range 64 {
@@ -83,7 +82,7 @@ func Giant(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Ans
 	}
 }
 
-// Say does nothing and answers a text.
+// Say answers with a text without carrying out the call.
 func Say(status int, text string) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer) {
 		w.WriteHeader(status)
@@ -91,7 +90,7 @@ func Say(status int, text string) Fault {
 	}
 }
 
-// SayAfter does what was asked and answers a text.
+// SayAfter carries out the call and answers with a text.
 func SayAfter(status int, text string) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		process()
@@ -100,12 +99,12 @@ func SayAfter(status int, text string) Fault {
 	}
 }
 
-// Lie does what was asked and answers with a part of the answer replaced.
+// Lie carries out the call and replaces a part of its answer.
 func Lie(old, replacement string) Fault {
 	return func(s *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		a := process()
 		if !bytes.Contains(a.body, []byte(old)) {
-			s.note(fmt.Sprintf("a lie about %q that is not in %s", old, a.body))
+			s.note(fmt.Sprintf("Lie: %q is not in the answer %s", old, a.body))
 		}
 		a.body = bytes.ReplaceAll(a.body, []byte(old), []byte(replacement))
 		a.header = nil // it cannot be signed
@@ -113,7 +112,7 @@ func Lie(old, replacement string) Fault {
 	}
 }
 
-// Meet does what a test says while the call waits, then what was asked.
+// Meet calls a function of the test before it carries out the call.
 func Meet(during func()) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		during()
@@ -121,7 +120,7 @@ func Meet(during func()) Fault {
 	}
 }
 
-// MeetAfter does what was asked, then what a test says, and answers then.
+// MeetAfter carries out the call, calls a function of the test, and then answers.
 func MeetAfter(during func()) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		a := process()

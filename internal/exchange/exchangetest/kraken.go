@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// krakenNames are the coins by Kraken's pairs, and how Kraken names them.
+// krakenNames are Kraken's pairs with their coins and Kraken's names of these.
 var krakenNames = map[string]struct{ coin, base, asset, altname string }{
 	"XXBTZEUR": {"BTC", "XXBT", "XBT", "XBTEUR"}, "XETHZEUR": {"ETH", "XETH", "ETH", "ETHEUR"},
 	"XLTCZEUR": {"LTC", "XLTC", "LTC", "LTCEUR"}, "USDCEUR": {"USDC", "USDC", "USDC", "USDCEUR"},
 }
 
-// krakenNeed is the permission that a call needs. See the pages of the calls in
+// krakenPermission maps calls to the permissions that they need. See the pages of the calls in
 // https://docs.kraken.com/api-reference
-var krakenNeed = map[string]string{
+var krakenPermission = map[string]string{
 	"BalanceEx": "query-funds", "OpenOrders": "query-open-trades", "QueryOrders": "query-open-trades", "ClosedOrders": "query-closed-trades",
 	"AddOrder": "modify-trades", "GetApiKeyInfo": "",
 }
@@ -38,7 +38,7 @@ func krakenAnswer(result any) Answer {
 	return Answer{body: body}
 }
 
-// kraken answers a call in Kraken's way. The caller holds the lock.
+// kraken answers a call as Kraken does. The caller must hold the lock.
 func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	switch call {
 	case "AssetPairs", "Ticker", "Assets":
@@ -50,7 +50,7 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 		}
 		return s.krakenPublic(call, r.URL.Query().Get("pair"))
 	}
-	need, known := krakenNeed[call]
+	need, known := krakenPermission[call]
 	form, err := url.ParseQuery(body)
 	if !known || r.Method != http.MethodPost || err != nil {
 		return krakenSays("EGeneral:Unknown method")
@@ -98,7 +98,7 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	return s.krakenOrders(call, form)
 }
 
-// krakenSuffixes are those of coins on hold and in earning programmes.
+// krakenSuffixes are the suffixes of coins on hold and in earning programmes.
 var krakenSuffixes = []string{"B", "F", "HOLD", "M", "S"}
 
 func (s *Server) krakenAssets() Answer {
@@ -129,7 +129,8 @@ func (s *Server) krakenPublic(call, pair string) Answer {
 	}})
 }
 
-// krakenAdd takes an order, more strictly than Kraken: we send one kind alone.
+// krakenAdd accepts an order. It is stricter than Kraken, because Chequer sends only one kind of
+// order.
 func (s *Server) krakenAdd(form url.Values) Answer {
 	n, known := krakenNames[form.Get("pair")]
 	if !known {
@@ -166,7 +167,7 @@ func (s *Server) krakenAdd(form url.Values) Answer {
 	})
 }
 
-// krakenOrders lists orders. QueryOrders takes Kraken's own name alone.
+// krakenOrders lists orders. QueryOrders accepts only Kraken's own identifier.
 func (s *Server) krakenOrders(call string, form url.Values) Answer {
 	found := map[string]any{}
 	start, _ := strconv.ParseInt(form.Get("start"), 10, 64)
@@ -179,7 +180,7 @@ func (s *Server) krakenOrders(call string, form url.Values) Answer {
 	for _, o := range slices.Backward(s.orders) {
 		isOpen := o.status == "open" || o.status == "pending"
 		id := form.Get("cl_ord_id")
-		if s.unfiltered && id != "" && !isOpen { // a filter that finds nothing closed
+		if s.unfiltered && id != "" && !isOpen { // a filter that does not find closed orders
 			continue
 		}
 		switch {

@@ -1,6 +1,6 @@
-// Package exchangetest is a made-up exchange for tests: it answers as Kraken and as
-// Bitstamp do by their documentation, checks keys, signatures, numbers and times of
-// calls as they do, and misbehaves when it is told to.
+// Package exchangetest is a simulated exchange for tests. It answers as Kraken and Bitstamp do
+// according to their documentation, checks keys, signatures, nonces and times of calls, and can
+// misbehave on request.
 package exchangetest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"chequer/internal/guard"
 )
 
-// Key and Secret are those of the only account; a secret of Kraken is Base64.
+// Key and Secret are the credentials of the only account. A secret of Kraken is Base64.
 const (
 	Key    = "4/SDrDBcOOPnm3nPlNfEMMJDeRcIVqPz+QhRxIodyZbI9po/aVRiHsgX"
 	Secret = "c2VjcmV0IG9mIGEgbWFkZS11cCBleGNoYW5nZQ=="
@@ -35,46 +35,47 @@ type Server struct {
 
 	mu          sync.Mutex
 	permissions []string
-	nonce       int64           // the highest of Kraken's kind so far
-	nonces      map[string]bool // of Bitstamp's kind
+	nonce       int64           // highest nonce of calls to Kraken
+	nonces      map[string]bool // nonces of calls to Bitstamp
 	totals      map[string]*big.Rat
-	earning     map[string]map[string]*big.Rat // of the totals, by coin and Kraken's suffix
+	earning     map[string]map[string]*big.Rat // parts of the totals in earning programmes, by coin and Kraken's suffix
 	bids        map[string]*big.Rat
-	fill        *big.Rat // the part of an order that finds a buyer
-	status      string   // of all markets, in Kraken's words
+	fill        *big.Rat // part of an order that is sold
+	status      string   // of all markets, in Kraken's terms
 	orders      []*order
-	hidden      bool // the lists show none of them
-	unfiltered  bool // Kraken's filter by our name finds what is open alone
+	hidden      bool // the lists contain no orders
+	unfiltered  bool // Kraken's filter by our name finds only open orders
 	faults      map[string][]Fault
 	calls       []string
 	watch       func(call string, done bool)
-	wrong       []string // what no exchange should be sent
+	wrong       []string // calls that no exchange should receive
 }
 
-// order is one that was taken.
+// order is an accepted order.
 type order struct {
 	ref, id, coin   string
 	volume, limit   *big.Rat
 	sold, cost, fee *big.Rat
-	status          string // Kraken's: closed, canceled or open
+	status          string // in Kraken's terms: closed, canceled or open
 	made            time.Time
 }
 
-// New makes an exchange with a merchant's account that holds nothing, buyers of BTC at
-// 86,420, of ETH at 2,650.10 and of LTC at 78.35 euro, and a key that may sell.
+// New returns a new exchange with an empty account, bids of 86,420 for BTC, 2,650.10 for ETH and
+// 78.35 euro for LTC, and a key that may sell. It fails the test if it receives a call that no
+// exchange should receive.
 func New(t testing.TB, now func() time.Time) *Server {
 	t.Helper()
 	s := Start(now)
 	t.Cleanup(func() {
 		s.Close()
 		for _, fault := range s.Wrong() {
-			t.Errorf("the exchange was sent what it should not be: %s", fault)
+			t.Errorf("the exchange received a wrong call: %s", fault)
 		}
 	})
 	return s
 }
 
-// Start is New outside of a test: it ends with Close.
+// Start is New outside of a test. Close ends the exchange.
 func Start(now func() time.Time) *Server {
 	s := &Server{
 		now: now, pipes: &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}, ended: make(chan struct{}),
@@ -83,11 +84,11 @@ func Start(now func() time.Time) *Server {
 		bids: map[string]*big.Rat{"BTC": rat("86420"), "ETH": rat("2650.10"), "LTC": rat("78.35"), "USDC": rat("0.925")},
 	}
 	s.server = &http.Server{Handler: s}
-	go func() { _ = s.server.Serve(s.pipes) }() // ends with Close
+	go func() { _ = s.server.Serve(s.pipes) }() // until Close
 	return s
 }
 
-// Close ends the exchange.
+// Close ends the exchange and its connections.
 func (s *Server) Close() {
 	select {
 	case <-s.ended:
@@ -97,7 +98,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Listen has the exchange answer at an address on this machine, too.
+// Listen also serves the exchange at an address on this machine.
 func (s *Server) Listen(address string) (url string, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -107,11 +108,11 @@ func (s *Server) Listen(address string) (url string, err error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// URL is where it is called by Dial.
+// URL is the address at which Dial reaches the exchange.
 const URL = "http://exchange.example"
 
-// Dial connects to the exchange without a network, so that tests may run in a bubble.
-// It implements exchange.Dialer.
+// Dial connects to the exchange without a network, so that it can be used in a synctest bubble. It
+// implements exchange.Dialer.
 func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net.Conn, error) {
 	if hostport != "exchange.example:80" {
 		s.note("a call to " + hostport)
@@ -151,15 +152,15 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// Deposit adds coins to the account; a negative amount takes them.
+// Deposit adds coins to the account; a negative amount removes them.
 func (s *Server) Deposit(coin, amount string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(coin, rat(amount))
 }
 
-// Earn moves coins of the account to one of Kraken's earning programmes, or on hold, by
-// the suffix of their name there: "F" is Kraken Rewards.
+// Earn moves coins of the account to an earning programme of Kraken, or puts them on hold. suffix
+// is the suffix of their name there: "F" is Kraken Rewards.
 func (s *Server) Earn(coin, suffix, amount string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,57 +170,57 @@ func (s *Server) Earn(coin, suffix, amount string) {
 	s.earning[coin][suffix] = rat(amount)
 }
 
-// Bid sets what is bid for a coin, in euro.
+// Bid sets the bid for a coin, in euro.
 func (s *Server) Bid(coin, price string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bids[coin] = rat(price)
 }
 
-// Fill sets which part of an order finds a buyer: "1" for all of it.
+// Fill sets the part of an order that is sold: "1" for all of it.
 func (s *Server) Fill(part string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fill = rat(part)
 }
 
-// Status sets that of all markets, in Kraken's words: "online", "cancel_only".
+// Status sets the status of all markets, in Kraken's terms: "online", "cancel_only".
 func (s *Server) Status(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.status = status
 }
 
-// Permit sets what the key may do, in Kraken's words.
+// Permit sets the permissions of the key, in Kraken's terms.
 func (s *Server) Permit(permissions ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.permissions = permissions
 }
 
-// Raise has Kraken believe that a number of a call was seen before.
+// Raise sets the highest nonce that Kraken has received.
 func (s *Server) Raise(nonce int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonce = nonce
 }
 
-// Next has the next calls of a kind misbehave, one after the other. A kind is the last
-// word of its path: "AddOrder", "sell/btceur".
+// Next makes the next calls of a kind misbehave, one after the other. The kind is the end of the
+// call's path: "AddOrder", "sell/btceur".
 func (s *Server) Next(call string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[call] = append(s.faults[call], faults...)
 }
 
-// Behave has all calls answered as they should be from now on.
+// Behave removes all faults.
 func (s *Server) Behave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.faults)
 }
 
-// Sold is how much of a coin was sold in all.
+// Sold returns how much of a coin has been sold in total.
 func (s *Server) Sold(coin string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +233,7 @@ func (s *Server) Sold(coin string) string {
 	return plain(sum)
 }
 
-// Orders is how many orders were taken, and how many of them sold something.
+// Orders returns the number of accepted orders, and how many of them sold something.
 func (s *Server) Orders() (taken, filled int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +245,7 @@ func (s *Server) Orders() (taken, filled int) {
 	return len(s.orders), filled
 }
 
-// Names lists our own names of the orders that were taken.
+// Names returns our names of the accepted orders.
 func (s *Server) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +256,7 @@ func (s *Server) Names() []string {
 	return names
 }
 
-// Forget takes the names off all orders, as if they had been made by hand.
+// Forget removes our names from all orders, as if they had been placed by hand.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,35 +265,35 @@ func (s *Server) Forget() {
 	}
 }
 
-// Lose takes all orders off the lists, while what they sold stays sold.
+// Lose removes all orders from the lists. Their sales remain.
 func (s *Server) Lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orders = nil
 }
 
-// Hide has the lists not show any order, or show all again.
+// Hide sets whether the lists hide all orders.
 func (s *Server) Hide(hidden bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hidden = hidden
 }
 
-// Unfiltered has Kraken's filter by our name find open orders alone.
+// Unfiltered makes Kraken's filter by our name find only open orders.
 func (s *Server) Unfiltered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unfiltered = true
 }
 
-// Calls lists the calls that came, in order.
+// Calls returns the received calls, in order.
 func (s *Server) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Wrong lists what no exchange should be sent.
+// Wrong returns the received calls that no exchange should receive.
 func (s *Server) Wrong() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -342,7 +343,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// Watch has a function called before each call is processed, and when it was, before
+// Watch sets a function that is called before each call is carried out, and again after it, before
 // it is answered.
 func (s *Server) Watch(watch func(call string, done bool)) {
 	s.mu.Lock()
@@ -359,7 +360,7 @@ func (s *Server) watcher() func(call string, done bool) {
 	return s.watch
 }
 
-// Answer is what a call is answered.
+// Answer is the answer to a call.
 type Answer struct {
 	status int
 	header http.Header
@@ -378,7 +379,7 @@ func (a Answer) write(w http.ResponseWriter) {
 	_, _ = w.Write(a.body)
 }
 
-// take makes an immediate-or-cancel order to sell. The caller holds the lock.
+// take accepts an immediate-or-cancel order to sell. The caller must hold the lock.
 func (s *Server) take(id, coin string, volume, limit *big.Rat) *order {
 	o := &order{
 		ref: fmt.Sprintf("O%05d-CHEQR-ORDER", len(s.orders)+1), id: id, coin: coin, volume: volume, limit: limit, made: s.now(),
@@ -397,7 +398,7 @@ func (s *Server) take(id, coin string, volume, limit *big.Rat) *order {
 	return o
 }
 
-// add adds to what the account holds. The caller holds the lock.
+// add adds to the account's balance. The caller must hold the lock.
 func (s *Server) add(coin string, amount *big.Rat) {
 	if s.totals[coin] == nil {
 		s.totals[coin] = new(big.Rat)
@@ -405,7 +406,7 @@ func (s *Server) add(coin string, amount *big.Rat) {
 	s.totals[coin].Add(s.totals[coin], amount)
 }
 
-// total is what the account holds. The caller holds the lock.
+// total returns the account's balance. The caller must hold the lock.
 func (s *Server) total(coin string) *big.Rat {
 	if s.totals[coin] == nil {
 		return new(big.Rat)
@@ -413,33 +414,33 @@ func (s *Server) total(coin string) *big.Rat {
 	return s.totals[coin]
 }
 
-// rat reads a number that a test wrote.
+// rat parses a number of a test.
 func rat(text string) *big.Rat {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
-		panic("exchangetest: " + text + " is no number")
+		panic("exchangetest: " + text + " is not a number")
 	}
 	return r
 }
 
-// down rounds to decimals.
+// down rounds down to a number of decimals.
 func down(r *big.Rat, decimals int64) *big.Rat {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil)
 	scaled := new(big.Rat).Mul(r, new(big.Rat).SetInt(scale))
 	return new(big.Rat).SetFrac(new(big.Int).Quo(scaled.Num(), scaled.Denom()), scale)
 }
 
-// plain is a number in plain digits.
+// plain formats a number in plain digits.
 func plain(r *big.Rat) string {
 	text := r.FloatString(10)
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// digits is a number with so many decimals, as exchanges write it.
+// digits formats a number with a number of decimals, as exchanges do.
 func digits(r *big.Rat, decimals int) string { return r.FloatString(decimals) }
 
-// multiple tells whether a number is one of a step.
+// multiple reports whether a number is a multiple of a step.
 func multiple(r *big.Rat, step string) bool { return new(big.Rat).Quo(r, rat(step)).IsInt() }
 
-// left is what an order did not sell.
+// left returns the unsold amount of an order.
 func (o *order) left() *big.Rat { return new(big.Rat).Sub(o.volume, o.sold) }

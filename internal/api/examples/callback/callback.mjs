@@ -1,10 +1,10 @@
-// Takes callbacks, and only those that Chequer sent: node callback.mjs
+// Receives callbacks and accepts only those that Chequer signed: node callback.mjs
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
 const { WEBHOOK_SECRET, PORT } = process.env;
 
-// genuine tells whether Chequer signed these bytes in the last five minutes.
+// genuine reports whether Chequer signed these bytes within the last five minutes.
 function genuine(headers, body) {
   const timestamp = headers["x-processing-timestamp"] ?? "";
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
@@ -26,7 +26,7 @@ createServer(async (request, response) => {
     response.writeHead(403).end();
     return;
   }
-  // Note the id, so that an event that comes twice counts once; then act.
+  // Record the id, so that a repeated event counts once; then act.
   console.log(JSON.parse(body).type);
   response.writeHead(200).end();
 }).listen(Number(PORT), "127.0.0.1");

@@ -1,7 +1,7 @@
 <?php
-// Takes callbacks, and only those that Chequer sent: php -S 127.0.0.1:$PORT callback.php
+// Receives callbacks and accepts only those that Chequer signed: php -S 127.0.0.1:$PORT callback.php
 
-// genuine tells whether Chequer signed these bytes in the last five minutes.
+// genuine reports whether Chequer signed these bytes within the last five minutes.
 function genuine(array $headers, string $body): bool
 {
     $timestamp = $headers['HTTP_X_PROCESSING_TIMESTAMP'] ?? '';
@@ -26,5 +26,5 @@ if (!genuine($_SERVER, $body)) {
     http_response_code(403);
     exit;
 }
-// Note the id, so that an event that comes twice counts once; then act.
+// Record the id, so that a repeated event counts once; then act.
 error_log(json_decode($body)->type);

@@ -1,4 +1,4 @@
-# Takes callbacks, and only those that Chequer sent: python3 callback.py
+# Receives callbacks and accepts only those that Chequer signed: python3 callback.py
 import hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -25,7 +25,7 @@ class Receiver(BaseHTTPRequestHandler):
         if not genuine(self.headers, body):
             self.send_error(403)
             return
-        # Note the id, so that an event that comes twice counts once; then act.
+        # Record the id, so that a repeated event counts once; then act.
         print(json.loads(body)["type"])
         self.send_response(200)
         self.end_headers()

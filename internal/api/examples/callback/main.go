@@ -1,4 +1,4 @@
-// Takes callbacks, and only those that Chequer sent: go run main.go
+// Receives callbacks and accepts only those that Chequer signed: go run main.go
 package main
 
 import (
@@ -23,13 +23,13 @@ func main() {
 			http.Error(w, "not from Chequer", http.StatusForbidden)
 			return
 		}
-		// Note the id, so that an event that comes twice counts once; then act.
+		// Record the id, so that a repeated event counts once; then act.
 		fmt.Printf("%s\n", body)
 	})
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
 }
 
-// genuine tells whether Chequer signed these bytes in the last five minutes.
+// genuine reports whether Chequer signed these bytes within the last five minutes.
 func genuine(h http.Header, body []byte) bool {
 	timestamp := h.Get("X-Processing-Timestamp")
 	sent, err := strconv.ParseInt(timestamp, 10, 64)

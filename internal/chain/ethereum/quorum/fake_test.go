@@ -142,6 +142,7 @@ type node struct {
 	fails     string // method that is answered with an error
 	redirects string
 	hangs     bool
+	capitals  bool              // writes the hex digits of logs as capital letters
 	repeats   bool              // returns every log twice, and twice as removed
 	keep      int               // blocks whose state is kept; 0 = all
 	adds      uint64            // to every balance
@@ -480,10 +481,14 @@ func (n *node) receipt(blocks []block, tx string) any {
 func (n *node) log(b block, t transfer) map[string]any {
 	var amount [32]byte
 	binary.BigEndian.PutUint64(amount[24:], t.units)
+	write := func(hex string) string { return hex }
+	if n.capitals {
+		write = func(hex string) string { return "0x" + strings.ToUpper(strings.TrimPrefix(hex, "0x")) }
+	}
 	return map[string]any{
-		"address": strings.ToLower(t.contract), "topics": []string{transferTopic, word("0x" + strings.Repeat("9", 40)), word(t.to)},
-		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": n.hash(b),
-		"transactionHash": t.tx, "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
+		"address": write(strings.ToLower(t.contract)), "topics": []string{write(transferTopic), word("0x" + strings.Repeat("9", 40)), write(word(t.to))},
+		"data": "0x" + hex.EncodeToString(amount[:]), "blockNumber": fmt.Sprintf("0x%x", b.height), "blockHash": write(n.hash(b)),
+		"transactionHash": write(t.tx), "logIndex": fmt.Sprintf("0x%x", t.index), "removed": false,
 	}
 }
 

@@ -606,6 +606,20 @@ func TestScan_shows_only_listed_contracts(t *testing.T) {
 	}
 }
 
+// C28: addresses and hashes are bytes, however an endpoint writes their hex digits.
+func TestScan_accepts_hex_in_capitals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	w.mine(pays(ourAddress, 5_000_000), pays(otherAddress, 1))
+	s := open(t, w, endpoints(newNode(t, w, func(n *node) { n.capitals = true }), newNode(t, w)))
+	for _, transfer := range s.want("5").Transfers {
+		if transfer.Script != ourAddress {
+			t.Errorf("transfer to %s, want %s", transfer.Script, ourAddress)
+		}
+	}
+}
+
+// C49: two equal amounts in one transaction are two transfers, and so are those to two invoices.
 func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
@@ -615,13 +629,19 @@ func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
 		p.tx = tx
 		return p
 	}
-	w.mine(part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(otherAddress, 9))
+	elsewhere := "0x" + strings.Repeat("c3", 20)
+	w.mine(part(elsewhere, 9), part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(elsewhere, 9), part(otherAddress, 10_000_000))
 	w.mine()
 	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	s.watch[otherAddress] = true
+	want := map[string]string{tx + ":1": ourAddress + " 5", tx + ":2": ourAddress + " 5", tx + ":4": otherAddress + " 10"}
 	for range 2 {
-		snapshot := s.want("5", "5")
-		if got, want := []string{snapshot.Transfers[0].ID, snapshot.Transfers[1].ID}, []string{tx + ":0", tx + ":1"}; !slices.Equal(got, want) {
-			t.Errorf("IDs %v, want %v", got, want)
+		got := map[string]string{}
+		for _, tr := range s.want("10", "5", "5").Transfers {
+			got[tr.ID] = tr.Script + " " + tr.Amount.String()
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("transfers (-got +want):\n%s", diff)
 		}
 	}
 }

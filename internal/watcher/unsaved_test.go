@@ -1,0 +1,51 @@
+package watcher_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/clocktest"
+	"chequer/internal/invoice"
+)
+
+// C76: a payment that could not be saved is found again, as the cursor stays below its block.
+func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
+	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
+		one.step()
+		inv := one.create()
+		one.confirm(one.pays(inv))
+		for range 30 { // so that the cursor has somewhere to go
+			one.confirm()
+		}
+		before := one.progress()
+		locked := errors.New("database is locked")
+		one.watcher.Observer = refusing{locked}
+		clock.Pass(time.Second)
+		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, locked) {
+			t.Errorf("got error %v, want %v", err, locked)
+		}
+		if diff := cmp.Diff(one.progress(), before); diff != "" {
+			t.Errorf("progress (-got +want):\n%s", diff)
+		}
+		one.watcher.Observer = one.service
+		one.step()
+		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height {
+			t.Errorf("cursor went from %v to %v, want further", before.Cursor, got.Cursor)
+		}
+		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
+		}
+	})
+}
+
+// refusing is an observer that saves nothing.
+type refusing struct{ fault error }
+
+func (r refusing) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
+	return r.fault
+}
