@@ -17,6 +17,7 @@ func TestDocs(t *testing.T) {
 	for _, s := range append(screens, dark, screen{name: "narrow", width: 320, height: 700}) {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
+			b.count()
 			b.visit(url + "/docs")
 			b.noSidewaysScroll()
 			b.picture(s, "docs")
@@ -29,16 +30,16 @@ func TestDocs(t *testing.T) {
 			b.noSidewaysScroll()
 
 			b.types("#find", "exceptions")
-			b.send(".find button")
+			leave(".find button")(b, nil)
 			b.awaits("h1", "Search the manual", nil)
-			b.send(`.hits a[href="/docs/settlement#exceptions"]`)
+			leave(`.hits a[href="/docs/settlement#exceptions"]`)(b, nil)
 			b.awaits("h1", "Settlement", nil)
 			b.pictureOf("#exceptions + table", s, "manual_table")
 			b.noSidewaysScroll()
 			if s.width < 960 {
 				b.click(".pages summary")
 			}
-			b.send(`.pages a[href="/docs/webhooks"]`)
+			leave(`.pages a[href="/docs/webhooks"]`)(b, nil)
 			b.awaits("h1", "Webhooks", nil)
 			b.checkConsole()
 		})
