@@ -8,7 +8,7 @@ import (
 // accepts reports whether an Accept-Encoding header allows a content coding. A coding
 // with the weight 0 is not allowed. See RFC 9110, 12.5.3.
 func accepts(header, coding string) bool {
-	other := false // whether "*" allows it
+	other := false // whether "*" allows the coding
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameters, _ := strings.Cut(part, ";")
 		name = strings.TrimSpace(name)
@@ -22,8 +22,8 @@ func accepts(header, coding string) bool {
 	return other
 }
 
-// weight returns the weight in the parameters of a coding: 1 if there is none, 0 if it cannot be
-// parsed.
+// weight returns the weight in the parameters of a coding. It returns 1 without a weight, and 0 if the
+// weight cannot be parsed.
 func weight(parameters string) float64 {
 	name, value, _ := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !strings.EqualFold(strings.TrimSpace(name), "q") {

@@ -10,7 +10,7 @@ import (
 	"chequer/web"
 )
 
-// states lists every state of an invoice that a page distinguishes, and the expected texts.
+// states lists the states of an invoice that the page distinguishes, with the expected texts.
 var states = []struct {
 	name    string
 	change  func(*api.Resource)
@@ -18,9 +18,9 @@ var states = []struct {
 	heading string
 	head    string // label of the amount
 	amount  string
-	codes   int    // number of QR codes; none once the shopper should send nothing more
-	say     string // part of what is announced
-	words   string // somewhere on the page
+	codes   int    // number of QR codes; 0 if the shopper should send nothing more
+	say     string // part of the announcement to screen readers
+	words   string // text that is somewhere on the page
 }{
 	{
 		"waiting", func(*api.Resource) {},
@@ -218,10 +218,10 @@ func TestPaymentPage(t *testing.T) {
 		{"no wallet link at once for tokens", "/invoice/abc", nil, "a#m2-open", 0},
 		{"tokens have the amount one tap away", "/invoice/abc", nil, `details#m2-more svg`, 1},
 		{"the network of a token is named", "/invoice/abc", nil, `.m2 .note.warn:contains("Network: Base only.")`, 1},
-		{"an unwatched method says so", "/invoice/abc", nil, `.m2 .note:contains("Checked by hand.")`, 1},
-		{"a watched method does not", "/invoice/abc", nil, `.m1 .note:contains("Checked by hand.")`, 0},
-		{"a method whose network is behind says so", "/invoice/abc", func(r *api.Resource) { r.PaymentMethods[0].Behind = true }, `.m1 .note:contains("longer than usual")`, 1},
-		{"a method whose network is not behind does not", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
+		{"an unwatched method has a note", "/invoice/abc", nil, `.m2 .note:contains("Checked by hand.")`, 1},
+		{"a watched method has no note", "/invoice/abc", nil, `.m1 .note:contains("Checked by hand.")`, 0},
+		{"a method whose network is behind has a note", "/invoice/abc", func(r *api.Resource) { r.PaymentMethods[0].Behind = true }, `.m1 .note:contains("longer than usual")`, 1},
+		{"a method whose network is not behind has no note", "/invoice/abc", nil, `.note:contains("longer than usual")`, 0},
 		{"live money has no test tools", "/invoice/abc", nil, "form, .test", 0},
 		{"test money is marked", "/invoice/abc", test, `.test:contains("no real money")`, 1},
 		{"a simulation that can work has its button", "/invoice/abc", test, "#simulate button[name=action]", 6},
@@ -298,7 +298,7 @@ func TestPaymentPageInOtherCurrencies(t *testing.T) {
 
 // A service that implements only the specification returns no names, payment links or versions. The
 // page is complete without them.
-func TestPaymentPageOfABareService(t *testing.T) {
+func TestPaymentPageOfAServiceWithTheSpecificationOnly(t *testing.T) {
 	t.Parallel()
 	r := api.Resource{
 		ForeignID: "abc", Status: api.StatusCreated, ExpiredAt: "2026-11-27T12:14:32.000Z", SecondsLeft: 872,

@@ -39,6 +39,7 @@ const (
 	declined state = "declined"
 )
 
+// stateOf returns the state of an invoice's page.
 func stateOf(r api.Resource) state {
 	switch r.Status {
 	case api.StatusPending:
@@ -66,13 +67,13 @@ func stateOf(r api.Resource) state {
 }
 
 // hasExtra reports whether the shopper paid more than the price. Less than one unit of the
-// price's currency is not worth a refund, and the page says nothing of it.
+// price's currency is not worth a refund, so the page does not mention it.
 func hasExtra(r api.Resource) bool {
 	return has(r, api.ExceptionOverpaid) && !isZero(r.OverpaidAmount)
 }
 
-// present returns the view of an invoice's page. Every fact comes from the resource. If the service
-// omits some, the page omits them.
+// present returns the view of an invoice's page. Every fact comes from the resource. The page
+// omits facts that the service omits.
 func present(r api.Resource, s scene) views.Payment {
 	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
@@ -118,7 +119,7 @@ func present(r api.Resource, s scene) views.Payment {
 }
 
 // undirected returns a text without the characters that change the direction of the text after them,
-// so that the name of a shop cannot change how an amount reads. See Unicode Standard Annex #9,
+// so that the name of a shop cannot change the direction of an amount beside it. See Unicode Standard Annex #9,
 // "Directional Formatting Characters".
 func undirected(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -150,6 +151,7 @@ func label(r api.Resource, s scene) []string {
 	return []string{reference}
 }
 
+// summary returns the summary of what is paid for.
 func summary(r api.Resource, s scene, price string) views.Summary {
 	heading := s.Text("summary.payment")
 	if r.OrderID != "" || r.Description != "" {
@@ -190,7 +192,7 @@ func quietReturn(r api.Resource, s scene) views.Link {
 }
 
 // returnLink returns the link to an address that the shop gave, with the invoice's id added; empty
-// if it is not a web address. The address proves no payment: the shop asks the service.
+// if it is not a web address. The address does not prove a payment, so the shop must ask the service.
 func returnLink(address string, r api.Resource, s scene, text string) views.Link {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
@@ -208,6 +210,7 @@ func has(r api.Resource, exception string) bool { return slices.Contains(r.Excep
 // isZero reports whether an amount in the API's format is zero or empty.
 func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
 
+// title returns the title of a page, with the shop's name if it has one.
 func title(words string, s scene) string {
 	if s.shop == s.Text("shop.unnamed") {
 		return words

@@ -20,13 +20,13 @@ import (
 func (s *shell) convert() *cobra.Command {
 	c := group("convert", "Sell received coins for euro on your own exchange account, and show the sales")
 	c.AddCommand(s.convertAdd(), s.convertShow(), s.convertSet(),
-		s.convertSwitch("on", "Sell the coins of new invoices, and those that are waiting", true),
+		s.convertSwitch("on", "Sell the coins of new invoices, and continue waiting sales", true),
 		s.convertSwitch("off", "Stop selling; waiting sales keep waiting", false),
 		s.convertRemove(), s.convertList(), s.convertRetry(), s.convertSettle())
 	return c
 }
 
-// exchangeRow is an exchange account as it is printed. It never has the secret.
+// exchangeRow is an exchange account as it is printed. It never contains the secret.
 type exchangeRow struct {
 	ID        string   `json:"id"`
 	Exchange  string   `json:"exchange"`
@@ -61,14 +61,14 @@ func (s *shell) printExchange(c *cobra.Command, a merchant.ExchangeAccount) erro
 	})
 }
 
-// settingFlags are the flags of the terms of sale. A flag that is not given changes nothing.
+// settingFlags are the flags of the terms of sale. The term of a flag that is not given stays unchanged.
 type settingFlags struct {
 	coins              []string
 	smallest, slippage string
 }
 
 func (f *settingFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins that are sold (default "+strings.Join(convert.DefaultCoins, ",")+"); EURC never is")
+	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins to sell (default "+strings.Join(convert.DefaultCoins, ",")+"); EURC is never sold")
 	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+convert.DefaultSmallest+")")
 	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+convert.SlippageText(convert.DefaultSlippage)+")")
 }
@@ -100,7 +100,7 @@ func (s *shell) convertAdd() *cobra.Command {
 		Use:   "add EXCHANGE",
 		Short: "Use an account at kraken or bitstamp; its secret is read from standard input",
 		Long: `Uses your own account at an exchange. The key must be allowed to read balances and orders and to trade, and
-must not be allowed to withdraw: the exchange is asked, and a key that can is refused. The secret is read from
+must not be allowed to withdraw: the exchange is asked, and a key that can withdraw is refused. The secret is read from
 standard input, kept sealed, and never shown again. Nothing is sold before chequer convert on.`,
 		Example: "  chequer convert add kraken --key ABC… < secret.txt",
 		Args:    arguments,
@@ -258,6 +258,7 @@ type orderLine struct {
 	SentAt   string `json:"sent_at"`
 }
 
+// saleRows returns the conversions of invoices in a state, or all if the state is "".
 func saleRows(invoices []*invoice.Invoice, state invoice.ConversionState) []saleRow {
 	rows := []saleRow{}
 	for _, inv := range invoices {
@@ -295,7 +296,7 @@ func (s *shell) convertList() *cobra.Command {
 		Short: "List sales, newest first, or the sales of one invoice with their orders",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := knownState(state); err != nil {
+			if err := checkState(state); err != nil {
 				return err
 			}
 			core, service, shop, err := s.invoices(c)
@@ -317,12 +318,13 @@ func (s *shell) convertList() *cobra.Command {
 			return s.printSales(c, saleRows(all, invoice.ConversionState(state)), false)
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "only those waiting, sending, filled, failed, settled or skipped")
-	c.Flags().IntVar(&limit, "limit", 50, "how many invoices at most")
+	c.Flags().StringVar(&state, "state", "", "only sales in this state: waiting, sending, filled, failed, settled or skipped")
+	c.Flags().IntVar(&limit, "limit", 50, "maximum number of invoices")
 	return c
 }
 
-func knownState(state string) error {
+// checkState returns an error for an unknown state of a conversion.
+func checkState(state string) error {
 	if state == "" {
 		return nil
 	}
@@ -350,20 +352,21 @@ func (s *shell) printSales(c *cobra.Command, rows []saleRow, orders bool) error 
 			}
 			fmt.Fprintln(w)
 			table(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o orderLine) []any {
-				return []any{o.ID, o.Exchange, o.Ref, o.SentAt, o.Amount, o.Limit, o.Sold, o.State, o.Fault}
+				return []any{o.ID, o.Exchange, o.Ref, s.when(o.SentAt), o.Amount, o.Limit, o.Sold, o.State, o.Fault}
 			})
 		}
 	})
 }
 
-// coinOf returns the coin that a command is about: the named one, or the only coin of the invoice.
+// coinOf returns the coin of the conversion that a command changes: the given coin, or the only coin of
+// the invoice.
 func coinOf(inv *invoice.Invoice, coin string) (string, error) {
 	if coin != "" {
 		return strings.ToUpper(coin), nil
 	}
 	switch len(inv.Conversions) {
 	case 0:
-		return "", errors.New("nothing of this invoice is sold")
+		return "", errors.New("this invoice has no sale")
 	case 1:
 		return inv.Conversions[0].Coin, nil
 	}
@@ -371,7 +374,7 @@ func coinOf(inv *invoice.Invoice, coin string) (string, error) {
 	for _, c := range inv.Conversions {
 		coins = append(coins, c.Coin)
 	}
-	return "", fmt.Errorf("this invoice was paid in several coins: say --coin %s", strings.Join(coins, " or "))
+	return "", fmt.Errorf("this invoice was paid in several coins: name one with --coin %s", strings.Join(coins, " or "))
 }
 
 // decideSale carries out the operator's decision about a conversion and prints it.
@@ -391,7 +394,7 @@ func (s *shell) decideSale(c *cobra.Command, id, coin string, decide func(conver
 	inv, err = decide(core.Desk(service), c.Context(), coin)
 	switch {
 	case errors.Is(err, invoice.ErrUnknownOrder):
-		return fmt.Errorf("%w. Look for it at the exchange by the name that chequer convert list %s shows. If it was never there: chequer convert retry %s --coin %s --absent. If it was: chequer convert settle %s --coin %s --sold AMOUNT --euro AMOUNT --fee AMOUNT",
+		return fmt.Errorf("%w. Look for the order at the exchange by the name that chequer convert list %s shows. If the exchange never had it: chequer convert retry %s --coin %s --absent. If it had: chequer convert settle %s --coin %s --sold AMOUNT --euro AMOUNT --fee AMOUNT",
 			err, id, id, coin, id, coin)
 	case errors.Is(err, invoice.ErrState):
 		return fmt.Errorf("%s conversion: its state does not allow this now; chequer convert list %s shows it", c.Name(), id)
@@ -423,8 +426,8 @@ at the exchange first. --absent states that the exchange never had it, so that i
 			})
 		},
 	}
-	c.Flags().StringVar(&coin, "coin", "", "which, when an invoice was paid in several")
-	c.Flags().BoolVar(&absent, "absent", false, "the exchange never had the last order, as you have checked")
+	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")
+	c.Flags().BoolVar(&absent, "absent", false, "you have checked that the exchange never had the last order")
 	c.Flags().BoolVar(&all, "all", false, "all failed sales")
 	return c
 }
@@ -440,8 +443,8 @@ func (s *shell) retryAll(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var again []*invoice.Invoice
-	left := 0
+	var retried []*invoice.Invoice
+	unknown := 0
 	for _, inv := range failed {
 		for _, conversion := range inv.Conversions {
 			if conversion.State != invoice.ConversionFailed {
@@ -450,25 +453,25 @@ func (s *shell) retryAll(c *cobra.Command) error {
 			changed, err := core.Desk(service).Retry(c.Context(), inv.ID, conversion.Coin, false)
 			switch {
 			case errors.Is(err, invoice.ErrUnknownOrder):
-				left++
+				unknown++
 			case err != nil:
 				return fmt.Errorf("retry conversion of invoice %s: %w", inv.ID, err)
 			default:
-				again = append(again, changed)
+				retried = append(retried, changed)
 			}
 		}
 	}
-	if err := s.printSales(c, saleRows(again, invoice.ConversionWaiting), false); err != nil || left == 0 {
+	if err := s.printSales(c, saleRows(retried, invoice.ConversionWaiting), false); err != nil || unknown == 0 {
 		return err
 	}
-	return fmt.Errorf("%d not retried, because the outcome of their last order is unknown: chequer convert list --state failed", left)
+	return fmt.Errorf("%d sales not retried, because the outcome of their last order is unknown: chequer convert list --state failed", unknown)
 }
 
 func (s *shell) convertSettle() *cobra.Command {
 	var coin, sold, euro, fee string
 	c := &cobra.Command{
 		Use:   "settle INVOICE",
-		Short: "End a sale with your statement of what its last order, or you, sold; nothing by default",
+		Short: "Close a sale by stating how much was sold; the default is nothing",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {
@@ -487,9 +490,9 @@ func (s *shell) convertSettle() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&coin, "coin", "", "which, when an invoice was paid in several")
-	c.Flags().StringVar(&sold, "sold", "0", "how much of the coin was sold")
-	c.Flags().StringVar(&euro, "euro", "0", "what it brought in euro, before the fee")
+	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")
+	c.Flags().StringVar(&sold, "sold", "0", "amount of the coin that was sold")
+	c.Flags().StringVar(&euro, "euro", "0", "proceeds in euro, before the fee")
 	c.Flags().StringVar(&fee, "fee", "0", "the fee in euro")
 	return c
 }

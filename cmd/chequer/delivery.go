@@ -48,7 +48,7 @@ func (s *shell) endpointTest() *cobra.Command {
 				return err
 			}
 			if len(tries) == 0 {
-				return errors.New("nothing was sent yet: chequer serve must run on the same database; it sends the event when it does")
+				return errors.New("the event was not sent yet: it is sent when chequer serve runs on the same database")
 			}
 			row := newDeliveryRow(d)
 			if err := s.print(c, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
@@ -62,11 +62,12 @@ func (s *shell) endpointTest() *cobra.Command {
 	}
 }
 
-// awaitTry waits for the first attempt of a delivery.
+// awaitTry waits for the first attempt of a delivery. It returns no attempts if there was none within
+// testTimeout.
 func awaitTry(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	over := time.After(testTimeout)
+	deadline := time.After(testTimeout)
 	for {
 		d, tries, err := core.Endpoints.Delivery(ctx, e, eventID)
 		if err != nil || len(tries) > 0 {
@@ -74,7 +75,7 @@ func awaitTry(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID 
 		}
 		select {
 		case <-tick.C:
-		case <-over:
+		case <-deadline:
 			return d, nil, nil
 		case <-ctx.Done():
 			return d, nil, ctx.Err()
@@ -162,10 +163,10 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
-	c.Flags().Int64Var(&before, "before", before, "only those of smaller positions")
+	c.Flags().IntVar(&limit, "limit", limit, "maximum number of deliveries")
+	c.Flags().Int64Var(&before, "before", before, "only deliveries before this position")
 	c.Flags().Lookup("before").DefValue = "the newest"
-	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered or failed")
+	c.Flags().StringVar(&state, "state", "", "only deliveries in this state: pending, delivered or failed")
 	return c
 }
 
@@ -203,7 +204,7 @@ func (s *shell) endpointResend() *cobra.Command {
 	var after int64
 	c := &cobra.Command{
 		Use:   "resend ENDPOINT [EVENT…]",
-		Short: "Send events again: the named ones, or all after a position of the feed",
+		Short: "Send the named events again, or all events after a position of the feed",
 		RunE: func(c *cobra.Command, args []string) error {
 			ranged := c.Flags().Changed("after")
 			if len(args) == 0 || (len(args) > 1) == ranged {
@@ -216,19 +217,18 @@ func (s *shell) endpointResend() *cobra.Command {
 			defer core.Close()
 			sent := len(args) - 1
 			if ranged {
-				sent, err = core.Endpoints.ResendAfter(c.Context(), e, after)
+				if sent, err = core.Endpoints.ResendAfter(c.Context(), e, after); err != nil {
+					return err
+				}
 			}
 			for _, eventID := range args[1:] {
 				if err := core.Endpoints.Resend(c.Context(), e, eventID); err != nil {
 					return fmt.Errorf("event %s: %w", eventID, err)
 				}
 			}
-			if err != nil {
-				return err
-			}
 			return s.print(c, map[string]int{"events": sent}, func(w io.Writer) { fmt.Fprintln(w, "events sent again:", sent) })
 		},
 	}
-	c.Flags().Int64Var(&after, "after", 0, "all events after this position that the endpoint wants; 0 is the oldest kept")
+	c.Flags().Int64Var(&after, "after", 0, "all events after this position that the endpoint receives; 0 means from the oldest event kept")
 	return c
 }

@@ -27,8 +27,8 @@ func (s *shell) demo() *cobra.Command {
 				return err
 			}
 			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; everything is kept in %s: other commands find it by %s.\n\n",
-				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.found(cfg))
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
+				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
 			return runUntilDone(c.Context(), a)
 		},
 	}
@@ -38,16 +38,16 @@ func (s *shell) demo() *cobra.Command {
 // not contain the demo's keys and name.
 const demoDir = "data/demo"
 
-// found returns the settings by which other commands find a demo. They include the settings of the
-// address, if given, because commands print addresses.
-func (s *shell) found(cfg config.Config) string {
-	found := []string{"CHEQUER_DATA_DIR=" + cfg.DataDir}
+// demoSettings returns the settings with which other commands find a demo. They include the settings of
+// the address, if given, because commands print addresses.
+func (s *shell) demoSettings(cfg config.Config) string {
+	settings := []string{"CHEQUER_DATA_DIR=" + cfg.DataDir}
 	for _, pair := range s.environ {
 		if name, value, _ := strings.Cut(pair, "="); value != "" && (name == "CHEQUER_LISTEN" || name == "CHEQUER_BASE_URL") {
-			found = append(found, pair)
+			settings = append(settings, pair)
 		}
 	}
-	return strings.Join(found, " ")
+	return strings.Join(settings, " ")
 }
 
 // loadDemo reads the settings. The data directory is demoDir unless one is given.

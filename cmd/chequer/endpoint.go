@@ -20,7 +20,7 @@ func (s *shell) endpoint() *cobra.Command {
 	c := group("endpoint", "Set where events are sent, and show their deliveries")
 	c.AddCommand(
 		s.endpointAdd(), s.endpointList(),
-		s.endpointChange("pause", "Hold events back; none is lost", "paused", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
+		s.endpointChange("pause", "Hold back events until the endpoint is resumed; none is lost", "paused", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
 			_, err := core.Endpoints.Pause(ctx, e.MerchantID, e.ID, true)
 			return err
 		}),
@@ -29,7 +29,7 @@ func (s *shell) endpoint() *cobra.Command {
 			return err
 		}),
 		s.endpointRotate(),
-		s.endpointChange("remove", "Stop sending; waiting events are given up", "removed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
+		s.endpointChange("remove", "Stop sending; events that wait are dropped", "removed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
 			return core.Endpoints.Remove(ctx, e.MerchantID, e.ID)
 		}),
 		s.endpointTest(), s.endpointDeliveries(), s.endpointResend(),
@@ -37,7 +37,7 @@ func (s *shell) endpoint() *cobra.Command {
 	return c
 }
 
-// endpointRow is an endpoint as it is printed. It has its secrets only when they are created.
+// endpointRow is an endpoint as it is printed. It contains its secrets only when they are created.
 type endpointRow struct {
 	ID         string        `json:"id"`
 	Mode       merchant.Mode `json:"mode"`
@@ -198,7 +198,7 @@ func (s *shell) endpointRotate() *cobra.Command {
 			case errors.Is(err, merchant.ErrState) && finish:
 				return fmt.Errorf("endpoint %s has only one key pair: chequer endpoint rotate %s creates the next", args[0], args[0])
 			case errors.Is(err, merchant.ErrState):
-				return fmt.Errorf("endpoint %s has its next key pair already: chequer endpoint rotate %s --finish makes it the only one", args[0], args[0])
+				return fmt.Errorf("endpoint %s already has its next key pair: chequer endpoint rotate %s --finish makes it the only pair", args[0], args[0])
 			case err != nil:
 				return fmt.Errorf("rotate endpoint %s: %w", args[0], err)
 			}
@@ -206,10 +206,10 @@ func (s *shell) endpointRotate() *cobra.Command {
 			row.NextSecret = e.NextSecret
 			return s.print(c, row, func(w io.Writer) {
 				if finish {
-					fmt.Fprintf(w, "The key pair of %s is now the new one alone: %s\n", row.ID, row.Key)
+					fmt.Fprintf(w, "%s now has only the new key pair: %s\n", row.ID, row.Key)
 					return
 				}
-				fmt.Fprintf(w, "next key     %s\nnext secret  %s\n\nKeep the secret now: it is not shown again. Both secrets sign X-Processing-Signature-V2, the former one\nX-Processing-Signature, until chequer endpoint rotate %s --finish\n",
+				fmt.Fprintf(w, "next key     %s\nnext secret  %s\n\nKeep the secret now: it is not shown again. X-Processing-Signature-V2 is signed with both secrets and X-Processing-Signature\nwith the current one, until chequer endpoint rotate %s --finish\n",
 					row.NextKey, row.NextSecret, row.ID)
 			})
 		},

@@ -80,9 +80,9 @@ func (s *shell) eventsList() *cobra.Command {
 		},
 	}
 	testFlag(c, "of test invoices")
-	c.Flags().Int64Var(&after, "after", 0, "only those after a position of the feed")
-	c.Flags().StringVar(&kind, "type", "", "only those of a type, such as invoice.paid")
-	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
+	c.Flags().Int64Var(&after, "after", 0, "only events after this position of the feed")
+	c.Flags().StringVar(&kind, "type", "", "only events of this type, such as invoice.paid")
+	c.Flags().IntVar(&limit, "limit", limit, "maximum number of events")
 	return c
 }
 
@@ -97,7 +97,7 @@ func (s *shell) eventsResend() *cobra.Command {
 	var after int64
 	c := &cobra.Command{
 		Use:   "resend EVENT… | --after POSITION",
-		Short: "Send events again, to one endpoint or to all that received them",
+		Short: "Send events again, to one endpoint or to all endpoints that received them",
 		RunE: func(c *cobra.Command, args []string) error {
 			ranged := c.Flags().Changed("after")
 			if (len(args) > 0) == ranged {
@@ -130,11 +130,12 @@ func (s *shell) eventsResend() *cobra.Command {
 			return s.print(c, map[string]int{"deliveries": sent}, func(w io.Writer) { fmt.Fprintln(w, "deliveries made again:", sent) })
 		},
 	}
-	c.Flags().StringVar(&id, "endpoint", "", "only to this endpoint")
-	c.Flags().Int64Var(&after, "after", 0, "all events after this position that an endpoint wants; 0 is the oldest kept")
+	c.Flags().StringVar(&id, "endpoint", "", "send only to this endpoint")
+	c.Flags().Int64Var(&after, "after", 0, "all events after this position that an endpoint receives; 0 means from the oldest event kept")
 	return c
 }
 
+// resendAfter sends all events after a position again to the endpoints that receive them.
 func resendAfter(c *cobra.Command, core *app.Core, endpoints []merchant.Endpoint, after int64) (total int, err error) {
 	for _, e := range endpoints {
 		sent, err := core.Endpoints.ResendAfter(c.Context(), e, after)

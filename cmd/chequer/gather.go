@@ -18,9 +18,9 @@ func (s *shell) walletGather() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gather --network NETWORK",
 		Short: "List the holdings of the addresses of the ETH wallets, including former wallets",
-		Long: `Lists which addresses that were handed out hold tokens or the network's own coin, with the paths at
-which the wallet that holds the seed finds them. Nothing is moved: the server cannot spend.
-Moving it disturbs no paid invoice, nor does bringing an address the fee for that.`,
+		Long: `Lists the addresses of invoices that hold tokens or the network's own coin, with their derivation paths in
+the wallet that holds the seed. Nothing is moved: the server cannot spend.
+Moving the coins, or sending an address the fee for it, does not affect a paid invoice.`,
 		Example: "  chequer wallet gather --network base --csv",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -39,7 +39,7 @@ Moving it disturbs no paid invoice, nor does bringing an address the fee for tha
 			return s.print(c, holdings, func(w io.Writer) { writeTable(w, holdings) })
 		},
 	}
-	c.Flags().StringVar(&network, "network", "", "ethereum, base or another network that is watched")
+	c.Flags().StringVar(&network, "network", "", "ethereum, base or another watched network")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	if err := c.MarkFlagRequired("network"); err != nil {
 		panic(err)

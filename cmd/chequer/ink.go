@@ -20,10 +20,10 @@ func (s *shell) ink(w io.Writer) ink {
 	return ink(ok && !unwanted && term.IsTerminal(int(file.Fd())))
 }
 
-// well, ill and quiet colour a text as success, as failure, and as secondary.
-func (i ink) well(text string) string  { return i.in("32", text) }
-func (i ink) ill(text string) string   { return i.in("31", text) }
-func (i ink) quiet(text string) string { return i.in("2", text) }
+// success, failure and secondary colour a text as success, as failure, and as secondary.
+func (i ink) success(text string) string   { return i.in("32", text) }
+func (i ink) failure(text string) string   { return i.in("31", text) }
+func (i ink) secondary(text string) string { return i.in("2", text) }
 
 // in returns a text in a colour. See ECMA-48, section 8.3.117.
 func (i ink) in(code, text string) string {

@@ -57,7 +57,7 @@ func (s *shell) invoiceList() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			if err := knownStatus(status); err != nil {
+			if err := checkStatus(status); err != nil {
 				return err
 			}
 			mode, err := mode(c, core, shop.ID)
@@ -71,7 +71,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			if f.To, err = s.day("to", to); err != nil {
 				return err
 			}
-			list, err := found(c.Context(), service, f, address, limit)
+			list, err := findInvoices(c.Context(), service, f, address, limit)
 			if err != nil {
 				return err
 			}
@@ -83,25 +83,26 @@ func (s *shell) invoiceList() *cobra.Command {
 		},
 	}
 	testFlag(c, "test invoices")
-	c.Flags().StringVar(&status, "status", "", "only created, pending, paid, expired or declined ones")
-	c.Flags().StringVar(&order, "order", "", "only those of an order_id")
-	c.Flags().StringVar(&address, "address", "", "only the one that an address belongs to")
-	c.Flags().StringVar(&from, "from", "", "made on this day or later, such as 2026-11-27")
-	c.Flags().StringVar(&to, "to", "", "made before this day")
-	c.Flags().IntVar(&limit, "limit", 50, "how many at most")
+	c.Flags().StringVar(&status, "status", "", "only invoices in this status: created, pending, paid, expired or declined")
+	c.Flags().StringVar(&order, "order", "", "only invoices with this order_id")
+	c.Flags().StringVar(&address, "address", "", "only the invoice that has this address")
+	c.Flags().StringVar(&from, "from", "", "only invoices created on this day or later, such as 2026-11-27")
+	c.Flags().StringVar(&to, "to", "", "only invoices created before this day")
+	c.Flags().IntVar(&limit, "limit", 50, "maximum number of invoices")
 	return c
 }
 
-// found lists invoices by a filter, or only those among them that have an address.
-func found(ctx context.Context, service *invoice.Service, f invoice.Filter, address string, limit int) ([]*invoice.Invoice, error) {
+// findInvoices lists the invoices that match a filter; if an address is given, only the invoice among
+// them that has it.
+func findInvoices(ctx context.Context, service *invoice.Service, f invoice.Filter, address string, limit int) ([]*invoice.Invoice, error) {
 	if address != "" {
 		return service.InvoicesTo(ctx, f, address)
 	}
 	return service.Invoices(ctx, f, invoice.Place{}, max(limit, 0))
 }
 
-// knownStatus returns an error for an unknown status.
-func knownStatus(status string) error {
+// checkStatus returns an error for an unknown status.
+func checkStatus(status string) error {
 	words := []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}
 	if status == "" || slices.Contains(words, status) {
 		return nil
@@ -204,7 +205,7 @@ func (s *shell) printInvoice(c *cobra.Command, r api.Resource) error {
 		lines := slices.DeleteFunc([][2]string{
 			{"id", r.ForeignID}, {"order", r.OrderID}, {"mode", r.Mode}, {"status", statusText(r)},
 			{"amount", r.ClientAmount + " " + r.ClientCurrency}, {"paid", r.PaidAmount}, {"due", r.DueAmount}, {"overpaid", r.OverpaidAmount},
-			{"tolerance", positive(r.ToleranceAmount)}, {"accepted", accepted(r)},
+			{"tolerance", positive(r.ToleranceAmount)}, {"accepted", s.accepted(r)},
 			{"made", s.when(r.CreatedAt)}, {"held until", s.when(r.ExpiredAt)}, {"paid at", s.when(r.PaidAt)},
 			{"refund to", strings.TrimSpace(r.RefundCurrency + " " + r.RefundAddress)},
 			{"description", oneLine(r.Description)},
@@ -250,11 +251,11 @@ func positive(amount string) string {
 
 // accepted describes when and by which key or command the merchant accepted the invoice, and how
 // much was missing; "" if it was not accepted.
-func accepted(r api.Resource) string {
+func (s *shell) accepted(r api.Resource) string {
 	if r.Accepted.At == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s by %s, %s %s missing", r.Accepted.At, r.Accepted.Actor, r.Accepted.Shortfall, r.ClientCurrency)
+	return fmt.Sprintf("%s by %s, %s %s missing", s.when(r.Accepted.At), r.Accepted.Actor, r.Accepted.Shortfall, r.ClientCurrency)
 }
 
 // statusText returns a status with its exceptions.

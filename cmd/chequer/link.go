@@ -64,17 +64,17 @@ type linkFlags struct {
 func (l *linkFlags) flags(c *cobra.Command) {
 	c.Flags().StringVar(&l.Amount, "amount", "", "amount, such as 12.50 (default chosen by the shopper)")
 	c.Flags().StringVar(&l.Currency, "currency", "EUR", "currency of the amount")
-	c.Flags().StringVar(&l.Description, "description", "", "what it is for; the shopper sees it")
-	c.Flags().StringVar(&l.URLSuccess, "success-url", "", "where the shopper goes after paying")
-	c.Flags().StringVar(&l.URLFailure, "failure-url", "", "where the shopper goes without having paid")
+	c.Flags().StringVar(&l.Description, "description", "", "description that the shopper sees")
+	c.Flags().StringVar(&l.URLSuccess, "success-url", "", "address to which the shopper returns after paying")
+	c.Flags().StringVar(&l.URLFailure, "failure-url", "", "address to which the shopper returns without having paid")
 	methodsFlag(c, &l.methods)
-	c.Flags().StringVar(&l.ends, "ends", "", "day or time from which it makes no more invoices, such as 2026-12-31 or 2026-12-31T18:00:00+01:00 (default never)")
-	c.Flags().IntVar(&l.MaxUses, "uses", 0, "how many invoices it makes that are paid or can still be (default 0: any number)")
-	testFlag(c, "for test invoices, which cost nothing")
+	c.Flags().StringVar(&l.ends, "ends", "", "day or time from which the link creates no more invoices, such as 2026-12-31 or 2026-12-31T18:00:00+01:00 (default never)")
+	c.Flags().IntVar(&l.MaxUses, "uses", 0, "maximum number of invoices of the link that are paid or can still be paid (default 0: any number)")
+	testFlag(c, "a link for test invoices, which cost nothing")
 }
 
-// over copies the fields whose flags were given to another link.
-func (l *linkFlags) over(c *cobra.Command, to *merchant.Link) {
+// apply copies the fields whose flags were given to another link.
+func (l *linkFlags) apply(c *cobra.Command, to *merchant.Link) {
 	for name, write := range map[string]func(){
 		"amount": func() { to.Amount = l.Amount }, "currency": func() { to.Currency = l.Currency }, "description": func() { to.Description = l.Description },
 		"success-url": func() { to.URLSuccess = l.URLSuccess }, "failure-url": func() { to.URLFailure = l.URLFailure },
@@ -176,7 +176,7 @@ func (s *shell) linkChange() *cobra.Command {
 			}
 			defer core.Close()
 			changed, err := core.Links.Change(c.Context(), l.MerchantID, l.Mode, args[0], func(old *merchant.Link) error {
-				l.over(c, old)
+				l.apply(c, old)
 				return nil
 			})
 			if err != nil {

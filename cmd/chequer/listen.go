@@ -31,8 +31,8 @@ const (
 	listenWait = 30 * time.Second
 	// listenRetryDelay is the pause before the next request when the server does not answer.
 	listenRetryDelay = 2 * time.Second
-	// receiverTimeout is how long a receiver may take, and maxReceiverAnswer how many bytes of its answer are
-	// read. They are the same as for callbacks.
+	// receiverTimeout limits a request to the receiver, and maxReceiverAnswer the bytes of its answer
+	// that are read. Both are the same as for callbacks.
 	receiverTimeout   = 10 * time.Second
 	maxReceiverAnswer = 64 << 10
 )
@@ -45,9 +45,9 @@ func (s *shell) listen() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "listen --forward URL",
 		Short: "Forward events to a receiver on this machine, signed as callbacks are",
-		Long: "Follows the events of a server over its API and posts each to a receiver, with the same bytes and headers\n" +
-			"as a callback, once. CHEQUER_API_KEY and CHEQUER_API_SECRET sign what the server is asked: the key needs the\n" +
-			"scope read, and sees the events of its mode. No endpoint is needed, and none is changed.",
+		Long: "Follows the events of a server over its API and posts each event once to a receiver, with the same bytes\n" +
+			"and headers as a callback. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests to the server: the key\n" +
+			"needs the scope read, and sees the events of its mode. No endpoint is needed, and none is changed.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -71,9 +71,9 @@ func (s *shell) listen() *cobra.Command {
 		},
 	}
 	apiFlag(c, &address)
-	c.Flags().StringVar(&forward, "forward", "", "where to post events to")
-	c.Flags().StringSliceVar(&types, "events", nil, "only these types")
-	c.Flags().Int64Var(&after, "after", after, "begin after this position of the feed; 0 is the oldest kept")
+	c.Flags().StringVar(&forward, "forward", "", "address of the receiver")
+	c.Flags().StringSliceVar(&types, "events", nil, "only events of these types")
+	c.Flags().Int64Var(&after, "after", after, "begin after this position of the feed; 0 means from the oldest event kept")
 	c.Flags().Lookup("after").DefValue = "now"
 	_ = c.MarkFlagRequired("forward")
 	return c
@@ -82,9 +82,9 @@ func (s *shell) listen() *cobra.Command {
 // forwardingPair returns the key pair that signs forwarded events. It is derived from the API key, so
 // that the receiver has to be configured only once.
 func forwardingPair(apiSecret string) (key, secret string) {
-	derive := func(what string, length int) string {
+	derive := func(purpose string, length int) string {
 		mac := hmac.New(sha256.New, []byte(apiSecret))
-		mac.Write([]byte("chequer-listen-v1\n" + what))
+		mac.Write([]byte("chequer-listen-v1\n" + purpose))
 		return hex.EncodeToString(mac.Sum(nil))[:length]
 	}
 	return derive("key", 32), derive("secret", 40)
@@ -108,31 +108,31 @@ type listener struct {
 	json bool
 }
 
-// run forwards every event after a position until the context ends, and then returns nil. It waits
-// for a server that does not answer.
+// run forwards every event after a position until the context ends, and then returns nil. If the
+// server stops answering, it retries until the server answers again.
 func (l *listener) run(ctx context.Context, after int64) error {
 	page, err := l.from.Events(ctx, after, 0)
 	if err != nil {
 		return err
 	}
-	l.greet(page.Mode)
-	away := false
+	l.printHeader(page.Mode)
+	waiting := false
 	for ctx.Err() == nil {
 		for _, body := range page.Events {
 			l.forward(ctx, body)
 		}
 		after = page.Next
 		if page, err = l.from.Events(ctx, after, listenWait); err == nil {
-			away = false
+			waiting = false
 			continue
 		}
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
 			return err
 		}
-		if !away && ctx.Err() == nil && !l.json {
-			fmt.Fprintln(l.out, l.ink.ill("waiting for the server:"), printable(err.Error()))
+		if !waiting && ctx.Err() == nil && !l.json {
+			fmt.Fprintln(l.out, l.ink.failure("waiting for the server:"), printable(err.Error()))
 		}
-		page, away = api.EventPage{Next: after}, true
+		page, waiting = api.EventPage{Next: after}, true
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenRetryDelay):
@@ -141,12 +141,13 @@ func (l *listener) run(ctx context.Context, after int64) error {
 	return nil
 }
 
-func (l *listener) greet(mode string) {
+// printHeader prints the addresses of the server and the receiver, and the key pair.
+func (l *listener) printHeader(mode string) {
 	if l.json {
 		return
 	}
 	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, printable(mode), l.to.URL, l.to.Key, l.to.Secret,
-		l.ink.quiet("They sign what is forwarded, and stay the same for this API key. Ctrl-C stops."))
+		l.ink.secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
 }
 
 // forwarded is a forwarded event and its result.
@@ -174,18 +175,18 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 		f.Fault = printable(err.Error())
 	}
 	if ctx.Err() != nil {
-		return // the command was stopped: this is not a fault of the receiver
+		return // the command was stopped; the receiver is not at fault
 	}
 	f.DurationMS = time.Since(begin).Milliseconds()
 	if l.json {
 		_ = writeJSON(l.out, f, "")
 		return
 	}
-	answer := l.ink.well(result(f.Status, f.Fault))
+	answer := l.ink.success(result(f.Status, f.Fault))
 	if f.Status < 200 || f.Status > 299 {
-		answer = l.ink.ill(result(f.Status, f.Fault))
+		answer = l.ink.failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.quiet(begin.Format(time.TimeOnly)), f.Type, orElse(f.Invoice, f.Wallet), answer, f.DurationMS)
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.secondary(begin.Format(time.TimeOnly)), f.Type, orElse(f.Invoice, f.Wallet), answer, f.DurationMS)
 }
 
 // post sends an event in the form of a callback and returns the status of the answer.
@@ -196,13 +197,13 @@ func (l *listener) post(ctx context.Context, eventID string, body []byte, at tim
 	}
 	webhook.Sign(r.Header, l.to, eventID, body, at)
 	answer, err := l.http.Do(r)
-	if full, ok := errors.AsType[*url.Error](err); ok {
-		err = full.Err // without the address, which is printed at the start
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		err = urlErr.Err // without the address, which is printed at the start
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReceiverAnswer)) // only the status matters, so that an error of the body is ignored
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReceiverAnswer)) // only the status matters: an error while reading the body is ignored
 	return answer.StatusCode, nil
 }

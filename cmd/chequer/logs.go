@@ -150,7 +150,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 		if err != nil {
 			continue // an event of a later version
 		}
-		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.quiet(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
 		lines = append(lines, logLine{e.CreatedAt, r, text})
 	}
 	return lines
@@ -186,11 +186,11 @@ func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 			At: stamp(a.At), Endpoint: a.EndpointID, Event: a.EventID, Type: a.EventType, Number: a.Number, Status: a.Status, Fault: a.Fault,
 			DurationMS: a.Duration.Milliseconds(), State: a.State,
 		}
-		answer := t.ink.well(result(r.Status, r.Fault))
+		answer := t.ink.success(result(r.Status, r.Fault))
 		if !a.Done() {
-			answer = t.ink.ill(result(r.Status, r.Fault))
+			answer = t.ink.failure(result(r.Status, r.Fault))
 		}
-		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.quiet(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
+		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
 		lines = append(lines, logLine{a.At.Add(a.Duration), r, text})
 	}
 	return lines

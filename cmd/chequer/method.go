@@ -19,8 +19,8 @@ func (s *shell) method() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "methods [CODE…]",
 		Short: "Choose the payment methods that the shop offers, and their order",
-		Long: `Without a code it shows the choice. Links, products and terminals may have a choice of their own, and a call of the
-API, too. What cannot be priced or has no wallet is left out.`,
+		Long: `Without a code it shows the selected methods. A link, a product, a terminal or a call of the API may select other
+methods. Methods that cannot be priced or have no wallet are not offered.`,
 		Example: "  chequer methods BTC EURC-BASE USDC-BASE\n  chequer methods --all",
 		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -48,16 +48,16 @@ API, too. What cannot be priced or has no wallet is left out.`,
 			return s.print(c, row, func(w io.Writer) { fmt.Fprintln(w, orElse(string(shop.Methods), "all, in the server's order")) })
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "offer all, in the server's order")
+	c.Flags().BoolVar(&all, "all", false, "offer all methods, in the server's order")
 	return c
 }
 
-// methodsFlag adds the flag of a choice of payment methods.
+// methodsFlag adds the flag that selects payment methods.
 func methodsFlag(c *cobra.Command, into *[]string) {
-	c.Flags().StringSliceVar(into, "methods", nil, "payment methods in the order of offer, such as BTC,EURC-BASE (default the shop's)")
+	c.Flags().StringSliceVar(into, "methods", nil, "payment methods in the order of offer, such as BTC,EURC-BASE (default the methods of the shop)")
 }
 
-// methods parses a choice of payment methods, each of which must be offered on this server.
+// methods parses a list of payment methods. It returns an error if this server does not offer one of them.
 func methods(c *cobra.Command, core *app.Core, cfg config.Config, mode merchant.Mode, codes []string) (merchant.Methods, error) {
 	chosen, err := merchant.NewMethods(codes)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"chequer/internal/merchant"
 )
 
-// testFlag adds the flag that selects test invoices; mode reads it.
+// testFlag adds the flag that selects test mode. The function mode reads it.
 func testFlag(c *cobra.Command, usage string) {
 	c.Flags().Bool("test", false, usage+"; on a demo it is the default")
 }
 
-// mode returns the mode of a command: that of its flag, or else that of the shop, because a demo
-// has only test invoices.
+// mode returns the mode that the flag of a command selects. Without the flag it is test mode for a demo,
+// which has only test invoices, and live mode otherwise.
 func mode(c *cobra.Command, core *app.Core, merchantID string) (merchant.Mode, error) {
 	if f := c.Flags().Lookup("test"); f == nil || !f.Changed {
 		demo, err := core.IsDemo(c.Context(), merchantID)

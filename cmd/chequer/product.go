@@ -157,7 +157,7 @@ func (s *shell) productChange() *cobra.Command {
 				return err
 			}
 			changed, err := core.Products.Change(c.Context(), shop.ID, mode, args[0], func(old *merchant.Product) error {
-				return p.over(c, old, core.Products.Price)
+				return p.apply(c, old, core.Products.Price)
 			})
 			if errors.Is(err, merchant.ErrNotFound) {
 				return fmt.Errorf("change %s product %s: %w%s", mode, args[0], err, otherMode(c.Context(), core.Products, shop.ID, args[0]))
@@ -262,8 +262,8 @@ func otherMode(ctx context.Context, products *merchant.Products, merchantID, slu
 	}
 }
 
-// over copies the fields whose flags were given to a product.
-func (p *productFlags) over(c *cobra.Command, old *merchant.Product, read func(digits, code string) (money.Amount, error)) (err error) {
+// apply copies the fields whose flags were given to a product.
+func (p *productFlags) apply(c *cobra.Command, old *merchant.Product, read func(digits, code string) (money.Amount, error)) (err error) {
 	given := c.Flags().Changed
 	price, currency := old.Price.String(), old.Price.Currency().Code
 	for name, set := range map[string]func(){

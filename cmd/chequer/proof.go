@@ -64,10 +64,7 @@ func (s *shell) withKeyring(c *cobra.Command, do func(*proof.Keyring) error) err
 	}
 	rows := make([]proofKeyRow, len(keys))
 	for i, k := range keys {
-		rows[i] = proofKeyRow{Key: k.Public, CreatedAt: stamp(k.CreatedAt)}
-		if !k.RetiredAt.IsZero() {
-			rows[i].RetiredAt = stamp(k.RetiredAt)
-		}
+		rows[i] = proofKeyRow{Key: k.Public, CreatedAt: stamp(k.CreatedAt), RetiredAt: stamp(k.RetiredAt)}
 	}
 	return s.print(c, rows, func(w io.Writer) { fmt.Fprint(w, proof.FormatKeys(keys)) })
 }

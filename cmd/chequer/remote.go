@@ -22,14 +22,14 @@ func apiFlag(c *cobra.Command, into *string) {
 	c.Flags().StringVar(into, "api", "", "address of the server (default CHEQUER_BASE_URL)")
 }
 
-// remote returns a client of the server at an address; "" is the address of the settings.
+// remote returns a client of the server at an address, or at CHEQUER_BASE_URL if the address is "".
 func (s *shell) remote(address string) (remote, error) {
 	cfg, err := s.load()
 	if err != nil {
 		return remote{}, err
 	}
 	if cfg.APIKey == "" {
-		return remote{}, errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: the server is asked with them; chequer key add --test makes a pair")
+		return remote{}, errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the server; chequer key add --test creates a pair")
 	}
 	if address == "" {
 		address = cfg.BaseURL
@@ -38,7 +38,7 @@ func (s *shell) remote(address string) (remote, error) {
 	return remote{Client: cl, url: address, secret: cfg.APISecret}, err
 }
 
-// unreachable adds the address of the server, and how to name another, to an error of a connection.
+// unreachable adds the address of the server, and the flag that changes it, to a connection error.
 func (at remote) unreachable(err error) error {
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("nothing answers at %s, --api names another server: %w", at.url, err)

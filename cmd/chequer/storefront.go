@@ -10,12 +10,12 @@ import (
 	"chequer/internal/app"
 )
 
-// storefront returns the command that serves only storefront and payment page.
+// storefront returns the command that serves only the storefront and the payment page.
 func (s *shell) storefront() *cobra.Command {
 	var service string
 	c := &cobra.Command{
 		Use:   "storefront --api URL",
-		Short: "Serve only storefront and payment page, in front of another service",
+		Short: "Serve only the storefront and the payment page, in front of another service",
 		Long:  "Serves the storefront and the payment page in front of any service that creates invoices as the\nspecification says. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests.",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

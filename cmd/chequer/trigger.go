@@ -129,6 +129,6 @@ func (s *shell) printTriggered(c *cobra.Command, at remote, r api.Resource) erro
 		Exceptions []string `json:"exceptions"`
 	}{r.ForeignID, page, r.Status, r.Exceptions}
 	return s.print(c, result, func(w io.Writer) {
-		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.ink(w).well(statusText(r)))
+		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.ink(w).success(statusText(r)))
 	})
 }

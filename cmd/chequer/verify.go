@@ -68,10 +68,10 @@ the payment link that a QR code holds, is one that the statement names. No serve
 			return s.print(c, found, found.write)
 		},
 	}
-	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file with such keys; may be repeated")
-	c.Flags().StringVar(&shown, "address", "", "an address or payment link that must be one of the statement")
-	c.Flags().StringVar(&invoice, "invoice", "", "the invoice that it must be about: its identifier, or the address of its page")
-	c.Flags().StringVar(&at, "at", "", "judge as of this time (default now)")
+	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file of trusted keys; may be repeated")
+	c.Flags().StringVar(&shown, "address", "", "an address or payment link that the statement must contain")
+	c.Flags().StringVar(&invoice, "invoice", "", "the invoice that the statement must be about: its identifier, or the address of its page")
+	c.Flags().StringVar(&at, "at", "", "time at which the statement must be valid (default now)")
 	return c
 }
 
@@ -99,9 +99,9 @@ func readKeys(keys []string) ([]proof.Trusted, error) {
 	return trusted, nil
 }
 
-// readInput reads a file, or standard input if its name is -. It reads up to one byte more than
-// most, so that a longer input is recognised.
-func readInput(in io.Reader, name string, most int64) (string, error) {
+// readInput reads a file, or standard input if its name is -. It reads at most limit+1
+// bytes, so that the caller can recognise an input that is too long.
+func readInput(in io.Reader, name string, limit int64) (string, error) {
 	if name != "-" || in == nil {
 		f, err := os.Open(name)
 		if err != nil {
@@ -110,37 +110,37 @@ func readInput(in io.Reader, name string, most int64) (string, error) {
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
 	return string(text), nil
 }
 
-// verifyText checks the signature of a statement, that it is valid now, and, if given, its invoice
-// and the shown address.
+// verifyText checks that a statement is signed with a trusted key and valid at a time. If an invoice or
+// a shown address is given, the statement must be about that invoice and contain that address.
 func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
 	signed, err := proof.Parse(text)
 	if err != nil {
 		return v, fmt.Errorf("do not believe it: %w", err)
 	}
-	said, err := signed.Verify(trusted)
+	statement, err := signed.Verify(trusted)
 	if errors.Is(err, proof.ErrStranger) {
 		return v, fmt.Errorf("do not believe it: %w: %s", err, signed.Key())
 	}
 	if err != nil {
 		return v, fmt.Errorf("do not believe it: %w", err)
 	}
-	if err := said.Holds(now); err != nil {
-		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, stamp(said.Until))
+	if err := statement.Holds(now); err != nil {
+		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, stamp(statement.Until))
 	}
 	page, _, _ := strings.Cut(invoice, "?")
-	if invoice != "" && invoice != said.Invoice && page != said.Server+"/invoice/"+said.Invoice {
-		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s %s", said.Server, said.Invoice, said.Amount, said.Currency)
+	if invoice != "" && invoice != statement.Invoice && page != statement.Server+"/invoice/"+statement.Invoice {
+		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s %s", statement.Server, statement.Invoice, statement.Amount, statement.Currency)
 	}
 	v = verification{
-		Good: true, Server: said.Server, Invoice: said.Invoice, Mode: said.Mode, Quote: said.Quote, From: stamp(said.From), Until: stamp(said.Until),
-		Amount: said.Amount + " " + said.Currency, Pay: methodTexts(said.Methods), Key: string(signed.Key()), Found: []string{},
+		Good: true, Server: statement.Server, Invoice: statement.Invoice, Mode: statement.Mode, Quote: statement.Quote, From: stamp(statement.From), Until: stamp(statement.Until),
+		Amount: statement.Amount + " " + statement.Currency, Pay: methodTexts(statement.Methods), Key: string(signed.Key()), Found: []string{},
 	}
 	if shown == "" {
 		return v, nil
@@ -149,7 +149,7 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	if err != nil {
 		return v, fmt.Errorf("do not pay: --address: %w", err)
 	}
-	found, err := said.Find(what)
+	found, err := statement.Find(what)
 	if err != nil {
 		return v, fmt.Errorf("do not pay: the statement is genuine, but --address is something else: %w", err)
 	}

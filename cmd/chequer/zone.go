@@ -7,8 +7,8 @@ import (
 	"chequer/internal/config"
 )
 
-// setZone sets the time zone of printed times: the shop's, or UTC if that is requested. JSON always
-// has UTC.
+// setZone sets the time zone of printed times: the zone of the settings, or UTC with --utc. Times in
+// JSON are always UTC.
 func (s *shell) setZone(cfg config.Config) {
 	s.zone = cfg.Location()
 	if s.utc {
@@ -16,7 +16,8 @@ func (s *shell) setZone(cfg config.Config) {
 	}
 }
 
-// when converts a time of a row to the zone of printed times, in RFC 3339; "" for none.
+// when returns a row's RFC 3339 time in the zone of printed times. It returns other texts, such as "",
+// unchanged.
 func (s *shell) when(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || s.zone == nil {
@@ -25,7 +26,7 @@ func (s *shell) when(text string) string {
 	return at.In(s.zone).Format(time.RFC3339)
 }
 
-// clock formats a time for lists that are continued.
+// clock formats a time for the lines of chequer logs, in the zone of printed times.
 func (s *shell) clock(t time.Time) string {
 	if s.zone != nil {
 		t = t.In(s.zone)

@@ -11,7 +11,7 @@ type Link struct {
 	Language     string `json:"language"`
 	URLSuccess   string `json:"url_success"`
 	URLFailure   string `json:"url_failure"`
-	// PaymentMethods are offered in this order; empty: those of the merchant.
+	// PaymentMethods are offered in this order; empty: the methods of the merchant.
 	PaymentMethods []string `json:"payment_methods"`
 	EndsAt         string   `json:"ends_at"`  // empty: no end
 	MaxUses        int      `json:"max_uses"` // maximum number of invoices; 0: any number
@@ -24,15 +24,16 @@ type LinkList struct {
 }
 
 // OfferRequest names a checkout link: a merchant's link by its slug, a signed link by its query, or
-// a terminal by its secret. At a terminal the user chooses the amount and its purpose.
+// a terminal by its secret. At a terminal the person who uses it enters the amount and the purpose.
 type OfferRequest struct {
 	Slug     string `json:"slug,omitempty"`
 	Query    string `json:"query,omitempty"`
 	Terminal string `json:"terminal,omitempty"` // secret of the terminal
 	Amount   string `json:"amount,omitempty"`   // to pay, if the link lets the shopper choose it
-	OrderID  string `json:"order_id,omitempty"` // only at a terminal, as is the note
+	OrderID  string `json:"order_id,omitempty"` // only at a terminal, as Note
 	Note     string `json:"note,omitempty"`
-	// The price on the page of a link with a slug, so that no other price is charged.
+	// ShownAmount and ShownCurrency are the price that the page of a link with a slug showed. If the
+	// price has changed since, no invoice is created.
 	ShownAmount   string `json:"shown_amount,omitempty"`
 	ShownCurrency string `json:"shown_currency,omitempty"`
 }
@@ -65,7 +66,7 @@ type OfferMade struct {
 	ForeignID string `json:"foreign_id"`
 }
 
-// Codes of refusals of a link.
+// Error codes of requests with a checkout link.
 const (
 	CodeLinkMalformed = "link_malformed"
 	CodeLinkUnknown   = "link_unknown_parameter"

@@ -30,6 +30,7 @@ type program struct {
 	stop   func() error
 }
 
+// demo starts a demo on a free port.
 func demo(t *testing.T, settings ...string) *program {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,8 +54,8 @@ func demo(t *testing.T, settings ...string) *program {
 	p.stop = sync.OnceValue(func() error {
 		cancel()
 		err := <-ended
-		if closing := a.Close(); closing != nil {
-			t.Errorf("close: %v", closing)
+		if closeErr := a.Close(); closeErr != nil {
+			t.Errorf("close: %v", closeErr)
 		}
 		return err
 	})
@@ -72,7 +73,7 @@ func (p *program) create(path string) (*http.Response, string) {
 	return p.ask(path, `{"amount":12.50,"fiat_currency":"EUR"}`)
 }
 
-// ask sends a body signed with the demo's key.
+// ask posts a body signed with the demo's key to a path.
 func (p *program) ask(path, text string) (*http.Response, string) {
 	p.t.Helper()
 	body := []byte(text)
@@ -128,9 +129,9 @@ func TestApp_stop_ends_long_polls(t *testing.T) {
 	key := p.app.DemoKey()
 	stamp := fmt.Sprint(time.Now().Unix())
 	signed := signature.Request{Timestamp: stamp, Nonce: strings.Repeat("n", 20), Method: http.MethodGet, Target: target}
-	asked := make(chan struct{})
+	sent := make(chan struct{})
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-		WroteRequest: func(httptrace.WroteRequestInfo) { close(asked) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) },
 	})
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+target, nil)
 	if err != nil {
@@ -153,8 +154,8 @@ func TestApp_stop_ends_long_polls(t *testing.T) {
 		resp.Body.Close()
 		answered <- resp.StatusCode
 	}()
-	<-asked
-	for range 50 { // once these are answered, the long poll is waiting
+	<-sent
+	for range 50 { // when these have been answered, the long poll waits in the server
 		status, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+inv.ForeignID, nil)
 		if err != nil {
 			t.Fatal(err)

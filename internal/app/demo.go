@@ -12,11 +12,12 @@ import (
 // DemoKey returns the test key of the demo shop.
 func (a *App) DemoKey() merchant.Key { return a.demoKey }
 
-// demoKeyID is the identifier of the only key whose secret the demo may show again.
+// demoKeyID is the identifier of the demo's key. The demo shows the secret of this key at every start.
 const demoKeyID = "key_demo"
 
-// errRealShop means that a demo would price real payments with example rates.
-var errRealShop = errors.New("this database belongs to a real shop, with a wallet or a live key: a demo needs one of its own, see CHEQUER_DATA_DIR and CHEQUER_DATABASE_URL")
+// errRealShop means that a database belongs to a real shop. A demo would price its payments with
+// example rates.
+var errRealShop = errors.New("this database belongs to a real shop, with a wallet or a live key: a demo needs a separate database, see CHEQUER_DATA_DIR and CHEQUER_DATABASE_URL")
 
 // mustBeDemo returns errRealShop if the merchant has a live wallet or a live key.
 func (c *Core) mustBeDemo(ctx context.Context, m merchant.Merchant) error {

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/config"
 )
 
-// examineAddress reports whether shoppers can reach the public address, and whether it leads to the
-// server of this installation. isRunning reports whether that server answers on its own address.
+// examineAddress reports whether shoppers can reach the public address, and whether the server of this
+// installation answers there. isRunning reports whether that server answers on its own address.
 func (c *Core) examineAddress(ctx context.Context, cfg config.Config, isRunning bool, say func(Level, string, string, ...any)) {
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {
@@ -27,10 +27,10 @@ func (c *Core) examineAddress(ctx context.Context, cfg config.Config, isRunning 
 			return
 		}
 	case strings.HasSuffix(host, ".onion"):
-		say(LevelOK, "address", "%s; it was not fetched, as that needs Tor", cfg.BaseURL)
+		say(LevelOK, "address", "%s; it was not fetched, because that needs Tor", cfg.BaseURL)
 		return
 	case u.Scheme == "http":
-		say(LevelWarn, "address", "%s has no TLS: put a proxy in front and make it https", cfg.BaseURL)
+		say(LevelWarn, "address", "%s has no TLS: put a proxy with TLS in front of this server and set CHEQUER_BASE_URL to its https address", cfg.BaseURL)
 	}
 	c.fetchAddress(ctx, cfg, isRunning, say)
 }
@@ -45,14 +45,14 @@ func (c *Core) fetchAddress(ctx context.Context, cfg config.Config, isRunning bo
 	found, status, err := fetchReadiness(ctx, cfg.BaseURL+"/readyz?challenge="+challenge, "")
 	switch {
 	case status == 0:
-		level, says := unreached(err)
-		say(level, "address", "%s %s", cfg.BaseURL, says)
+		level, reason := unreached(err)
+		say(level, "address", "%s %s", cfg.BaseURL, reason)
 	case !isRunning && status >= 500:
 		say(LevelFail, "address", "%s answers %d, and chequer serve does not run on %s", cfg.BaseURL, status, cfg.Listen)
 	case status >= 300 && status < 400:
 		say(LevelFail, "address", "%s redirects elsewhere: CHEQUER_BASE_URL must be the address after the redirect", cfg.BaseURL)
 	case found.Proof == "":
-		say(LevelFail, "address", "%s does not lead to this server: /readyz answers %d. The proxy must pass the path on unchanged, base path included", cfg.BaseURL, status)
+		say(LevelFail, "address", "%s does not lead to this server: /readyz answers %d. The proxy must forward the whole path unchanged, including the base path", cfg.BaseURL, status)
 	case found.Proof != c.prove(challenge):
 		say(LevelFail, "address", "%s leads to another installation of Chequer", cfg.BaseURL)
 	default:
@@ -60,8 +60,8 @@ func (c *Core) fetchAddress(ctx context.Context, cfg config.Config, isRunning bo
 	}
 }
 
-// unreached describes why there was no answer. A network may refuse connections from the inside to
-// its own public address, so that a refusal is only a warning.
+// unreached describes why there was no answer. A network may refuse connections from inside to its
+// own public address. A refused connection is therefore only a warning.
 func unreached(err error) (Level, string) {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
 		return LevelFail, "does not resolve: create a DNS record for " + e.Name + " that points to this server"
@@ -72,5 +72,5 @@ func unreached(err error) (Level, string) {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // without the address, which contains the challenge
 	}
-	return LevelWarn, "was not reached from this machine: " + err.Error() + ". If shoppers reach it, their path differs from this machine's"
+	return LevelWarn, "was not reached from this machine: " + err.Error() + ". Shoppers may still reach it from outside of this network"
 }

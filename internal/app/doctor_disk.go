@@ -10,36 +10,36 @@ import (
 	"chequer/internal/diskspace"
 )
 
-// Free space, in bytes, below which examineSpace warns and fails. A day of a busy shop needs less
-// than a tenth of the first.
+// Bounds of free space, in bytes: examineSpace warns below lowSpace and fails below minSpace. A busy
+// shop needs less than a tenth of lowSpace per day.
 const (
 	lowSpace = 1 << 30
 	minSpace = 64 << 20
 )
 
-// maxBackupAge is the age at which examineBackup warns of the last backup.
+// maxBackupAge is the age of the last backup above which examineBackup warns.
 const maxBackupAge = 7 * 24 * time.Hour
 
-// examineSpace reports the free space where the data directory and the database are.
+// examineSpace reports the free space of the file systems of the data directory and the database.
 func examineSpace(cfg config.Config, say func(Level, string, string, ...any)) {
 	folders := []string{cfg.DataDir}
 	if path, isFile := strings.CutPrefix(cfg.DatabaseURL, "sqlite:"); isFile && filepath.Dir(path) != filepath.Clean(cfg.DataDir) {
 		folders = append(folders, filepath.Dir(path))
 	}
 	for _, folder := range folders {
-		sayFree(folder, diskspace.Free, say)
+		reportFree(folder, diskspace.Free, say)
 	}
 }
 
-// sayFree reports the free space in a folder.
-func sayFree(folder string, free func(string) (uint64, error), say func(Level, string, string, ...any)) {
+// reportFree reports the free space in a folder.
+func reportFree(folder string, free func(string) (uint64, error), say func(Level, string, string, ...any)) {
 	n, err := free(folder)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 	case err != nil:
 		say(LevelWarn, "disk", "%s: %v", folder, err)
 	case n < minSpace:
-		say(LevelFail, "disk", "only %d MiB free in %s: invoices and payments can no longer be recorded when it is full", n>>20, folder)
+		say(LevelFail, "disk", "only %d MiB free in %s: invoices and payments can no longer be recorded when the disk is full", n>>20, folder)
 	case n < lowSpace:
 		say(LevelWarn, "disk", "only %d MiB free in %s", n>>20, folder)
 	default:

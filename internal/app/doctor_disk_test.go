@@ -35,7 +35,7 @@ func TestSayFree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got findingLines
-			sayFree("data", func(string) (uint64, error) { return test.free, test.err }, got.say)
+			reportFree("data", func(string) (uint64, error) { return test.free, test.err }, got.say)
 			if text := strings.Join(got, "\n"); !strings.HasPrefix(text, test.want) || test.want == "" && text != "" {
 				t.Errorf("got findings %q, want %q", text, test.want)
 			}

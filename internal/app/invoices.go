@@ -12,9 +12,10 @@ import (
 	"chequer/internal/server"
 )
 
-// Invoices returns a service for a command that runs beside the server. If open invoices wait for
+// Invoices returns a service for a command that runs while the server runs. If open invoices wait for
 // payments on a network that these settings do not watch, it returns an error that names the
-// network: the command would treat the network as unwatched and let invoices expire by the clock.
+// network. Otherwise the command would treat the network as unwatched, and invoices would expire by the
+// clock alone.
 func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*invoice.Service, error) {
 	rates, _, err := rateTable(cfg, o)
 	if err != nil {
@@ -48,7 +49,7 @@ func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Netw
 	}
 }
 
-// tolerance returns how much of a price may be missing. Config has checked both settings.
+// tolerance returns the part of a price that may be missing. Package config has checked both settings.
 func tolerance(cfg config.Config) invoice.Tolerance {
 	var t invoice.Tolerance
 	if share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2}); err == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // metrics collects the metrics of networks for Prometheus. Values that other processes may change
-// are read from storage at each collection; the others are those of this process.
+// are read from storage at each collection. The other values are about this process.
 type metrics struct {
 	core     *Core
 	networks []chain.Network
@@ -66,24 +66,24 @@ func newMetrics(core *Core, networks []chain.Network, invoices *invoice.Service)
 	return m
 }
 
-// scanned returns a function that records a scan. Transfers of the first scan count as old.
+// scanned returns a function that records a scan. The transfers of the first scan are not counted as new.
 func (m *metrics) scanned(network chain.ID) func(chain.Snapshot, time.Duration) {
 	return func(s chain.Snapshot, took time.Duration) {
 		m.scanSeconds.WithLabelValues(string(network)).Observe(took.Seconds())
 		now := make(map[string]bool, len(s.Transfers))
-		fresh := 0
+		found := 0 // new transfers
 		m.mu.Lock()
 		before := m.shown[network]
 		for _, t := range s.Transfers {
 			now[t.ID] = true
 			if before != nil && !before[t.ID] {
-				fresh++
+				found++
 			}
 		}
 		m.shown[network] = now
 		m.tips[network] = s.Tip.Time
 		m.mu.Unlock()
-		m.transfers.WithLabelValues(string(network)).Add(float64(fresh))
+		m.transfers.WithLabelValues(string(network)).Add(float64(found))
 	}
 }
 
@@ -108,7 +108,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// collectTimeout bounds the time for reading storage for Prometheus.
+// collectTimeout limits the time to read storage in a collection.
 const collectTimeout = 2 * time.Second
 
 // Collect implements prometheus.Collector.
@@ -160,24 +160,24 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 // collectEndpoints reports the state of the endpoints of a network.
 func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric, network chain.ID, e endpoints) {
 	for _, r := range e.quorum.Reports() {
-		tell := func(d *prometheus.Desc, t prometheus.ValueType, value float64) {
+		report := func(d *prometheus.Desc, t prometheus.ValueType, value float64) {
 			ch <- prometheus.MustNewConstMetric(d, t, value, string(network), r.Name)
 		}
 		up := 1.0
 		if r.Fault != "" || r.Answered.IsZero() {
 			up = 0
 		}
-		tell(endpointUp, prometheus.GaugeValue, up)
-		tell(endpointHeight, prometheus.GaugeValue, float64(r.Height))
-		tell(endpointFaults, prometheus.CounterValue, float64(r.Faults))
+		report(endpointUp, prometheus.GaugeValue, up)
+		report(endpointHeight, prometheus.GaugeValue, float64(r.Height))
+		report(endpointFaults, prometheus.CounterValue, float64(r.Faults))
 		if !r.Answered.IsZero() {
-			tell(endpointLatency, prometheus.GaugeValue, r.Latency.Seconds())
-			tell(endpointAge, prometheus.GaugeValue, m.now().Sub(r.Answered).Seconds())
+			report(endpointLatency, prometheus.GaugeValue, r.Latency.Seconds())
+			report(endpointAge, prometheus.GaugeValue, m.now().Sub(r.Answered).Seconds())
 		}
 	}
 }
 
-// serve serves Prometheus on a separate address until the context ends.
+// serve returns a function that serves metrics and profiles on a separate listener until its context ends.
 func (m *metrics) serve(l net.Listener) func(context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)

@@ -27,7 +27,7 @@ type live struct {
 	// run keeps the source of a watched network running until the context ends; nil if the source
 	// needs no loop.
 	run func(context.Context) error
-	// probe queries the source once; nil if that needs a running server.
+	// probe queries the source once; nil if a query needs a running server.
 	probe func(context.Context) error
 	// details returns findings about the parts of a probed source; nil if it has no parts.
 	details func() []Finding
@@ -38,7 +38,7 @@ type live struct {
 // wallet returns the kind of wallet of the network's destinations.
 func (l live) wallet() string { return l.Assets()[0].Wallet }
 
-// liveNetworks returns the networks of the settings. It opens nothing and makes no requests.
+// liveNetworks returns the networks of the settings. It opens no files and makes no requests.
 func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]live, error) {
 	btc, err := family(c, c.Bitcoin, "CHEQUER_BITCOIN_NODE", bitcoin.Bitcoins, now, log)
 	if err != nil {
@@ -55,7 +55,7 @@ func liveNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]li
 	return append([]live{btc, ltc}, evm...), nil
 }
 
-// family returns one network of Bitcoin's family, watched as its settings say.
+// family returns a network of Bitcoin's family with the source that its settings select.
 func family(c config.Config, s config.Chain, setting string, known []bitcoin.Params, now func() time.Time, log *slog.Logger) (l live, err error) {
 	network := bitcoin.New(paramsOf(s, known))
 	switch {
@@ -96,7 +96,7 @@ func networksOf(all []live) []chain.Network {
 	return found
 }
 
-// watch returns a loop that watches a network once there is a wallet for it.
+// watch returns a loop that waits for a wallet of a network and then watches the network.
 func (a *App) watch(core *Core, l live, w *watcher.Watcher) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !core.awaitWallet(ctx, l.wallet()) {
@@ -119,7 +119,7 @@ func (c *Core) awaitWallet(ctx context.Context, kind string) bool {
 	tick := time.NewTicker(walletPollInterval)
 	defer tick.Stop()
 	for {
-		if there, err := c.Storage.HasWallet(ctx, kind); err == nil && there {
+		if found, err := c.Storage.HasWallet(ctx, kind); err == nil && found {
 			return true
 		}
 		select {
@@ -150,9 +150,9 @@ func keepRunning(ctx context.Context, l live, log *slog.Logger) error {
 	}
 }
 
-// checkStillWatched returns an error if open invoices wait for payments that the settings no longer
-// watch: on an unwatched network, in a network's own coin whose balances cannot be read, or in a
-// token that is no longer configured.
+// checkStillWatched returns an error if open invoices wait for payments that are no longer watched with
+// the current settings: on an unwatched network, in a network's own coin whose balances cannot be
+// read, or in a token that is no longer configured.
 func (c *Core) checkStillWatched(ctx context.Context, all []live) error {
 	var watched, tokensOnly []chain.ID
 	for _, l := range all {
@@ -172,48 +172,48 @@ func (c *Core) checkStillWatched(ctx context.Context, all []live) error {
 	if err != nil {
 		return err
 	}
-	var says []string
+	var findings []string
 	for _, network := range slices.Sorted(maps.Keys(open)) {
-		says = append(says, fmt.Sprintf("%s (%s)", network, plural(open[network], "open invoice")))
+		findings = append(findings, fmt.Sprintf("%s (%s)", network, plural(open[network], "open invoice")))
 	}
 	for _, network := range slices.Sorted(maps.Keys(coins)) {
-		says = append(says, fmt.Sprintf("%s in its own coin (%d open invoices)", network, coins[network]))
+		findings = append(findings, fmt.Sprintf("%s in its own coin (%s)", network, plural(coins[network], "open invoice")))
 	}
 	tokens, err := c.openTokens(ctx, all)
 	if err != nil {
 		return err
 	}
-	if says = append(says, tokens...); len(says) == 0 {
+	if findings = append(findings, tokens...); len(findings) == 0 {
 		return nil
 	}
-	return errors.New("open invoices wait for payments that would no longer be watched: " + strings.Join(says, ", ") +
+	return errors.New("open invoices wait for payments that would no longer be watched: " + strings.Join(findings, ", ") +
 		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
 }
 
 // openTokens describes the tokens for which open invoices wait on watched networks but which are no
 // longer watched, such as a token that was removed from the settings.
 func (c *Core) openTokens(ctx context.Context, all []live) ([]string, error) {
-	var says []string
+	var findings []string
 	for _, l := range all {
 		e, isEVM := l.Network.(endpoints)
 		if !isEVM {
 			continue
 		}
-		now := e.Looked()
+		watched := e.Looked()
 		for _, a := range e.Params().Assets {
 			if a.Policy.Balance { // reported by the check of balances
-				now = append(now, a.Code)
+				watched = append(watched, a.Code)
 			}
 		}
-		open, err := c.Storage.OpenAssets(ctx, l.ID(), now)
+		open, err := c.Storage.OpenAssets(ctx, l.ID(), watched)
 		if err != nil {
 			return nil, err
 		}
 		for _, code := range slices.Sorted(maps.Keys(open)) {
-			says = append(says, fmt.Sprintf("%s in %s (%s)", l.ID(), code, plural(open[code], "open invoice")))
+			findings = append(findings, fmt.Sprintf("%s in %s (%s)", l.ID(), code, plural(open[code], "open invoice")))
 		}
 	}
-	return says, nil
+	return findings, nil
 }
 
 // logUnwatched logs a warning for each network that is a test network or is not watched.

@@ -13,12 +13,12 @@ import (
 	"chequer/internal/config"
 )
 
-// saveProxyTimeout bounds the write of noticeProxy.
+// saveProxyTimeout limits the time to save the address of a proxy.
 const saveProxyTimeout = 5 * time.Second
 
-// noticeProxy returns next with a check for a proxy that CHEQUER_TRUST_PROXY does not name: all
-// shoppers behind it share the rate limit of its address. The first such request is logged and
-// saved for the doctor.
+// noticeProxy returns a handler that calls next and detects a proxy that CHEQUER_TRUST_PROXY does not
+// name. All shoppers behind such a proxy share the rate limit of its address. The first detection is
+// logged, and saved for the doctor.
 func noticeProxy(next http.Handler, proxies []netip.Prefix, save func(context.Context, netip.Addr) error, log *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"math/big"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,15 +8,15 @@ import (
 	"chequer/internal/money"
 )
 
-// Link is a payment link in its forms.
+// Link holds the forms of a payment link.
 type Link struct {
-	// URI is the target of a link on a page: address and amount.
+	// URI has the address and the amount. It is the target of the link on a page.
 	URI string
-	// Code is the content of the QR code. It means the same as URI; the scheme and a
-	// bech32 address are in upper case, which makes the QR code smaller (BIP 173).
+	// Code is the content of the QR code. It is equivalent to URI, but the scheme and a bech32
+	// address are in upper case, which makes the QR code smaller (BIP 173).
 	Code string
-	// Bare is the address alone, for tokens. It is the QR code to show first, because some
-	// wallets pay the first address of a URI, which is the contract.
+	// Bare is the address alone; it is empty except for tokens. Its QR code is shown first,
+	// because some wallets pay the first address in a URI, which is the contract.
 	Bare string
 }
 
@@ -30,13 +29,13 @@ func (a Asset) Link(address string, due money.Amount, label string) Link {
 	return a.bitcoinLink(address, due, label)
 }
 
-// maxLabel is the greatest length of an encoded label, in characters, with which a phone can
-// still scan the QR code.
+// maxLabel is the maximum length of an encoded label, in characters. With longer labels, phones cannot
+// scan the QR code.
 const maxLabel = 60
 
-// bitcoinLink returns a link in the grammar of BIP 21, which BIP 321 keeps: the amount in
-// decimal coins with a dot, every other character percent-encoded as in RFC 3986, no plus
-// for a space.
+// bitcoinLink returns a link in the grammar of BIP 21, which BIP 321 keeps. The amount is in decimal
+// coins with a dot. Reserved characters of the label are percent-encoded as in RFC 3986; a space is
+// %20, not a plus.
 func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link {
 	query := "?amount=" + due.String()
 	encoded := ""
@@ -58,11 +57,11 @@ func (a Asset) bitcoinLink(address string, due money.Amount, label string) Link 
 	return Link{URI: uri, Code: code}
 }
 
-// ethereumLink returns a link as in ERC-681: value in wei for the network's own coin, a
-// transfer of the contract's smallest units for a token, always with the chain ID.
+// ethereumLink returns a link as specified by ERC-681, with the chain ID. It has a value in wei for the
+// network's own coin, and a transfer in the contract's smallest units for a token.
 func (a Asset) ethereumLink(address string, due money.Amount) Link {
 	chain := "@" + strconv.FormatUint(a.ChainID, 10)
-	units := new(big.Int).Set(due.Minor()).String()
+	units := due.Minor().String()
 	if a.Contract == "" {
 		uri := "ethereum:" + address + chain + "?value=" + units
 		return Link{URI: uri, Code: uri}
@@ -71,10 +70,10 @@ func (a Asset) ethereumLink(address string, due money.Amount) Link {
 	return Link{URI: uri, Code: uri, Bare: address}
 }
 
-// Address returns the address in a text that may be a payment link of the asset's
-// network, as wallets show and copy it: "bitcoin:ADDRESS?amount=1" (BIP 321) or
-// "ethereum:ADDRESS@1" (ERC-681), in which a token's transfer names its recipient as a
-// parameter. Any other text is returned as it is, without surrounding space.
+// Address returns the address in a payment link of the asset's network, as wallets show and copy it:
+// "bitcoin:ADDRESS?amount=1" (BIP 321) or "ethereum:ADDRESS@1" (ERC-681). In the link of a token
+// transfer the address is a parameter. Address returns any other text unchanged, except that it trims
+// surrounding space.
 func (a Asset) Address(text string) string {
 	text = strings.TrimSpace(text)
 	scheme, rest, found := strings.Cut(text, ":")
@@ -97,6 +96,7 @@ func (a Asset) Address(text string) string {
 	return values.Get("address")
 }
 
+// isBech32 reports whether an address has the form of a bech32 address in lower case.
 func isBech32(address string) bool {
 	prefix, data, ok := strings.Cut(address, "1")
 	if !ok || address != strings.ToLower(address) || len(data) < 8 {
@@ -109,8 +109,8 @@ func isBech32(address string) bool {
 	return false
 }
 
-// percentEncode escapes all characters but the unreserved ones of RFC 3986, section 2.3.
-// url.QueryEscape writes a plus for a space, which wallets display.
+// percentEncode encodes all characters except the unreserved characters of RFC 3986, section 2.3.
+// url.QueryEscape is not used, because it writes a space as a plus, which wallets show.
 func percentEncode(text string) string {
 	const hexDigits = "0123456789ABCDEF"
 	var b strings.Builder

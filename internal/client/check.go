@@ -17,10 +17,10 @@ import (
 	"chequer/internal/api"
 )
 
-// The service may belong to a third party. This file checks its answers, so that the rest of the
-// program can show them: values are known words and forms, of bounded size, without control
-// characters. Texts for people are cleaned and truncated. Values for programs are not repaired: one
-// invalid field makes the whole answer invalid.
+// The service may belong to a third party. The functions of this file check its answers, so that the
+// rest of the program can show them. In a checked answer every value has a known form and a bounded
+// size, and contains no control characters. Texts for people are cleaned and truncated. Values for
+// programs are not repaired: one invalid field makes the whole answer invalid.
 
 // Bounds of an answer. Lengths are in characters.
 const (
@@ -43,11 +43,11 @@ const (
 	maxBridged  = 8
 	maxPayments = 1000
 	maxQuotes   = 100
-	// maxCommas is twice what the largest resource needs. A list of a million empty objects would
-	// take a hundred times its size in memory.
+	// maxCommas is twice the number of commas in the largest resource. Without this limit, a list of
+	// a million empty objects would take a hundred times its size in memory.
 	maxCommas = 50_000
-	// maxAway bounds the difference of the end of a price, or of the service's clock, from now.
-	maxAway = 10 * 365 * 24 * time.Hour
+	// maxOffset limits how far the end of a quote, or the service's clock, may be from now.
+	maxOffset = 10 * 365 * 24 * time.Hour
 )
 
 var (
@@ -75,17 +75,17 @@ func decode(body []byte, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// checkMade checks the answer to a creation. Missing fields are accepted, because the invoice is
+// checkCreated checks the answer to a request that creates an invoice. Missing fields are accepted, because the invoice is
 // read later.
-func checkMade(made *api.Invoice) error {
+func checkCreated(inv *api.Invoice) error {
 	var c check
-	c.id("foreign_id", made.ForeignID)
-	c.that("status", made.Status == "" || slices.Contains(statuses, made.Status))
-	c.moment("expired_at", &made.ExpiredAt)
-	c.number("client_amount", made.ClientAmount)
-	c.word("client_currency", made.ClientCurrency, maxWord)
-	made.Addresses = first(made.Addresses, maxMethods)
-	for _, a := range made.Addresses {
+	c.id("foreign_id", inv.ForeignID)
+	c.require("status", inv.Status == "" || slices.Contains(statuses, inv.Status))
+	c.moment("expired_at", &inv.ExpiredAt)
+	c.number("client_amount", inv.ClientAmount)
+	c.word("client_currency", inv.ClientCurrency, maxWord)
+	inv.Addresses = first(inv.Addresses, maxMethods)
+	for _, a := range inv.Addresses {
 		c.word("addresses.address", a.Address, maxAddress)
 		c.number("addresses.expected_amount", a.ExpectedAmount)
 		c.word("addresses.crypto_currency", a.CryptoCurrency, maxWord)
@@ -99,12 +99,12 @@ func checkMade(made *api.Invoice) error {
 func checkResource(r *api.Resource, id string) error {
 	var c check
 	c.id("foreign_id", r.ForeignID)
-	c.that("foreign_id", r.ForeignID == id)
+	c.require("foreign_id", r.ForeignID == id)
 	c.text(&r.OrderID, maxOrder)
 	c.oneOf("mode", r.Mode, modes)
 	c.counter("version", r.Version)
 	c.oneOf("status", r.Status, statuses)
-	c.that("exceptions", len(r.Exceptions) <= len(exceptions))
+	c.require("exceptions", len(r.Exceptions) <= len(exceptions))
 	for _, e := range first(r.Exceptions, len(exceptions)) {
 		c.oneOf("exceptions", e, exceptions)
 	}
@@ -119,7 +119,7 @@ func checkResource(r *api.Resource, id string) error {
 	c.amount("paid_amount", r.PaidAmount)
 	c.amount("due_amount", r.DueAmount)
 	c.amount("overpaid_amount", r.OverpaidAmount)
-	r.ToleranceAmount = cmp.Or(r.ToleranceAmount, "0") // older servers and keys of payment pages do not have it
+	r.ToleranceAmount = cmp.Or(r.ToleranceAmount, "0") // older servers, and servers that are called with the key of a payment page, do not send it
 	c.amount("tolerance_amount", r.ToleranceAmount)
 	c.counter("paid_count", r.PaidCount)
 	c.moment("first_paid_at", &r.FirstPaidAt)
@@ -127,8 +127,8 @@ func checkResource(r *api.Resource, id string) error {
 	c.word("accepted.actor", r.Accepted.Actor, maxWord)
 	r.Accepted.Shortfall = cmp.Or(r.Accepted.Shortfall, "0")
 	c.amount("accepted.shortfall", r.Accepted.Shortfall)
-	const away = int64(maxAway / time.Second)
-	r.SecondsLeft = max(-away, min(r.SecondsLeft, away))
+	const limit = int64(maxOffset / time.Second)
+	r.SecondsLeft = max(-limit, min(r.SecondsLeft, limit))
 	c.text(&r.RateSource, maxWord)
 	c.text(&r.MerchantName, maxMerchant)
 	c.text(&r.Description, maxSentence)
@@ -156,7 +156,7 @@ func checkResource(r *api.Resource, id string) error {
 }
 
 func (c *check) method(m *api.PaymentMethod) {
-	c.that("payment_methods.crypto_currency", m.CryptoCurrency != "")
+	c.require("payment_methods.crypto_currency", m.CryptoCurrency != "")
 	c.word("payment_methods.crypto_currency", m.CryptoCurrency, maxWord)
 	c.text(&m.Symbol, maxWord)
 	c.text(&m.Name, maxWord)
@@ -164,8 +164,8 @@ func (c *check) method(m *api.PaymentMethod) {
 	c.text(&m.NetworkName, maxWord)
 	c.word("payment_methods.contract", m.Contract, maxAddress)
 	c.word("payment_methods.chain_id", m.ChainID, maxWord)
-	c.that("payment_methods.decimals", m.Decimals >= 0 && m.Decimals <= maxDecimals)
-	c.that("payment_methods.address", m.Address != "")
+	c.require("payment_methods.decimals", m.Decimals >= 0 && m.Decimals <= maxDecimals)
+	c.require("payment_methods.address", m.Address != "")
 	c.word("payment_methods.address", m.Address, maxAddress)
 	c.amount("payment_methods.expected_amount", m.ExpectedAmount)
 	c.amount("payment_methods.due_amount", m.DueAmount)
@@ -224,51 +224,52 @@ func (c *check) err() error {
 	return fmt.Errorf("%w: field %s", ErrNonsense, c.field)
 }
 
-func (c *check) that(field string, fine bool) {
-	if !fine && c.field == "" {
+// require records the field as invalid unless ok is true.
+func (c *check) require(field string, ok bool) {
+	if !ok && c.field == "" {
 		c.field = field
 	}
 }
 
 func (c *check) id(field, id string) {
-	c.that(field, len(id) <= maxID && idForm.MatchString(id))
+	c.require(field, len(id) <= maxID && idForm.MatchString(id))
 }
 
 func (c *check) oneOf(field, word string, known []string) {
-	c.that(field, slices.Contains(known, word))
+	c.require(field, slices.Contains(known, word))
 }
 
 func (c *check) counter(field string, n int64) {
-	c.that(field, n >= 0 && n <= maxCounter)
+	c.require(field, n >= 0 && n <= maxCounter)
 }
 
 func (c *check) amount(field, amount string) {
-	c.that(field, len(amount) <= maxAmount && amountForm.MatchString(amount))
+	c.require(field, len(amount) <= maxAmount && amountForm.MatchString(amount))
 }
 
-// rate is an optional amount.
+// rate checks an optional amount.
 func (c *check) rate(field, rate string) {
 	if rate != "" {
 		c.amount(field, rate)
 	}
 }
 
-// number is an optional rate in the form of the specification.
+// number checks an optional rate in the form of the specification.
 func (c *check) number(field string, n json.Number) {
 	c.rate(field, digits(n))
 }
 
-// word is an optional text for programs.
-func (c *check) word(field, word string, most int) {
-	c.that(field, !isLonger(word, most) && utf8.ValidString(word) && !strings.ContainsFunc(word, isControl))
+// word checks an optional text for programs of at most limit characters.
+func (c *check) word(field, word string, limit int) {
+	c.require(field, !isLonger(word, limit) && utf8.ValidString(word) && !strings.ContainsFunc(word, isControl))
 }
 
-// lines is an optional ASCII text of several lines for programs.
-func (c *check) lines(field, text string, most int) {
-	c.that(field, len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }))
+// lines checks an optional ASCII text of several lines for programs.
+func (c *check) lines(field, text string, limit int) {
+	c.require(field, len(text) <= limit && !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }))
 }
 
-// url is the optional address of a page. Backslashes are refused, because browsers read them as
+// url checks the optional address of a page. Backslashes are refused, because browsers read them as
 // slashes.
 func (c *check) url(field, address string) {
 	c.word(field, address, maxURI)
@@ -276,27 +277,27 @@ func (c *check) url(field, address string) {
 		return
 	}
 	u, err := url.Parse(address)
-	c.that(field, err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+	c.require(field, err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
 		!strings.ContainsFunc(address, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) }))
 }
 
-// moment is an optional time. It is converted to UTC with three fractional digits.
+// moment checks an optional time and converts it to UTC with three fractional digits.
 func (c *check) moment(field string, wire *string) {
 	if *wire == "" {
 		return
 	}
 	if len(*wire) > maxTime {
-		c.that(field, false)
+		c.require(field, false)
 		return
 	}
 	at, err := time.Parse(time.RFC3339Nano, *wire)
 	at = at.UTC()
-	c.that(field, err == nil && at.Year() >= 0 && at.Year() <= 9999)
+	c.require(field, err == nil && at.Year() >= 0 && at.Year() <= 9999)
 	*wire = at.Format(api.TimeLayout)
 }
 
-// text cleans a text for people.
-func (c *check) text(text *string, most int) { *text = cleaned(*text, most) }
+// text cleans a text for people and truncates it to limit characters.
+func (c *check) text(text *string, limit int) { *text = cleaned(*text, limit) }
 
 // metadata checks the size of metadata and cleans it.
 func (c *check) metadata(m map[string]string) map[string]string {
@@ -306,7 +307,7 @@ func (c *check) metadata(m map[string]string) map[string]string {
 	clean, size := make(map[string]string), 0
 	for name, value := range m {
 		if size += len(name) + len(value); size > maxMetadata {
-			c.that("metadata", false)
+			c.require("metadata", false)
 			return nil
 		}
 		clean[cleaned(name, maxMetadata)] = cleaned(value, maxMetadata)
@@ -335,15 +336,15 @@ func checkedMessage(message string) string {
 	return strings.TrimSpace(cleaned(message, maxMessage))
 }
 
-// checkedOffset bounds the offset of a clock.
+// checkedOffset returns the offset of the service's clock, limited to maxOffset and rounded to seconds.
 func checkedOffset(d time.Duration) time.Duration {
-	return max(-maxAway, min(d, maxAway)).Round(time.Second)
+	return max(-maxOffset, min(d, maxOffset)).Round(time.Second)
 }
 
-// cleaned returns a text without control characters and with at most a number of characters.
-func cleaned(text string, most int) string {
-	if isLonger(text, most) {
-		text = string([]rune(text[:min(len(text), most*utf8.UTFMax)])[:most])
+// cleaned returns a text truncated to limit characters, with a space for each control character.
+func cleaned(text string, limit int) string {
+	if isLonger(text, limit) {
+		text = string([]rune(text[:min(len(text), limit*utf8.UTFMax)])[:limit])
 	}
 	if !strings.ContainsFunc(text, isControl) {
 		return text
@@ -356,10 +357,10 @@ func cleaned(text string, most int) string {
 	}, text)
 }
 
-// isLonger reports whether a text has more than a number of characters. It does not count the
-// characters of a text that is too long in bytes.
-func isLonger(text string, most int) bool {
-	return len(text) > most && (len(text) > most*utf8.UTFMax || utf8.RuneCountInString(text) > most)
+// isLonger reports whether a text has more than limit characters. It does not count the characters
+// of a text that has more bytes than limit characters can have.
+func isLonger(text string, limit int) bool {
+	return len(text) > limit && (len(text) > limit*utf8.UTFMax || utf8.RuneCountInString(text) > limit)
 }
 
 // isControl reports whether a character is a C0 or C1 control, or a separator of lines or
@@ -368,7 +369,7 @@ func isControl(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// first and last truncate a list to its first or last elements.
-func first[T any](list []T, most int) []T { return list[:min(len(list), most)] }
+// first and last truncate a list to its first or last limit elements.
+func first[T any](list []T, limit int) []T { return list[:min(len(list), limit)] }
 
-func last[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
+func last[T any](list []T, limit int) []T { return list[max(0, len(list)-limit):] }

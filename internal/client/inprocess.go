@@ -9,8 +9,8 @@ import (
 )
 
 // InProcess returns a transport that calls a handler without a network. The handler receives the
-// same signed bytes and the same request target as from a real server. The call returns when the
-// request's context ends; a handler that ignores the context keeps running.
+// same signed bytes and the same request target as it would in a real server. The call returns when
+// the request's context ends; a handler that ignores the context keeps running.
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{handler: h} }
 
 type inProcess struct{ handler http.Handler }
@@ -69,7 +69,7 @@ func asServed(r *http.Request) (*http.Request, error) {
 // recorder records the answer of a handler.
 type recorder struct {
 	header      http.Header
-	sent        http.Header // copied when the status was written
+	sent        http.Header // copy of header when the status was written
 	status      int
 	body        bytes.Buffer
 	withoutBody bool
@@ -95,6 +95,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
+// response returns the recorded answer to r.
 func (w *recorder) response(r *http.Request) *http.Response {
 	w.WriteHeader(http.StatusOK)
 	return &http.Response{

@@ -34,7 +34,7 @@ func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempo
 	if a.status/100 != 2 || decode(a.body, &made) != nil || made.ForeignID == "" {
 		return "", fmt.Errorf("create invoice: %w", a.failure())
 	}
-	if err := checkMade(&made); err != nil {
+	if err := checkCreated(&made); err != nil {
 		return "", fmt.Errorf("create invoice: %w", err)
 	}
 	if !c.service.isOurs() {

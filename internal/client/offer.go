@@ -61,7 +61,7 @@ func checkOffer(o *api.Offer) error {
 	o.Look = checkedLook(o.Look)
 	c.oneOf("mode", o.Mode, modes)
 	c.rate("amount", o.Amount) // may be empty
-	c.that("fiat_currency", o.FiatCurrency != "")
+	c.require("fiat_currency", o.FiatCurrency != "")
 	c.word("fiat_currency", o.FiatCurrency, maxWord)
 	c.text(&o.OrderID, maxOrder)
 	c.text(&o.Description, maxSentence)
@@ -76,7 +76,7 @@ func checkOffer(o *api.Offer) error {
 		c.id("other_id", o.OtherID)
 		c.amount("other_amount", o.OtherAmount)
 		c.amount("other_received", o.OtherReceived)
-		c.that("other_currency", o.OtherCurrency != "")
+		c.require("other_currency", o.OtherCurrency != "")
 		c.word("other_currency", o.OtherCurrency, maxWord)
 	}
 	return c.err()

@@ -19,12 +19,12 @@ import (
 	"chequer/internal/signature"
 )
 
-// bare is a service that knows only the specification: POST invoice/new and, with a status,
-// invoice/status. Every other path is a plain 404.
+// bare is a service that implements only the specification: POST invoice/new and, if status is set,
+// GET invoice/status. It answers every other path with 404.
 type bare struct {
 	t        *testing.T
 	ahead    time.Duration          // offset of its clock
-	status   atomic.Pointer[string] // nil: no invoice/status
+	status   atomic.Pointer[string] // nil means that there is no invoice/status
 	down     atomic.Bool
 	requests atomic.Int64
 	paths    chan string
@@ -56,11 +56,11 @@ func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check checks a creation against the specification.
+// check checks a request that creates an invoice against the specification.
 func (b *bare) check(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
-		b.t.Errorf("creation is not signed by the API family's scheme: %v", r.Header)
+		b.t.Errorf("the creation is not signed as the specification says: %v", r.Header)
 	}
 	for _, own := range []string{api.HeaderTimestamp, api.HeaderNonce} {
 		if r.Header.Get(own) != "" {
@@ -97,7 +97,7 @@ var plainRequest = api.InvoiceRequest{
 	Amount: "56.5", FiatCurrency: "EUR", URLSuccess: "https://shop.example/ok", URLFailure: "https://shop.example/no",
 }
 
-// plainWant is the resource that can be shown.
+// plainWant returns the resource that the client builds from the answers of the service.
 func plainWant(status string) api.Resource {
 	return api.Resource{
 		ForeignID: "f-1", Mode: "live", Status: status, Exceptions: []string{},
@@ -181,8 +181,8 @@ func TestPlain_service_is_polled_during_a_wait(t *testing.T) {
 		if waited := time.Since(start); !errors.Is(err, client.ErrNotModified) || waited != 12*time.Second {
 			t.Errorf("WaitInvoice() = %v after %s", err, waited)
 		}
-		if asked := b.requests.Load() - before; asked != 3 { // at 0, 5 and 10 s
-			t.Errorf("%d requests, want 3", asked)
+		if n := b.requests.Load() - before; n != 3 { // at 0, 5 and 10 s
+			t.Errorf("%d requests, want 3", n)
 		}
 		time.AfterFunc(7*time.Second, func() { paid := "paid"; b.status.Store(&paid) })
 		start = time.Now()
@@ -202,15 +202,15 @@ func TestPlain_service_is_tried_again_after_ten_minutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newBare(t, "created")
-		count := func() (own int) {
+		count := func() (extended int) {
 			for {
 				select {
 				case path := <-b.paths:
 					if strings.Contains(path, "/invoices/") {
-						own++
+						extended++
 					}
 				default:
-					return own
+					return extended
 				}
 			}
 		}
@@ -219,15 +219,15 @@ func TestPlain_service_is_tried_again_after_ten_minutes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if own := count(); own != 1 {
-			t.Errorf("%d requests of our own calls, want 1", own)
+		if n := count(); n != 1 {
+			t.Errorf("%d requests beyond the specification, want 1", n)
 		}
 		time.Sleep(10 * time.Minute)
 		if _, err := c.Invoice(t.Context(), "f-1"); err != nil {
 			t.Fatal(err)
 		}
-		if own := count(); own != 1 {
-			t.Errorf("%d requests of our own calls after ten minutes, want 1", own)
+		if n := count(); n != 1 {
+			t.Errorf("%d requests beyond the specification after ten minutes, want 1", n)
 		}
 	})
 }

@@ -47,16 +47,16 @@ func checkProducts(o *api.ProductOffers) error {
 	o.Products = first(o.Products, maxProducts)
 	for i := range o.Products {
 		p := &o.Products[i]
-		c.that("slug", idForm.MatchString(p.Slug) && len(p.Slug) <= maxWord)
+		c.require("slug", idForm.MatchString(p.Slug) && len(p.Slug) <= maxWord)
 		c.oneOf("mode", p.Mode, modes)
 		c.text(&p.Name, maxMerchant)
 		c.text(&p.Description, maxDescription)
 		c.amount("price", p.Price)
-		c.that("fiat_currency", p.FiatCurrency != "")
+		c.require("fiat_currency", p.FiatCurrency != "")
 		c.word("fiat_currency", p.FiatCurrency, maxWord)
-		c.that("max_quantity", p.MaxQuantity >= 1 && p.MaxQuantity <= api.MaxQuantity)
-		c.that("ask_order_id", slices.Contains(askings, p.AskOrderID))
-		c.that("ask_note", slices.Contains(askings, p.AskNote))
+		c.require("max_quantity", p.MaxQuantity >= 1 && p.MaxQuantity <= api.MaxQuantity)
+		c.require("ask_order_id", slices.Contains(askings, p.AskOrderID))
+		c.require("ask_note", slices.Contains(askings, p.AskNote))
 	}
 	return c.err()
 }

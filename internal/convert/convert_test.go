@@ -18,7 +18,7 @@ import (
 	"chequer/internal/money"
 )
 
-// sold is the state of an invoice of 56.50 euro whose 0.00065379 BTC are sold.
+// sold describes the conversion of an invoice of 56.50 euro whose 0.00065379 BTC are sold.
 const sold = "filled  sold 0.00065379 of 0.00065379 for 56.50053 fee 0.226 in 1"
 
 // paid creates an invoice of 56.50 euro and pays it in BTC.
@@ -70,9 +70,9 @@ func TestWorker_sells_the_right_amounts(t *testing.T) {
 			r.Terms.Price = money.MustParse("61.02", money.USD)
 			r.Terms.Rules = invoice.DefaultRules(money.USD)
 		}
-		test := func(r *invoice.CreateRequest) { r.Mode = invoice.Test }
-		keep := func(r *invoice.CreateRequest) { r.Terms.DisableConvert = true }
-		off := func(r *invoice.CreateRequest) { r.Terms.Convert = invoice.ConvertTerms{} }
+		testMode := func(r *invoice.CreateRequest) { r.Mode = invoice.Test }
+		disabled := func(r *invoice.CreateRequest) { r.Terms.DisableConvert = true }
+		noTerms := func(r *invoice.CreateRequest) { r.Terms.Convert = invoice.ConvertTerms{} }
 		stable := func(r *invoice.CreateRequest) { r.Terms.Convert.Coins = []string{"BTC", "USDC", "EURC"} }
 		for name, test := range map[string]struct {
 			change   func(*invoice.CreateRequest)
@@ -92,9 +92,9 @@ func TestWorker_sells_the_right_amounts(t *testing.T) {
 			"partly in a token priced as a coin":       {nil, [][2]string{{"WBTC", "0.0005"}, {"BTC", "0.5"}}, "BTC 0.00015379"},
 			"in a token priced as a coin":              {nil, [][2]string{{"WBTC", "0.00065379"}}, ""},
 			"priced in dollars":                        {usd, [][2]string{{"BTC", "0.00065379"}}, "BTC 0.00065379"},
-			"of a test invoice":                        {test, [][2]string{{"BTC", "0.00065379"}}, ""},
-			"with disable_convert":                     {keep, [][2]string{{"BTC", "0.00065379"}}, ""},
-			"of a merchant who does not sell":          {off, [][2]string{{"BTC", "0.00065379"}}, ""},
+			"of a test invoice":                        {testMode, [][2]string{{"BTC", "0.00065379"}}, ""},
+			"with disable_convert":                     {disabled, [][2]string{{"BTC", "0.00065379"}}, ""},
+			"of a merchant who does not sell":          {noTerms, [][2]string{{"BTC", "0.00065379"}}, ""},
 			"of an invoice that is not paid":           {nil, [][2]string{{"BTC", "0.0001"}}, ""},
 		} {
 			inv := l.create("56.50", slices.DeleteFunc([]func(*invoice.CreateRequest){test.change}, func(f func(*invoice.CreateRequest)) bool { return f == nil })...)
@@ -140,7 +140,7 @@ func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) 
 			if s := l.read(inv.ID).Standing.Status; s == invoice.Paid {
 				t.Fatalf("invoice is %s, want not paid", s)
 			}
-			l.settle(time.Hour) // nothing is sold while it is not paid
+			l.settle(time.Hour) // nothing is sold while the invoice is not paid
 			l.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
 			l.reorganise(tx, false)
 		}
@@ -160,8 +160,8 @@ func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) 
 	})
 }
 
-// Coins that were reorganised away cannot be sold, also when other coins pay the invoice in their
-// place.
+// Coins of a transaction that a reorganisation removed are not sold, even if other coins pay the
+// invoice instead.
 func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Bid("BTC", "80000") // nothing is sold at first
@@ -185,10 +185,10 @@ func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
 	})
 }
 
-// faults are faults of placing an order, with the resulting number of orders.
+// faults are the faults that may occur while an order is placed.
 var faults = map[string]struct {
 	fault  exchangetest.Fault
-	orders int // number of orders that we made in the end
+	orders int // number of orders that the worker places until the coins are sold
 }{
 	"hangs":                          {exchangetest.Hang, 2},
 	"hangs after accepting":          {exchangetest.HangAfter, 1},
@@ -239,8 +239,8 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 	}
 }
 
-// An order that is delayed arrives too late at the exchange, and only the order in its place is
-// accepted.
+// A delayed order reaches the exchange after its deadline. The exchange accepts only the order that
+// replaces it.
 func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.Meet(func() { time.Sleep(301 * time.Second) }))
@@ -254,13 +254,13 @@ func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 }
 
 func TestWorker_after_a_refusal(t *testing.T) {
-	kraken := func(words string) exchangetest.Fault { return exchangetest.Say(200, `{"error":["`+words+`"]}`) }
+	kraken := func(message string) exchangetest.Fault { return exchangetest.Say(200, `{"error":["`+message+`"]}`) }
 	bitstamp := func(reason string) exchangetest.Fault {
 		return exchangetest.Say(http.StatusBadRequest, `{"status":"error",`+reason+`}`)
 	}
 	for name, test := range map[string]struct {
 		kraken, bitstamp exchangetest.Fault
-		then, end        string // right after the refusal, and an hour later
+		first, final     string // state and reason right after the refusal, and an hour later
 	}{
 		"insufficient funds": {kraken("EOrder:Insufficient funds"), bitstamp(`"reason":{"__all__":["Check your account balance for details."]}`), "waiting low_balance", "filled "},
 		"rate limit":         {kraken("EOrder:Rate limit exceeded"), bitstamp(`"response_code":"400.002"`), "waiting rate_limit", "filled "},
@@ -280,19 +280,19 @@ func TestWorker_after_a_refusal(t *testing.T) {
 				l.exchange.Next(l.place(), fault)
 				inv := l.paid()
 				l.step()
-				stand := func() string {
+				state := func() string {
 					c := l.conversion(inv.ID, "BTC")
 					return string(c.State) + " " + string(c.Reason)
 				}
-				if got := stand(); got != test.then {
-					t.Errorf("right after the refusal: got %q, want %q", got, test.then)
+				if got := state(); got != test.first {
+					t.Errorf("right after the refusal: got %q, want %q", got, test.first)
 				}
 				l.settle(time.Hour)
-				if got := stand(); got != test.end {
-					t.Errorf("an hour later: got %q, want %q", got, test.end)
+				if got := state(); got != test.final {
+					t.Errorf("an hour later: got %q, want %q", got, test.final)
 				}
 				l.checkNotOversold(inv.ID)
-				if types, _ := l.events(inv.ID); strings.HasPrefix(test.end, "skipped") != (len(types) == 0) || len(types) > 1 {
+				if types, _ := l.events(inv.ID); strings.HasPrefix(test.final, "skipped") != (len(types) == 0) || len(types) > 1 {
 					t.Errorf("events %v", types)
 				}
 			})
@@ -392,8 +392,8 @@ func TestWorker_skips_amounts_that_are_too_small(t *testing.T) {
 	})
 }
 
-// The order is not found, but coins have left the account: the operator must decide, and nothing is
-// sold until then.
+// The exchange does not list the order, but the balance has decreased. Nothing is sold until the
+// operator decides.
 func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
@@ -412,12 +412,12 @@ func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.
 		if _, err := l.accounts.Remove(ctx, "m"); !errors.Is(err, merchant.ErrBusy) {
 			t.Errorf("remove the account: got error %v, want %v", err, merchant.ErrBusy)
 		}
-		more := invoice.Sale{Sold: money.MustParse("0.0007", invoice.SaleCoin("BTC")), Euro: money.MustParse("60", invoice.SaleEuro), Fee: money.Zero(invoice.SaleEuro)}
-		if _, err := l.desk().Settle(ctx, inv.ID, "BTC", more); !errors.Is(err, invoice.ErrOversold) {
-			t.Errorf("settle with more than there was: got error %v, want %v", err, invoice.ErrOversold)
+		tooMuch := invoice.Sale{Sold: money.MustParse("0.0007", invoice.SaleCoin("BTC")), Euro: money.MustParse("60", invoice.SaleEuro), Fee: money.Zero(invoice.SaleEuro)}
+		if _, err := l.desk().Settle(ctx, inv.ID, "BTC", tooMuch); !errors.Is(err, invoice.ErrOversold) {
+			t.Errorf("settle with more than the amount of the conversion: got error %v, want %v", err, invoice.ErrOversold)
 		}
-		told := invoice.Sale{Sold: money.MustParse("0.00065379", invoice.SaleCoin("BTC")), Euro: money.MustParse("56.5", invoice.SaleEuro), Fee: money.MustParse("0.2", invoice.SaleEuro)}
-		if _, err := l.desk().Settle(ctx, inv.ID, "BTC", told); err != nil {
+		stated := invoice.Sale{Sold: money.MustParse("0.00065379", invoice.SaleCoin("BTC")), Euro: money.MustParse("56.5", invoice.SaleEuro), Fee: money.MustParse("0.2", invoice.SaleEuro)}
+		if _, err := l.desk().Settle(ctx, inv.ID, "BTC", stated); err != nil {
 			t.Fatal(err)
 		}
 		l.want(inv.ID, "BTC", "settled  sold 0.00065379 of 0.00065379 for 56.5 fee 0.2 in 1")
@@ -436,7 +436,7 @@ func TestDesk_retries_an_order_that_is_declared_absent(t *testing.T) {
 		l.exchange.Next(l.place(), exchangetest.Drop)
 		inv := l.paid()
 		l.step()
-		l.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile, so that the balance proves nothing
+		l.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile, so that the balance does not show whether the order was executed
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
 		if _, err := l.desk().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
@@ -449,12 +449,12 @@ func TestDesk_retries_an_order_that_is_declared_absent(t *testing.T) {
 
 func TestWorker_fails_on_impossible_data(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
-		find, lie := "QueryOrders", exchangetest.Lie(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
+		call, fault := "QueryOrders", exchangetest.Lie(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
 		if l.at.Name() == "bitstamp" {
-			find, lie = "order_status", exchangetest.Lie(`"btc":"0.00065379"`, `"btc":"0.5"`)
-			l.exchange.Next(find, exchangetest.Meet(func() {})) // the search before the order
+			call, fault = "order_status", exchangetest.Lie(`"btc":"0.00065379"`, `"btc":"0.5"`)
+			l.exchange.Next(call, exchangetest.Meet(func() {})) // the worker looks for the order before it places it
 		}
-		l.exchange.Next(find, lie)
+		l.exchange.Next(call, fault)
 		inv := l.paid()
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", "failed contradiction sold 0 of 0.00065379 for 0 fee 0 in 1")
@@ -494,23 +494,23 @@ func TestWorker_waits_for_an_exchange_that_does_not_answer(t *testing.T) {
 func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
-		under, ctx := l.paid(), t.Context()
+		started, ctx := l.paid(), t.Context()
 		l.step()
 		if _, err := l.accounts.Switch(ctx, "m", false); err != nil {
 			t.Fatal(err)
 		}
-		waits := l.paid()
+		waiting := l.paid()
 		l.settle(time.Hour)
-		l.want(waits.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
-		l.want(under.ID, "BTC", sold) // an open order is still resolved
+		l.want(waiting.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
+		l.want(started.ID, "BTC", sold) // the outcome of an open order is still determined
 		if _, err := l.accounts.Switch(ctx, "m", true); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Hour)
-		if got := describe(l.conversion(waits.ID, "BTC")); got != sold {
+		if got := describe(l.conversion(waiting.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.checkNotOversold(under.ID, waits.ID)
+		l.checkNotOversold(started.ID, waiting.ID)
 	})
 }
 
@@ -587,7 +587,7 @@ func TestRun_sells_and_ends(t *testing.T) {
 		inv := l.paid()
 		l.clock.Pass(5 * time.Second)
 		l.want(inv.ID, "BTC", sold)
-		// Run ends although the exchange hangs, and the order is resolved afterwards.
+		// Run returns although the exchange does not answer. The outcome of the order is determined later.
 		l.exchange.Next(l.place(), exchangetest.HangAfter)
 		next := l.paid()
 		l.clock.Pass(3 * time.Second)
@@ -606,7 +606,7 @@ func TestRun_sells_and_ends(t *testing.T) {
 	})
 }
 
-// PostgreSQL refuses incomplete UTF-8, and a sale whose state cannot be stored does not continue.
+// PostgreSQL refuses invalid UTF-8. A sale whose state cannot be stored would not continue.
 func TestShort_returns_valid_UTF8(t *testing.T) {
 	t.Parallel()
 	kept := convert.Short(errors.New("a" + strings.Repeat("ü", 200)))

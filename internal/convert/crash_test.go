@@ -23,15 +23,15 @@ import (
 // errKilled is the error of every call after the program was killed.
 var errKilled = errors.New("killed")
 
-// killable wraps storage and exchange of a program that is killed at one of its steps: before or
-// after a write, before or after a call is processed.
+// killable wraps the storage of a program that is killed at one of its steps. Every access to the
+// storage and every call to the exchange has a step before it and a step after it.
 type killable struct {
 	storage  convert.Storage
 	invoices convert.Invoices
 
 	mu     sync.Mutex
-	steps  int // number of steps so far
-	killAt int // step at which it is killed; 0: never
+	steps  int
+	killAt int // step at which the program is killed; 0 means never
 	dead   bool
 }
 
@@ -45,15 +45,16 @@ func (m *killable) step() (alive bool) {
 	return !m.dead
 }
 
-// write makes a lasting change, unless the program is killed before it.
+// write calls do with a step before and a step after it. It returns errKilled if the program is dead at
+// one of the two.
 func write[T any](m *killable, do func() (T, error)) (T, error) {
-	var nothing T
+	var zero T
 	if !m.step() {
-		return nothing, errKilled
+		return zero, errKilled
 	}
 	done, err := do()
 	if !m.step() {
-		return nothing, errKilled
+		return zero, errKilled
 	}
 	return done, err
 }
@@ -76,8 +77,8 @@ func (m *killable) Convert(ctx context.Context, id string, decide func(*invoice.
 }
 
 // runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.
-func (l *lab) runUntilKilled(dies int) (steps int) {
-	m := &killable{storage: l.storage, invoices: l.invoices, killAt: dies}
+func (l *lab) runUntilKilled(killAt int) (steps int) {
+	m := &killable{storage: l.storage, invoices: l.invoices, killAt: killAt}
 	l.exchange.Watch(func(string, bool) { m.step() })
 	defer l.exchange.Watch(nil)
 	w := l.newWorker(m, m)
@@ -90,31 +91,31 @@ func (l *lab) runUntilKilled(dies int) (steps int) {
 }
 
 // The program is killed at each of its steps in turn: before and after every write, and before and
-// after every call is processed. The next program completes the sale exactly once.
+// after every call is processed. The restarted program completes the sale exactly once.
 func TestWorker_killed_at_every_step(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := func(dies int) (steps int) {
+			run := func(killAt int) (steps int) {
 				url := storagetest.File(t)
 				synctest.Test(t, func(t *testing.T) {
 					l := newLab(t, url, bubble{}, name)
 					inv := l.paid()
-					steps = l.runUntilKilled(dies)
+					steps = l.runUntilKilled(killAt)
 					before := describe(l.conversion(inv.ID, "BTC"))
-					l.open() // the next program
+					l.open() // restart
 					l.settle(30 * time.Minute)
 					c := l.conversion(inv.ID, "BTC")
 					if s := c.Sold().Sold; c.State != invoice.ConversionFilled || s.String() != "0.00065379" {
-						t.Errorf("killed at step %d when it was %s: got %s", dies, before, describe(c))
+						t.Errorf("killed at step %d, when the conversion was %s: got %s", killAt, before, describe(c))
 					}
 					if _, filled := l.exchange.Orders(); filled != 1 {
-						t.Errorf("killed at step %d: %d orders sold something", dies, filled)
+						t.Errorf("killed at step %d: %d orders sold something", killAt, filled)
 					}
 					l.checkNotOversold(inv.ID)
 					if types, _ := l.events(inv.ID); len(types) != 1 || types[0] != invoice.EventConvertFilled {
-						t.Errorf("killed at step %d: events %v", dies, types)
+						t.Errorf("killed at step %d: events %v", killAt, types)
 					}
 				})
 				return steps
@@ -127,15 +128,15 @@ func TestWorker_killed_at_every_step(t *testing.T) {
 			if testing.Short() {
 				every = 3
 			}
-			for dies := 1; dies <= steps; dies += every {
-				run(dies)
+			for killAt := 1; killAt <= steps; killAt += every {
+				run(killAt)
 			}
 			t.Logf("killed at %d of %d steps", (steps+every-1)/every, steps)
 		})
 	}
 }
 
-// A database that was restored from a copy does not know a later sale, but the exchange does.
+// A database that was restored from a copy does not contain a later sale, but the exchange lists it.
 func TestRestored_database_sells_nothing_twice(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kraken", "bitstamp"} {
@@ -151,7 +152,7 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 				l.exchange.Fill("0.5")
 				l.settle(time.Minute)
 				l.checkNotOversold(inv.ID, part.ID)
-				l.putBack(old)
+				l.restore(old)
 				l.exchange.Fill("1")
 				l.settle(time.Hour)
 				for _, id := range []string{inv.ID, part.ID} {
@@ -166,9 +167,8 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 	}
 }
 
-// A sale after the copy is found whatever happened before it: an order that the exchange never
-// accepted leaves no gap in the names that it knows. A payment that is newer than the copy may have
-// been sold before the restored database observes it.
+// A restored database finds a sale that is newer than the copy, even if an order before it failed: an
+// order that the exchange never accepted leaves no gap in the names of the orders that it lists.
 func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 	t.Parallel()
 	refused := map[string]exchangetest.Fault{
@@ -187,7 +187,7 @@ func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 					l.exchange.Next(l.place(), fault)
 					l.settle(30 * time.Minute)
 					l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
-					l.putBack(old)
+					l.restore(old)
 					l.settle(time.Hour)
 					l.want(inv.ID, "BTC", sold)
 					if taken, _ := l.exchange.Orders(); taken != 1 {
@@ -199,8 +199,8 @@ func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 	}
 }
 
-// A copy from before the payment observes it again, long after it was sold, and the exchange lists
-// orders only by time.
+// A database restored from a copy that is older than the payment observes the payment again, long after
+// its coins were sold. The exchange lists orders only by time.
 func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T) {
 	t.Parallel()
 	url := storagetest.File(t)
@@ -213,7 +213,7 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 		l.settle(time.Minute)
 		l.want(inv.ID, "BTC", sold)
 		l.clock.Pass(3 * time.Hour)
-		l.putBack(old)
+		l.restore(old)
 		l.scan()
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
@@ -223,8 +223,8 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 	})
 }
 
-// The operator's wrong statement that an order was never accepted has no effect once the exchange
-// lists the order.
+// The operator states wrongly that the exchange never accepted an order. The statement has no effect
+// if the exchange lists the order.
 func TestDesk_order_that_is_declared_absent_but_found(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
@@ -259,15 +259,15 @@ func (l *lab) copy() []byte {
 	return old
 }
 
-// putBack replaces the database by a copy.
-func (l *lab) putBack(old []byte) {
+// restore replaces the content of the database with a copy.
+func (l *lab) restore(old []byte) {
 	l.t.Helper()
 	if err := l.storage.Close(); err != nil {
 		l.t.Fatal(err)
 	}
 	path := strings.TrimPrefix(l.url, "sqlite:")
-	for _, more := range []string{"-wal", "-shm"} {
-		_ = os.Remove(path + more)
+	for _, suffix := range []string{"-wal", "-shm"} {
+		_ = os.Remove(path + suffix)
 	}
 	if err := os.WriteFile(path, old, 0o600); err != nil {
 		l.t.Fatal(err)
@@ -275,14 +275,14 @@ func (l *lab) putBack(old []byte) {
 	l.open()
 }
 
-// Several processes share one database and one account.
+// Several processes that share one database and one exchange account sell each coin once.
 func TestWorker_several_processes_sell_once(t *testing.T) {
 	t.Parallel()
-	for engine, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+	for engine, newURL := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		for _, name := range []string{"kraken", "bitstamp"} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				t.Parallel()
-				l := newLab(t, fresh(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
+				l := newLab(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
 				var ids []string
 				for range 12 {
 					ids = append(ids, l.paid().ID)
@@ -325,8 +325,8 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 	}
 }
 
-// Random faults occur, and the program is killed now and then. After the faults have ended,
-// everything is sold or left to the operator.
+// Random faults occur, and the program is killed at random steps. After the faults end, every conversion
+// is sold or left to the operator.
 func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 	t.Parallel()
 	runs := uint64(40)
@@ -338,13 +338,14 @@ func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				t.Parallel()
 				url := storagetest.File(t)
-				synctest.Test(t, func(t *testing.T) { chance(t, newLab(t, url, bubble{}, name), rand.New(rand.NewPCG(seed, 7))) })
+				synctest.Test(t, func(t *testing.T) { runRandomFaults(t, newLab(t, url, bubble{}, name), rand.New(rand.NewPCG(seed, 7))) })
 			})
 		}
 	}
 }
 
-func chance(t *testing.T, l *lab, r *rand.Rand) {
+// runRandomFaults sells the coins of three invoices under random faults, and checks the final states.
+func runRandomFaults(t *testing.T, l *lab, r *rand.Rand) {
 	kinds := []exchangetest.Fault{
 		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
 		exchangetest.Giant, exchangetest.Redirect, exchangetest.SayAfter(200, "{}"), exchangetest.Say(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
@@ -357,7 +358,7 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 		ids = append(ids, inv.ID)
 		txs = append(txs, l.pay(inv, "BTC", "0.0009"), l.pay(inv, "ETH", "0.05"))
 	}
-	gone := map[string]bool{}
+	removed := map[string]bool{} // by a reorganisation
 	for range 40 {
 		switch r.IntN(8) {
 		case 0, 1, 2:
@@ -365,9 +366,9 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 			if r.IntN(2) == 0 {
 				call = calls[r.IntN(3)]
 			}
-			late := time.Duration(r.IntN(400)) * time.Second
-			meet := exchangetest.Meet(func() { time.Sleep(late) })
-			l.exchange.Next(call, append(kinds, meet)[r.IntN(len(kinds)+1)])
+			delay := time.Duration(r.IntN(400)) * time.Second
+			delayed := exchangetest.Meet(func() { time.Sleep(delay) })
+			l.exchange.Next(call, append(kinds, delayed)[r.IntN(len(kinds)+1)])
 		case 3:
 			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[r.IntN(4)])
 		case 4:
@@ -376,10 +377,10 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 			l.exchange.Status([]string{"online", "cancel_only"}[r.IntN(2)])
 		case 6:
 			tx := txs[r.IntN(len(txs))]
-			gone[tx] = !gone[tx]
-			l.reorganise(tx, gone[tx])
+			removed[tx] = !removed[tx]
+			l.reorganise(tx, removed[tx])
 		}
-		l.runUntilKilled(r.IntN(60)) // it may be killed
+		l.runUntilKilled(r.IntN(60)) // 0 and steps that are not reached kill nothing
 		l.clock.Pass(time.Duration(r.IntN(200)) * time.Second)
 		l.checkNotOversold(ids...)
 	}
@@ -387,8 +388,8 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 	l.exchange.Fill("1")
 	l.exchange.Bid("BTC", "86420")
 	l.exchange.Status("online")
-	for tx, away := range gone {
-		if away {
+	for tx, isRemoved := range removed {
+		if isRemoved {
 			l.reorganise(tx, false)
 		}
 	}
@@ -397,7 +398,7 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 	for _, id := range ids {
 		for _, c := range l.read(id).Conversions {
 			complete := c.State == invoice.ConversionFilled || c.State == invoice.ConversionFailed
-			tooSmall := c.Rate.Value(c.Rest()).Cmp(big.NewRat(11, 1)) < 0 // for Bitstamp
+			tooSmall := c.Rate.Value(c.Rest()).Cmp(big.NewRat(11, 1)) < 0 // the smallest sale of Bitstamp is 10 euro
 			if !complete || c.State == invoice.ConversionFilled && !tooSmall {
 				t.Errorf("final state: %s", describe(&c))
 			}
@@ -408,7 +409,7 @@ func chance(t *testing.T, l *lab, r *rand.Rand) {
 	}
 }
 
-// stalled is a program that pauses once before a write.
+// stalled wraps the invoices of a program that pauses once before a write.
 type stalled struct {
 	convert.Invoices
 	once sync.Once
@@ -419,8 +420,8 @@ func (s *stalled) Convert(ctx context.Context, id string, decide func(*invoice.I
 	return s.Invoices.Convert(context.WithoutCancel(ctx), id, decide)
 }
 
-// A program that pauses until its claim has expired sells nothing that another program sold, or
-// tried to sell, in the meantime.
+// A program pauses until its claim has expired. It sells no coins that another program sold, or tried
+// to sell, during the pause.
 func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		for _, meanwhile := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {

@@ -1,4 +1,4 @@
 package convert
 
-// Short is short.
+// Short exports short to the tests.
 var Short = short

@@ -39,7 +39,8 @@ type bubble struct{}
 func (bubble) Now() time.Time        { return time.Now().UTC().Truncate(time.Millisecond) }
 func (bubble) Pass(by time.Duration) { time.Sleep(by) }
 
-// lab is a merchant who sells, an exchange, and a worker, on real storage. Networks are simulated.
+// lab has a merchant who sells coins, an exchange and a worker, with real storage and a simulated
+// network.
 type lab struct {
 	t        testing.TB
 	url      string
@@ -51,10 +52,10 @@ type lab struct {
 	accounts *convert.Accounts
 	worker   *convert.Worker
 	log      *logtest.Journal
-	made     atomic.Int64
+	ids      atomic.Int64 // number of identifiers that were created
 	height   int64
 	sequence int64
-	shown    []chain.Transfer // transfers on the network
+	shown    []chain.Transfer // transfers on the network; a negative height means removed
 	scripts  map[string]invoice.Owner
 }
 
@@ -127,11 +128,11 @@ func (l *lab) use(s *storage.Storage) {
 	log := slog.New(slog.NewTextHandler(l.log, nil))
 	l.invoices = invoice.NewService(invoice.Config{
 		Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {network{}}, invoice.Test: {network{}}}, Unwatched: true,
-		Rates: func() invoice.Rates { return fixed }, Now: l.clock.Now, NewID: func() string { return fmt.Sprintf("%032d", l.made.Add(1)) },
+		Rates: func() invoice.Rates { return fixed }, Now: l.clock.Now, NewID: func() string { return fmt.Sprintf("%032d", l.ids.Add(1)) },
 		Encode: server.EncodeEvent, Log: log,
 	})
 	l.accounts = convert.NewAccounts(convert.AccountsConfig{
-		Storage: s, Exchanges: []exchange.Exchange{l.at}, Now: l.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, l.made.Add(1)) },
+		Storage: s, Exchanges: []exchange.Exchange{l.at}, Now: l.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, l.ids.Add(1)) },
 	})
 	l.worker = l.newWorker(s, l.invoices)
 }
@@ -168,7 +169,7 @@ func (network) NewDestination(r chain.Request) (chain.Destination, error) {
 	return chain.Destination{Address: script, Script: script}, nil
 }
 
-// create creates an invoice of an amount of euro; change may set another currency.
+// create creates an invoice of an amount in euro; change may set another currency.
 func (l *lab) create(amount string, change ...func(*invoice.CreateRequest)) *invoice.Invoice {
 	l.t.Helper()
 	price := money.MustParse(amount, money.EUR)
@@ -200,7 +201,7 @@ func (l *lab) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
 		l.t.Fatalf("%s is not offered", asset)
 	}
 	l.height++
-	tx = fmt.Sprintf("tx%d", l.made.Add(1))
+	tx = fmt.Sprintf("tx%d", l.ids.Add(1))
 	l.shown = append(l.shown, chain.Transfer{
 		ID: tx + ":0", Tx: tx, Asset: asset, Script: m.Destination.Script, Amount: money.MustParse(amount, m.Asset.Currency), Spends: []string{tx + "-in:0"},
 		Block: &chain.Block{Height: l.height, Hash: fmt.Sprint("block", l.height, tx), Time: l.clock.Now()},
@@ -210,15 +211,11 @@ func (l *lab) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
 }
 
 // reorganise removes a transaction from the network, or adds it again.
-func (l *lab) reorganise(tx string, away bool) {
+func (l *lab) reorganise(tx string, remove bool) {
 	l.t.Helper()
-	for i := range l.shown {
-		if l.shown[i].Tx == tx {
-			if away {
-				l.shown[i].Block.Height = -1 - l.shown[i].Block.Height
-			} else {
-				l.shown[i].Block.Height = -1 - l.shown[i].Block.Height
-			}
+	for _, t := range l.shown {
+		if isRemoved := t.Block.Height < 0; t.Tx == tx && isRemoved != remove {
+			t.Block.Height = -1 - t.Block.Height
 		}
 	}
 	l.scan()
@@ -266,14 +263,14 @@ func (l *lab) step() {
 	l.t.Fatal("conversions remain due after 50 steps")
 }
 
-// settle runs the worker while time passes, in longer steps after an hour.
-func (l *lab) settle(while time.Duration) {
+// settle runs the worker for a duration: every 15 seconds, and after an hour every 10 minutes.
+func (l *lab) settle(duration time.Duration) {
 	l.t.Helper()
-	stride := 15 * time.Second
-	for begin := l.clock.Now(); l.clock.Now().Before(begin.Add(while)); l.clock.Pass(stride) {
+	interval := 15 * time.Second
+	for begin := l.clock.Now(); l.clock.Now().Before(begin.Add(duration)); l.clock.Pass(interval) {
 		l.step()
 		if l.clock.Now().Sub(begin) > time.Hour {
-			stride = 10 * time.Minute
+			interval = 10 * time.Minute
 		}
 	}
 	l.step()
@@ -305,7 +302,7 @@ func describe(c *invoice.Conversion) string {
 	return fmt.Sprintf("%s %s sold %s of %s for %s fee %s in %d", c.State, c.Reason, s.Sold, c.Amount, s.Euro, s.Fee, len(c.Orders))
 }
 
-// want fails the test unless a conversion has the given state.
+// want fails the test unless describe returns the given text for a conversion.
 func (l *lab) want(id, coin, want string) {
 	l.t.Helper()
 	if got := describe(l.conversion(id, coin)); got != want {
@@ -317,18 +314,18 @@ func (l *lab) want(id, coin, want string) {
 // checkNotOversold fails the test if the exchange sold more than the invoices received.
 func (l *lab) checkNotOversold(ids ...string) {
 	l.t.Helper()
-	most := map[string]*big.Rat{}
+	received := map[string]*big.Rat{}
 	for _, id := range ids {
 		for _, c := range l.read(id).Conversions {
-			if most[c.Coin] == nil {
-				most[c.Coin] = new(big.Rat)
+			if received[c.Coin] == nil {
+				received[c.Coin] = new(big.Rat)
 			}
-			most[c.Coin].Add(most[c.Coin], c.Amount.Rat())
+			received[c.Coin].Add(received[c.Coin], c.Amount.Rat())
 		}
 	}
 	for _, coin := range []string{"BTC", "ETH", "USDC", "LTC"} {
 		sold, _ := new(big.Rat).SetString(l.exchange.Sold(coin))
-		if bound := most[coin]; bound == nil && sold.Sign() > 0 || bound != nil && sold.Cmp(bound) > 0 {
+		if bound := received[coin]; bound == nil && sold.Sign() > 0 || bound != nil && sold.Cmp(bound) > 0 {
 			l.t.Errorf("the exchange sold %s %s, but %v was received", l.exchange.Sold(coin), coin, bound)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Update puts new content in a file's place, wholly or not at all, and returns when it
-// is on disk. The file keeps its mode and owner. A new one can be read by its owner
-// alone, who is the owner of its folder. Symbolic links are followed.
+// Update replaces the content of a file atomically, and returns when the new content is on disk. The
+// file keeps its mode and owner. A new file has the owner of its folder, and only the owner can read
+// it. Update follows symbolic links.
 func Update(path string, content []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -29,7 +29,7 @@ func Update(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // does nothing once it has its name
+	defer os.Remove(f.Name()) // has no effect after the rename
 	_, err = f.Write(content)
 	if err == nil {
 		err = own(f, model, isNew)

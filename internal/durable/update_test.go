@@ -11,7 +11,7 @@ import (
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	for _, name := range []string{"there", "target"} {
+	for _, name := range []string{"existing", "target"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte("before"), 0o640); err != nil {
 			t.Fatal(err)
 		}
@@ -19,7 +19,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.Symlink("target", filepath.Join(folder, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]os.FileMode{"there": 0o640, "new": 0o600, "link": os.ModeSymlink} {
+	for name, want := range map[string]os.FileMode{"existing": 0o640, "new": 0o600, "link": os.ModeSymlink} {
 		if err := durable.Update(filepath.Join(folder, name), []byte("after")); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -37,7 +37,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("target: got mode %v, error %v", info.Mode(), err)
 	}
 	if err := durable.Update(filepath.Join(folder, "missing", "file"), nil); err == nil {
-		t.Error("a folder that is missing is no error")
+		t.Error("a missing folder: got no error")
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) != 4 {

@@ -8,8 +8,8 @@ import (
 )
 
 // TestPaymentAfterTheClockStepsBack pays an open invoice while the clock is before the time at
-// which the invoice was created. The service attributes a first sighting up to two hours before the
-// creation to a wrong clock, so the payment counts.
+// which the invoice was created. The payment counts, because a first sighting up to two hours
+// before the creation is attributed to a wrong clock.
 func TestPaymentAfterTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
@@ -41,8 +41,8 @@ func TestOrderRightAfterTheClockStepsBack(t *testing.T) {
 	s.checkStatus(id, invoice.Paid)
 }
 
-// TestLeaseAfterTheClockStepsBack stops a process without releasing its lease, sets the clock back
-// as a machine does that starts with a wrong clock, and starts another process. That one must scan
+// TestLeaseAfterTheClockStepsBack stops a process without releasing its lease, sets the clock back,
+// as on a machine that starts with a wrong clock, and starts another process. The new process must scan
 // the network within the duration of a lease.
 func TestLeaseAfterTheClockStepsBack(t *testing.T) {
 	t.Parallel()

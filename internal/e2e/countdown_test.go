@@ -10,8 +10,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// settableClock lets a test change the time of day in pages by window.shift, in milliseconds, and
-// run the page's half-second intervals by window.ticks.
+// settableClock is a script that shifts the time of day in a page by window.shift milliseconds. It puts
+// the functions that the page runs every half second into window.ticks, so that a test can call them.
 const settableClock = `(() => {
 	const real = Date, every = setInterval;
 	window.shift = 0;
@@ -20,10 +20,10 @@ const settableClock = `(() => {
 		constructor(...from) { from.length ? super(...from) : super(real.now() + shift); }
 		static now() { return real.now() + shift; }
 	};
-	window.setInterval = (what, ms) => ms === 500 ? ticks.push(what) : every(what, ms);
+	window.setInterval = (task, ms) => ms === 500 ? ticks.push(task) : every(task, ms);
 })()`
 
-// TestCountdown checks that the countdown uses monotonic time.
+// TestCountdown checks that a change of the time of day does not change the countdown.
 func TestCountdown(t *testing.T) {
 	s := speaking(t, locale.All())
 	b := open(t, screens[0])
@@ -59,7 +59,7 @@ func TestCountdown(t *testing.T) {
 			return [before, after, asked];
 		})()`))
 		if fmt.Sprint(asked) != "[0 1 1]" {
-			t.Errorf("numbers of requests before the jump, after it, and later: %v, want [0 1 1]", asked)
+			t.Errorf("requests before the jump, after it, and later: %v, want [0 1 1]", asked)
 		}
 	})
 	b.checkConsole()

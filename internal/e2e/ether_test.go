@@ -209,7 +209,7 @@ func TestRealEther(t *testing.T) {
 		command := exec.CommandContext(t.Context(), binary(t), "serve")
 		command.Env = append(slices.Clone(s.environ), "CHEQUER_EVM_ADDRESS_QUERIES=off")
 		out, err := command.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "base in its own coin (1 open invoices)") {
+		if err == nil || !strings.Contains(string(out), "base in its own coin (1 open invoice)") {
 			t.Errorf("%v: %s", err, out)
 		}
 	})

@@ -13,11 +13,11 @@ import (
 )
 
 // reachable lists what the Tab key must reach, in the order of the page: every visible link,
-// button, field and summary, and the chosen one of a group of radio buttons.
+// button, field and summary, and the selected button of each group of radio buttons.
 const reachable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary")].filter(e =>
 	e.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}) && !e.disabled && (e.type !== "radio" || e.checked)).map(e => naming(e))`
 
-// focused returns the focused element, and a message if its focus is not visible.
+// focused returns the name of the focused element, and a message if its focus is not visible.
 const focused = `(() => {
 	const e = document.activeElement;
 	if (!e || e === document.body) return ["", ""];
@@ -25,6 +25,7 @@ const focused = `(() => {
 	return [naming(e), seen.outlineStyle === "none" || parseFloat(seen.outlineWidth) < 2 ? "shows no focus" : ""];
 })()`
 
+// naming defines a function that returns a name for an element.
 const naming = `function naming(e) { return e.id || e.name || e.localName + " " + e.textContent.trim().slice(0, 30); }`
 
 // tabs presses a key until the focus leaves the page, and returns the elements that had the focus.
@@ -33,16 +34,16 @@ func (b *tab) tabs(key chromedp.Action[chromedp.Void]) (path []string) {
 	get(b, chromedp.Evaluate[any](naming))
 	for range 100 {
 		b.do(key)
-		now := get(b, chromedp.Evaluate[[]string](focused))
-		if now[0] == "" || len(path) > 0 && now[0] == path[0] {
+		current := get(b, chromedp.Evaluate[[]string](focused))
+		if current[0] == "" || len(path) > 0 && current[0] == path[0] {
 			return path
 		}
-		if now[1] != "" {
-			b.t.Errorf("%s %s", now[0], now[1])
+		if current[1] != "" {
+			b.t.Errorf("%s %s", current[0], current[1])
 		}
-		path = append(path, now[0])
+		path = append(path, current[0])
 	}
-	b.t.Fatalf("the focus never leaves the page: %s", strings.Join(path, ", "))
+	b.t.Fatalf("the focus did not leave the page after 100 keys: %s", strings.Join(path, ", "))
 	return nil
 }
 

@@ -27,12 +27,12 @@ type verdict struct {
 	} `json:"runtimeError"`
 }
 
-// lighthouseRuns is the number of runs. It is odd, because the median counts.
+// lighthouseRuns is the number of runs per page. It is odd, because the test uses the median.
 const lighthouseRuns = 3
 
-// TestLighthouse runs nightly. The limit for performance is loose, because the score depends on the
-// machine's load. The category for search engines is not checked, because payment pages exclude
-// them.
+// TestLighthouse runs nightly. The limit for performance is low, because the score depends on the load of
+// the machine. The category for search engines is not checked, because payment pages are excluded from
+// search engines.
 func TestLighthouse(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
@@ -45,15 +45,15 @@ func TestLighthouse(t *testing.T) {
 	}
 	w := newTown(t)
 	s := w.shop()
-	waits, paid := s.order(), s.order()
+	waiting, paid := s.order(), s.order()
 	s.simulate(paid, api.SimulateExact, api.SimulateConfirm)
-	for name, path := range map[string]string{"storefront": "/", "waiting": "/invoice/" + waits, "paid": "/invoice/" + paid} {
+	for name, path := range map[string]string{"storefront": "/", "waiting": "/invoice/" + waiting, "paid": "/invoice/" + paid} {
 		t.Run(name, func(t *testing.T) {
 			var verdicts []verdict
 			for range lighthouseRuns {
 				verdicts = append(verdicts, lighthouse(t, cli, w.url+path))
 			}
-			middle := func(of func(verdict) float64) float64 {
+			median := func(of func(verdict) float64) float64 {
 				var all []float64
 				for _, v := range verdicts {
 					all = append(all, of(v))
@@ -61,15 +61,15 @@ func TestLighthouse(t *testing.T) {
 				slices.Sort(all)
 				return all[len(all)/2]
 			}
-			for category, least := range map[string]float64{"accessibility": 1, "best-practices": 1, "performance": .9} {
-				got := middle(func(v verdict) float64 { return v.Categories[category].Score })
+			for category, minimum := range map[string]float64{"accessibility": 1, "best-practices": 1, "performance": .9} {
+				got := median(func(v verdict) float64 { return v.Categories[category].Score })
 				t.Logf("%s %.0f", category, 100*got)
-				if got < least {
-					t.Errorf("%s is %.0f, want at least %.0f: %q", category, 100*got, 100*least, verdicts[0].short())
+				if got < minimum {
+					t.Errorf("%s is %.0f, want at least %.0f: %q", category, 100*got, 100*minimum, verdicts[0].lowAudits())
 				}
 			}
-			shift := middle(func(v verdict) float64 { return v.Audits["cumulative-layout-shift"].Value })
-			paint := middle(func(v verdict) float64 { return v.Audits["largest-contentful-paint"].Value })
+			shift := median(func(v verdict) float64 { return v.Audits["cumulative-layout-shift"].Value })
+			paint := median(func(v verdict) float64 { return v.Audits["largest-contentful-paint"].Value })
 			t.Logf("layout shift %.3f, largest paint after %.1f s on a simulated slow phone network", shift, paint/1000)
 			if shift != 0 {
 				t.Errorf("the layout shift is %.3f, want 0", shift)
@@ -78,8 +78,8 @@ func TestLighthouse(t *testing.T) {
 	}
 }
 
-// short returns the audits with a low score.
-func (v verdict) short() (titles []string) {
+// lowAudits returns the audits with a low score.
+func (v verdict) lowAudits() (titles []string) {
 	for id, audit := range v.Audits {
 		if audit.Score != nil && *audit.Score < .9 {
 			titles = append(titles, id+": "+audit.Title)

@@ -22,7 +22,7 @@ import (
 	"chequer/web"
 )
 
-// sun returns a logo as a PNG: a red sun over the sea.
+// sun returns a logo as a PNG image: a red sun over the sea.
 func sun(t *testing.T) []byte {
 	t.Helper()
 	p := image.NewNRGBA(image.Rect(0, 0, 320, 320))
@@ -47,7 +47,7 @@ func sun(t *testing.T) []byte {
 
 const leaf = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" fill="#ffe600"/><path d="M8 24C8 12 14 8 24 8c0 10-4 16-16 16zM8 24l9-9" fill="none" stroke="#12151c" stroke-width="2.5"/></svg>`
 
-// setTheme sets a demo shop's theme by the API.
+// setTheme sets the theme of a demo shop through the API.
 func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l api.Look) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{
@@ -119,7 +119,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestLookOnPaper prints a receipt, which must have the shop's name, logo and contact.
+// TestLookOnPaper checks that a printed receipt has the shop's name, logo and contact.
 func TestLookOnPaper(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	p.setTheme(t, "Atelier Nord", "#e8573a", sun(t))
@@ -142,7 +142,7 @@ func TestLookOnPaper(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "No cookies") || get(b, chromedp.Evaluate[int](`document.querySelector("img.mark").clientWidth`)) != 32 {
-		t.Errorf("the receipt has text for the screen only, or no logo: %s", text)
+		t.Errorf("the receipt has text that is only for screens, or has no logo: %s", text)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestLookOnPaper(t *testing.T) {
 // filled with a colour. An empty fill is not checked.
 func (b *tab) hasTheme(name, fill string) {
 	b.t.Helper()
-	until(b.t, waitTimeout, "the logo is loaded", func() bool { // without scripts the browser cannot be asked
+	until(b.t, waitTimeout, "the logo is loaded", func() bool { // without scripts this cannot be evaluated
 		return b.screen.noJS || get(b, chromedp.Evaluate[bool](`(e => !!e && e.complete && e.naturalWidth > 0)(document.querySelector("img.mark"))`))
 	})
 	until(b.t, waitTimeout, "the page is loaded", func() bool { return get(b, chromedp.Evaluate[string](`document.readyState`)) == "complete" })
@@ -189,18 +189,18 @@ func TestReturn(t *testing.T) {
 		return b
 	}
 	shown := func(b *tab) bool { return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto").hidden`)) }
-	left := func(b *tab) string { return b.text("#auto b") }
+	secondsLeft := func(b *tab) string { return b.text("#auto b") }
 
-	t.Run("leaves", func(t *testing.T) {
+	t.Run("returns_after_the_countdown", func(t *testing.T) {
 		b := pay(t, screen{name: "return", width: 390, height: 844})
 		if !shown(b) {
 			t.Fatal("no countdown is shown")
 		}
 		b.awaits("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
 		b.picture(b.screen, "counting")
-		until(t, waitTimeout, "the countdown is under nine", func() bool { return len(left(b)) == 1 && left(b) < "9" })
+		until(t, waitTimeout, "the countdown is below nine", func() bool { return len(secondsLeft(b)) == 1 && secondsLeft(b) < "9" })
 		b.do(chromedp.KeyEvent("a"))
-		if got := left(b); got != "10" && got != "9" {
+		if got := secondsLeft(b); got != "10" && got != "9" {
 			t.Errorf("after a key the countdown is at %s, want 10 or 9", got)
 		}
 		until(t, waitTimeout, "the shop's page is loaded", func() bool {
@@ -224,7 +224,7 @@ func TestReturn(t *testing.T) {
 			}
 			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown
 			if got := get(b, chromedp.Location()); got != before {
-				t.Errorf("the page left for %s", got)
+				t.Errorf("the page navigated to %s", got)
 			}
 			if b.attribute("#return", "href") == "" {
 				t.Error("the page has no button to the shop")
@@ -250,7 +250,7 @@ func TestReturn(t *testing.T) {
 	})
 }
 
-// TestOpenInMetaMask checks the link for phones whose browser has no wallet.
+// TestOpenInMetaMask checks that a link to MetaMask is shown on phones whose browser has no wallet.
 func TestOpenInMetaMask(t *testing.T) {
 	public := func(c *web.Config) { c.BaseURL = "https://pay.example" }
 	visible := func(b *tab) bool {
@@ -295,15 +295,16 @@ func TestOpenInMetaMask(t *testing.T) {
 	}
 }
 
-// In a frame the link is hidden, because a wallet's browser would show the framed page alone.
-func TestOpenInMetaMask_is_not_for_frames(t *testing.T) {
+// In a frame the link is hidden, because the browser of a wallet would show the framed page without the
+// page around it.
+func TestOpenInMetaMask_is_hidden_in_frames(t *testing.T) {
 	s := newStage(t, func(c *web.Config) {
 		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
 	})
 	b := open(t, screens[0])
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	address := s.url("EURC-BASE")
-	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the program's page that may show frames
+	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of the server that may contain frames
 	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`, address)))
 	until(t, waitTimeout, "the frame's link is hidden", func() bool {
 		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.hidden)((frames[0].document.querySelector(".app:has(#m2-app)")))`))

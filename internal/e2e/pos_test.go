@@ -14,9 +14,9 @@ import (
 	"chequer/internal/merchant"
 )
 
-// terminal creates a terminal of a demo shop beside the running program, as the command does. It
+// terminal creates a terminal of a demo shop while the program runs, as chequer pos add does. It
 // returns the terminal's address and a function that removes it.
-func (p *program) terminal(t *testing.T, c config.Config) (url string, end func()) {
+func (p *program) terminal(t *testing.T, c config.Config) (url string, remove func()) {
 	t.Helper()
 	core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -27,12 +27,12 @@ func (p *program) terminal(t *testing.T, c config.Config) (url string, end func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := core.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop.ID, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	created, err := core.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop.ID, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.url + "/pos/" + made.Secret, func() {
-		if err := core.Terminals.Remove(t.Context(), shop.ID, made.ID); err != nil {
+	return p.url + "/pos/" + created.Secret, func() {
+		if err := core.Terminals.Remove(t.Context(), shop.ID, created.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,17 +47,17 @@ func TestTerminal(t *testing.T) {
 			c := settings(t)
 			p := start(t, c, app.Options{Demo: true})
 			shop, b := newShop(t, p.url, p.key), open(t, s)
-			till, end := p.terminal(t, c)
+			terminal, remove := p.terminal(t, c)
 			const charge = "form .btn"
 
-			b.visit(till)
+			b.visit(terminal)
 			b.awaits("h1", "Demo shop", nil)
 			if s.noJS {
 				b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
 			} else {
 				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second point is ignored
 				if got := b.value("#amount"); got != "12.50" {
-					t.Errorf("the keypad typed %q", got)
+					t.Errorf("the keypad typed %q, want 12.50", got)
 				}
 			}
 			b.picture(s, "pos")
@@ -67,8 +67,8 @@ func TestTerminal(t *testing.T) {
 			b.do(chromedp.DoubleClick(chromedp.CSS(charge)))
 			b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
 			page := get(b, chromedp.Location())
-			if !strings.HasPrefix(page, till+"/") {
-				t.Fatalf("the form led to %s", page)
+			if !strings.HasPrefix(page, terminal+"/") {
+				t.Fatalf("the form led to %s, want a page of the terminal", page)
 			}
 			b.awaits(".due .v", "€12.50", nil)
 			if !s.noJS {
@@ -102,7 +102,7 @@ func TestTerminal(t *testing.T) {
 			b.picture(s, "counter-paid")
 			b.noSidewaysScroll()
 			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); high < 80 {
-				t.Errorf("Paid is %g px high: too small to be read from a distance", high)
+				t.Errorf("the word Paid is %g px high, want at least 80, to be readable from a distance", high)
 			}
 			if rang := get(b, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == s.noJS {
 				t.Errorf("data-rang is %q", rang)
@@ -114,8 +114,8 @@ func TestTerminal(t *testing.T) {
 			}
 			b.checkConsole()
 
-			end() // from here on the console reports refused requests
-			b.visit(till)
+			remove() // from here on the console reports refused requests
+			b.visit(terminal)
 			b.awaits("h1", "This terminal is not in use", nil)
 		})
 	}

@@ -20,11 +20,10 @@ import (
 type wallet struct {
 	Name     string           `json:"name"`
 	Chain    string           `json:"chain"`    // the current chain
-	Knows    []string         `json:"knows"`    // chains that it can switch to
-	Stays    bool             `json:"stays"`    // reports success for a switch, but does not switch
+	Stays    bool             `json:"stays"`    // reports a successful switch, but stays on its chain
 	Fails    map[string]fault `json:"fails"`    // errors by method
 	Holds    string           `json:"holds"`    // the method whose answer waits for window.answer()
-	Injected bool             `json:"injected"` // sets window.ethereum and announces nothing
+	Injected bool             `json:"injected"` // sets window.ethereum instead of announcing itself
 }
 
 type fault struct {
@@ -64,7 +63,7 @@ const fakeWallets = `(() => {
 	announce();
 })()`
 
-// wallets adds wallets to every page that the tab opens from now on.
+// wallets adds wallets to every page that the tab opens later.
 func (b *tab) wallets(list ...wallet) {
 	b.t.Helper()
 	text, err := json.Marshal(list)
@@ -73,7 +72,7 @@ func (b *tab) wallets(list ...wallet) {
 	b.check(err)
 }
 
-// asked returns the methods that the wallets were asked for.
+// asked returns the methods that the page called, separated by spaces.
 func (b *tab) asked() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`asked.map(a => a.method).join(" ")`))
@@ -88,8 +87,8 @@ func (b *tab) transactions() []map[string]string {
 	return list
 }
 
-// The elements of the stage's token, and golden encodings of the call: 4 bytes of
-// keccak256("transfer(address,uint256)"), then two words of 32 bytes.
+// The page elements of the token that the stage offers, and the expected encodings of its transfer: the
+// first 4 bytes of keccak256("transfer(address,uint256)"), then two words of 32 bytes.
 const (
 	tokenPay  = "#m2-wallets0"
 	tokenSays = "#m2-wallets p"
@@ -101,8 +100,8 @@ const (
 		"0000000000000000000000000000000000000000000000000000000000cac99a" // 13,289,882
 )
 
-// TestWallet pays with browser wallets that succeed and fail in many ways, under the pages' own
-// policy.
+// TestWallet pays with browser wallets that succeed or fail, under the content security policy of the
+// pages.
 func TestWallet(t *testing.T) {
 	const base, mainnet = "0x2105", "0x1"
 	const (
@@ -121,11 +120,11 @@ func TestWallet(t *testing.T) {
 		says  string
 	}{
 		{"sends", nil, base, false, sent, "Sent. This page changes when the network shows it."},
-		{"on another network is switched", nil, mainnet, false, switched + " eth_sendTransaction", "Sent. This page changes when the network shows it."},
+		{"switches from another network", nil, mainnet, false, switched + " eth_sendTransaction", "Sent. This page changes when the network shows it."},
 		{"stays on another network", nil, mainnet, true, switched, "Switch Fox to the network Base, then try again. Nothing was sent."},
 		{"does not know the network", map[string]fault{"wallet_switchEthereumChain": {4902, "Unrecognized chain", nil}}, mainnet, false,
 			switches, "Add the network Base (chain ID 8453) in the settings of Fox, then try again. Nothing was sent."},
-		{"wraps that it does not know the network", map[string]fault{"wallet_switchEthereumChain": {-32603, "Internal", map[string]any{"originalError": map[string]any{"code": 4902}}}}, mainnet, false,
+		{"does not know the network and wraps the error", map[string]fault{"wallet_switchEthereumChain": {-32603, "Internal", map[string]any{"originalError": map[string]any{"code": 4902}}}}, mainnet, false,
 			switches, "Add the network Base (chain ID 8453) in the settings of Fox, then try again. Nothing was sent."},
 		{"cannot switch", map[string]fault{"wallet_switchEthereumChain": {4200, "Unsupported", nil}}, mainnet, false,
 			switches, "Switch Fox to the network Base, then try again. Nothing was sent."},
@@ -159,12 +158,12 @@ func TestWallet(t *testing.T) {
 			if got := b.asked(); got != tt.asked {
 				t.Errorf("the wallet was asked for %s, want %s", got, tt.asked)
 			}
-			over := strings.HasPrefix(tt.says, "Sent.")
-			if got := b.text(tokenPay); over != (got == "Sent") || over == (got == "Pay with Fox") {
+			succeeds := strings.HasPrefix(tt.says, "Sent.")
+			if got := b.text(tokenPay); succeeds != (got == "Sent") || succeeds == (got == "Pay with Fox") {
 				t.Errorf("the button shows %q", got)
 			}
-			b.click(tokenPay) // once more
-			if got := len(b.transactions()); over && got != 1 {
+			b.click(tokenPay) // must not send a second transaction
+			if got := len(b.transactions()); succeeds && got != 1 {
 				t.Errorf("%d transactions were sent", got)
 			}
 			b.picture(b.screen, "wallet_"+strings.ReplaceAll(tt.name, " ", "_"))
@@ -199,7 +198,8 @@ func TestWalletRequestIsExact(t *testing.T) {
 	}
 }
 
-// TestWalletsAreChosenByName has two announced wallets, one with a name that looks like markup.
+// TestWalletsAreChosenByName opens the page with two announced wallets, one with a name that looks like
+// markup.
 func TestWalletsAreChosenByName(t *testing.T) {
 	for _, s := range []screen{
 		screens[0], {name: "phone_dark", width: 390, height: 844, dark: true},
@@ -214,15 +214,15 @@ func TestWalletsAreChosenByName(t *testing.T) {
 			b.picture(s, "wallets")
 			b.noSidewaysScroll()
 			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".wallets img, .wallets b, .wallets svg").length`)); n > 0 {
-				t.Errorf("%d elements come from the wallets' names or icons", n)
+				t.Errorf("the page has %d elements from the names or icons of wallets, want none", n)
 			}
 			b.click("#m2-wallets1")
 			b.awaits(tokenPay, "Sent", nil)
 			if got := get(b, chromedp.Evaluate[string](`asked.map(a => a.wallet)[0]`)); got != "Fox" {
-				t.Errorf("%s was asked", got)
+				t.Errorf("the wallet %s was asked, want Fox", got)
 			}
 			if got := get(b, chromedp.Evaluate[string](`document.activeElement.id`)); got != "m2-wallets0" {
-				t.Errorf("the focus is at %q", got)
+				t.Errorf("the focus is at %q, want m2-wallets0", got)
 			}
 			b.picture(s, "wallets_sent")
 			b.checkConsole()
@@ -241,10 +241,9 @@ func TestWalletThatOnlyInjects(t *testing.T) {
 	b.checkConsole()
 }
 
-// TestWalletWhileThePageChanges replaces the page during an open request, and asks for the rest
-// after a partial payment.
+// TestWalletWhileThePageChanges changes the invoice before, during and after a request to the wallet.
 func TestWalletWhileThePageChanges(t *testing.T) {
-	t.Run("another_network_delays", func(t *testing.T) {
+	t.Run("delay_of_another_network", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
 		b.visit(s.url("EURC-BASE"))
@@ -279,7 +278,7 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		b.awaits(tokenSays, "This page changes", nil)
 		b.checkConsole()
 	})
-	t.Run("the_rest", func(t *testing.T) {
+	t.Run("rest_after_a_partial_payment", func(t *testing.T) {
 		b, s := open(t, screens[1]), newStage(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
@@ -293,11 +292,11 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		b.click(tokenPay)
 		b.awaits(tokenPay, "Sent", nil)
 		if got := b.transactions(); len(got) != 2 || got[1]["data"] != payRest {
-			t.Errorf("sent %v, want the rest second", got)
+			t.Errorf("sent %v, want a second transaction of the rest", got)
 		}
 		b.checkConsole()
 	})
-	t.Run("paid_otherwise_before_it_is_asked", func(t *testing.T) {
+	t.Run("paid_by_other_means_before_the_wallet_is_asked", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
 		b.visit(s.url("EURC-BASE"))
@@ -313,7 +312,7 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		}
 		b.checkConsole()
 	})
-	t.Run("dropped", func(t *testing.T) {
+	t.Run("replaced_payment_can_be_sent_again", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
@@ -323,7 +322,7 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
 		b.awaits("#st", "Payment seen", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusCreated, "56.5" })
-		b.awaits("#st", "Waiting", nil) // not a reason to send again by itself
+		b.awaits("#st", "Waiting", nil) // this status alone must not offer a second payment
 		b.awaits(tokenPay, "Sent", nil)
 		s.change(func(r *api.Resource) {
 			r.Exceptions = []string{api.ExceptionReplaced}
@@ -334,7 +333,7 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 	})
 }
 
-// TestWalletRequestForEveryMethod pays on the whole program by each method that a wallet supports.
+// TestWalletRequestForEveryMethod pays by each method that a wallet supports, with the whole program.
 // The request must equal the payment link's transaction.
 func TestWalletRequestForEveryMethod(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
@@ -347,7 +346,7 @@ func TestWalletRequestForEveryMethod(t *testing.T) {
 		if m.ChainID == "" {
 			continue
 		}
-		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a page that has sent nothing
+		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a new page, from which nothing was sent
 		pay := ".wallets[data-method=" + m.CryptoCurrency + "] button"
 		b.awaits(pay, "Pay with Fox", nil)
 		b.click(pay)
@@ -363,7 +362,7 @@ func TestWalletRequestForEveryMethod(t *testing.T) {
 	b.checkConsole()
 }
 
-// linked returns the transaction that an ERC-681 link describes.
+// linked returns the transaction that an ERC-681 payment link describes.
 func linked(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	path, query, _ := strings.Cut(strings.TrimPrefix(uri, "ethereum:"), "?")

@@ -1,4 +1,4 @@
 package exchange
 
-// KrakenSign is krakenSign.
+// KrakenSign exports krakenSign to the tests.
 var KrakenSign = krakenSign

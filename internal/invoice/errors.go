@@ -12,14 +12,14 @@ var (
 	ErrNotFound = errors.New("no such invoice")
 	// ErrNotModified means that the invoice did not change while Wait waited.
 	ErrNotModified = errors.New("not modified")
-	// ErrNonceUsed means that a request with this nonce was received before, and made something else.
+	// ErrNonceUsed means that the nonce was used before, with another request.
 	ErrNonceUsed = errors.New("nonce was used")
-	// ErrConflict means that an idempotency key was used with another request.
+	// ErrConflict means that the idempotency key was used before, with another request.
 	ErrConflict = errors.New("idempotency key was used with another request")
 	// ErrLinkUsed means that a checkout link has reached its limit of invoices.
 	ErrLinkUsed = errors.New("checkout link has reached its limit of uses")
-	// ErrFenced means that another process holds the lease of this network now, or that the
-	// snapshot is older than the last one saved.
+	// ErrFenced means that another process now holds the lease of this network, or that the snapshot
+	// is older than the newest saved snapshot.
 	ErrFenced = errors.New("lease lost")
 	// ErrNoRate means that no method can be priced now.
 	ErrNoRate = errors.New("no rate for any payment method")
@@ -32,29 +32,30 @@ var (
 	ErrUnreached = errors.New("no network of these payment methods is reached")
 	// ErrNoMethod means that none of the requested payment methods is offered.
 	ErrNoMethod = errors.New("none of these payment methods is offered")
-	// ErrTooLong means that no method holds its price for the requested time.
+	// ErrTooLong means that no payment method holds its price for the requested time.
 	ErrTooLong = errors.New("no payment method holds its price that long")
 	// ErrState means that the state of the invoice does not allow the decision.
 	ErrState = errors.New("the invoice does not allow this now")
-	// ErrTooLittle means that the amount still due is less than any method carries.
+	// ErrTooLittle means that the amount still due is below the minimum of every payment method.
 	ErrTooLittle = errors.New("too little is due for any payment method")
-	// ErrNothingReceived means that there is no money that could be refunded.
+	// ErrNothingReceived means that the invoice received no money that could be refunded.
 	ErrNothingReceived = errors.New("nothing was received")
-	// ErrRefundAsset means that no money was received in the asset.
+	// ErrRefundAsset means that the invoice received no money in the asset of the refund address.
 	ErrRefundAsset = errors.New("nothing was received by this payment method")
 	// ErrRefundSet means that the shopper has already given a refund address.
 	ErrRefundSet = errors.New("a refund address is set already")
 	// ErrOurAddress means that the refund address is the payment address of an invoice.
 	ErrOurAddress = errors.New("the refund address is a payment address of an invoice")
-	// ErrUnknownOrder means that the outcome of an order is not known yet.
+	// ErrUnknownOrder means that the outcome of the last order at the exchange is not known yet.
 	ErrUnknownOrder = errors.New("the outcome of the last order is not known")
 	// ErrUnavailable means that the database is temporarily unavailable. The change may or may not
 	// have been written.
 	ErrUnavailable = errors.New("the database does not answer now")
 )
 
-// TooManyUnpaidError means that a group of callers has reached its UnpaidLimit of unpaid invoices.
-type TooManyUnpaidError struct{ Group string } // as in UnpaidLimit
+// TooManyUnpaidError means that a group of callers has reached its limit of unpaid invoices. Group is
+// the group of UnpaidLimit.
+type TooManyUnpaidError struct{ Group string }
 
 // Error implements error.
 func (e *TooManyUnpaidError) Error() string {
@@ -64,7 +65,7 @@ func (e *TooManyUnpaidError) Error() string {
 	return "too many unpaid invoices from one network"
 }
 
-// NoRateError is ErrNoRate with the currency.
+// NoRateError is ErrNoRate with the currency of the invoice.
 type NoRateError struct{ Fiat money.Currency }
 
 // Error implements error.
@@ -82,8 +83,8 @@ func (e *UnknownMethodError) Error() string { return "there is no payment method
 // Unwrap returns ErrNoMethod.
 func (e *UnknownMethodError) Unwrap() error { return ErrNoMethod }
 
-// TooSmallError means that no method carries an amount so small. Smallest is the least amount that
-// works.
+// TooSmallError means that the amount is below the minimum of every payment method. Smallest is the
+// smallest amount that a payment method accepts.
 type TooSmallError struct{ Smallest money.Amount }
 
 // Error implements error.

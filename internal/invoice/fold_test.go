@@ -16,8 +16,8 @@ import (
 	"chequer/internal/money"
 )
 
-// crumb returns a token transfer of some smallest units in a block. The letter of the chain begins
-// the block's hash, so that two forks have different hashes.
+// crumb returns a token transfer of some smallest units in a block. The hash of the block
+// begins with the letter of the fork, so that two forks have different hashes.
 func crumb(id string, units int64, height int64, fork string) chain.Transfer {
 	return chain.Transfer{
 		ID: id, Tx: "tx" + id, Asset: "EURC", Script: "0x1", Amount: money.FromMinor(big.NewInt(units), eurc),
@@ -44,7 +44,8 @@ func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Obser
 	return invoice.Observation{Network: "base", Snapshot: s, Transfers: s.Transfers, Required: required}
 }
 
-// fill returns small transfers in block 101, as many as are recorded one by one.
+// fill returns KeptTransfers small transfers in block 101, which is the number that is recorded one by
+// one.
 func fill() []chain.Transfer {
 	var list []chain.Transfer
 	for i := range invoice.KeptTransfers {
@@ -53,7 +54,7 @@ func fill() []chain.Transfer {
 	return list
 }
 
-// counted returns the number and the sum of the transfers that the rows of an invoice represent.
+// counted returns the number and the sum of the present transfers that the rows of an invoice represent.
 func counted(inv *invoice.Invoice) (count int, sum *big.Int) {
 	sum = new(big.Int)
 	for _, t := range inv.Transfers {
@@ -105,7 +106,7 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
 	}
 	inv.Observe(baseScan(100, 103, "a", all...))
-	// The same transfers in other blocks, and ten of them missing.
+	// The same transfers are in other blocks, and the last ten are missing.
 	moved := slices.Clone(all)
 	for i := range moved {
 		block := *moved[i].Block
@@ -117,7 +118,7 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 		t.Errorf("%s smallest units are present, want %d", sum, invoice.KeptTransfers+80)
 	}
 	if !inv.Judge().Has(invoice.WasReorged) {
-		t.Error("money that lost its block raises no exception")
+		t.Error("the removal of a block raises no exception")
 	}
 	inv.Observe(baseScan(100, 105, "n", moved...))
 	if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.KeptTransfers+100 {
@@ -125,8 +126,8 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 	}
 }
 
-// Nothing is concluded if a source does not show a transfer of a block that is on the chain.
-func TestFold_keeps_what_a_block_on_the_chain_held(t *testing.T) {
+// If a source does not show a transfer of a block that is still on the chain, the transfer is kept.
+func TestFold_keeps_transfers_of_a_block_on_the_chain(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	all := fill()
@@ -142,8 +143,8 @@ func TestFold_keeps_what_a_block_on_the_chain_held(t *testing.T) {
 	}
 }
 
-// A reorganisation below the cursor is deeper than plausible: the settled sum cannot be divided, so
-// the whole sum is removed and the merchant decides.
+// After a reorganisation below the cursor, which is deeper than expected, the settled sum cannot be
+// divided. The whole sum is removed, and the merchant decides.
 func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
@@ -168,7 +169,7 @@ func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 	}
 }
 
-// Folding does not change the standing: it is that of the same transfers recorded one by one.
+// Folding does not change the standing: it equals the standing of the same transfers recorded one by one.
 func TestFold_keeps_the_standing(t *testing.T) {
 	t.Parallel()
 	rounds := uint64(25)
@@ -235,8 +236,8 @@ func crumbs(tb testing.TB, n int) *invoice.Invoice {
 	return inv
 }
 
-// BenchmarkLook measures the cost of showing an invoice, with everything that is shown of its
-// transfers. The cost does not grow with their number.
+// BenchmarkLook measures the cost of reading everything that is shown of an invoice's transfers. The cost
+// does not grow with their number.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -252,8 +253,8 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-// BenchmarkJudgeCrumbs measures the cost of changing an invoice. It does not grow beyond that of
-// the transfers that are kept one by one.
+// BenchmarkJudgeCrumbs measures the cost of changing an invoice. The cost does not
+// grow with the number of folded transfers.
 func BenchmarkJudgeCrumbs(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -271,13 +272,13 @@ func TestCount_follows_the_revision(t *testing.T) {
 	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(t, 500)
 	inv.Revision = 1
 	if _, more := service.Count(inv).Told(); more != 400 {
-		t.Errorf("%d more payments than are reported, want 400", more)
+		t.Errorf("%d payments are not reported, want 400", more)
 	}
 	if first, again := service.Count(inv), service.Count(inv); first != again {
 		t.Error("the count of an unchanged invoice is computed again")
 	}
 	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
 	if _, more := service.Count(inv).Told(); more != 200 {
-		t.Errorf("%d more payments than are reported after a change, want 200", more)
+		t.Errorf("%d payments are not reported after a change, want 200", more)
 	}
 }

@@ -21,22 +21,22 @@ const (
 	Test Mode = "test"
 )
 
-// Invoice is an invoice with everything that its networks have shown, and its standing. Terms,
-// methods and quotes are frozen when they are made.
+// Invoice is an invoice with the facts that its networks have shown, and its standing. Terms, methods
+// and quotes do not change after they are created.
 type Invoice struct {
-	ID         string // 32 random letters and digits, which authorise the caller to see the invoice
+	ID         string // 32 random letters and digits; who knows the ID may see the invoice
 	MerchantID string
 	Mode       Mode
 	// Version counts the changes that caused events.
 	Version int64
-	// Revision counts the writes of the invoice to storage, which sets it.
+	// Revision counts the writes of the invoice to storage, which sets the value.
 	Revision  int64
 	CreatedAt time.Time
 	Terms     Terms
 	Methods   []Method
 	Quotes    []Quote // by number, from 1
-	// Elsewhere lists other networks that watch the invoice's destinations. It is written with a
-	// new invoice, and not read back.
+	// Elsewhere lists other networks that watch the invoice's destinations. Storage writes
+	// it with a new invoice and does not read it.
 	Elsewhere []Elsewhere
 
 	// The facts recorded since creation. Times are on the invoice's own clock, see Clock.
@@ -53,11 +53,12 @@ type Invoice struct {
 	// except for test invoices.
 	Clock time.Duration
 
-	// Conversions are the sales of the money that paid the invoice, created when it became paid.
+	// Conversions are the sales of the money that paid the invoice. They are created when the invoice
+	// becomes paid.
 	Conversions []Conversion
 
-	// PaidCount is the number of times that the invoice became paid: more than one after
-	// EventReverted. FirstPaidAt is the first time, on the invoice's own clock.
+	// PaidCount is the number of times that the invoice became paid. It is greater than one only
+	// after EventReverted. FirstPaidAt is the first time, on the invoice's own clock.
 	PaidCount   int64
 	FirstPaidAt time.Time
 
@@ -66,7 +67,7 @@ type Invoice struct {
 	// Events are the events of the current change; storage writes them with it.
 	Events []Event
 	// Evidence is the evidence of the newest quote's prices; storage writes it under the name that
-	// the quote has for it.
+	// the quote contains.
 	Evidence string
 }
 
@@ -97,13 +98,13 @@ type Terms struct {
 
 // Rules are the merchant's settings that affect payments, frozen.
 type Rules struct {
-	Tolerance     money.Amount  // largest missing amount with which an invoice is covered
-	BlindWindow   time.Duration // after expiry, if our view of unconfirmed transfers was not continuous
+	Tolerance     money.Amount  // largest missing amount with which an invoice still counts as covered
+	BlindWindow   time.Duration // after expiry, if unconfirmed transfers were not watched without interruption
 	ConfirmWindow time.Duration // after expiry, for the first confirmation
 	RequoteWindow time.Duration // after the first expiry, for the shopper
 	LatePercent   int64         // minimum market value of late money in percent; 0 = any
-	// Gas is, by network, the largest amount of the native coin that may arrive after the price is
-	// covered without an effect; see chain.Policy. It is nil in invoices made before this rule,
+	// Gas is, per network, the largest amount of the native coin that has no effect when it arrives
+	// after the price is covered; see chain.Policy. It is nil in invoices made before this rule,
 	// which accept any amount.
 	Gas map[chain.ID]money.Amount
 }

@@ -12,8 +12,8 @@ import (
 
 // SetRefund stores the address for a refund in an asset that was received. The shopper can set it
 // once; the merchant may change it. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset,
-// ErrRefundSet, ErrOurAddress and those of keys.ParseAddress, and keys.ErrPrivateKey for a text
-// that contains a private key.
+// ErrRefundSet, ErrOurAddress, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
+// contains a private key.
 func (s *Service) SetRefund(ctx context.Context, id string, by Person, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool
 	return nil, false
 }
 
-// Received returns the transfers whose money is present, one for each asset, in the order in which
-// they were first seen.
+// Received returns the first present transfer of each asset that is more than dust, in the order in
+// which they were first seen.
 func (inv *Invoice) Received() []Transfer {
 	var list []Transfer
 	for _, p := range inv.Payments() {

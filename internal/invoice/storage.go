@@ -10,20 +10,20 @@ import (
 
 // Storage stores invoices durably. Every method is safe for concurrent use, and a change survives a
 // crash once the method has returned without an error. The functions passed to it are pure: they
-// may run more than once, each time on fresh data, and must not call storage.
+// may run more than once, each time on newly read data, and must not call storage.
 type Storage interface {
 	// CreateInvoice runs a creation in one transaction: indexes, invoice, destinations and events
-	// are written together or not at all. If the idempotency key is known, it returns the invoice
-	// made with it and replayed is true; ErrConflict means that the key was used with another body.
-	// It also returns the invoice that the creation's order leads to, with replayed true, unless
-	// that invoice is Order.After. Otherwise the nonce must be unused: ErrNonceUsed. ErrLinkUsed
-	// means that the creation's link has reached its limit of invoices.
+	// are written together or not at all. If the idempotency key was used before, it returns
+	// the invoice of that request with replayed true, or ErrConflict if the body was different. It
+	// also returns the invoice that OrderedInvoice finds, with replayed true, unless that is
+	// Order.After. Otherwise it returns ErrNonceUsed if the nonce was used before, and ErrLinkUsed
+	// if the link has reached its limit of invoices.
 	CreateInvoice(ctx context.Context, c Creation) (inv *Invoice, replayed bool, err error)
-	// OrderedInvoice returns the invoice that an order leads to: one that is paid at the order's
-	// price, otherwise one that is paid, otherwise the newest. It returns ErrNotFound if there is
+	// OrderedInvoice returns an invoice of an order: an invoice that is paid at the order's price,
+	// otherwise another paid invoice, otherwise the newest invoice. It returns ErrNotFound if there is
 	// none. Order.After is ignored.
 	OrderedInvoice(ctx context.Context, o Order) (*Invoice, error)
-	// Replay returns the invoice that was made with the creation's idempotency key. The errors are
+	// Replay returns the invoice that was created with the creation's idempotency key. The errors are
 	// ErrNotFound and ErrConflict.
 	Replay(ctx context.Context, c Creation) (*Invoice, error)
 	// Evidence returns evidence by its name, or ErrNotFound.
@@ -32,10 +32,10 @@ type Storage interface {
 	Invoice(ctx context.Context, id string) (*Invoice, error)
 	// UpdateInvoice locks an invoice, lets decide change it, and writes it with its Events and
 	// Evidence. If decide adds no events, only the facts are written; if it returns an error,
-	// nothing is written. A lease that is not zero must still be held, and its snapshot must be
-	// newer than the saved one: ErrFenced.
+	// nothing is written. If the lease is not zero, UpdateInvoice returns ErrFenced unless it is
+	// still held and its snapshot is newer than the saved snapshot.
 	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
-	// Invoices lists the invoices that a filter selects after a place, newest first.
+	// Invoices lists the invoices that match a filter, newest first, beginning after a place.
 	Invoices(ctx context.Context, f Filter, after Place, limit int) ([]*Invoice, error)
 	// InvoiceTo returns the ID of the invoice with the destination script, or ErrNotFound.
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
@@ -46,14 +46,15 @@ type Storage interface {
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]Recorded, error)
 	// Progress returns the progress of each network.
 	Progress(ctx context.Context) (map[chain.ID]Progress, error)
-	// RecentProgress is Progress from a cache: not older than this process's last save, and with
-	// the saves of other processes up to 100 ms ago. The caller must not change the map.
+	// RecentProgress is Progress from a cache. It includes all saves of this process, and the saves
+	// of other processes until 100 ms ago. The caller must not change the map.
 	RecentProgress(ctx context.Context) (map[chain.ID]Progress, error)
 }
 
 // Creation describes a new invoice to be written.
 type Creation struct {
 	MerchantID string
+	Mode       Mode
 	Key        IdempotencyKey
 	BodyHash   string // hash of the body of the request with this key
 	At         time.Time
@@ -63,17 +64,16 @@ type Creation struct {
 	Nonce Nonce
 	// UnpaidLimits are checked and counted in the transaction that writes the invoice;
 	// CreateInvoice returns *TooManyUnpaidError for the first limit that is reached.
-	Mode         Mode
 	UnpaidLimits []UnpaidLimit
-	// Evidence is the evidence of the prices, stored once under its name; "" = none.
+	// Evidence is the evidence of the prices, stored once under EvidenceName; "" means none.
 	EvidenceName, Evidence string
-	// Build makes the invoice. It allocates the indexes that it needs with next, which counts per
-	// wallet key; if it returns an error, no index is used up.
+	// Build returns the new invoice. It allocates indexes of wallet keys with next. If it returns an
+	// error, no index is used up.
 	Build func(next NextIndex) (*Invoice, error)
 }
 
 // IdempotencyKey identifies a repeatable request of a merchant. Namespace is the kind of caller, so
-// that keys of the merchant's API and keys sent by shoppers' browsers never collide. The zero value
+// that keys from the merchant's API calls and keys from shoppers' browsers never collide. The zero value
 // is no key.
 type IdempotencyKey struct{ Namespace, Value string }
 
@@ -85,7 +85,7 @@ func (k IdempotencyKey) IsZero() bool { return k.Value == "" }
 type Order struct {
 	KeyID string
 	ID    string
-	After string // ID of its newest invoice that the caller knows; "" = none yet
+	After string // ID of the newest invoice of the order that the caller knows; "" means none
 	// Price is the price in the link. An invoice paid at this price is preferred to other paid
 	// invoices of the order.
 	Price money.Amount
@@ -97,25 +97,25 @@ func (o Order) IsZero() bool { return o.ID == "" }
 // LinkUse is the use of a merchant's checkout link by a creation. The zero value is no link.
 type LinkUse struct {
 	Slug string
-	Max  int // largest number of invoices of the link that are paid or can still be paid; 0 = no limit
+	Max  int // largest number of invoices of the link that are paid or can still be paid; 0 means no limit
 }
 
-// Nonce is a value that a caller uses only once, remembered for a time. The zero value is no nonce.
+// Nonce is a value that a caller may use only once. The zero value is no nonce.
 type Nonce struct {
-	Key   string // of the caller
+	Key   string // ID of the caller's API key
 	Value string
-	For   time.Duration
+	For   time.Duration // time for which the nonce is remembered
 }
 
 // NextIndex allocates the next unused index of a wallet's key.
 type NextIndex func(counter string) (uint32, error)
 
-// Lease is the right of one process to record the facts of a network, for one snapshot. The zero
-// lease needs no right; decisions and the expirer use it.
+// Lease is the right of one process to record the facts of a network, for one snapshot. The zero Lease is
+// for changes that need no such right: decisions and the expirer.
 type Lease struct {
 	Network  chain.ID
 	Epoch    int64
-	Sequence int64 // of the snapshot being observed
+	Sequence int64 // number of the snapshot that is recorded
 }
 
 // IsZero reports whether l is the zero lease.

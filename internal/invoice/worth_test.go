@@ -9,8 +9,8 @@ import (
 	"chequer/internal/money"
 )
 
-// SETTLEMENT.md, section 3: late money counts without a decision only if it was still worth 95 % of
-// its share. A newer quote without a price for the coin does not change the coin's price.
+// SETTLEMENT.md, section 3: late money counts without a decision only if it is still worth at least
+// 95 % of its share of the price. A newer quote without a price for the coin does not change the coin's price.
 func TestAQuoteWithoutTheCoinDoesNotPriceIt(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, until.Add(-time.Minute))
@@ -33,14 +33,14 @@ func TestAQuoteWithoutTheCoinDoesNotPriceIt(t *testing.T) {
 }
 
 // Accept takes only transfers that are present, of an offered asset, and not dust.
-func TestAcceptTakesNoOldDustAndNoOldForeignCoins(t *testing.T) {
+func TestAcceptIgnoresOldDustAndOldTransfersOfOtherAssets(t *testing.T) {
 	t.Parallel()
 	for name, tr := range map[string]chain.Transfer{
 		"dust": in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour),
-		"wrong": func() chain.Transfer {
-			x := in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour)
-			x.Asset = "RUNE"
-			return x
+		"an asset that is not offered": func() chain.Transfer {
+			transfer := in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour)
+			transfer.Asset = "RUNE"
+			return transfer
 		}(),
 	} {
 		inv := newInvoice(t, until.Add(-time.Minute))

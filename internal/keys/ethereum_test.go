@@ -42,7 +42,7 @@ func TestEthereumAddress(t *testing.T) {
 func TestEthereumAddress_refuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"nothing":                      "",
+		"empty":                        "",
 		"no 0x":                        "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
 		"0X":                           "0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED",
 		"one letter in the other case": "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
@@ -51,8 +51,8 @@ func TestEthereumAddress_refuses(t *testing.T) {
 		"one digit more":               "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed0",
 		"not hex":                      "0xgaaeb6053f3e94c9b9a09f33669435e7ef1beaed",
 		"space":                        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed ",
-		// The first example of ERC-681 has an invalid checksum.
-		"ERC-681's example": "0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359",
+		// This first example of ERC-681 has an invalid checksum.
+		"example of ERC-681": "0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359",
 	}
 	for name, text := range tests {
 		if address, err := keys.ParseEthereumAddress(text); !errors.Is(err, keys.ErrAddress) {

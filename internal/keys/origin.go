@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// purposes are the first steps of wallets' paths, with their scripts. See BIP 44, BIP 49, BIP 84
-// and BIP 86.
+// purposes maps the purpose, which is the first step of a wallet's path, to its script. See BIP 44,
+// BIP 49, BIP 84 and BIP 86.
 var purposes = map[uint32]Script{44: P2PKH, 49: P2SHP2WPKH, 84: P2WPKH, 86: P2TR}
 
 // parseOrigin parses the steps of a path from the master key, such as m/84'/0'/0' and 84h/0h/0h.
@@ -30,7 +30,8 @@ func parseOrigin(text string) (steps []uint32, err error) {
 	return steps, nil
 }
 
-// scriptOfPurpose returns the script of the first step of a path; empty if the step has no script.
+// scriptOfPurpose returns the script for the purpose of a path. It returns "" if the path is invalid or
+// its purpose has no script.
 func scriptOfPurpose(path string) Script {
 	steps, err := parseOrigin(path)
 	if err != nil || len(steps) == 0 {
@@ -43,7 +44,7 @@ func scriptOfPurpose(path string) Script {
 // the path shows other addresses.
 func (k Key) Warnings() []string { return k.warnings }
 
-// contradictions returns the errors in the path from the master key to k.
+// contradictions returns the differences between k and its path from the master key.
 func (k Key) contradictions(path string) (found []string, err error) {
 	steps, err := parseOrigin(path)
 	if err != nil || len(steps) == 0 {

@@ -26,8 +26,8 @@ const (
 
 // Look is a merchant's theme. The zero Look is the default theme.
 type Look struct {
-	Name    string `json:"name"`    // name of the shop; if empty, the invoice's merchant name is shown
-	Accent  string `json:"accent"`  // "#2b3fd6"; if empty, the default
+	Name    string `json:"name"`    // name of the shop; if empty, the merchant name of the invoice is shown
+	Accent  string `json:"accent"`  // such as "#2b3fd6"; if empty, the default colour
 	Line    string `json:"line"`    // one line of text
 	Support string `json:"support"` // mailto: or https address
 	Terms   string `json:"terms"`   // https address
@@ -84,15 +84,15 @@ func Tidy(l Look) (Look, error) {
 	return l, nil
 }
 
-// oneLine returns an error if a text is too long or is not one line. It refuses characters that
-// change the direction of the text after them, because a shop's name must not change how an amount
-// beside it reads. See Unicode Standard Annex #9, "Directional Formatting Characters".
-func oneLine(text string, most int) error {
+// oneLine returns an error if a text has more than limit characters or more than one line. It refuses characters that
+// change the direction of the text after them, because a shop's name must not change the direction of the
+// text beside it, such as an amount. See Unicode Standard Annex #9, "Directional Formatting Characters".
+func oneLine(text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text):
 		return errors.New("must be UTF-8")
-	case utf8.RuneCountInString(text) > most:
-		return fmt.Errorf("must have at most %d characters", most)
+	case utf8.RuneCountInString(text) > limit:
+		return fmt.Errorf("must have at most %d characters", limit)
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
 		return errors.New("must be one line without control characters")
 	case strings.ContainsFunc(text, func(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }):
@@ -116,7 +116,7 @@ func tidySupport(text string) (string, error) {
 	return "mailto:" + address, nil
 }
 
-// webAddress returns an error if a text is not empty and not an absolute https address. It refuses a
+// webAddress returns an error unless a text is empty or an absolute https address. It refuses a
 // backslash, which browsers treat as a slash.
 func webAddress(text string) error {
 	if text == "" {

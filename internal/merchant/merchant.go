@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Merchant is a merchant who is paid.
+// Merchant represents a shop that is paid.
 type Merchant struct {
 	ID        string
 	Name      string
@@ -47,12 +47,12 @@ type Key struct {
 	Secret     string // 40 letters and digits; sealed in storage
 	Mode       Mode
 	Scopes     []Scope
-	Label      string // its purpose, as text of the merchant
+	Label      string // text of the merchant about the purpose of the key
 	CreatedAt  time.Time
-	UsedAt     time.Time // last use, exact to about a minute; zero before the first use
+	UsedAt     time.Time // last use, accurate to about a minute; zero before the first use
 	RevokedAt  time.Time // zero while active
-	// Builtin is true for the key of our own pages, which call the API for every shopper. It is
-	// never stored.
+	// Builtin is true for the key with which the pages of this server call the API for all
+	// shoppers. Such a key is never stored.
 	Builtin bool
 }
 
@@ -71,7 +71,7 @@ type Wallet struct {
 	ID         string
 	MerchantID string
 	Mode       Mode
-	Asset      string // kind: BTC, LTC or ETH for every EVM network
+	Asset      string // BTC, LTC, or ETH for all EVM networks
 	Key        string // canonical public key, in the format of keys.Load
 	Counter    string // names the index counter: key fingerprint and branch
 	// Secret is the private key of a test wallet, so that money sent to a test address by mistake

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Storage stores merchants, keys and wallets. Secrets are sealed, and rows carry a MAC under the
-// master key: ErrTampered if it is wrong.
+// Storage stores merchants, keys and wallets. Secrets are sealed. Rows have a MAC made with the master
+// key; the methods return ErrTampered if it is wrong. ErrExists means that the row exists
+// already, and ErrNotFound that there is no such row.
 type Storage interface {
 	// CreateMerchant writes a merchant; ErrExists.
 	CreateMerchant(ctx context.Context, m Merchant) error
@@ -31,7 +32,7 @@ type Storage interface {
 	// Wallets lists a merchant's active wallets of a mode, one per asset, oldest first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
 	// AllWallets lists a merchant's wallets of a mode, including those that were replaced or
-	// removed, oldest first. Former wallets are kept, since their addresses may hold money.
+	// removed, oldest first. Former wallets are kept, because their addresses may hold money.
 	AllWallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
 	WalletStorage
 	ExchangeStorage

@@ -8,8 +8,8 @@ type Currency struct {
 	Decimals int32
 }
 
-// The currencies that this program treats specially. The decimals of fiat currencies are those of
-// ISO 4217, the decimals of coins those of their networks.
+// The currencies that this program treats specially. The decimals of fiat currencies are
+// specified by ISO 4217, and the decimals of coins by their networks.
 var (
 	EUR = Currency{Code: "EUR", Decimals: 2}
 	USD = Currency{Code: "USD", Decimals: 2}
@@ -28,7 +28,7 @@ var fiats = []Currency{
 	{"PHP", 2}, {"PLN", 2}, {"RON", 2}, {"SEK", 2}, {"SGD", 2}, {"THB", 2}, {"TRY", 2}, {"ZAR", 2},
 }
 
-// Fiats lists the supported fiat currencies: euro, dollar, the others by code.
+// Fiats returns the supported fiat currencies: euro, dollar, then the others sorted by code.
 func Fiats() []Currency { return slices.Clone(fiats) }
 
 // Fiat returns a fiat currency by its upper-case code.

@@ -32,7 +32,7 @@ func TestAmountString(t *testing.T) {
 		"fifty cents":        {50, money.EUR, "0.5", "0.50"},
 		"a hundred euros":    {10000, money.EUR, "100", "100.00"},
 		"a million euros":    {100000000, money.EUR, "1000000", "1000000.00"},
-		"nothing":            {0, money.EUR, "0", "0.00"},
+		"zero":               {0, money.EUR, "0", "0.00"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestAmount_arithmetic(t *testing.T) {
 	b := money.FromMinor(units, money.EUR)
 	units.SetInt64(1)
 	if a.String() != "5" || b.String() != "0.07" {
-		t.Errorf("the caller's changes reached the amounts, which are %s and %s", a, b)
+		t.Errorf("the caller changed the amounts to %s and %s, want 5 and 0.07", a, b)
 	}
 }
 
@@ -94,16 +94,16 @@ func TestAmountScale(t *testing.T) {
 		places   int32
 		want     string
 	}{
-		"exact":                          {"0.001", money.BTC, 1, 2, 8, "0.0005"},
-		"rounded up":                     {"0.00065379", money.BTC, 1, 2, 8, "0.0003269"},
-		"a third":                        {"1", money.BTC, 1, 3, 8, "0.33333334"},
-		"everything":                     {"0.00065379", money.BTC, 1, 1, 8, "0.00065379"},
-		"more than everything":           {"0.01", money.BTC, 3, 2, 8, "0.015"},
-		"nothing":                        {"1", money.BTC, 0, 1, 8, "0"},
-		"less than nothing":              {"1", money.BTC, -1, 3, 8, "0"},
-		"fewer places":                   {"1", money.ETH, 1, 3, 8, "0.33333334"},
-		"places the currency lacks":      {"1", usdc, 1, 3, 8, "0.333334"},
-		"the least part is still a unit": {"0.00000001", money.BTC, 1, 1 << 60, 8, "0.00000001"},
+		"exact":                         {"0.001", money.BTC, 1, 2, 8, "0.0005"},
+		"rounded up":                    {"0.00065379", money.BTC, 1, 2, 8, "0.0003269"},
+		"a third":                       {"1", money.BTC, 1, 3, 8, "0.33333334"},
+		"the whole amount":              {"0.00065379", money.BTC, 1, 1, 8, "0.00065379"},
+		"more than the whole amount":    {"0.01", money.BTC, 3, 2, 8, "0.015"},
+		"zero":                          {"1", money.BTC, 0, 1, 8, "0"},
+		"negative":                      {"1", money.BTC, -1, 3, 8, "0"},
+		"fewer places":                  {"1", money.ETH, 1, 3, 8, "0.33333334"},
+		"more places than the currency": {"1", usdc, 1, 3, 8, "0.333334"},
+		"a tiny part is one unit":       {"0.00000001", money.BTC, 1, 1 << 60, 8, "0.00000001"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -122,12 +122,12 @@ func TestRound(t *testing.T) {
 		num, den int64
 		up, down string
 	}{
-		"exact":             {1234, 100, "12.34", "12.34"},
-		"a third":           {1, 3, "0.34", "0.33"},
-		"a hair over":       {1000001, 1000000, "1.01", "1"},
-		"less than a cent":  {1, 1000, "0.01", "0"},
-		"nothing":           {0, 1, "0", "0"},
-		"less than nothing": {-5, 1, "0", "0"},
+		"exact":            {1234, 100, "12.34", "12.34"},
+		"a third":          {1, 3, "0.34", "0.33"},
+		"slightly more":    {1000001, 1000000, "1.01", "1"},
+		"less than a cent": {1, 1000, "0.01", "0"},
+		"zero":             {0, 1, "0", "0"},
+		"negative":         {-5, 1, "0", "0"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-func TestBugs_panic(t *testing.T) {
+func TestAmount_misuse_panics(t *testing.T) {
 	t.Parallel()
 	eur, usd := money.MustParse("1", money.EUR), money.MustParse("1", money.USD)
 	rate, err := money.ParseRate("86420", money.BTC, money.EUR)
@@ -172,7 +172,7 @@ func TestBugs_panic(t *testing.T) {
 	}
 }
 
-// Short numbers are formatted by this package, long ones by the library. Both give the same text.
+// This package formats short numbers, and the decimal library long numbers. Both produce the same text.
 func TestAmountString_agrees_with_the_library(t *testing.T) {
 	t.Parallel()
 	units := []*big.Int{big.NewInt(0), big.NewInt(math.MaxInt64)}

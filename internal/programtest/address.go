@@ -18,8 +18,8 @@ func FreeAddress(t testing.TB, ip string) string {
 	return net.JoinHostPort(ip, strconv.Itoa(port))
 }
 
-// FreePort returns an unused port at an IP. It is below the ports that systems use for outgoing
-// connections, so that it stays free until a program listens on it.
+// FreePort returns an unused port at an IP. It is below the range of ports for outgoing
+// connections, so that no such connection takes it before a program listens on it.
 func FreePort(ip string) (int, error) {
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000)

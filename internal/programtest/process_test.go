@@ -10,11 +10,12 @@ import (
 	"chequer/internal/programtest"
 )
 
-// leaving is the variable that makes the test binary start a program and exit without ending it.
-const leaving = "PROGRAMTEST_LEAVING"
+// abandonVariable is the environment variable with which the test binary starts a program and exits
+// without ending it.
+const abandonVariable = "PROGRAMTEST_LEAVING"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(leaving) == "" {
+	if os.Getenv(abandonVariable) == "" {
 		os.Exit(m.Run())
 	}
 	command := exec.Command("sleep", "600")
@@ -29,7 +30,7 @@ func TestStart_kills_the_program_when_its_parent_ends(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, os.Args[0])
-	command.Env = append(os.Environ(), leaving+"=yes")
+	command.Env = append(os.Environ(), abandonVariable+"=yes")
 	command.WaitDelay = time.Minute
 	if out, err := command.Output(); err != nil { // Output waits for all programs that inherit the output
 		t.Errorf("the program is still running: %v, %s", err, out)

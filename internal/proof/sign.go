@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// signatureLine begins the last line.
+// signatureLine is the beginning of the last line of a signed statement.
 const signatureLine = "signature: "
 
-// Sign writes a statement and signs it with an active key; ErrForm if a value cannot be written.
-// The same statement always has the same text.
+// Sign returns the text of a statement, signed with an active key. It returns ErrForm if a value
+// cannot be written. The same statement and key always give the same text.
 func Sign(s Statement, k Key) (string, error) {
 	body := s.body(k.Public)
 	if _, _, err := parseBody(body); err != nil {
@@ -25,8 +25,8 @@ func Sign(s Statement, k Key) (string, error) {
 	return body + signatureLine + base64.RawURLEncoding.EncodeToString(signature) + "\n", nil
 }
 
-// Signed is a parsed statement whose signature has not been verified. Its author is not known
-// before Verify.
+// Signed is a parsed statement whose signature has not been verified. The author is unknown until
+// Verify succeeds.
 type Signed struct {
 	statement Statement
 	key       PublicKey
@@ -34,7 +34,7 @@ type Signed struct {
 	signature []byte
 }
 
-// Parse parses a signed statement; ErrForm.
+// Parse parses a signed statement. It returns ErrForm if the text does not have the form of one.
 func Parse(text string) (Signed, error) {
 	if len(text) > MaxSize {
 		return Signed{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxSize)
@@ -52,15 +52,15 @@ func Parse(text string) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	encoded, whole := strings.CutSuffix(last, "\n")
+	encoded, terminated := strings.CutSuffix(last, "\n")
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	switch {
-	case !whole:
+	case !terminated:
 		return Signed{}, fmt.Errorf("%w: the line feed at its end is missing", ErrForm)
 	case strings.Contains(encoded, "\n"):
 		return Signed{}, fmt.Errorf("%w: there is text after the signature", ErrForm)
 	case err != nil || len(signature) != ed25519.SignatureSize || base64.RawURLEncoding.EncodeToString(signature) != encoded:
-		return Signed{}, fmt.Errorf("%w: the signature is not 86 letters of base64", ErrForm)
+		return Signed{}, fmt.Errorf("%w: the signature is not 86 characters of base64url", ErrForm)
 	}
 	return Signed{statement: s, key: key, body: body, signature: signature}, nil
 }
@@ -68,13 +68,14 @@ func Parse(text string) (Signed, error) {
 // Key returns the key that signed the statement, according to the statement.
 func (s Signed) Key() PublicKey { return s.key }
 
-// maxHold is the longest time for which a server holds a price. It limits the validity of
-// statements signed by a thief who stole a key before it was replaced, whatever times they contain.
+// maxHold is the longest time for which a server holds a price. Verify refuses statements that are
+// valid for longer. This limits the damage of a key that was stolen before it was replaced: a thief
+// can choose the times in a statement, but not a longer validity.
 const maxHold = 24 * time.Hour
 
 // Verify checks that one of the trusted keys signed the statement, and returns the statement. The
 // errors are ErrStranger, ErrSignature, ErrRetired and ErrHold. Use Statement.Holds to check
-// whether it is still valid.
+// whether the statement is still valid.
 func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 	known := false
 	for _, t := range trusted {

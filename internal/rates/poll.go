@@ -140,7 +140,7 @@ func (t *Table) take(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
 	first, wasSilent, wasDoubted := f.tried.IsZero(), f.silent, f.doubted
 	f.tried, f.fault, f.silent = now, err, len(tickers) == 0
-	t.forget(now)
+	t.dropFuture(now)
 	switch {
 	case f.silent:
 		if first || !wasSilent {
@@ -152,10 +152,10 @@ func (t *Table) take(f *feed, tickers []Ticker, err error) {
 	}
 	f.heard = now
 	if f.reference {
-		t.hearReference(name, tickers, now)
+		t.storeReference(name, tickers, now)
 		return
 	}
-	f.doubted = strings.Join(t.hear(name, tickers, now), " ")
+	f.doubted = strings.Join(t.store(name, tickers, now), " ")
 	switch {
 	case f.doubted == wasDoubted:
 	case f.doubted == "":

@@ -11,15 +11,15 @@ import (
 const (
 	// maxAge is how long a quotation is used after it was received.
 	maxAge = 5 * time.Minute
-	// maxTradeAge bounds the age of a quotation by the source's own time: a market without a trade for
-	// longer is halted or delisted.
+	// maxTradeAge is the maximum age of a quotation by the source's own time. A market without a trade
+	// for a longer time is halted or delisted.
 	maxTradeAge = time.Hour
 	// aloneTTL is how long a single source is used after the last agreement of two.
 	aloneTTL = 15 * time.Minute
-	// guardBand is how far, in percent, a price may be from others before it is treated as a fault,
-	// such as a misplaced decimal point.
+	// guardBand is the difference to other prices, in percent, above which a price is treated as a
+	// fault, such as a misplaced decimal point.
 	guardBand = 30
-	// agreeBand is how far, in percent, prices may be from the middle one and still agree.
+	// agreeBand is the largest difference to the middle price, in percent, at which prices agree.
 	agreeBand = 5
 )
 
@@ -39,12 +39,12 @@ type Word struct {
 	Heard time.Time
 }
 
-// value returns the price by which quotations are compared: the lower of bid and last trade, the
-// least that a sale would have yielded.
+// value returns the price by which quotations are compared: the lower of bid and last trade,
+// which is the least that a sale would have yielded.
 func (w Word) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
 
-// Agreed is the last price on which two sources agreed, and when the second newest of their
-// quotations was received. The zero value means none.
+// Agreed is the last price on which at least two sources agreed, and the time when the second newest of
+// their quotations was received. The zero value means none.
 type Agreed struct {
 	Price decimal.Decimal
 	At    time.Time
@@ -59,7 +59,7 @@ type Judged struct {
 // Verdict is the price derived from the quotations for a pair.
 type Verdict struct {
 	Price decimal.Decimal // zero if there is none; Fault has the reason
-	// High is the price for a buyer: the higher of the median ask and the median last trade.
+	// High is the price at which coins are bought: the higher of the median ask and the median last trade.
 	High   decimal.Decimal
 	Agreed bool // by at least two sources
 	Fault  string
@@ -71,20 +71,18 @@ type Verdict struct {
 // Judge derives the price of a pair from its quotations, one per source.
 //
 //  1. Quotations that are too old are not used.
-//  2. A quotation must be within guardBand of the last agreed price, for aloneTTL
-//     after it, and otherwise of another quotation. If it is not, it is a fault of
-//     its source.
-//  3. Of several quotations, those further than agreeBand from the middle one (the
-//     lower of two) are outliers. The others must be at least two, and more than
-//     half of all quotations that are not too old, including faults: sources that
-//     agreed first do not silence the others. The price is the lower of the median
-//     bid and the median last trade.
-//  4. A single quotation, against at most one fault, is used if it is within
-//     agreeBand of the last agreed price, for aloneTTL after it.
+//  2. A quotation must be within guardBand of the last agreed price if that is at most aloneTTL old,
+//     and otherwise within guardBand of another quotation. A quotation that is not is a fault of its
+//     source.
+//  3. Of several quotations, those further than agreeBand from the middle quotation (the lower of
+//     two) are outliers. At least two quotations must remain, and more than half of all quotations
+//     that are not too old, including faults. Otherwise sources that agreed first would exclude the
+//     others. The price is the lower of the median bid and the median last trade.
+//  4. A single quotation, with at most one fault beside it, is used if it is within agreeBand of the
+//     last agreed price, and that is at most aloneTTL old.
 //
-// When sources contradict each other there is no price, because it is unknown which
-// of them is right. Ages are absolute, because a clock may be set back.
-// See SETTLEMENT 7, "Rates".
+// If sources contradict each other there is no price, because it is unknown which source is right. Ages
+// are absolute, because a clock may be set back. See SETTLEMENT 7, "Rates".
 func Judge(words []Word, last Agreed, now time.Time) Verdict {
 	if now.Sub(last.At).Abs() > aloneTTL {
 		last = Agreed{}
@@ -93,15 +91,15 @@ func Judge(words []Word, last Agreed, now time.Time) Verdict {
 	for i, w := range words {
 		v.Words[i] = Judged{Word: w, Dropped: stale(w, now)}
 	}
-	fresh := len(v.counted())
+	recent := len(v.counted())
 	v.dropAbsurd(last)
 	switch counted := v.counted(); {
 	case len(counted) == 0:
 		v.Fault = "no usable quotation"
-	case len(counted) == 1 && fresh <= 2:
-		v.alone(counted[0], last)
+	case len(counted) == 1 && recent <= 2:
+		v.judgeSingle(counted[0], last)
 	default:
-		v.together(counted, fresh)
+		v.judgeSeveral(counted, recent)
 	}
 	return v
 }
@@ -131,7 +129,7 @@ func (v *Verdict) counted() []*Judged {
 // dropAbsurd drops the quotations that are far from all others and from the last agreement.
 func (v *Verdict) dropAbsurd(last Agreed) {
 	counted := v.counted()
-	if len(counted) == 1 { // left to the stricter rule for a single source
+	if len(counted) == 1 { // judgeSingle has a stricter rule
 		return
 	}
 	var absurd []*Judged
@@ -151,8 +149,8 @@ func (v *Verdict) dropAbsurd(last Agreed) {
 	}
 }
 
-// alone applies the rule for a single source.
-func (v *Verdict) alone(w *Judged, last Agreed) {
+// judgeSingle applies the rule for a single source.
+func (v *Verdict) judgeSingle(w *Judged, last Agreed) {
 	if !within(w.value(), last.Price, agreeBand) {
 		w.Dropped = droppedAlone
 		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, aloneTTL)
@@ -161,9 +159,9 @@ func (v *Verdict) alone(w *Judged, last Agreed) {
 	v.Price, v.High, v.Witness = w.value(), decimal.Max(w.Ask, w.Last), last
 }
 
-// together applies the rule for several sources. fresh is the number of quotations that are not too
-// old.
-func (v *Verdict) together(counted []*Judged, fresh int) {
+// judgeSeveral applies the rule for several sources. recent is the number of quotations that are not
+// too old, including dropped ones.
+func (v *Verdict) judgeSeveral(counted []*Judged, recent int) {
 	values := make([]decimal.Decimal, len(counted))
 	for i, w := range counted {
 		values[i] = w.value()
@@ -178,7 +176,7 @@ func (v *Verdict) together(counted []*Judged, fresh int) {
 		}
 		bids, asks, lasts = append(bids, w.Bid), append(asks, w.Ask), append(lasts, w.Last)
 	}
-	if len(bids) < 2 || 2*len(bids) <= fresh {
+	if len(bids) < 2 || 2*len(bids) <= recent {
 		v.Fault = "sources contradict each other"
 		return
 	}
@@ -186,8 +184,8 @@ func (v *Verdict) together(counted []*Judged, fresh int) {
 	v.High = decimal.Max(median(asks), median(lasts))
 }
 
-// agreement returns the agreement of the sources. Its time does not advance while one of two
-// sources is silent.
+// agreement returns the agreement of the sources. With two sources, its time advances only while both
+// send quotations.
 func (v *Verdict) agreement() Agreed {
 	var heard []time.Time
 	for _, w := range v.counted() {

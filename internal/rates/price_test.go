@@ -14,7 +14,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// word parses "bid/last", or one price for both.
+// word returns a quotation of a source. The prices are "bid/last", or one price for both.
 func word(source, prices string, age time.Duration) rates.Word {
 	bid, last, two := strings.Cut(prices, "/")
 	if !two {
@@ -38,7 +38,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		words []string // of a, b, c, d; "@1m" is the age
+		words []string // quotations of the sources a, b, c and d; "@1m" sets the age
 		last  rates.Agreed
 		want  verdict
 	}{
@@ -54,16 +54,16 @@ func TestJudge(t *testing.T) {
 		{"over 5 % contradicts", []string{"80000", "84001"}, none, verdict{"0", false, "b:outlier"}},
 		{"contradiction near the agreement", []string{"80000", "90000"}, at("80000", time.Minute), verdict{"0", false, "b:outlier"}},
 		{"two against two", []string{"80000", "80000", "90000", "90000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
-		{"two against two, of them one pair a thousandfold", []string{"80000", "80000", "80000000", "80000000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
+		{"two against two, one pair a thousand times higher", []string{"80000", "80000", "80000000", "80000000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
 		{"two pairs after an agreement", []string{"80000", "80000", "80000000", "80000000"}, at("80000", time.Minute), verdict{"0", false, "c:absurd d:absurd"}},
 		{"one near the agreement against two", []string{"800000", "80000", "80100"}, at("800000", time.Minute), verdict{"0", false, "b:absurd c:absurd"}},
 		{"old quotations do not contradict", []string{"80000", "80000", "90000@6m", "90000@6m"}, none, verdict{"80000", true, "c:too old d:too old"}},
 		{"three far apart", []string{"80000", "85000", "90000"}, none, verdict{"0", false, "a:outlier c:outlier"}},
-		{"a thousandfold beside two", []string{"80000000", "80000", "80100"}, none, verdict{"80050", true, "a:absurd"}},
-		{"inverted beside two", []string{"80000", "0.0000125", "80100"}, none, verdict{"80050", true, "b:absurd"}},
-		{"a thousandfold against one: the agreement decides", []string{"80000000", "80000"}, at("80200", time.Minute), verdict{"80000", false, "a:absurd"}},
-		{"a thousandfold against one and no agreement", []string{"80000000", "80000"}, none, verdict{"0", false, "a:absurd b:absurd"}},
-		{"a thousandfold against one and an old agreement", []string{"80000000", "80000"}, at("80000", 16*time.Minute), verdict{"0", false, "a:absurd b:absurd"}},
+		{"a thousand times higher than two others", []string{"80000000", "80000", "80100"}, none, verdict{"80050", true, "a:absurd"}},
+		{"inverted, beside two others", []string{"80000", "0.0000125", "80100"}, none, verdict{"80050", true, "b:absurd"}},
+		{"a thousand times higher than one other: the agreement decides", []string{"80000000", "80000"}, at("80200", time.Minute), verdict{"80000", false, "a:absurd"}},
+		{"a thousand times higher than one other, no agreement", []string{"80000000", "80000"}, none, verdict{"0", false, "a:absurd b:absurd"}},
+		{"a thousand times higher than one other, old agreement", []string{"80000000", "80000"}, at("80000", 16*time.Minute), verdict{"0", false, "a:absurd b:absurd"}},
 		{"all change suddenly", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute), verdict{"0", false, "a:absurd b:absurd c:absurd"}},
 		{"all changed longer ago than 15 minutes", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute+1), verdict{"40100", true, ""}},
 		{"all fall by less than 30 %", []string{"56000", "56100"}, at("80000", time.Minute), verdict{"56050", true, ""}},
@@ -78,7 +78,7 @@ func TestJudge(t *testing.T) {
 		{"received ahead of the clock", []string{"80000@-5m", "80100"}, none, verdict{"80050", true, ""}},
 		{"received far ahead of the clock", []string{"70000@-5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
 		{"an agreement far ahead of the clock", []string{"80000"}, at("80000", -15*time.Minute-1), verdict{"0", false, "a:alone"}},
-		{"one left after ageing", []string{"80000@6m", "80100"}, at("80000", 6*time.Minute), verdict{"80100", false, "a:too old"}},
+		{"only one quotation is recent enough", []string{"80000@6m", "80100"}, at("80000", 6*time.Minute), verdict{"80100", false, "a:too old"}},
 		{"all too old", []string{"80000@6m", "80100@7m"}, at("80000", time.Minute), verdict{"0", false, "a:too old b:too old"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestJudge_quiet_market_does_not_count(t *testing.T) {
 	}
 }
 
-// One wrong source among three or four never moves a price outside of the range of the others, and
+// One wrong source among three or four never moves the price out of the range of the other sources, and
 // never prevents a price.
 func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	t.Parallel()
@@ -127,16 +127,16 @@ func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 			words = append(words, w)
 			low, high = decimal.Min(low, w.Bid, w.Last), decimal.Max(high, w.Bid, w.Last)
 		}
-		lies := []string{"0.0000125", "79", "1", "60000", "76500", "79999", "81000", "83500", "99000", "80000000"}
-		lie := lies[random.IntN(len(lies))] + "/" + lies[random.IntN(len(lies))]
-		words = append(words, word("liar", lie, 0))
+		wrongPrices := []string{"0.0000125", "79", "1", "60000", "76500", "79999", "81000", "83500", "99000", "80000000"}
+		wrong := wrongPrices[random.IntN(len(wrongPrices))] + "/" + wrongPrices[random.IntN(len(wrongPrices))]
+		words = append(words, word("wrong", wrong, 0))
 		last := rates.Agreed{}
 		if random.IntN(2) == 0 {
 			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: noon}
 		}
 		v := rates.Judge(words, last, noon)
 		if v.Price.LessThan(low) || v.Price.GreaterThan(high) || !v.Agreed {
-			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, lie, v.Price, low, high)
+			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, v.Price, low, high)
 		}
 		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 		if again := rates.Judge(words, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
@@ -145,6 +145,7 @@ func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	}
 }
 
+// dropped returns the sources that a verdict dropped, with the reasons.
 func dropped(v rates.Verdict) string {
 	var all []string
 	for _, w := range v.Words {

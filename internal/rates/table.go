@@ -16,14 +16,14 @@ import (
 // Config holds the sources and settings of a Table.
 type Config struct {
 	Exchanges []Source
-	// Reference is used for the price of a euro if the exchanges give none; nil for none.
+	// Reference is the source of the price of a euro if the exchanges have none. It may be nil.
 	Reference Source
 	// Every and ReferenceEvery are the intervals of requests to the sources.
 	Every, ReferenceEvery time.Duration
 	// EuroFloor is the price in euro below which a euro token is not offered.
 	EuroFloor decimal.Decimal
 	Now       func() time.Time
-	// Jitter changes a wait at random.
+	// Jitter returns a wait with a random change.
 	Jitter func(time.Duration) time.Duration
 	Log    *slog.Logger
 }
@@ -50,7 +50,7 @@ type Table struct {
 	feeds []*feed // the exchanges in order, then the reference
 
 	mu sync.RWMutex // guards the fields below and the state of the feeds
-	// The maps are replaced and never changed, because views share them.
+	// Updates replace the maps and do not change them, because views share them.
 	words     map[string][]Word // of the exchanges by pair, in the order of the exchanges
 	reference map[string]Word   // by pair
 	agreed    map[string]Agreed // by pair
@@ -84,9 +84,9 @@ func (t *Table) View() View {
 	return View{at: now, words: t.words, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
 }
 
-// hear stores the tickers of an exchange and updates the agreements. It returns the pairs on which
-// the others contradict the exchange. The caller must hold the lock.
-func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []string) {
+// store stores the tickers of an exchange and updates the agreements. It returns the pairs for which
+// the other exchanges contradict this exchange. The caller must hold the lock.
+func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted []string) {
 	words, agreed := maps.Clone(t.words), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
 		pair := ticker.Pair
@@ -108,9 +108,9 @@ func (t *Table) hear(source string, tickers []Ticker, now time.Time) (doubted []
 	return doubted
 }
 
-// hearReference stores the table of the reference, except pairs for which it has a newer one. The
+// storeReference stores the tickers of the reference, except tickers that are older than the stored ones. The
 // caller must hold the lock.
-func (t *Table) hearReference(source string, tickers []Ticker, now time.Time) {
+func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
 	reference := map[string]Word{}
 	maps.Copy(reference, t.reference)
 	for _, ticker := range tickers {
@@ -122,9 +122,9 @@ func (t *Table) hearReference(source string, tickers []Ticker, now time.Time) {
 	t.reference = reference
 }
 
-// forget removes entries that are ahead of the clock because the clock was set back: they would
-// become valid again later. The caller must hold the lock.
-func (t *Table) forget(now time.Time) {
+// dropFuture removes entries whose times are ahead of the clock, because the clock was set back.
+// Otherwise the entries would become valid again later. The caller must hold the lock.
+func (t *Table) dropFuture(now time.Time) {
 	words, agreed, reference := maps.Clone(t.words), maps.Clone(t.agreed), maps.Clone(t.reference)
 	for pair, list := range words {
 		words[pair] = slices.DeleteFunc(slices.Clone(list), func(w Word) bool { return w.Heard.Sub(now) > maxAge })
@@ -134,6 +134,7 @@ func (t *Table) forget(now time.Time) {
 	t.words, t.agreed, t.reference = words, agreed, reference
 }
 
+// order returns the position of an exchange in the settings.
 func (t *Table) order(source string) int {
 	return slices.IndexFunc(t.Exchanges, func(s Source) bool { return s.Name() == source })
 }

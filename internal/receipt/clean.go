@@ -13,10 +13,11 @@ const replacement = '\ufffd'
 
 var spaces = regexp.MustCompile(` {2,}`)
 
-// clean returns a text on one line in characters that the fonts have. It first combines separate
-// marks with their letters. It removes invisible characters, above all those that reverse the
-// direction of text: see Unicode Standard Annex #9. Other missing characters are shown as the
-// replacement character, and a note at the end of the document mentions them.
+// clean returns a text as one line that has only characters of the fonts. It combines marks with their
+// letters where a combined character exists (normalization form C). It removes invisible characters,
+// such as those that reverse the direction of text; see Unicode Standard Annex #9. It replaces other
+// characters that the fonts do not have by the replacement character, and sets s.replaced, so that a
+// note at the end of the document mentions them.
 func (s *sheet) clean(text string) string {
 	var b strings.Builder
 	for _, r := range norm.NFC.String(text) {
@@ -26,7 +27,7 @@ func (s *sheet) clean(text string) string {
 		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
 		case r == replacement || !unicode.Is(covered, r):
 			s.replaced = true
-			if !unicode.Is(unicode.M, r) { // the letter below a mark already has its replacement
+			if !unicode.Is(unicode.M, r) { // a missing mark is removed, so that a letter gets at most one replacement
 				b.WriteRune(replacement)
 			}
 		default:

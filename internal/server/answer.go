@@ -17,7 +17,7 @@ import (
 // idPattern matches an invoice's identifier; other texts are never looked up.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
 
-// status is GET invoice/status: the specification's answer for the newest quote. It ignores the
+// status handles GET invoice/status: the specification's answer for the newest quote. It ignores the
 // request's headers, because some clients send none.
 func (s *server) status(c echo.Context) error {
 	id := c.QueryParam("id")

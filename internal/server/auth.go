@@ -23,10 +23,9 @@ import (
 
 const (
 	maxBody = 64 << 10
-	// timestampWindow is how far a timestamp may be from the server's clock, before or after.
+	// timestampWindow is the largest difference between a timestamp and the server's clock.
 	timestampWindow = 300 * time.Second
-	// nonceTTL is how long a nonce is remembered: as long as its timestamp can be inside the
-	// window.
+	// nonceTTL is how long a nonce is remembered: as long as its timestamp can be valid.
 	nonceTTL = 2 * timestampWindow
 )
 
@@ -38,8 +37,8 @@ var (
 
 // rule is the condition under which a call is accepted.
 type rule struct {
-	own           bool             // our own signature scheme is compulsory
-	exemptBuiltin bool             // except for calls with the built-in key of our own pages
+	own           bool             // the signature must be in this server's own scheme
+	exemptBuiltin bool             // calls with the built-in key of the pages are exempt from own
 	scopes        []merchant.Scope // the key needs at least one of these
 }
 
@@ -60,10 +59,10 @@ func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// signed accepts a call after CONTRACT's checks, in its order: size, rate limit of the address,
-// key, signature, timestamp and nonce, scope, rate limit of the key. Only a call that fails
-// authentication counts against its address, and only such a call is refused by the limit of the
-// address: a merchant that shares an address with a flood still gets through with a key.
+// signed accepts a call after the checks of CONTRACT in the order of CONTRACT: size, rate limit of the
+// address, key, signature, timestamp and nonce, scope, rate limit of the key. The rate limit of the
+// address counts and refuses only calls that fail authentication. The calls of a merchant are
+// therefore accepted even if many other calls come from the same address.
 func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := readBody(c)
@@ -88,7 +87,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 	}
 }
 
-// recordTimeout bounds how long a call waits until the use of its key is recorded.
+// recordTimeout limits the time to record the use of a key.
 const recordTimeout = time.Second
 
 // recordUse records that a key was used. A failure is logged and does not fail the call.
@@ -101,14 +100,15 @@ func (s *server) recordUse(ctx context.Context, key merchant.Key) {
 }
 
 // identify authenticates the caller of a request.
-func (s *server) identify(r *http.Request, body []byte, by rule) (key merchant.Key, nonce string, err error) {
+func (s *server) identify(r *http.Request, body []byte, rule rule) (key merchant.Key, nonce string, err error) {
 	if key, err = s.authenticate(r); err != nil {
 		return key, "", err
 	}
-	nonce, err = s.verify(r, key.Secret, body, by.own && !(by.exemptBuiltin && key.Builtin))
+	nonce, err = s.verify(r, key.Secret, body, rule.own && !(rule.exemptBuiltin && key.Builtin))
 	return key, nonce, err
 }
 
+// readBody reads the body of a request. It refuses compressed and too large bodies.
 func readBody(c echo.Context) ([]byte, error) {
 	codings := c.Request().Header.Values("Content-Encoding")
 	if c.Request().ContentLength != 0 && slices.ContainsFunc(codings, func(coding string) bool { return coding != "" && !strings.EqualFold(coding, "identity") }) {
@@ -148,7 +148,7 @@ func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 }
 
 // verify checks the signature of a request. The API family's scheme signs the body. A request with
-// a timestamp or a nonce uses our own scheme and is checked only by that.
+// a timestamp or a nonce must have a signature in this server's own scheme.
 func (s *server) verify(r *http.Request, secret string, body []byte, own bool) (nonce string, err error) {
 	given, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
 	if err != nil {
@@ -225,8 +225,8 @@ func requireJSON(c echo.Context) error {
 	return nil
 }
 
-// header returns the only value of a header. A repeated header is refused, because a proxy and the
-// server could read different values of it.
+// header returns the only value of a header. It refuses a repeated header, because a proxy and the
+// server could use different values.
 func header(r *http.Request, name string, missing, bad error) (string, error) {
 	values := r.Header.Values(name)
 	switch {

@@ -24,7 +24,7 @@ const defaultHold = 900 * time.Second
 // same idempotency key.
 const creationTimeout = 5 * time.Second
 
-// createInvoice is POST invoice/new.
+// createInvoice handles POST invoice/new.
 func (s *server) createInvoice(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err

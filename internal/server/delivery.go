@@ -11,7 +11,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// listDeliveries is GET endpoints/{id}/deliveries, newest first.
+// listDeliveries handles GET endpoints/{id}/deliveries, newest first.
 func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) error {
 	var state merchant.DeliveryState
 	before, limit := int64(math.MaxInt64), defaultEvents
@@ -35,7 +35,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	return writeJSON(c, http.StatusOK, page)
 }
 
-// readDelivery is GET endpoints/{id}/deliveries/{event}: the delivery with all its attempts.
+// readDelivery handles GET endpoints/{id}/deliveries/{event}: the delivery with all its attempts.
 func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error {
 	d, tries, err := s.endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
 	if errors.Is(err, merchant.ErrNotFound) {
@@ -54,7 +54,7 @@ func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// resend is POST endpoints/{id}/resend: one event, or all events after a position.
+// resend handles POST endpoints/{id}/resend: one event, or all events after a position.
 func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 	var r api.ResendRequest
 	err := decodeOptional(c, k.body, map[string]field{

@@ -24,7 +24,7 @@ var (
 	errNoEvent    = &problem{status: http.StatusNotFound, code: "event_not_found", message: "There is no such event for this endpoint"}
 )
 
-// createEndpoint is POST endpoints. Only this answer and that of a rotation contain a secret.
+// createEndpoint handles POST endpoints. Only this answer and that of a rotation contain a secret.
 func (s *server) createEndpoint(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusCreated, answer)
 }
 
-// listEndpoints is GET endpoints.
+// listEndpoints handles GET endpoints.
 func (s *server) listEndpoints(c echo.Context, k call) error {
 	all, err := s.endpoints.All(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
@@ -69,12 +69,12 @@ func (s *server) listEndpoints(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// readEndpoint is GET endpoints/{id}.
+// readEndpoint handles GET endpoints/{id}.
 func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
 	return writeJSON(c, http.StatusOK, endpoint(e))
 }
 
-// removeEndpoint is DELETE endpoints/{id}. Its pending deliveries are given up.
+// removeEndpoint handles DELETE endpoints/{id}. Its pending deliveries are given up.
 func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
 	if err := s.endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) err
 	return c.NoContent(http.StatusNoContent)
 }
 
-// pauseEndpoint is POST endpoints/{id}/pause and …/resume.
+// pauseEndpoint handles POST endpoints/{id}/pause and …/resume.
 func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
 	return func(c echo.Context, _ call, e merchant.Endpoint) error {
 		e, err := s.endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
@@ -93,7 +93,7 @@ func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.En
 	}
 }
 
-// rotateEndpoint is POST endpoints/{id}/rotate: it creates the next key pair, or makes that the
+// rotateEndpoint handles POST endpoints/{id}/rotate: it creates the next key pair, or makes that the
 // current one.
 func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
 	var r api.RotateRequest
@@ -116,7 +116,7 @@ func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// testEndpoint is POST endpoints/{id}/test.
+// testEndpoint handles POST endpoints/{id}/test.
 func (s *server) testEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
 	eventID, err := s.endpoints.Test(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"chequer/internal/server"
 )
 
+// decode decodes JSON into a value and refuses unknown fields.
 func decode(t *testing.T, body string, into any) {
 	t.Helper()
 	strict := json.NewDecoder(strings.NewReader(body))
@@ -52,7 +53,7 @@ func TestEvent_is_unchanged_by_parsing_and_encoding(t *testing.T) {
 			t.Errorf("event changes when it is parsed and encoded: %s", body)
 		}
 		if event.OrderID != "" || event.ID != e.ID || event.Version != e.Version || event.ForeignID != id {
-			t.Errorf("event %s", body)
+			t.Errorf("event has the wrong identifiers, or an order_id that is not plain: %s", body)
 		}
 	}
 }
@@ -98,16 +99,16 @@ func TestPayments_states(t *testing.T) {
 		address     string
 		required    int
 	}{
-		"seen":        {transfer(func(*invoice.Transfer) {}), "seen", "86.41", "xpub-address-0", 1},
-		"confirmed":   {transfer(func(x *invoice.Transfer) { x.Block, x.Confirmations, x.Required, x.ConfirmedAt = block, 2, 2, noon }), "confirmed", "86.41", "xpub-address-0", 2},
-		"in a block":  {transfer(func(x *invoice.Transfer) { x.Block, x.Confirmations, x.Required, x.ConfirmedAt = block, 1, 2, noon }), "seen", "86.41", "xpub-address-0", 2},
-		"late":        {transfer(func(x *invoice.Transfer) { x.FirstSeen = inv.ExpiresAt().Add(1) }), "late", "0", "xpub-address-0", 1},
-		"replaced":    {transfer(func(x *invoice.Transfer) { x.Presence = invoice.Replaced }), "replaced", "0", "xpub-address-0", 1},
-		"reorged":     {transfer(func(x *invoice.Transfer) { x.Presence = invoice.Reorged }), "reorged", "0", "xpub-address-0", 1},
-		"dust":        {transfer(func(x *invoice.Transfer) { x.Amount = money.MustParse("0.00000545", money.BTC) }), "dust", "0", "xpub-address-0", 1},
-		"old":         {transfer(func(x *invoice.Transfer) { x.Old = true }), "old", "0", "xpub-address-0", 1},
-		"wrong asset": {transfer(func(x *invoice.Transfer) { x.Asset, x.Amount = "ETH", money.MustParse("1", money.ETH) }), "wrong_asset", "0", "xpub-address-0", 0},
-		"elsewhere":   {transfer(func(x *invoice.Transfer) { x.Asset, x.Script, x.Amount = "ETH", "?", money.MustParse("1", money.ETH) }), "wrong_asset", "0", "", 0},
+		"seen":            {transfer(func(*invoice.Transfer) {}), "seen", "86.41", "xpub-address-0", 1},
+		"confirmed":       {transfer(func(x *invoice.Transfer) { x.Block, x.Confirmations, x.Required, x.ConfirmedAt = block, 2, 2, noon }), "confirmed", "86.41", "xpub-address-0", 2},
+		"in a block":      {transfer(func(x *invoice.Transfer) { x.Block, x.Confirmations, x.Required, x.ConfirmedAt = block, 1, 2, noon }), "seen", "86.41", "xpub-address-0", 2},
+		"late":            {transfer(func(x *invoice.Transfer) { x.FirstSeen = inv.ExpiresAt().Add(1) }), "late", "0", "xpub-address-0", 1},
+		"replaced":        {transfer(func(x *invoice.Transfer) { x.Presence = invoice.Replaced }), "replaced", "0", "xpub-address-0", 1},
+		"reorged":         {transfer(func(x *invoice.Transfer) { x.Presence = invoice.Reorged }), "reorged", "0", "xpub-address-0", 1},
+		"dust":            {transfer(func(x *invoice.Transfer) { x.Amount = money.MustParse("0.00000545", money.BTC) }), "dust", "0", "xpub-address-0", 1},
+		"old":             {transfer(func(x *invoice.Transfer) { x.Old = true }), "old", "0", "xpub-address-0", 1},
+		"wrong asset":     {transfer(func(x *invoice.Transfer) { x.Asset, x.Amount = "ETH", money.MustParse("1", money.ETH) }), "wrong_asset", "0", "xpub-address-0", 0},
+		"unknown address": {transfer(func(x *invoice.Transfer) { x.Asset, x.Script, x.Amount = "ETH", "?", money.MustParse("1", money.ETH) }), "wrong_asset", "0", "", 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

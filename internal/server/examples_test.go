@@ -25,16 +25,17 @@ import (
 	"chequer/internal/signature"
 )
 
-// exampleFolder is the folder of the document's examples.
+// exampleFolder is the folder of the examples in the API documentation.
 const exampleFolder = "../api/examples"
 
-// languages maps the programs that run the examples to the extension of their files. The Go examples
+// languages maps each interpreter of the examples to the file extension of its examples. The Go examples
 // are built and have no extension.
 var languages = map[string]string{"sh": ".sh", "go": "", "node": ".mjs", "python3": ".py", "php": ".php"}
 
-// programs are the examples; built is the folder of the built Go examples.
-type programs struct{ built string }
+// programs are the examples, ready to run.
+type programs struct{ built string } // folder of the built Go examples, with a trailing separator
 
+// examplePrograms builds the Go examples of the given folders.
 func examplePrograms(t *testing.T, folders ...string) programs {
 	t.Helper()
 	p := programs{built: t.TempDir() + string(filepath.Separator)}
@@ -50,61 +51,61 @@ func examplePrograms(t *testing.T, folders ...string) programs {
 
 // eachLanguage runs a test for each language. A language that is not installed is skipped, but fails
 // in CI.
-func eachLanguage(t *testing.T, test func(t *testing.T, tongue string)) {
-	for tongue := range languages {
-		t.Run(tongue, func(t *testing.T) {
+func eachLanguage(t *testing.T, test func(t *testing.T, language string)) {
+	for language := range languages {
+		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			programtest.Need(t, tongue)
-			test(t, tongue)
+			programtest.Need(t, language)
+			test(t, language)
 		})
 	}
 }
 
 // command returns the command that runs an example.
-func (p programs) command(t *testing.T, tongue, folder string, environment []string, arguments ...string) *exec.Cmd {
+func (p programs) command(t *testing.T, language, folder string, environment []string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), filepath.Join(p.built, folder), arguments...)
-	if tongue != "go" {
-		c = exec.CommandContext(t.Context(), tongue, append([]string{folder + "/" + folder + languages[tongue]}, arguments...)...)
+	if language != "go" {
+		c = exec.CommandContext(t.Context(), language, append([]string{folder + "/" + folder + languages[language]}, arguments...)...)
 	}
 	c.Dir, c.Env = exampleFolder, append(os.Environ(), environment...)
 	return c
 }
 
 // ask runs an example against a server and returns its output.
-func (p programs) ask(t *testing.T, l *lab, tongue, folder, key string, arguments ...string) (string, error) {
+func (p programs) ask(t *testing.T, l *lab, language, folder, key string, arguments ...string) (string, error) {
 	t.Helper()
 	listening := httptest.NewServer(l.handler)
 	defer listening.Close()
-	out, err := p.command(t, tongue, folder, []string{
+	out, err := p.command(t, language, folder, []string{
 		"CHEQUER_BASE_URL=" + listening.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
 	}, arguments...).Output()
 	return string(out), err
 }
 
-// The document's examples work against a real server and fail when a call is refused.
+// The documented examples work against a real server and fail when the server refuses a call.
 func TestExamples_create_and_read(t *testing.T) {
 	t.Parallel()
 	p := examplePrograms(t, "create", "read")
-	eachLanguage(t, func(t *testing.T, tongue string) {
+	eachLanguage(t, func(t *testing.T, language string) {
 		l := newLab(t, time.Now)
-		made, err := p.ask(t, l, tongue, "create", "all")
+		created, err := p.ask(t, l, language, "create", "all")
 		var inv api.Invoice
-		if err != nil || json.Unmarshal([]byte(made), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
-			t.Fatalf("create printed %q, error %v", made, err)
+		if err != nil || json.Unmarshal([]byte(created), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
+			t.Fatalf("create printed %q, error %v", created, err)
 		}
-		if again, err := p.ask(t, l, tongue, "create", "all"); err != nil || again != made {
+		if again, err := p.ask(t, l, language, "create", "all"); err != nil || again != created {
 			t.Errorf("second create printed %q, error %v", again, err)
 		}
-		told, err := p.ask(t, l, tongue, "read", "all", inv.ForeignID)
+		shown, err := p.ask(t, l, language, "read", "all", inv.ForeignID)
 		var r api.Resource
-		if err != nil || json.Unmarshal([]byte(told), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
-			t.Errorf("read printed %q, error %v", told, err)
+		if err != nil || json.Unmarshal([]byte(shown), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
+			t.Errorf("read printed %q, error %v", shown, err)
 		}
 		for _, folder := range []string{"create", "read"} {
-			told, err := p.ask(t, l, tongue, folder, "admin", inv.ForeignID) // whose secret differs
-			if err == nil || !strings.Contains(told, "Bad signature header") {
-				t.Errorf("%s with a wrong secret printed %q, error %v", folder, told, err)
+			printed, err := p.ask(t, l, language, folder, "admin", inv.ForeignID) // the secret of this key differs
+			if err == nil || !strings.Contains(printed, "Bad signature header") {
+				t.Errorf("%s with a wrong secret printed %q, error %v", folder, printed, err)
 			}
 		}
 	})
@@ -116,40 +117,40 @@ func TestExamples_callback(t *testing.T) {
 	const secret = "secret of the endpoint"
 	p := examplePrograms(t, "callback")
 	body := server.EncodeTest("evt_1", merchant.Test, noon)
-	eachLanguage(t, func(t *testing.T, tongue string) {
-		judge := p.receiving(t, tongue, secret)
+	eachLanguage(t, func(t *testing.T, language string) {
+		accepts := p.startReceiver(t, language, secret)
 		for _, test := range []struct {
-			name            string
-			secret          string
-			age             time.Duration
-			id              string
-			body            string
-			priceCurrencies bool
+			name     string
+			secret   string
+			age      time.Duration
+			id       string
+			body     string
+			accepted bool
 		}{
 			{"genuine", secret, 0, "evt_1", string(body), true},
-			{"of another secret", "another", 0, "evt_1", string(body), false},
-			{"of another event", secret, 0, "evt_2", string(body), false},
-			{"of another body", secret, 0, "evt_1", strings.Replace(string(body), "test", "live", 1), false},
+			{"another secret", "another", 0, "evt_1", string(body), false},
+			{"another event", secret, 0, "evt_2", string(body), false},
+			{"another body", secret, 0, "evt_1", strings.Replace(string(body), "test", "live", 1), false},
 			{"old", secret, 6 * time.Minute, "evt_1", string(body), false},
 		} {
 			e := signature.Event{Timestamp: strconv.FormatInt(time.Now().Add(-test.age).Unix(), 10), ID: "evt_1", Body: body}
-			nobody := sha512.Sum512([]byte(test.name))
-			both := hex.EncodeToString(nobody[:]) + "," + signature.Sign(test.secret, e.Message()) // as in a rotation
-			if taken := judge(e.Timestamp, test.id, both, test.body); taken != test.priceCurrencies {
-				t.Errorf("%s: accepted = %v", test.name, taken)
+			invalid := sha512.Sum512([]byte(test.name))
+			signatures := hex.EncodeToString(invalid[:]) + "," + signature.Sign(test.secret, e.Message()) // two signatures, as during a rotation
+			if got := accepts(e.Timestamp, test.id, signatures, test.body); got != test.accepted {
+				t.Errorf("%s: accepted = %v, want %v", test.name, got, test.accepted)
 			}
 		}
 	})
 }
 
-// receiving starts the receiver in a language and returns a function that reports whether it
-// accepts a callback. The receiver for curl is a program that is run per callback; the others are
-// servers.
-func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp, id, signatures, body string) bool {
+// startReceiver starts the receiver in a language and returns a function that reports whether the
+// receiver accepts a callback. The receiver in sh is a program that is run for each callback; the
+// others are servers.
+func (p programs) startReceiver(t *testing.T, language, secret string) func(timestamp, id, signatures, body string) bool {
 	t.Helper()
-	if tongue == "sh" {
+	if language == "sh" {
 		return func(timestamp, id, signatures, body string) bool {
-			c := p.command(t, tongue, "callback", []string{"WEBHOOK_SECRET=" + secret}, timestamp, id, signatures)
+			c := p.command(t, language, "callback", []string{"WEBHOOK_SECRET=" + secret}, timestamp, id, signatures)
 			c.Stdin = strings.NewReader(body)
 			out, err := c.Output()
 			return err == nil && string(out) == "genuine\n"
@@ -157,12 +158,12 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 	}
 	address := programtest.FreeAddress(t, "127.0.0.1")
 	_, port, _ := net.SplitHostPort(address)
-	c := p.command(t, tongue, "callback", []string{"WEBHOOK_SECRET=" + secret, "PORT=" + port})
-	if tongue == "php" {
+	c := p.command(t, language, "callback", []string{"WEBHOOK_SECRET=" + secret, "PORT=" + port})
+	if language == "php" {
 		c.Args = []string{"php", "-S", address, "callback/callback.php"}
 	}
-	var said bytes.Buffer
-	c.Stdout, c.Stderr = &said, &said
+	var output bytes.Buffer
+	c.Stdout, c.Stderr = &output, &output
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +171,8 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
-	if err := answers(t.Context(), address); err != nil {
-		t.Fatalf("%s does not listen: %v", tongue, err)
+	if err := awaitListener(t.Context(), address); err != nil {
+		t.Fatalf("%s does not listen: %v", language, err)
 	}
 	return func(timestamp, id, signatures, body string) bool {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/chequer", strings.NewReader(body))
@@ -194,8 +195,8 @@ func (p programs) receiving(t *testing.T, tongue, secret string) func(timestamp,
 	}
 }
 
-// answers waits until a server listens on the address.
-func answers(ctx context.Context, address string) error {
+// awaitListener waits until a server listens on the address.
+func awaitListener(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -17,8 +17,8 @@ import (
 // pageWriteTimeout is how long the caller may take to read a page of an export.
 const pageWriteTimeout = time.Minute
 
-// exportInvoices is GET invoices/export: all invoices of a filter, newest first. It reads and
-// writes them page by page, so that its memory does not grow with their number.
+// exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. It reads
+// and writes the invoices page by page, so that its use of memory does not depend on their number.
 func (s *server) exportInvoices(c echo.Context, k call) error {
 	f, format := ownInvoices(k), ""
 	style, parameters := csvStyle{}, filters(&f)
@@ -52,7 +52,7 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	}
 	if err := s.export(ctx, c, out, f, page); err != nil {
 		s.log.Warn("export aborted", "error", err)
-		panic(http.ErrAbortHandler) // a normal end would make the incomplete answer look complete
+		panic(http.ErrAbortHandler) // a normal return would end the answer as if it were complete
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoice.Filter, page []*invoice.Invoice) error {
 	control := http.NewResponseController(c.Response())
 	for {
-		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // an error means that there is no deadline to extend
+		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // fails only if the connection has no write deadline
 		for _, inv := range page {
 			if err := out.write(Resource(s.invoices, inv, nil)); err != nil {
 				return err
@@ -83,10 +83,10 @@ type sheet interface {
 	end() error
 }
 
-// jsonSheet writes one JSON array of our own resources.
+// jsonSheet writes a JSON array of resources.
 type jsonSheet struct {
 	to     io.Writer
-	before string
+	before string // text before the next resource
 }
 
 func newJSONSheet(to io.Writer) *jsonSheet { return &jsonSheet{to: to, before: "["} }

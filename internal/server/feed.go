@@ -33,7 +33,7 @@ const (
 	feedPollInterval = 500 * time.Millisecond
 )
 
-// readEvents is GET events. It can wait for the next event.
+// readEvents handles GET events. It can wait for the next event.
 func (s *server) readEvents(c echo.Context, k call) error {
 	after, limit := int64(0), defaultEvents
 	err := query(c.Request().URL.RawQuery, map[string]parameter{"after": position(&after), "limit": within(&limit, 0, maxEvents)})

@@ -13,7 +13,7 @@ type Limits struct {
 	// PerKey is the number of signed calls per second of one key, with a burst of five times that.
 	PerKey int
 	// PerAddress is the number of unsigned calls per second of one address, with a burst of twice
-	// that. Calls whose key or signature is refused count, too.
+	// that. Signed calls whose key or signature is refused also count.
 	PerAddress int
 }
 
@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// maxBuckets bounds the number of callers in memory. When it is reached, callers with a full burst
-// are forgotten, which does not change their limit.
+// maxBuckets is the maximum number of callers in memory. When it is reached, callers with a full burst
+// are removed, which does not change their limit.
 const maxBuckets = 10_000
 
 // buckets holds a rate limiter for each caller. It is safe for concurrent use.
@@ -46,25 +46,26 @@ func newBuckets(perSecond, burst int) *buckets {
 
 // take counts one call of a caller and reports whether it is within the limit.
 func (b *buckets) take(caller string, now time.Time) bool {
-	return b.perSecond == 0 || b.of(caller, now).AllowN(now, 1)
+	return b.perSecond == 0 || b.limiter(caller, now).AllowN(now, 1)
 }
 
-func (b *buckets) of(caller string, now time.Time) *rate.Limiter {
+// limiter returns the rate limiter of a caller.
+func (b *buckets) limiter(caller string, now time.Time) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	limiter, known := b.each[caller]
+	l, known := b.each[caller]
 	if !known {
 		if len(b.each) >= maxBuckets {
-			b.forget(now)
+			b.evict(now)
 		}
-		limiter = rate.NewLimiter(rate.Limit(b.perSecond), b.burst)
-		b.each[caller] = limiter
+		l = rate.NewLimiter(rate.Limit(b.perSecond), b.burst)
+		b.each[caller] = l
 	}
-	return limiter
+	return l
 }
 
-// forget removes the callers with a full burst and, if none has a full burst, all callers.
-func (b *buckets) forget(now time.Time) {
+// evict removes the callers with a full burst and, if none has a full burst, all callers.
+func (b *buckets) evict(now time.Time) {
 	for caller, limiter := range b.each {
 		if limiter.TokensAt(now) >= float64(b.burst) {
 			delete(b.each, caller)

@@ -135,7 +135,7 @@ func optionalTime(into *time.Time) func(any) error {
 	}
 }
 
-// createLink is POST links.
+// createLink handles POST links.
 func (s *server) createLink(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *server) createLink(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusCreated, answer)
 }
 
-// changeLink is PATCH links/{slug}.
+// changeLink handles PATCH links/{slug}.
 func (s *server) changeLink(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (s *server) changeLink(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, s.link(l))
 }
 
-// listLinks is GET links.
+// listLinks handles GET links.
 func (s *server) listLinks(c echo.Context, k call) error {
 	all, err := s.links.Links(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *server) listLinks(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// showLink is GET links/{slug}.
+// showLink handles GET links/{slug}.
 func (s *server) showLink(c echo.Context, k call) error {
 	l, err := s.links.Link(c.Request().Context(), c.Param("slug"))
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && (l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode) {
@@ -214,7 +214,7 @@ func (s *server) showLink(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, s.link(l))
 }
 
-// removeLink is DELETE links/{slug}.
+// removeLink handles DELETE links/{slug}.
 func (s *server) removeLink(c echo.Context, k call) error {
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {

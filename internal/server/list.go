@@ -15,7 +15,7 @@ const (
 	maxPage     = 100
 )
 
-// listInvoices is GET invoices: the invoices of the key's merchant and mode, newest first. The list
+// listInvoices handles GET invoices: the invoices of the key's merchant and mode, newest first. The list
 // omits networks that are behind and the evidence of prices; only the resource of a single invoice
 // has them.
 func (s *server) listInvoices(c echo.Context, k call) error {

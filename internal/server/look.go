@@ -31,7 +31,7 @@ func (s *server) lookOf(ctx context.Context, merchantID string) (string, error) 
 	return s.looks.Hash(ctx, merchantID)
 }
 
-// readLook is GET look: the theme of the key's merchant.
+// readLook handles GET look: the theme of the key's merchant.
 func (s *server) readLook(c echo.Context, k call) error {
 	l, err := s.looks.Look(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *server) readLook(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, EncodeLook(l))
 }
 
-// lookByHash is GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
+// lookByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
 func (s *server) lookByHash(c echo.Context, _ call) error {
 	hash := c.Param("hash")
 	if !lookHashPattern.MatchString(hash) {
@@ -56,7 +56,7 @@ func (s *server) lookByHash(c echo.Context, _ call) error {
 	return writeJSON(c, http.StatusOK, EncodeLook(l))
 }
 
-// setLook is PUT look. A field that is left out gets the default theme's value.
+// setLook handles PUT look. A field that is left out gets the default theme's value.
 func (s *server) setLook(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *server) setLook(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, EncodeLook(l))
 }
 
-// resetLook is DELETE look.
+// resetLook handles DELETE look.
 func (s *server) resetLook(c echo.Context, k call) error {
 	if err := s.mayChangeLook(c, k); err != nil {
 		return err

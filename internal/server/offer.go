@@ -40,7 +40,7 @@ var errOrderPaid = &problem{
 	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
-// readOffer is POST links/read: the content of a link. It creates no invoice.
+// readOffer handles POST links/read: the content of a link. It creates no invoice.
 func (s *server) readOffer(c echo.Context, k call) error {
 	o, _, err := s.offer(c, k)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// payOffer is POST links/pay: the invoice of a link, which is created if there is none. A link with
+// payOffer handles POST links/pay: the invoice of a link, which is created if there is none. A link with
 // an order has one invoice; other links have one per idempotency key.
 func (s *server) payOffer(c echo.Context, k call) error {
 	o, chosen, err := s.offer(c, k)

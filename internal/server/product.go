@@ -155,7 +155,7 @@ func (s *server) productFields(d *draft) map[string]field {
 	}
 }
 
-// createProduct is POST products.
+// createProduct handles POST products.
 func (s *server) createProduct(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s *server) createProduct(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusCreated, answer)
 }
 
-// changeProduct is PATCH products/{slug}.
+// changeProduct handles PATCH products/{slug}.
 func (s *server) changeProduct(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, s.product(p))
 }
 
-// listProducts is GET products.
+// listProducts handles GET products.
 func (s *server) listProducts(c echo.Context, k call) error {
 	all, err := s.products.Products(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *server) listProducts(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// showProduct is GET products/{slug}.
+// showProduct handles GET products/{slug}.
 func (s *server) showProduct(c echo.Context, k call) error {
 	p, err := s.products.Product(c.Request().Context(), k.key.MerchantID, c.Param("slug"))
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && p.Mode != k.key.Mode {
@@ -250,7 +250,7 @@ func (s *server) showProduct(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, s.product(p))
 }
 
-// removeProduct is DELETE products/{slug}.
+// removeProduct handles DELETE products/{slug}.
 func (s *server) removeProduct(c echo.Context, k call) error {
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {

@@ -22,8 +22,8 @@ type Proofs interface {
 	Keys(ctx context.Context) ([]proof.Key, error)
 }
 
-// prove returns the signed statement of an invoice's newest price. A declined invoice has none,
-// because nothing must be sent to its addresses.
+// prove returns the signed statement about the newest quote of an invoice. It returns "" for a declined
+// invoice, because nothing must be sent to its addresses.
 func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	if r.Status == api.StatusDeclined || len(r.PaymentMethods) == 0 {
 		return "", nil
@@ -39,9 +39,9 @@ func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	return text, nil
 }
 
-// statementOf returns the statement about the newest price of a resource at a server. The amounts
-// are those that the page asks for: after a partial payment, the rest. When nothing is due, they
-// are those of the price, as in payment links.
+// statementOf returns the statement about the newest quote of a resource at a server. The amounts are
+// the amounts that are still due. If nothing is due, they are the amounts of the quote, as in payment
+// links.
 func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) {
 	base, err := url.Parse(baseURL)
 	if err != nil {
@@ -58,27 +58,27 @@ func statementOf(r api.Resource, baseURL string) (s proof.Statement, err error) 
 	if s.Until, err = time.Parse(time.RFC3339, q.Until); err != nil {
 		return s, err
 	}
-	if !isNothing(r.DueAmount) {
+	if !isZero(r.DueAmount) {
 		s.Amount = r.DueAmount
 	}
 	for _, m := range r.PaymentMethods {
-		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount}
-		if isNothing(m.DueAmount) {
-			way.Amount = m.ExpectedAmount
+		method := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount}
+		if isZero(m.DueAmount) {
+			method.Amount = m.ExpectedAmount
 		}
 		if m.ChainID != "" {
-			way.ChainID, way.Contract, way.Decimals = m.ChainID, m.Contract, m.Decimals
+			method.ChainID, method.Contract, method.Decimals = m.ChainID, m.Contract, m.Decimals
 		}
-		s.Methods = append(s.Methods, way)
+		s.Methods = append(s.Methods, method)
 	}
 	return s, nil
 }
 
-// isNothing reports whether a decimal amount of the API is zero.
-func isNothing(amount string) bool { return strings.Trim(amount, "0.") == "" }
+// isZero reports whether a decimal amount of the API is zero.
+func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }
 
-// proofKeys is the list of the keys that verify statements. A verifier must obtain the keys from
-// another source, too, before it trusts them.
+// proofKeys returns the keys that verify statements. A verifier must also obtain the keys from another
+// source before it trusts them.
 func (s *server) proofKeys(c echo.Context) error {
 	keys, err := s.proofs.Keys(c.Request().Context())
 	if err != nil {

@@ -29,11 +29,11 @@ func (l *lab) verified(t *testing.T, r api.Resource) proof.Statement {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := signed.Verify(trusted)
+	statement, err := signed.Verify(trusted)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return said
+	return statement
 }
 
 func TestProof_states_the_newest_price(t *testing.T) {
@@ -42,8 +42,8 @@ func TestProof_states_the_newest_price(t *testing.T) {
 	l := newLab(t, func() time.Time { return now })
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	first := l.resource(t, id)
-	said := l.verified(t, first)
-	if diff := cmp.Diff(stated(t, first), said); diff != "" {
+	statement := l.verified(t, first)
+	if diff := cmp.Diff(stated(t, first), statement); diff != "" {
 		t.Errorf("(-resource +proof):\n%s", diff)
 	}
 	now = now.Add(time.Minute)
@@ -55,26 +55,26 @@ func TestProof_states_the_newest_price(t *testing.T) {
 		t.Fatalf("requote: %d %s", answer.StatusCode, read(t, answer))
 	}
 	newest := l.resource(t, id)
-	said = l.verified(t, newest)
-	if diff := cmp.Diff(stated(t, newest), said); diff != "" || said.Quote != 2 || !said.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
-		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", said.Quote, said.Until, diff)
+	statement = l.verified(t, newest)
+	if diff := cmp.Diff(stated(t, newest), statement); diff != "" || statement.Quote != 2 || !statement.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
+		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", statement.Quote, statement.Until, diff)
 	}
-	if err := said.Holds(said.Until.Add(time.Second)); !errors.Is(err, proof.ErrEnded) {
+	if err := statement.Holds(statement.Until.Add(time.Second)); !errors.Is(err, proof.ErrEnded) {
 		t.Errorf("after its end: %v, want ErrEnded", err)
 	}
 }
 
-// After a partial payment the proof states the rest. Once the invoice is paid it states the whole
-// price again, because nothing is due.
+// After a partial payment the proof states the amount that is still due. When the invoice is paid it
+// states the whole price again, because nothing is due.
 func TestProof_states_the_rest_after_a_partial_payment(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	whole := l.verified(t, l.resource(t, id))
 	part := l.act(t, id, `{"action":"under"}`)
-	said := l.verified(t, l.resource(t, id))
-	if diff := cmp.Diff(stated(t, part), said); diff != "" || said.Amount == whole.Amount || said.Methods[0].Amount == whole.Methods[0].Amount {
-		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", said.Amount, said.Methods[0], diff)
+	statement := l.verified(t, l.resource(t, id))
+	if diff := cmp.Diff(stated(t, part), statement); diff != "" || statement.Amount == whole.Amount || statement.Methods[0].Amount == whole.Methods[0].Amount {
+		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", statement.Amount, statement.Methods[0], diff)
 	}
 	l.act(t, id, `{"action":"exact"}`)
 	l.act(t, id, `{"action":"confirm"}`)
@@ -99,24 +99,27 @@ func stated(t *testing.T, r api.Resource) proof.Statement {
 		Server: "https://pay.example/shop", Invoice: r.ForeignID, Mode: r.Mode, Quote: q.Number, From: from, Until: until, Amount: r.DueAmount, Currency: r.ClientCurrency,
 	}
 	for _, m := range r.PaymentMethods {
-		way := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount, ChainID: m.ChainID, Contract: m.Contract}
+		method := proof.Method{Currency: m.CryptoCurrency, Network: m.Network, Address: m.Address, Amount: m.DueAmount, ChainID: m.ChainID, Contract: m.Contract}
 		if m.ChainID != "" {
-			way.Decimals = m.Decimals
+			method.Decimals = m.Decimals
 		}
-		s.Methods = append(s.Methods, way)
+		s.Methods = append(s.Methods, method)
 	}
 	return s
 }
 
-// The proof of an invoice is withdrawn when it is declined, and lists do not contain proofs.
+// A declined invoice has no proof, and lists do not contain proofs.
 func TestProof_is_empty_for_declined_invoices_and_in_lists(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	var list api.InvoiceList
 	decode(t, read(t, l.send(message{method: "GET", target: "/api/v2/invoices", key: "read", own: true})), &list)
-	if len(list.Invoices) != 1 || list.Invoices[0].Proof != "" {
-		t.Errorf("%d invoices in the list, the first with %q", len(list.Invoices), list.Invoices[0].Proof)
+	if len(list.Invoices) != 1 {
+		t.Fatalf("the list has %d invoices, want 1", len(list.Invoices))
+	}
+	if got := list.Invoices[0].Proof; got != "" {
+		t.Errorf("proof in the list = %q, want none", got)
 	}
 	if l.resource(t, id).Proof == "" {
 		t.Error("an unpaid invoice has no proof")

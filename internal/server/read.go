@@ -15,7 +15,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// readInvoice is GET invoices/{id}. It can wait for a new version.
+// readInvoice handles GET invoices/{id}. It can wait for a new version.
 func (s *server) readInvoice(c echo.Context, k call) error {
 	inv, err := s.find(c, k)
 	if err != nil {

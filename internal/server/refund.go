@@ -14,7 +14,7 @@ import (
 // amount and a label.
 const maxRefundText = 1024
 
-// refundAddress is POST invoices/{id}/refund-address.
+// refundAddress handles POST invoices/{id}/refund-address.
 func (s *server) refundAddress(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
 		return err

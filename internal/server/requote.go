@@ -12,7 +12,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// requote is POST invoices/{id}/requote. A key of the merchant with the scope admin acts as the
+// requote handles POST invoices/{id}/requote. A key of the merchant with the scope admin acts as the
 // merchant; other keys act as the shopper.
 func (s *server) requote(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
@@ -31,10 +31,10 @@ func (s *server) requote(c echo.Context, k call) error {
 	})
 }
 
-// cancel is POST invoices/{id}/cancel.
+// cancel handles POST invoices/{id}/cancel.
 func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.invoices.Cancel) }
 
-// accept is POST invoices/{id}/accept.
+// accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
 	return s.order(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
 		return s.invoices.Accept(ctx, id, k.key.ID)

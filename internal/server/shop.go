@@ -19,7 +19,7 @@ import (
 // shopper is not charged an amount that was not shown.
 var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceChanged, message: "The total is another one by now"}
 
-// readProducts is POST products/read: the content of a shop page of the key's merchant. A single
+// readProducts handles POST products/read: the content of a shop page of the key's merchant. A single
 // product is found in either mode, as a link is; the list has only products of the key's mode.
 func (s *server) readProducts(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {
@@ -82,7 +82,7 @@ func (s *server) productOffer(p merchant.Product) api.ProductOffer {
 	}
 }
 
-// orderProduct is POST products/order: an invoice for a product, one per idempotency key. The price
+// orderProduct handles POST products/order: an invoice for a product, one per idempotency key. The price
 // is the product's; the total that the shopper was shown is only compared with it.
 func (s *server) orderProduct(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {

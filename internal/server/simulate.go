@@ -25,7 +25,7 @@ const simulationTimeout = 2 * time.Second
 
 var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", message: "Only test invoices can be simulated"}
 
-// simulate is POST test/invoices/{id}/simulate: it carries out an action of a shopper, a miner or
+// simulate handles POST test/invoices/{id}/simulate: it carries out an action of a shopper, a miner or
 // an attacker on the simulated network.
 func (s *server) simulate(c echo.Context, k call) error {
 	if err := requireJSON(c); err != nil {

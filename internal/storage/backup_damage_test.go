@@ -42,10 +42,10 @@ func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 	without := func(i int) []byte {
 		return bytes.Join(append(append([][]byte{}, lines[:i]...), lines[i+1:]...), nil)
 	}
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := fresh(t)
+			url := newURL(t)
 			for i := 0; i < len(lines); i += 8 {
 				bothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), storage.ErrDamaged)
 				bothRefuse(t, url, without(i), fmt.Sprintf("without line %d", i+1), storage.ErrDamaged)
@@ -102,10 +102,10 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 			t.Errorf("the database was changed from %v to %v", before, after)
 		}
 	}
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := fresh(t)
+			url := newURL(t)
 			if err := storage.CheckEmpty(t.Context(), url); err != nil {
 				t.Errorf("new database: %v", err)
 			}
@@ -124,8 +124,8 @@ func TestRestore_undoes_everything_when_the_last_step_fails(t *testing.T) {
 	t.Parallel()
 	backup := someBackup(t)
 	broken := errors.New("no room for the key")
-	for name, fresh := range engines {
-		url := fresh(t)
+	for name, newURL := range engines {
+		url := newURL(t)
 		_, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{BeforeCommit: func() error { return broken }})
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: got error %v, want %v", name, err, broken)

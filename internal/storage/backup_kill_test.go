@@ -66,13 +66,13 @@ func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 	backup, _ := backUp(t, source)
 	file := filepath.Join(t.TempDir(), "backup")
 	write(t, file, string(backup))
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		for place, stop := range map[string]int{
 			"at the first row": 600, "in the middle": len(backup) / 2, "near the end": len(backup) - 10, "before the commit": len(backup),
 		} {
 			t.Run(name+" "+place, func(t *testing.T) {
 				t.Parallel()
-				url := fresh(t)
+				url := newURL(t)
 				restoreUntilKilled(t, url, file, stop)
 				for _, table := range []string{"invoices", "events", "counters", "merchants"} {
 					if left := dumpTable(t, url, table); len(left) > 0 {

@@ -18,9 +18,9 @@ func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 		t.Skip("writes some 100 MB")
 	}
 	const many, bound = 50_000, 16 << 20
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {
-			url := fresh(t)
+			url := newURL(t)
 			s := open(t, url)
 			addMerchants(t, s)
 			create(t, s, creation("a", "shop"))
@@ -53,7 +53,7 @@ func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 				t.Fatal(err)
 			}
 			heap.begin()
-			_, err = storage.Restore(t.Context(), fresh(t), readerFunc(func(p []byte) (int, error) {
+			_, err = storage.Restore(t.Context(), newURL(t), readerFunc(func(p []byte) (int, error) {
 				n, err := file.Read(p)
 				heap.passed(n)
 				return n, err

@@ -280,8 +280,8 @@ func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 		if m.Rows["invoices"] >= created.Load()+20 {
 			t.Errorf("the backup has all %d invoices: none was created during the backup", m.Rows["invoices"])
 		}
-		for name, fresh := range engines {
-			target := fresh(t)
+		for name, newURL := range engines {
+			target := newURL(t)
 			restore(t, target, backup.Bytes(), storage.RestoreOptions{})
 			checkConsistent(t, target)
 			again := open(t, target)
@@ -393,8 +393,8 @@ func TestBackup_refuses(t *testing.T) {
 
 func TestBackup_makes_no_database(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range engines {
-		url := fresh(t)
+	for name, newURL := range engines {
+		url := newURL(t)
 		_, err := storage.Backup(t.Context(), url, masterKey(1), noon, io.Discard)
 		if !errors.Is(err, storage.ErrNoDatabase) {
 			t.Errorf("%s: got error %v, want %v", name, err, storage.ErrNoDatabase)

@@ -194,7 +194,7 @@ func TestClaimConversion(t *testing.T) {
 		if err != nil || third.Nonce <= second.Nonce {
 			t.Fatalf("got %+v, error %v", third, err)
 		}
-		if err := s.ReleaseConversion(ctx, second); err != nil { // too late
+		if err := s.ReleaseConversion(ctx, second); err != nil { // the claim has ended: no effect
 			t.Fatal(err)
 		}
 		nothing("after the holder of an older claim released it", until.Add(2*time.Second))

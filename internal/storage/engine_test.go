@@ -19,19 +19,19 @@ import (
 
 func TestWrite_rolls_back_only_the_failed_work(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		// The first creation blocks the writer until all others wait, so that they form one batch
-		// on the engine with batches.
-		hold, held := make(chan struct{}), make(chan struct{})
+		// The first creation blocks the writer until all others wait. On SQLite the others then form
+		// one batch.
+		release, running := make(chan struct{}), make(chan struct{})
 		first := creation("first", "bakery")
 		build := first.Build
 		first.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-			close(held)
-			<-hold
+			close(running)
+			<-release
 			return build(next)
 		}
 		var group sync.WaitGroup
 		group.Go(func() { create(t, s, first) })
-		<-held
+		<-running
 		for i := range 12 {
 			group.Go(func() {
 				c := creation(fmt.Sprintf("i%d", i), "shop")
@@ -60,10 +60,10 @@ func TestWrite_rolls_back_only_the_failed_work(t *testing.T) {
 		if strings.HasPrefix(url, "sqlite") {
 			waitFor(s, 12)
 		}
-		close(hold)
+		close(release)
 		group.Wait()
-		if made := rows(t, url, "SELECT id FROM invoices"); len(made) != 5 {
-			t.Errorf("got invoices %q, want the first one and four others", made)
+		if ids := rows(t, url, "SELECT id FROM invoices"); len(ids) != 5 {
+			t.Errorf("got invoices %q, want the first one and four others", ids)
 		}
 		if next := rows(t, url, "SELECT next FROM counters WHERE name = 'shop/BTC'"); len(next) != 1 || next[0] != "4" {
 			t.Errorf("counter: got %q, want 4", next)
@@ -74,7 +74,7 @@ func TestWrite_rolls_back_only_the_failed_work(t *testing.T) {
 	})
 }
 
-// waitFor returns when a number of callers wait for the writer.
+// waitFor returns when the given number of callers wait for the writer.
 func waitFor(s *storage.Storage, callers int) {
 	for s.Waiting() < callers {
 		runtime.Gosched()
@@ -84,19 +84,19 @@ func waitFor(s *storage.Storage, callers int) {
 func TestWrite_returns_a_failed_commit_to_every_caller(t *testing.T) {
 	t.Parallel()
 	s := open(t, engines["sqlite"](t))
-	hold, held := make(chan struct{}), make(chan struct{})
+	release, running := make(chan struct{}), make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
 		err := s.Write(t.Context(), func(func(string, ...any) (sql.Result, error)) error {
-			close(held)
-			<-hold
+			close(running)
+			<-release
 			return nil
 		})
 		if err != nil {
 			t.Errorf("the previous batch: %v", err)
 		}
 	})
-	<-held
+	<-running
 	var failed atomic.Int64
 	for i := range 8 {
 		group.Go(func() {
@@ -117,11 +117,11 @@ func TestWrite_returns_a_failed_commit_to_every_caller(t *testing.T) {
 		})
 	}
 	waitFor(s, 8)
-	close(hold)
+	close(release)
 	group.Wait()
-	made, err := s.Merchants(t.Context())
-	if err != nil || failed.Load() != 8 || len(made) != 0 {
-		t.Errorf("%d of 8 calls failed, and %d merchants were written, error %v; want all to fail and none written", failed.Load(), len(made), err)
+	merchants, err := s.Merchants(t.Context())
+	if err != nil || failed.Load() != 8 || len(merchants) != 0 {
+		t.Errorf("%d of 8 calls failed, and %d merchants were written, error %v; want all to fail and none written", failed.Load(), len(merchants), err)
 	}
 	addMerchants(t, s) // the next write succeeds
 }
@@ -140,7 +140,7 @@ func TestWrite_waits_for_another_process(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Merchant(t.Context(), "shop"); err != nil {
-		t.Errorf("a reader must not wait: %v", err)
+		t.Errorf("read while another process writes: %v", err)
 	}
 	answered := make(chan struct{})
 	go func() {
@@ -173,7 +173,7 @@ func TestWrite_runs_again_after_a_deadlock(t *testing.T) {
 				if _, err := next(counters[0]); err != nil {
 					return nil, err
 				}
-				once.Do(both.Done) // each has locked its first counter and waits for the other's
+				once.Do(both.Done) // each creation has locked its first counter and needs the counter of the other
 				both.Wait()
 				_, err := next(counters[1])
 				return newInvoice(fmt.Sprint("i", i), merchant, uint32(i), uint32(i)), err
@@ -224,27 +224,27 @@ func deep(calls int, call func()) {
 func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
-		hold, held := make(chan struct{}), make(chan struct{})
+		release, running := make(chan struct{}), make(chan struct{})
 		var group sync.WaitGroup
 		group.Go(func() {
-			under := creation("b", "shop")
-			build := under.Build
-			under.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-				close(held)
-				<-hold
+			inv := creation("b", "shop")
+			build := inv.Build
+			inv.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				close(running)
+				<-release
 				return build(next)
 			}
-			if _, _, err := s.CreateInvoice(t.Context(), under); err != nil {
+			if _, _, err := s.CreateInvoice(t.Context(), inv); err != nil {
 				t.Errorf("running creation: %v", err)
 			}
 		})
-		<-held
+		<-running
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		if _, _, err := s.CreateInvoice(ctx, creation("c", "shop")); err == nil || ctx.Err() == nil {
 			t.Errorf("waiting creation: got error %v", err)
 		}
-		close(hold)
+		close(release)
 		group.Wait()
 		if _, err := s.Invoice(t.Context(), "b"); err != nil {
 			t.Errorf("the running creation: %v", err)
@@ -255,8 +255,8 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 	})
 }
 
-// A decision may take long: it must not block the changes of others, and must not overwrite a
-// change that it did not see.
+// A decision may take long. It must not block the changes of other callers, and must not overwrite a
+// change that was made after the decision read the invoice.
 func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
@@ -295,24 +295,24 @@ func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 
 func TestClose_waits_for_running_writes(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := fresh(t)
+			url := newURL(t)
 			s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			addMerchants(t, s)
 			var mu sync.Mutex
-			made := 0
+			created := 0
 			var group sync.WaitGroup
 			for i := range 32 {
 				group.Go(func() {
 					if _, _, err := s.CreateInvoice(context.Background(), creation(fmt.Sprintf("i%d", i), "shop")); err == nil {
 						mu.Lock()
 						defer mu.Unlock()
-						made++
+						created++
 					}
 				})
 			}
@@ -322,10 +322,10 @@ func TestClose_waits_for_running_writes(t *testing.T) {
 			_ = s.Close() // a second Close has no effect
 			group.Wait()
 			if _, err := s.Invoice(t.Context(), "i0"); err == nil {
-				t.Error("a closed storage still reads")
+				t.Error("read of a closed storage: got no error")
 			}
-			if ids := rows(t, url, "SELECT id FROM invoices"); len(ids) != made {
-				t.Errorf("%d creations succeeded, but %d invoices are stored", made, len(ids))
+			if ids := rows(t, url, "SELECT id FROM invoices"); len(ids) != created {
+				t.Errorf("%d creations succeeded, but %d invoices are stored", created, len(ids))
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func (s *Storage) Evidence(ctx context.Context, name string) (string, error) {
 	return text, nil
 }
 
-// keepEvidence writes the evidence of a creation's prices, unless it is stored already.
+// keepEvidence writes the evidence of the prices of a new invoice, unless it is stored already.
 func keepEvidence(ctx context.Context, q querier, c invoice.Creation) error {
 	return saveEvidence(ctx, q, c.EvidenceName, c.Evidence)
 }
@@ -31,7 +31,7 @@ func saveEvidence(ctx context.Context, q querier, name, text string) error {
 	}
 	_, err := q.ExecContext(ctx, "INSERT INTO evidence (name, body) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, text)
 	if err != nil {
-		return fmt.Errorf("keep evidence: %w", err)
+		return fmt.Errorf("write evidence: %w", err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (s *Storage) Waiting() (callers int) {
 	return callers
 }
 
-// AtWork returns the number of groups with running transactions on PostgreSQL.
+// AtWork returns the number of groups with running transactions. It works only with PostgreSQL.
 func (s *Storage) AtWork() int {
 	e, _ := s.engine.(*postgres)
 	e.groups.mu.Lock()
@@ -37,7 +37,7 @@ func (s *Storage) AtWork() int {
 	return len(e.groups.waiting)
 }
 
-// MakeSchema makes the tables of a schema version in a database without tables.
+// MakeSchema creates the tables of a schema version in an empty database.
 func MakeSchema(ctx context.Context, url string, version int64) error {
 	d, place, err := parseURL(url)
 	if err != nil {
@@ -51,8 +51,8 @@ func MakeSchema(ctx context.Context, url string, version int64) error {
 	return makeSchema(ctx, db, d, version)
 }
 
-// BelieveProofs sets the time for which a proof that the database accepts writes is cached.
-func (s *Storage) BelieveProofs(ttl time.Duration) {
+// SetProofTTL sets the time for which a successful check that the database accepts writes is cached.
+func (s *Storage) SetProofTTL(ttl time.Duration) {
 	s.proof.mu.Lock()
 	defer s.proof.mu.Unlock()
 	s.proof.ttl = ttl

@@ -126,10 +126,13 @@ func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode mercha
 			return fmt.Errorf("remove uses of link: %w", err)
 		}
 		removed, err := exec(ctx, q, "DELETE FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3", slug, merchantID, string(mode))
-		if err == nil && removed == 0 {
+		if err != nil {
+			return fmt.Errorf("remove link: %w", err)
+		}
+		if removed == 0 {
 			return merchant.ErrNotFound
 		}
-		return err
+		return nil
 	})
 }
 

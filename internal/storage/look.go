@@ -12,8 +12,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// keptLooks is the number of themes of a merchant that are kept: the current one, and older ones
-// that open pages may still refer to.
+// keptLooks is the number of themes that are kept per merchant: the current theme, and older themes to
+// which open pages may still refer.
 const keptLooks = 8
 
 // SetLook implements merchant.LookStorage.
@@ -33,7 +33,7 @@ func (s *Storage) SetLook(ctx context.Context, merchantID string, l look.Look, a
 			merchantID, l.Hash(), l.Name, l.Accent, l.Line, l.Support, l.Terms, l.Stay, l.Logo.Type,
 			base64.StdEncoding.EncodeToString(l.Logo.Body), at.UnixMilli())
 		if err != nil {
-			return fmt.Errorf("write look: %w", err)
+			return fmt.Errorf("write theme: %w", err)
 		}
 		_, err = q.ExecContext(ctx, `
 			DELETE FROM looks WHERE merchant_id = $1 AND number <= (SELECT MAX(number) FROM looks WHERE merchant_id = $1) - $2`,
@@ -52,7 +52,7 @@ func (s *Storage) Look(ctx context.Context, merchantID string) (look.Look, error
 			SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks
 			WHERE merchant_id = $1 ORDER BY number DESC LIMIT 1`, merchantID))
 	})
-	return l, merchantNotFound(err, "read look")
+	return l, merchantNotFound(err, "read theme")
 }
 
 // LookByHash implements merchant.LookStorage.
@@ -61,7 +61,7 @@ func (s *Storage) LookByHash(ctx context.Context, hash string) (look.Look, error
 		return readLook(q.QueryRowContext(ctx, `
 			SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks WHERE hash = $1 LIMIT 1`, hash))
 	})
-	return l, merchantNotFound(err, "read look")
+	return l, merchantNotFound(err, "read theme")
 }
 
 func readLook(row scanner) (l look.Look, err error) {

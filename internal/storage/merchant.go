@@ -10,12 +10,12 @@ import (
 // CreateMerchant implements merchant.Storage.
 func (s *Storage) CreateMerchant(ctx context.Context, m merchant.Merchant) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		made, err := exec(ctx, q, "INSERT INTO merchants (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+		inserted, err := exec(ctx, q, "INSERT INTO merchants (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
 			m.ID, m.Name, m.CreatedAt.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("write merchant %s: %w", m.ID, err)
 		}
-		if made == 0 {
+		if inserted == 0 {
 			return merchant.ErrExists
 		}
 		return nil
@@ -26,10 +26,13 @@ func (s *Storage) CreateMerchant(ctx context.Context, m merchant.Merchant) error
 func (s *Storage) RenameMerchant(ctx context.Context, id, name string) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		renamed, err := exec(ctx, q, "UPDATE merchants SET name = $2 WHERE id = $1", id, name)
-		if err == nil && renamed == 0 {
+		if err != nil {
+			return fmt.Errorf("rename merchant %s: %w", id, err)
+		}
+		if renamed == 0 {
 			return merchant.ErrNotFound
 		}
-		return err
+		return nil
 	})
 }
 
@@ -67,7 +70,7 @@ func (s *Storage) Merchant(ctx context.Context, id string) (merchant.Merchant, e
 }
 
 // lockMerchant locks a merchant, so that no other transaction changes its endpoints, wallets or
-// exchange account; ErrNotFound.
+// exchange account. It returns ErrNotFound if there is no such merchant.
 func (s *Storage) lockMerchant(ctx context.Context, q querier, id string) error {
 	err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
 	return merchantNotFound(err, "lock merchant")
@@ -80,14 +83,14 @@ func readMerchant(row scanner) (m merchant.Merchant, err error) {
 	return m, err
 }
 
-// merchantNotFound adds the failed operation to err. It returns merchant.ErrNotFound if there was
-// no row.
-func merchantNotFound(err error, doing string) error {
+// merchantNotFound returns merchant.ErrNotFound if err means that there is no row. It adds the failed
+// operation to other errors.
+func merchantNotFound(err error, operation string) error {
 	switch {
 	case err == nil:
 		return nil
 	case absent(err):
 		return merchant.ErrNotFound
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", operation, err)
 }

@@ -32,8 +32,8 @@ func TestAcquireLease(t *testing.T) {
 			{"bitcoin", "two", 20 * time.Second, 0},
 			{"bitcoin", "two", 21 * time.Second, 2}, // takes the lease over
 			{"bitcoin", "one", 21 * time.Second, 0},
-			{"bitcoin", "two", time.Hour, 2}, // renews late, but no process has waited
-			{"bitcoin", "one", time.Hour, 0}, // has waited, but reads the renewal only now
+			{"bitcoin", "two", time.Hour, 2}, // renews after the expiry, before another process has waited for it
+			{"bitcoin", "one", time.Hour, 0}, // has waited, but sees the renewal
 			{"bitcoin", "one", time.Hour + 10*time.Second, 3},
 		} {
 			epoch, err := s.AcquireLease(t.Context(), test.network, test.holder, noon.Add(test.after), ttl)
@@ -52,11 +52,11 @@ func TestAcquireLease_concurrently_has_one_leader(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 16 {
 			group.Go(func() {
-				on := s
+				process := s
 				if i%2 == 1 {
-					on = other
+					process = other
 				}
-				_, err := on.AcquireLease(t.Context(), "bitcoin", fmt.Sprint("holder", i), noon, time.Minute)
+				_, err := process.AcquireLease(t.Context(), "bitcoin", fmt.Sprint("holder", i), noon, time.Minute)
 				if err != nil && !errors.Is(err, invoice.ErrFenced) {
 					t.Error(err)
 				}
@@ -113,7 +113,7 @@ func TestLease_fences_old_leaders_and_snapshots(t *testing.T) {
 			lease invoice.Lease
 			want  error
 		}{
-			"none":                     {invoice.Lease{}, nil},
+			"zero_lease":               {invoice.Lease{}, nil},
 			"in_force":                 {invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 6}, nil},
 			"taken_over":               {invoice.Lease{Network: "bitcoin", Epoch: old, Sequence: 6}, invoice.ErrFenced},
 			"saved_snapshot":           {saved, invoice.ErrFenced},
@@ -141,7 +141,7 @@ func TestLease_fences_old_leaders_and_snapshots(t *testing.T) {
 	})
 }
 
-// lead acquires a lease that must be free.
+// lead acquires a lease and fails the test if it is held.
 func lead(t *testing.T, s *storage.Storage, network chain.ID, holder string, at time.Time) int64 {
 	t.Helper()
 	epoch, err := s.AcquireLease(t.Context(), network, holder, at, time.Minute)
@@ -151,7 +151,7 @@ func lead(t *testing.T, s *storage.Storage, network chain.ID, holder string, at 
 	return epoch
 }
 
-// takeOver acquires the lease of a holder that does not renew it.
+// takeOver acquires a lease that its holder does not renew.
 func takeOver(t *testing.T, s *storage.Storage, network chain.ID, holder string, at time.Time) int64 {
 	t.Helper()
 	if _, err := s.AcquireLease(t.Context(), network, holder, at, time.Minute); !errors.Is(err, invoice.ErrFenced) {
@@ -209,7 +209,7 @@ func TestReleaseLease(t *testing.T) {
 		release("bitcoin", epoch+1)
 		release("ethereum", epoch)
 		if _, err := s.AcquireLease(t.Context(), "bitcoin", "two", noon, time.Minute); !errors.Is(err, invoice.ErrFenced) {
-			t.Errorf("after others were released: got error %v, want %v", err, invoice.ErrFenced)
+			t.Errorf("after other leases were released: got error %v, want %v", err, invoice.ErrFenced)
 		}
 		release("bitcoin", epoch)
 		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+1 {

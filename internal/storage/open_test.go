@@ -34,10 +34,10 @@ func TestOpen_refuses_a_newer_schema(t *testing.T) {
 
 func TestOpen_concurrently_makes_a_new_database_once(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := fresh(t)
+			url := newURL(t)
 			if name == "postgres" { // the new database has the schema already
 				change(t, url, "DROP SCHEMA public CASCADE")
 				change(t, url, "CREATE SCHEMA public")
@@ -160,8 +160,8 @@ func TestStorage_checkpoints_its_file_when_idle(t *testing.T) {
 
 func TestInUse_is_false_without_tables(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range engines {
-		url := fresh(t)
+	for name, newURL := range engines {
+		url := newURL(t)
 		if name == "sqlite" { // a file with only a header, like a copy without the write-ahead log
 			change(t, url, "PRAGMA journal_mode = WAL")
 		}

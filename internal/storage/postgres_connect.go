@@ -18,8 +18,8 @@ import (
 // connectTimeout limits the time for connecting to one address, unless the URL sets another timeout.
 const connectTimeout = 5 * time.Second
 
-// maxLifetime is the time after which a connection is replaced, so that a host name that points to
-// another server is resolved again.
+// maxLifetime is the time after which a connection is replaced. The new connection resolves the host
+// name again, which may point to another server by then.
 const maxLifetime = 15 * time.Minute
 
 // pool is the state shared by the connections to one PostgreSQL. It is safe for concurrent use.
@@ -55,8 +55,8 @@ func openPostgres(url string) (*sql.DB, *pool, error) {
 	return db, p, nil
 }
 
-// beforeConnect chooses how statements are sent: without named prepared statements if there is a
-// connection pooler, which may run each transaction on another connection to the server. See
+// beforeConnect chooses how statements are sent. If there is a connection pooler, named prepared
+// statements are not used, because a pooler may run each transaction on another connection to the server. See
 // PgBouncer, "Features": transaction pooling.
 func (p *pool) beforeConnect(ctx context.Context, config *pgx.ConnConfig) error {
 	p.mu.Lock()
@@ -75,8 +75,8 @@ func (p *pool) beforeConnect(ctx context.Context, config *pgx.ConnConfig) error 
 	return nil
 }
 
-// isPooled reports whether there is a connection pooler: it announces another backend process than
-// the one that executes the statement. See PostgreSQL, "Frontend/Backend Protocol": BackendKeyData.
+// isPooled reports whether there is a connection pooler. A pooler announces another backend process than
+// the process that executes the statement. See PostgreSQL, "Frontend/Backend Protocol": BackendKeyData.
 func isPooled(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	config = config.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -95,12 +95,13 @@ func isPooled(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 // generationKey is the key of a connection's generation in its custom data.
 const generationKey = "chequer generation"
 
+// afterConnect records the current generation in a new connection.
 func (p *pool) afterConnect(_ context.Context, conn *pgx.Conn) error {
 	conn.PgConn().CustomData()[generationKey] = p.generation.Load()
 	return nil
 }
 
-// resetSession is called before a connection is reused.
+// resetSession is called before a connection is reused. It refuses connections of earlier generations.
 func (p *pool) resetSession(_ context.Context, conn *pgx.Conn) error {
 	if conn.PgConn().CustomData()[generationKey] != p.generation.Load() {
 		return driver.ErrBadConn
@@ -108,8 +109,8 @@ func (p *pool) resetSession(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// note makes all connections be closed before their next use if an error says that a server accepts
-// no writes.
+// note starts a new generation if an error says that a server accepts no writes, so that all earlier
+// connections are closed before their next use.
 func (p *pool) note(err error) {
 	if readOnly(err) {
 		p.generation.Add(1)

@@ -11,7 +11,7 @@ import (
 // CreateProduct implements merchant.ProductStorage.
 func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		made, err := exec(ctx, q, `
+		inserted, err := exec(ctx, q, `
 			INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
 			p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
@@ -19,7 +19,7 @@ func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
 		if err != nil {
 			return fmt.Errorf("write product: %w", err)
 		}
-		if made == 0 {
+		if inserted == 0 {
 			return merchant.ErrExists
 		}
 		return nil
@@ -77,10 +77,13 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		removed, err := exec(ctx, q, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
-		if err == nil && removed == 0 {
+		if err != nil {
+			return fmt.Errorf("remove product: %w", err)
+		}
+		if removed == 0 {
 			return merchant.ErrNotFound
 		}
-		return err
+		return nil
 	})
 }
 
@@ -93,7 +96,7 @@ func readProduct(row scanner) (p merchant.Product, err error) {
 	}
 	fiat, known := money.Fiat(code)
 	if !known {
-		return p, fmt.Errorf("product %s: its currency %q is unknown", p.Slug, code)
+		return p, fmt.Errorf("product %s: unknown currency %q", p.Slug, code)
 	}
 	p.Price, p.CreatedAt = money.FromCents(price, fiat), utc(created)
 	return p, nil

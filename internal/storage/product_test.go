@@ -24,9 +24,9 @@ func TestProducts(t *testing.T) {
 			Slug: "coffee", MerchantID: "shop", Mode: merchant.Live, Name: "Coffee", Description: "Filter", Price: money.FromCents(350, money.EUR),
 			MaxQuantity: 20, AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true, CreatedAt: noon.Add(time.Minute),
 		}
-		theirs := coffee
-		theirs.MerchantID = "bakery"
-		for _, p := range []merchant.Product{coffee, tea, theirs} { // two merchants may use the same slug
+		bakeryCoffee := coffee
+		bakeryCoffee.MerchantID = "bakery"
+		for _, p := range []merchant.Product{coffee, tea, bakeryCoffee} { // two merchants may use the same slug
 			if err := s.CreateProduct(ctx, p); err != nil {
 				t.Fatal(err)
 			}
@@ -34,24 +34,24 @@ func TestProducts(t *testing.T) {
 		if err := s.CreateProduct(ctx, coffee); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("a slug in use: got error %v, want %v", err, merchant.ErrExists)
 		}
-		if got, err := s.Product(ctx, "bakery", "coffee"); err != nil || !cmp.Equal(got, theirs) {
-			t.Errorf("error %v (-got +want):\n%s", err, cmp.Diff(got, theirs))
+		if got, err := s.Product(ctx, "bakery", "coffee"); err != nil || !cmp.Equal(got, bakeryCoffee) {
+			t.Errorf("error %v (-got +want):\n%s", err, cmp.Diff(got, bakeryCoffee))
 		}
 		all, err := s.Products(ctx, "shop")
 		if diff := cmp.Diff(all, []merchant.Product{tea, coffee}); err != nil || diff != "" {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 
-		refusal := errors.New("no")
+		errRefused := errors.New("refused")
 		if _, err := s.UpdateProduct(ctx, "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
 			p.Name = "Tea"
-			return refusal
-		}); !errors.Is(err, refusal) {
-			t.Errorf("a change that returns an error: got error %v, want %v", err, refusal)
+			return errRefused
+		}); !errors.Is(err, errRefused) {
+			t.Errorf("a change that returns an error: got error %v, want %v", err, errRefused)
 		}
 		for name, change := range map[string]func() error{
-			"another merchant's": func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee") },
-			"of another mode":    func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee") },
+			"of another merchant": func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee") },
+			"of another mode":     func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee") },
 			"unknown": func() error {
 				_, err := s.UpdateProduct(ctx, "shop", merchant.Test, "coffee", func(*merchant.Product) error { return nil })
 				return err
@@ -93,8 +93,8 @@ func TestProducts_lose_no_concurrent_change(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 20 {
 			group.Go(func() {
-				in := []*storage.Storage{s, other}[i%2]
-				if _, err := in.UpdateProduct(t.Context(), "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
+				process := []*storage.Storage{s, other}[i%2]
+				if _, err := process.UpdateProduct(t.Context(), "shop", merchant.Live, "coffee", func(p *merchant.Product) error {
 					p.Price = p.Price.Add(money.FromCents(1, money.EUR))
 					return nil
 				}); err != nil {
@@ -114,8 +114,8 @@ func TestTerminals(t *testing.T) {
 		ctx := t.Context()
 		bar := merchant.Terminal{ID: "pos_1", MerchantID: "shop", Mode: merchant.Live, Name: "Bar", Currency: "EUR", CreatedAt: noon.Add(time.Minute)}
 		yard := merchant.Terminal{ID: "pos_2", MerchantID: "shop", Mode: merchant.Test, Currency: "USD", CreatedAt: noon}
-		for hash, one := range map[string]merchant.Terminal{"aa": bar, "bb": yard} {
-			if err := s.CreateTerminal(ctx, one, hash); err != nil {
+		for hash, terminal := range map[string]merchant.Terminal{"aa": bar, "bb": yard} {
+			if err := s.CreateTerminal(ctx, terminal, hash); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,9 +125,9 @@ func TestTerminals(t *testing.T) {
 		if all, err := s.Terminals(ctx, "shop"); err != nil || !cmp.Equal(all, []merchant.Terminal{yard, bar}) {
 			t.Errorf("got %+v, error %v", all, err)
 		}
-		for _, whose := range [][2]string{{"bakery", "pos_1"}, {"shop", "pos_3"}} {
-			if err := s.RemoveTerminal(ctx, whose[0], whose[1]); !errors.Is(err, merchant.ErrNotFound) {
-				t.Errorf("remove %v: got error %v, want %v", whose, err, merchant.ErrNotFound)
+		for _, unknown := range [][2]string{{"bakery", "pos_1"}, {"shop", "pos_3"}} {
+			if err := s.RemoveTerminal(ctx, unknown[0], unknown[1]); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("remove %v: got error %v, want %v", unknown, err, merchant.ErrNotFound)
 			}
 		}
 		if err := s.RemoveTerminal(ctx, "shop", "pos_1"); err != nil {

@@ -30,7 +30,7 @@ func TestReady_notices_that_the_file_of_the_database_is_another(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "chequer.db")
 			s := open(t, "sqlite:"+path)
-			s.BelieveProofs(0)
+			s.SetProofTTL(0)
 			if err := s.Ready(t.Context()); err != nil {
 				t.Fatalf("before: %v", err)
 			}

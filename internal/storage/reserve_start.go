@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// catchUp moves every counter to its mark at the start of the first process that uses the marks:
-// the indexes in between may have been used, before a crash or after this copy of the database was
-// made.
+// catchUp moves every counter that is below its mark to the mark. Only the first process that uses the
+// marks does so. The skipped indexes may have been used, either before a crash or after this copy of
+// the database was made.
 func (s *Storage) catchUp(ctx context.Context) error {
 	if s.reserve.path == "" {
 		return nil
@@ -56,11 +56,11 @@ func (s *Storage) raiseCounters(ctx context.Context, marks map[string]int64) err
 	return err
 }
 
-// settleTimeout limits the time that a stop waits for the counters.
+// settleTimeout limits the time to write the marks at a stop.
 const settleTimeout = 2 * time.Second
 
-// settleMarks writes the exact counters at a clean stop of the last process that uses the marks. If
-// that fails, the next start skips the indexes up to the marks.
+// settleMarks replaces the marks with the exact counters at a clean stop of the last process that uses
+// the marks. If it fails, the next start skips the indexes up to the marks.
 func (s *Storage) settleMarks() {
 	counters := s.reserve.end()
 	if len(counters) == 0 || s.reserve.path == "" {
@@ -80,7 +80,7 @@ func (s *Storage) settleMarks() {
 	}
 }
 
-// writeMarks waits for transactions that have allocated an index, and writes the counters.
+// writeMarks waits for the transactions that have allocated an index, and writes the counters as marks.
 func (s *Storage) writeMarks(ctx context.Context, counters []string) error {
 	exact, err := answer(ctx, s.write, func(ctx context.Context, q querier) (map[string]int64, error) {
 		exact := map[string]int64{}

@@ -34,10 +34,10 @@ var engines = map[string]func(testing.TB) string{
 func onBoth(t *testing.T, test func(t *testing.T, s *storage.Storage, url string)) {
 	t.Helper()
 	t.Parallel()
-	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+	for name, newURL := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := fresh(t)
+			url := newURL(t)
 			s := open(t, url)
 			addMerchants(t, s)
 			test(t, s, url)

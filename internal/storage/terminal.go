@@ -47,10 +47,13 @@ func (s *Storage) Terminals(ctx context.Context, merchantID string) ([]merchant.
 func (s *Storage) RemoveTerminal(ctx context.Context, merchantID, id string) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		removed, err := exec(ctx, q, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
-		if err == nil && removed == 0 {
+		if err != nil {
+			return fmt.Errorf("remove terminal: %w", err)
+		}
+		if removed == 0 {
 			return merchant.ErrNotFound
 		}
-		return err
+		return nil
 	})
 }
 

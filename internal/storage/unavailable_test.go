@@ -142,7 +142,7 @@ func TestStorage_leaves_a_demoted_PostgreSQL(t *testing.T) {
 	if err := s.Ready(t.Context()); !errors.Is(err, invoice.ErrUnavailable) {
 		t.Errorf("ready: got error %v, want %v", err, invoice.ErrUnavailable)
 	}
-	s.BelieveProofs(0)
+	s.SetProofTTL(0)
 
 	change(t, server.URL()+"&default_transaction_read_only=off", "ALTER DATABASE postgres SET default_transaction_read_only = off")
 	for i := range 32 {
@@ -186,13 +186,13 @@ func TestReady_fails_while_SQLite_takes_no_writes(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	s.BelieveProofs(0)
+	s.SetProofTTL(0)
 	await(t, "storage is ready", func() bool { return s.Ready(t.Context()) == nil })
 }
 
 func TestReady_caches_its_result(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		s.BelieveProofs(time.Hour)
+		s.SetProofTTL(time.Hour)
 		if err := s.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}

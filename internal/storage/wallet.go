@@ -35,7 +35,7 @@ func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 	return r
 }
 
-// open verifies the row and decrypts its secret; ErrTampered.
+// open verifies the row and decrypts its secret. It returns ErrTampered if the MAC is wrong.
 func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
 	if !box.Check(r.mac, "wallets", r.fields()...) {
 		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, merchant.ErrTampered)
@@ -76,8 +76,8 @@ func (s *Storage) CreateWallet(ctx context.Context, w merchant.Wallet) error {
 	})
 }
 
-// ChangeWallet implements merchant.WalletStorage. The feed is locked before the merchant, as in the
-// creation of an invoice, to avoid a deadlock.
+// ChangeWallet implements merchant.WalletStorage. It locks the feed before the merchant, as CreateInvoice
+// does, to avoid a deadlock.
 func (s *Storage) ChangeWallet(ctx context.Context, merchantID string, mode merchant.Mode, asset string, decide func(active merchant.Wallet) (merchant.WalletChange, error)) (merchant.WalletChange, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.WalletChange, error) {
 		position, err := takePositions(ctx, q, merchantID, 1)
@@ -95,8 +95,8 @@ func (s *Storage) ChangeWallet(ctx context.Context, merchantID string, mode merc
 	})
 }
 
-// changeWallet writes the change of a merchant's wallet that decide returns. Former wallets are
-// kept, since their invoices may still be paid.
+// changeWallet writes the change of a merchant's wallet that decide returns. Former wallets
+// are kept, because their invoices may still be paid.
 func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string, mode merchant.Mode, asset string, decide func(active merchant.Wallet) (merchant.WalletChange, error)) (c merchant.WalletChange, err error) {
 	if err := s.lockMerchant(ctx, q, merchantID); err != nil {
 		return c, err
@@ -126,17 +126,17 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	return c, s.insertWallet(ctx, q, c.Wallet)
 }
 
-// insertWallet writes a wallet; merchant.ErrExists.
+// insertWallet writes a wallet. It returns merchant.ErrExists if there is one already.
 func (s *Storage) insertWallet(ctx context.Context, q querier, w merchant.Wallet) error {
 	r := sealWallet(s.box, w)
-	made, err := exec(ctx, q, `
+	inserted, err := exec(ctx, q, `
 		INSERT INTO wallets (id, merchant_id, mode, asset, key, counter, secret, created_at, mac)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		r.id, r.merchantID, r.mode, r.asset, r.key, r.counter, r.secret, r.createdAt, r.mac)
 	if err != nil {
 		return fmt.Errorf("write wallet: %w", err)
 	}
-	if made == 0 {
+	if inserted == 0 {
 		return merchant.ErrExists
 	}
 	return nil
@@ -153,8 +153,7 @@ func (s *Storage) archive(ctx context.Context, q querier, r walletRow, at time.T
 	return nil
 }
 
-// Wallets implements merchant.Storage. If one row was tampered with, it returns an error that names
-// the row.
+// Wallets implements merchant.Storage. If a row was tampered with, the error names the wallet.
 func (s *Storage) Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error) {
 	return s.wallets(ctx, `
 		SELECT id, merchant_id, mode, asset, key, counter, secret, created_at, archived_at, mac
@@ -188,8 +187,8 @@ func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([
 	return all, nil
 }
 
-// HasWallet reports whether any merchant has or had a live wallet for an asset: invoices of a
-// former wallet may still be paid.
+// HasWallet reports whether any merchant has or had a live wallet for an asset. Former wallets count,
+// because their invoices may still be paid.
 func (s *Storage) HasWallet(ctx context.Context, asset string) (bool, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (found bool, err error) {
 		err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM wallets WHERE mode = 'live' AND asset = $1)", asset).Scan(&found)
@@ -206,5 +205,5 @@ func readWalletRow(row scanner) (r walletRow, err error) {
 	return r, err
 }
 
-// walletSecret returns the purpose for which a wallet's secret is sealed.
+// walletSecret returns the purpose with which a wallet's secret is sealed; see seal.Box.
 func walletSecret(id string) string { return "wallets secret " + id }

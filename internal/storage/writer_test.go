@@ -40,10 +40,10 @@ func BenchmarkWriter(b *testing.B) {
 
 // BenchmarkCreateInvoice measures whole creations per second.
 func BenchmarkCreateInvoice(b *testing.B) {
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		for _, callers := range []int{1, 32} {
 			b.Run(fmt.Sprintf("%s/callers=%d", name, callers), func(b *testing.B) {
-				s := open(b, fresh(b))
+				s := open(b, newURL(b))
 				addMerchants(b, s)
 				commits(b, callers, func(n int64) error {
 					_, _, err := s.CreateInvoice(b.Context(), creation(fmt.Sprint("i", n), "shop"))
@@ -56,9 +56,9 @@ func BenchmarkCreateInvoice(b *testing.B) {
 
 // BenchmarkInvoice measures reads of one invoice per second.
 func BenchmarkInvoice(b *testing.B) {
-	for name, fresh := range engines {
+	for name, newURL := range engines {
 		b.Run(name, func(b *testing.B) {
-			s := open(b, fresh(b))
+			s := open(b, newURL(b))
 			addMerchants(b, s)
 			create(b, s, creation("a", "shop"))
 			commits(b, 4, func(int64) error {

@@ -14,10 +14,10 @@ type account struct {
 	merchant uint32 // index in merchants
 	// known is true if the balance at the account's birth is recorded, or was zero.
 	known bool
-	// stale is true if the rise that recorded the balance at birth has left the network.
+	// stale is true if a reorganisation removed the rise that recorded the balance at birth.
 	stale bool
-	rises []chain.Transfer // on the network, lowest block first
-	// stray is true if the network's own coin arrived there by mistake.
+	rises []chain.Transfer // rises on the network, by ascending block height
+	// stray is true if the network's own coin arrived at a destination for tokens.
 	stray bool
 }
 
@@ -64,22 +64,22 @@ func (x *index) account(script string) *account {
 // Read implements chain.Accounts.
 func (x *index) Read() chain.Block { return x.read }
 
-// forget resets the recorded balances before they are loaded again. Destinations that were loaded
-// when all balances were read are known.
-func (x *index) forget(was invoice.Progress) {
-	x.read = was.Read
+// resetAccounts resets the recorded balances before they are loaded again. The balances of destinations
+// that were loaded when all balances were last read are known.
+func (x *index) resetAccounts(saved invoice.Progress) {
+	x.read = saved.Read
 	for script, a := range x.accounts {
 		if a.stray {
 			delete(x.accounts, script)
 			continue
 		}
-		loaded, isLoaded := was.Loaded[x.merchants[a.merchant]]
+		loaded, isLoaded := saved.Loaded[x.merchants[a.merchant]]
 		a.known, a.stale, a.rises = isLoaded && a.Born <= loaded, false, nil
 	}
 }
 
-// rise adds a recorded rise. If a rise that is older than the invoice, or may be, has left the
-// network, it no longer shows the balance at birth.
+// rise adds a recorded rise. If a rise is no longer on the network and was, or may have been, older than
+// the invoice, the balance at birth is no longer known.
 func (x *index) rise(r Rise) {
 	a := x.account(r.Script)
 	switch {
@@ -91,7 +91,7 @@ func (x *index) rise(r Rise) {
 	}
 }
 
-// add inserts a rise at its place, or replaces it with a newer state.
+// add inserts a rise in the order of heights. It replaces an earlier state of the same rise.
 func (a *account) add(t chain.Transfer) {
 	a.rises = slices.DeleteFunc(slices.Clone(a.rises), func(o chain.Transfer) bool { return o.ID == t.ID })
 	i, _ := slices.BinarySearchFunc(a.rises, t, func(a, b chain.Transfer) int {
@@ -100,7 +100,7 @@ func (a *account) add(t chain.Transfer) {
 	a.rises = slices.Insert(a.rises, i, t)
 }
 
-// recorded updates the accounts after a snapshot was recorded.
+// recorded updates the accounts from a snapshot that was recorded.
 func (x *index) recorded(s chain.Snapshot) {
 	shown := map[string]bool{}
 	for _, t := range s.Transfers {

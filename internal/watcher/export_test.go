@@ -38,7 +38,7 @@ func (x Index) Unsettled() bool { return x.unsettled }
 
 // Load loads the state that an earlier index, or process, recorded.
 func (x Index) Load(was invoice.Progress, rises ...Rise) {
-	x.forget(was)
+	x.resetAccounts(was)
 	for _, r := range rises {
 		x.rise(r)
 	}

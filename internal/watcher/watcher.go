@@ -253,7 +253,7 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 
 // loadRises loads the recorded balances into the index.
 func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
-	w.index.forget(was)
+	w.index.resetAccounts(was)
 	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.rise); err != nil {
 		return fmt.Errorf("load balances: %w", err)
 	}

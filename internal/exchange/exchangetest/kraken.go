@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// krakenNames are Kraken's pairs with their coins and Kraken's names of these.
+// krakenNames maps Kraken's pairs to their coins and to Kraken's names of the coins.
 var krakenNames = map[string]struct{ coin, base, asset, altname string }{
 	"XXBTZEUR": {"BTC", "XXBT", "XBT", "XBTEUR"}, "XETHZEUR": {"ETH", "XETH", "ETH", "ETHEUR"},
 	"XLTCZEUR": {"LTC", "XLTC", "LTC", "LTCEUR"}, "USDCEUR": {"USDC", "USDC", "USDC", "USDCEUR"},

@@ -33,8 +33,8 @@ func SQLite(t testing.TB) *storage.Storage {
 	return s
 }
 
-// File returns the URL of a new SQLite database with our schema. Its directory is
-// deleted after the test.
+// File returns the URL of a new SQLite database with the current schema. Its directory is deleted after
+// the test.
 func File(t testing.TB) string {
 	t.Helper()
 	content, err := fileTemplate()
@@ -48,8 +48,8 @@ func File(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// fileTemplate returns the file that File copies: running all migrations for each test
-// takes most of the time of many tests.
+// fileTemplate returns the content of the file that File copies. The copy saves the time of all
+// migrations in every test.
 var fileTemplate = sync.OnceValues(func() (content []byte, err error) {
 	dir, err := os.MkdirTemp("", "chequer-sqlite-")
 	if err != nil {
@@ -68,7 +68,7 @@ var fileTemplate = sync.OnceValues(func() (content []byte, err error) {
 	if err := s.Close(); err != nil {
 		return nil, fmt.Errorf("make template: %w", err)
 	}
-	// Every test has its own master key.
+	// Remove the master key, because every test has its own.
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return nil, err

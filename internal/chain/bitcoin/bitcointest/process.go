@@ -10,10 +10,10 @@ import (
 	"chequer/internal/programtest"
 )
 
-// timeout is how long a node may take for one action on a busy machine.
+// timeout limits one action of a node. It is long, because the machine may be busy.
 const timeout = time.Minute
 
-// Start starts a stopped node with its data and addresses, and returns when it answers. The
+// Start starts a stopped node with its existing data and addresses, and returns when it answers. The
 // mempool of btcd is empty after a restart.
 func (n *Node) Start(t *testing.T) {
 	t.Helper()
@@ -59,8 +59,8 @@ func (n *Node) Stop(t *testing.T) {
 	n.kill()
 }
 
-// Kill ends the node at once. Unwritten data is lost, usually all blocks since its start: to
-// keep them, call Restart before.
+// Kill ends the node at once. Unwritten data is lost, usually all blocks since its
+// start. Call Restart before to keep them.
 func (n *Node) Kill(*testing.T) { n.kill() }
 
 // Restart stops the node and starts it again.
@@ -70,6 +70,7 @@ func (n *Node) Restart(t *testing.T) {
 	n.Start(t)
 }
 
+// kill ends the process, if it runs, and closes the connections to it.
 func (n *Node) kill() {
 	if n.process != nil {
 		n.process.Kill()
@@ -78,7 +79,7 @@ func (n *Node) kill() {
 	}
 }
 
-// until waits until a condition is true.
+// until waits until a condition is true, and fails the test after timeout. what names the condition.
 func (n *Node) until(t *testing.T, what string, shown func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !shown(); time.Sleep(5 * time.Millisecond) {

@@ -17,24 +17,24 @@ import (
 	"chequer/internal/guard"
 )
 
-// maxAnswer is the size limit of an answer, in bytes. A block of 4 MB in JSON, with every
-// byte twice in hex and once more as text, is well below.
+// maxAnswer is the maximum size of an answer, in bytes. It is several times the size of a block of
+// 4 MB, each byte of which has two hex digits in JSON.
 const maxAnswer = 64 << 20
 
-// client speaks JSON-RPC with one node. It is for one goroutine.
+// client calls the JSON-RPC of one node. It is not safe for concurrent use.
 type client struct {
 	config Config
 	http   *http.Client // nil before the first request, and after a failure
 	cookie string       // "user:password" as last read from the cookie file
-	// ahead is how far our clock is ahead of the node's, according to the date of the
-	// newest answer; zero if they may be equal.
+	// ahead is the time by which the clock of this machine is ahead of the node's clock, according
+	// to the date of the newest answer. It is zero if the clocks may be equal.
 	ahead time.Duration
 }
 
 func newClient(c Config) *client { return &client{config: c} }
 
-// post sends a body and returns the answer. If the password is refused, it reads the cookie
-// again, because the node may have restarted.
+// post sends a body and returns the answer. If the node refuses the password, post reads
+// the cookie file again, because a restarted node has a new cookie.
 func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 	if c.config.CookieFile != "" && c.cookie == "" {
 		if err := c.readCookie(); err != nil {
@@ -66,6 +66,7 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 	}
 }
 
+// send sends a body once and returns the answer with its HTTP status.
 func (c *client) send(ctx context.Context, body []byte) (answer []byte, status int, err error) {
 	if err := c.open(); err != nil {
 		return nil, 0, err
@@ -82,8 +83,8 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 	}
 	request.SetBasicAuth(user, password)
 	request.Header.Set("Content-Type", "application/json")
-	// All requests only read: with this header, one that fails because the node has just
-	// closed the connection is sent again. The header itself is not sent, see http.Transport.
+	// With this header, http.Transport repeats a request that fails because the node has just closed
+	// the connection. That is safe, because the requests only read. The header itself is not sent.
 	request.Header["X-Idempotency-Key"] = nil
 	begin := c.config.Now()
 	response, err := c.http.Do(request)
@@ -103,8 +104,8 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 	return answer, response.StatusCode, nil
 }
 
-// compareClocks compares our clock with the date of an answer, in whole seconds, that was sent
-// between two times of our clock. btcd sends no date.
+// compareClocks compares the clock of this machine with the date of an answer, which is in whole
+// seconds. The node sent the answer between begin and end on this machine's clock. btcd sends no date.
 func (c *client) compareClocks(begin, end time.Time, text string) {
 	date, err := http.ParseTime(text)
 	c.ahead = 0
@@ -113,13 +114,13 @@ func (c *client) compareClocks(begin, end time.Time, text string) {
 	}
 }
 
-// open prepares the next connection, with the certificate that is now in the file.
+// open creates the HTTP client if there is none. It reads the current certificate from its file.
 func (c *client) open() error {
 	if c.http != nil {
 		return nil
 	}
-	transport := &http.Transport{ // no proxy: the node is the merchant's
-		IdleConnTimeout: 15 * time.Second, // a node closes after 30 s
+	transport := &http.Transport{ // without a proxy, because the merchant runs the node
+		IdleConnTimeout: 15 * time.Second, // less than the 30 s after which a node closes the connection
 		MaxIdleConns:    1,
 	}
 	if c.config.CertFile != "" {
@@ -129,7 +130,7 @@ func (c *client) open() error {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("read the node's certificate: there is none in %s", c.config.CertFile)
+			return fmt.Errorf("read the node's certificate: no certificate in %s", c.config.CertFile)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
@@ -140,8 +141,8 @@ func (c *client) open() error {
 	return nil
 }
 
-// failed returns the error of a request, and closes the connection: before the next request
-// the node may get another certificate.
+// failed returns the error of a request, and closes the connection. The next request reads the
+// certificate again, because it may have been replaced.
 func (c *client) failed(ctx context.Context, err error) error {
 	c.http.CloseIdleConnections()
 	c.http = nil

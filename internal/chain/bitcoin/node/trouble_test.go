@@ -21,7 +21,7 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// changed returns the true answer of getblockchaininfo with one changed field.
+// changed returns the normal answer of getblockchaininfo with one changed field.
 func changed(f *fake, field string, value any) answer {
 	return func([]json.RawMessage) (any, int, string) {
 		info := f.info()
@@ -30,7 +30,7 @@ func changed(f *fake, field string, value any) answer {
 	}
 }
 
-// page answers every request with the same text.
+// page answers every request with the same status and text.
 func page(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -38,7 +38,7 @@ func page(status int, body string) http.HandlerFunc {
 	}
 }
 
-// rewritten changes the true answer.
+// rewritten answers every request with a changed copy of the normal answer.
 func rewritten(f *fake, change func([]byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var b bytes.Buffer
@@ -47,7 +47,7 @@ func rewritten(f *fake, change func([]byte) []byte) http.HandlerFunc {
 	}
 }
 
-// tip returns the newest block with a changed content.
+// tip answers with a changed copy of the newest block.
 func tip(f *fake, change func(*wire.MsgBlock)) answer {
 	b := *f.best[len(f.best)-1]
 	change(&b)
@@ -105,12 +105,12 @@ func TestNode_reports_faults(t *testing.T) {
 		"a block without transactions": {func(f *fake) {
 			f.answers["getblock"] = tip(f, func(b *wire.MsgBlock) { b.Transactions = nil })
 		}, "transactions do not match the Merkle root"},
-		"a negative amount in a block": {func(f *fake) { f.rob() },
+		"a negative amount in a block": {func(f *fake) { f.useNegativeAmount() },
 			"units in output 0"},
 		"no block": {func(f *fake) { f.answers["getblock"] = says("") }, "getblock: unexpected result"},
-		"no list of the mempool": {func(f *fake) { f.answers["getrawmempool"] = says(map[string]any{}) },
+		"mempool is not a list": {func(f *fake) { f.answers["getrawmempool"] = says(map[string]any{}) },
 			"getrawmempool: unexpected result"},
-		"no hashes in the mempool": {func(f *fake) { f.answers["getrawmempool"] = says([]string{"ZZ"}) }, `"ZZ" is not a hash`},
+		"mempool without hashes": {func(f *fake) { f.answers["getrawmempool"] = says([]string{"ZZ"}) }, `"ZZ" is not a hash`},
 		"another transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(encode(f.best[3].Transactions[0])) },
 			"asked for transaction "},
 		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(12) }, "unexpected result"},
@@ -177,15 +177,16 @@ func TestNode_reports_faults(t *testing.T) {
 	}
 }
 
-// rob replaces the newest block by one with a negative amount and a matching header.
-func (f *fake) rob() {
+// useNegativeAmount replaces the newest block with a block that has a negative amount and a matching
+// header.
+func (f *fake) useNegativeAmount() {
 	b := f.best[len(f.best)-1]
 	tx := b.Transactions[1].Copy()
 	tx.TxOut[0].Value = -1
-	robbed := &wire.MsgBlock{Header: b.Header, Transactions: []*wire.MsgTx{b.Transactions[0], tx}}
-	robbed.Header.MerkleRoot = blockchain.CalcMerkleRoot([]*btcutil.Tx{btcutil.NewTx(b.Transactions[0]), btcutil.NewTx(tx)}, false)
-	f.heights[robbed.BlockHash().String()] = len(f.best) - 1
-	f.best[len(f.best)-1] = robbed
+	invalid := &wire.MsgBlock{Header: b.Header, Transactions: []*wire.MsgTx{b.Transactions[0], tx}}
+	invalid.Header.MerkleRoot = blockchain.CalcMerkleRoot([]*btcutil.Tx{btcutil.NewTx(b.Transactions[0]), btcutil.NewTx(tx)}, false)
+	f.heights[invalid.BlockHash().String()] = len(f.best) - 1
+	f.best[len(f.best)-1] = invalid
 }
 
 // mustScan scans and compares the amounts of the transfers.
@@ -238,10 +239,10 @@ func TestNode_has_no_fault_after_a_canceled_scan(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source()
-	ended := errors.New("ended")
+	errEnded := errors.New("ended")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	f.handler = func(_ http.ResponseWriter, r *http.Request) {
-		cancel(ended)
+		cancel(errEnded)
 		<-r.Context().Done()
 	}
 	if _, err := n.Best(ctx); err == nil || n.Health().Fault != "" {
@@ -252,13 +253,13 @@ func TestNode_has_no_fault_after_a_canceled_scan(t *testing.T) {
 func TestNode_without_initialblockdownload(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	silent := func([]json.RawMessage) (any, int, string) {
+	without := func([]json.RawMessage) (any, int, string) {
 		info := f.info()
 		info["chain"] = "signet"
 		delete(info, "initialblockdownload")
 		return info, 0, ""
 	}
-	f.answers["getblockchaininfo"] = silent
+	f.answers["getblockchaininfo"] = without
 	n := f.source(func(c *node.Config) { c.Chain = "signet" })
 	if _, err := n.Best(t.Context()); err != nil {
 		t.Fatal(err)

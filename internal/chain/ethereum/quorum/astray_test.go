@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// The network's own coin at an address for tokens is recorded as wrong_asset.
+// A payment in the network's own coin to an address for tokens is recorded as wrong_asset.
 func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
@@ -29,19 +29,19 @@ func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	e.mine(2)
 	e.want(inv, "created wrong_asset", first)
 
-	// The same again after a restart.
+	// A second transfer is found after a restart.
 	e.start()
-	again := w.mine(sends(to, fortyEuros))
+	second := w.mine(sends(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(2)
-	more := fmt.Sprint("0.02 wrong_asset in ", again.height)
-	e.want(inv, "created wrong_asset", first, more)
+	secondWant := fmt.Sprint("0.02 wrong_asset in ", second.height)
+	e.want(inv, "created wrong_asset", first, secondWant)
 	b = w.mine(pays(to, 40_000_000))
 	e.mine(12)
-	e.want(inv, "paid wrong_asset", first, more, fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
+	e.want(inv, "paid wrong_asset", first, secondWant, fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
 }
 
-func TestStray_coin_leaves_with_its_block(t *testing.T) {
+func TestStray_coin_is_removed_with_its_block(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	e := openEther(t, w, three(t, w)...)
@@ -56,8 +56,8 @@ func TestStray_coin_leaves_with_its_block(t *testing.T) {
 	e.want(inv, "created", fmt.Sprint("0.02 wrong_asset by ", b.transfers[0].tx[:6]))
 }
 
-// A merchant sends ether to an address to pay for the sweep of its tokens. That is not
-// wrong_asset once the tokens cover the price.
+// A merchant sends ether to an address to pay for the sweep of its tokens. That
+// transfer is not wrong_asset if the tokens already cover the price.
 func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
@@ -75,13 +75,13 @@ func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	gasDust := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
 	e.want(inv, "paid", paid, gasDust)
 	w.pass(time.Minute)
-	much := w.mine(sendsDirectly(to, fortyEuros))
+	large := w.mine(sendsDirectly(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(1)
-	e.want(inv, "paid wrong_asset", paid, gasDust, fmt.Sprint("0.02 wrong_asset in ", much.height, " by ", much.transfers[0].tx[:6]))
+	e.want(inv, "paid wrong_asset", paid, gasDust, fmt.Sprint("0.02 wrong_asset in ", large.height, " by ", large.transfers[0].tx[:6]))
 }
 
-// An error in the search for strays must not delay anything else.
+// Errors in the search for stray coins must not delay payments or expiry.
 func TestStray_errors_do_not_delay_payments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
@@ -125,8 +125,8 @@ func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 	}
 }
 
-// For any number of addresses there is one request a minute: for the newest addresses each
-// time, and for the others in turn.
+// The search makes one request per minute for any number of addresses. Each request reads the newest
+// addresses, and some of the others in turn.
 func TestStray_search_has_a_limited_cost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
@@ -137,7 +137,7 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 		watch.strays = append(watch.strays, fmt.Sprintf("0x%040x", i+1))
 	}
 	seen := map[string]int{}
-	turns := 0
+	rounds := 0
 	for range 100 {
 		w.mine()
 		w.pass(6 * time.Second)
@@ -150,23 +150,24 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 			t.Errorf("%d balances in one scan, want at most 500", len(asked))
 		}
 		if len(asked) > 0 {
-			turns++
+			rounds++
 		}
 		for _, r := range asked {
 			seen[strings.ToLower(r.Params[0].(string))]++
 		}
 	}
-	if turns != 13 { // in 800 seconds
-		t.Errorf("asked %d times, want 13", turns)
+	if rounds != 13 { // in 800 seconds
+		t.Errorf("asked %d times, want 13", rounds)
 	}
 	for i, script := range watch.strays {
-		if times := seen[script]; times == 0 || i < 100 && times != turns {
-			t.Errorf("address %d was read %d times of %d", i, times, turns)
+		if times := seen[script]; times == 0 || i < 100 && times != rounds {
+			t.Errorf("address %d was read in %d of %d rounds", i, times, rounds)
 		}
 	}
 }
 
-// The balance of an account that spent proves nothing, and many of them must not hide others.
+// The balance of an account that has spent does not show what it received. Many such accounts must not
+// prevent the search from finding a coin at another address.
 func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
@@ -195,6 +196,6 @@ func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 		}
 	}
 	if !slices.Contains(found, ourAddress) {
-		t.Errorf("found at %q, want our address among them", found)
+		t.Errorf("found at %q, want %s among them", found, ourAddress)
 	}
 }

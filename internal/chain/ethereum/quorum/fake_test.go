@@ -27,8 +27,8 @@ type transfer struct {
 	contract, to, tx string
 	units            uint64
 	index            int
-	// Without a contract it is a transfer of the network's own coin: sent by a contract, or
-	// directly by a transaction, which may have failed; or spent by the account.
+	// Without a contract it is a transfer of the network's own coin. A contract sends it, or a
+	// transaction, which may have failed, or the account itself spends it.
 	plain, failed, spent bool
 	// fee is the part of a token's logged amount that does not arrive; a negative fee is
 	// added by the token.
@@ -128,14 +128,14 @@ type node struct {
 	chain     uint64 // chain ID in answers
 	status    int    // HTTP status of every answer
 	retry     string // Retry-After
-	garbage   string // in place of every answer
+	garbage   string // text that replaces every answer
 	hide      bool   // shows no logs
-	deny      bool   // returns no receipts of its fake or hidden logs
+	deny      bool   // returns no receipts for its fake or hidden logs
 	noReceipt bool   // answers null for each receipt, though its blocks list the transactions
 	fake      []transfer
 	fakeAt    int64 // block in which it shows fake transfers
-	forge     bool  // other hashes from fakeAt on
-	cut       int   // limit of logs in an answer; more are left out
+	forge     bool  // blocks from fakeAt on have other hashes
+	cut       int   // maximum number of logs in an answer; the rest is omitted
 	wide      int64 // limit of blocks in a range
 	batch     int   // limit of calls in a request
 	noTags    bool
@@ -145,11 +145,11 @@ type node struct {
 	capitals  bool              // writes the hex digits of logs as capital letters
 	repeats   bool              // returns every log twice, and twice as removed
 	keep      int               // blocks whose state is kept; 0 = all
-	adds      uint64            // to every balance
+	adds      uint64            // added to every balance
 	decimals  map[string]string // the decimals that contracts return, by address in lower case
 }
 
-// request is one call that a node was asked.
+// request is a call that a node received.
 type request struct {
 	Method string
 	Params []any

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// The block in which an invoice was created may leave the chain before the next scan. Earlier
-// transfers still do not count for the invoice, and later ones do.
+// A reorganisation may remove the block at which an invoice was created before the next scan. Transfers
+// from before the creation still do not count for the invoice, and later transfers do.
 func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 	t.Parallel()
-	for name, restarts := range map[string]bool{"": false, "with a restart": true} {
+	for name, restarts := range map[string]bool{"without a restart": false, "with a restart": true} {
 		for depth := 1; depth <= 3; depth++ {
-			t.Run(fmt.Sprint(depth, " deep ", name), func(t *testing.T) {
+			t.Run(fmt.Sprint(depth, " blocks ", name), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(100)
 				e := openEther(t, w, three(t, w)...)

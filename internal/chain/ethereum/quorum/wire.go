@@ -44,8 +44,8 @@ func chainIDOf(result json.RawMessage) (uint64, error) {
 // hexOf formats a whole number for JSON-RPC.
 func hexOf(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
 
-// header parses a block's header; there is false if the block does not exist.
-func header(result json.RawMessage) (h ethereum.Header, there bool, err error) {
+// header parses a block's header. exists is false if the block does not exist.
+func header(result json.RawMessage) (h ethereum.Header, exists bool, err error) {
 	var w *struct{ Number, Hash, ParentHash, Timestamp string }
 	if err := json.Unmarshal(result, &w); err != nil {
 		return h, false, errForm
@@ -66,7 +66,7 @@ func header(result json.RawMessage) (h ethereum.Header, there bool, err error) {
 	}, true, nil
 }
 
-// holds reports whether a block, in JSON, lists a transaction.
+// holds reports whether a block in JSON contains a transaction.
 func holds(block json.RawMessage, tx ethereum.Hash) bool {
 	var w struct{ Transactions []string }
 	return json.Unmarshal(block, &w) == nil && slices.ContainsFunc(w.Transactions, func(hash string) bool { return strings.EqualFold(hash, tx.String()) })
@@ -80,8 +80,8 @@ type event struct {
 	Removed bool
 }
 
-// transfer parses an event; ok is false if it is not an ERC-20 transfer of the given contracts.
-// The event of an NFT has four topics and no data. See EIP-721, "Events".
+// transfer parses an event; ok is false if it is not an ERC-20 transfer of one of the given
+// contracts. The transfer of an NFT is refused, because its event has four topics and no data. See EIP-721, "Events".
 func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.Log, ok bool) {
 	if e.Removed || len(e.Topics) != 3 || !strings.EqualFold(e.Topics[0], transferTopic) {
 		return log, false
@@ -124,7 +124,7 @@ type receipt struct {
 	Logs              []event
 }
 
-// receiptOf parses a receipt; nil if the transaction is in no block.
+// receiptOf parses a receipt. It returns nil if the transaction is in no block.
 func receiptOf(result json.RawMessage) (*receipt, error) {
 	var r *receipt
 	if err := json.Unmarshal(result, &r); err != nil {
@@ -133,8 +133,8 @@ func receiptOf(result json.RawMessage) (*receipt, error) {
 	return r, nil
 }
 
-// has reports whether the transaction succeeded and logged an event in its block. A
-// log without an amount matches an event of any amount.
+// has reports whether the transaction succeeded and its receipt contains the event of a log in the same
+// block. A log without an amount matches an event of any amount.
 func (r *receipt) has(log ethereum.Log) bool {
 	if r == nil || r.Status != "0x1" || !strings.EqualFold(r.BlockHash, log.Block.String()) {
 		return false
