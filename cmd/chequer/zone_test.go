@@ -20,14 +20,14 @@ func TestPrintedTimes_are_in_the_zone_of_the_shop(t *testing.T) {
 	sale := saleRow{Coin: "BTC", Orders: []orderLine{{ID: "1", SentAt: utc}}}
 	invoice := api.Resource{ForeignID: "1"}
 	invoice.Accepted.At = utc
-	for name, print := range map[string]func(*cobra.Command) error{
+	for name, show := range map[string]func(*cobra.Command) error{
 		"order of a sale":  func(c *cobra.Command) error { return s.printSales(c, []saleRow{sale}, true) },
 		"accepted invoice": func(c *cobra.Command) error { return s.printInvoice(c, invoice) },
 	} {
 		var out bytes.Buffer
 		c := &cobra.Command{}
 		c.SetOut(&out)
-		if err := print(c); err != nil {
+		if err := show(c); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, local) || strings.Contains(got, utc) {
