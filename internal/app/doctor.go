@@ -108,7 +108,7 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]Finding, error
 	}
 	live := slices.ContainsFunc(keys, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
 	if !live && !bool(cfg.Storefront) {
-		say(LevelWarn, "keys", "no live API key and no storefront, so no invoice can be created: chequer key add")
+		say(LevelWarn, "keys", "no live API key, so no shop can create invoices through the API: chequer key add")
 	}
 	return found, nil
 }
