@@ -61,7 +61,7 @@ func TestCertificate(t *testing.T) {
 	}
 	best("read the node's certificate: open " + file)
 	write([]byte("none"))
-	best("there is none in " + file)
+	best("no certificate in " + file)
 	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	best("")
 
