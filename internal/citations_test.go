@@ -18,23 +18,11 @@ var citation = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_]\.md\b`)
 func TestCitations(t *testing.T) {
 	t.Parallel()
 	names, sources := map[string]bool{}, []string{}
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && slices.Contains([]string{".git", "bin", "data", "testdata", "node_modules"}, d.Name()):
-			return filepath.SkipDir
-		case d.IsDir():
-			return nil
-		}
-		names[d.Name()] = true
+	for _, path := range tree(t, ".git", "bin", "data", "testdata", "node_modules") {
+		names[filepath.Base(path)] = true
 		if slices.Contains([]string{".go", ".md", ".templ", ".sql", ".sh", ".js", ".css", ".yaml"}, filepath.Ext(path)) {
 			sources = append(sources, path)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	found := 0
 	for _, path := range sources {
@@ -53,4 +41,25 @@ func TestCitations(t *testing.T) {
 	if found < 20 {
 		t.Errorf("only %d citations were found", found)
 	}
+}
+
+// tree returns the paths of the repository's files, without those in directories with the given
+// names.
+func tree(t *testing.T, skipped ...string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(skipped, d.Name()):
+			return filepath.SkipDir
+		case !d.IsDir():
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }

@@ -4,7 +4,6 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,7 +21,10 @@ func TestLanguage(t *testing.T) {
 	t.Parallel()
 	t.Run("comments_and_messages_name_what_they_speak_of", func(t *testing.T) {
 		t.Parallel()
-		for _, path := range sources(t) {
+		for _, path := range tree(t, ".git") {
+			if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_templ.go") || filepath.Base(path) == "language_test.go" {
+				continue
+			}
 			for _, fault := range unclearIn(t, path) {
 				t.Error(fault)
 			}
@@ -58,24 +60,4 @@ func unclearIn(t *testing.T, path string) (found []string) {
 			}
 		}
 	}
-}
-
-// sources lists the Go files of the module that people write.
-func sources(t *testing.T) (paths []string) {
-	t.Helper()
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && entry.Name() != "..":
-			return fs.SkipDir
-		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_templ.go") && filepath.Base(path) != "language_test.go":
-			paths = append(paths, path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return paths
 }

@@ -81,7 +81,7 @@ func openFirefox(t *testing.T) *session {
 		t.Fatal(err)
 	}
 	s := &session{t: t, send: m.send}
-	s.begin(nil)
+	s.begin()
 	return s
 }
 
@@ -108,7 +108,7 @@ func openWebKit(t *testing.T) *session {
 	_ = dial(t, port).Close()
 	w := &webDriver{base: fmt.Sprintf("http://127.0.0.1:%d/session", port)}
 	s := &session{t: t, send: w.send}
-	s.begin(nil)
+	s.begin()
 	t.Cleanup(func() { _, _ = w.request("DELETE", w.base, nil) }) // closes the window
 	return s
 }
@@ -256,9 +256,9 @@ func (s *session) try(c command, arguments map[string]any, into any) error {
 }
 
 // begin opens a window with a width of 440 CSS pixels. Both browsers refuse smaller windows.
-func (s *session) begin(capabilities map[string]any) {
+func (s *session) begin() {
 	s.t.Helper()
-	s.must(newSession, capabilities, nil)
+	s.must(newSession, nil, nil)
 	s.must(setWindowRect, map[string]any{"x": 0, "y": 0, "width": 500, "height": 900}, nil)
 }
 

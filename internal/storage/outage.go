@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// steadyTime is how long a database must answer without a failure for an outage to be
-// over: on a full disk reads go on, and so do small writes now and then.
+// steadyTime is the time without a failure after which an outage is over. On a full disk, reads
+// and some small writes still succeed.
 const steadyTime = 10 * time.Second
 
-// outageState is whether the database is away, so that the log tells of changes only.
-// Its zero value is a database that answers. It is safe for concurrent use.
+// outageState records whether the database fails, so that only the changes are logged. The zero
+// value is a database that answers. It is safe for concurrent use.
 type outageState struct {
 	away     atomic.Bool
 	failedAt atomic.Int64 // Unix nanoseconds of the last failure
 }
 
-// failed takes note of a failure and reports whether an outage begins.
+// failed records a failure and reports whether an outage begins.
 func (o *outageState) failed(now time.Time) bool {
 	o.failedAt.Store(now.UnixNano())
 	return o.away.CompareAndSwap(false, true)
 }
 
-// answered takes note of an answer and reports whether an outage is over.
+// answered records an answer and reports whether an outage is over.
 func (o *outageState) answered(now time.Time) bool {
 	if !o.away.Load() || now.Sub(time.Unix(0, o.failedAt.Load())) < steadyTime {
 		return false

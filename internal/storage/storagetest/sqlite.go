@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -57,23 +56,14 @@ var fileTemplate = sync.OnceValues(func() (content []byte, err error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "chequer.db")
-	box, err := seal.New(make([]byte, seal.KeySize))
-	if err != nil {
-		return nil, err
-	}
-	s, err := storage.Open(context.Background(), "sqlite:"+path, box, storage.Options{})
-	if err != nil {
+	if err := migrate("sqlite:" + path); err != nil {
 		return nil, fmt.Errorf("make template: %w", err)
 	}
-	if err := s.Close(); err != nil {
-		return nil, fmt.Errorf("make template: %w", err)
-	}
-	// Remove the master key, because every test has its own.
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return nil, err
 	}
-	for _, statement := range []string{"PRAGMA journal_mode = DELETE", "DELETE FROM meta WHERE name = 'master_key'"} {
+	for _, statement := range []string{"PRAGMA journal_mode = DELETE", forgetKey} {
 		if _, err := db.Exec(statement); err != nil {
 			return nil, fmt.Errorf("make template: %w", err)
 		}

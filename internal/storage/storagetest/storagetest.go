@@ -64,8 +64,7 @@ func (c *cluster) url(database string) string {
 	return u.String()
 }
 
-// prepareTemplate makes the template. It deletes the check value of the master key, because every
-// test has its own key.
+// prepareTemplate makes the template.
 func prepareTemplate() error {
 	server, err := start()
 	if err != nil {
@@ -74,18 +73,26 @@ func prepareTemplate() error {
 	if err := run(server.url("postgres"), "CREATE DATABASE "+template); err != nil {
 		return fmt.Errorf("make template: %w", err)
 	}
+	if err := migrate(server.url(template)); err != nil {
+		return fmt.Errorf("make template: %w", err)
+	}
+	return run(server.url(template), forgetKey)
+}
+
+// forgetKey deletes the check value of the master key, because every test has its own key.
+const forgetKey = "DELETE FROM meta WHERE name = 'master_key'"
+
+// migrate creates our tables in an empty database.
+func migrate(url string) error {
 	box, err := seal.New(make([]byte, seal.KeySize))
 	if err != nil {
 		return err
 	}
-	s, err := storage.Open(context.Background(), server.url(template), box, storage.Options{})
+	s, err := storage.Open(context.Background(), url, box, storage.Options{})
 	if err != nil {
-		return fmt.Errorf("make template: %w", err)
+		return err
 	}
-	if err := s.Close(); err != nil {
-		return fmt.Errorf("make template: %w", err)
-	}
-	return run(server.url(template), "DELETE FROM meta WHERE name = 'master_key'")
+	return s.Close()
 }
 
 // run runs a statement in a database.
