@@ -191,12 +191,27 @@ func (b *tab) awaits(selector, words string, again func()) {
 	b.t.Fatalf("at %s %s has the text %q, want %q", get(b, chromedp.Location()), selector, last, words)
 }
 
-// get runs an action and returns its result.
+// get runs an action that reads the page and returns its result. An action that another page interrupts
+// runs again on that page.
 func get[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
-	value, err := chromedp.Run(ctx, action)
-	b.check(err)
-	return value
+	for {
+		value, err := chromedp.Run(ctx, action)
+		if err == nil || !replacedPage(err) {
+			b.check(err)
+			return value
+		}
+	}
+}
+
+// replacedPage reports whether the browser cancelled an action because it loaded another page.
+func replacedPage(err error) bool {
+	for _, message := range []string{"Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context with specified id"} {
+		if strings.Contains(err.Error(), message) {
+			return true
+		}
+	}
+	return false
 }
