@@ -18,7 +18,7 @@ var floors = map[string]int{
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
 	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/durable": 0, "chequer/internal/guard": 0,
-	"chequer/internal/openapi": 0, "chequer/internal/look": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0,
+	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0,
 	"chequer/static": 0,
 
 	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/views": 1,
@@ -27,7 +27,7 @@ var floors = map[string]int{
 	"chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/web": 2,
 
-	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/convert": 3, "chequer/internal/chain/bitcoin/node": 3,
+	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/sale": 3, "chequer/internal/chain/bitcoin/node": 3,
 	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
 
 	"chequer/internal/storage": 4,

@@ -38,17 +38,17 @@ type Payment struct {
 	Methods   []Method
 	Turn      string // changes when the shopper has something new to send with a browser wallet
 	Facts     []Fact
-	Footing   string // says that the page is no VAT invoice
-	PDF       Link   // the receipt as a document
-	Return    Link   // the link back to the shop
-	Leave     bool   // the page follows Return by itself
-	Leaving   Around // the text around the countdown until then
-	Countdown string // announced when the countdown begins
-	Again     Link   // starts a new payment
-	Contact   Link   // the shop's contact, in a state in which only the shop can help
-	Hold      Hold   // asks for a new quote
-	Check     Link   // without a script: reloads the page
-	Auto      Link   // without a script: makes the page reload periodically
+	Footing   string      // says that the page is no VAT invoice
+	PDF       Link        // the receipt as a document
+	Return    Link        // the link back to the shop
+	Leave     bool        // the page follows Return by itself
+	Leaving   Around      // the text around the countdown until then
+	Countdown string      // announced when the countdown begins
+	Again     Link        // starts a new payment
+	Contact   Link        // the shop's contact, in a state in which only the shop can help
+	Requote   RequoteForm // asks for a new quote
+	Check     Link        // without a script: reloads the page
+	Auto      Link        // without a script: makes the page reload periodically
 	Help      []string
 
 	Proof    Proof
@@ -85,8 +85,8 @@ type Proof struct {
 	Key string // the public key that the statement names
 }
 
-// Hold is the form that asks for a new quote. It is empty if Action is.
-type Hold struct {
+// RequoteForm is the form that asks for a new quote. It is empty if Action is.
+type RequoteForm struct {
 	Action string
 	Text   string
 	Quote  string // number of the quote on the page

@@ -484,7 +484,7 @@ func live(p Payment) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Open {
-				templ_7745c5c3_Err = holdForm(p.Hold, true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = requoteForm(p.Requote, true).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -1,7 +1,7 @@
 package views
 
-// POS is the page of a terminal, with the form of a sale.
-type POS struct {
+// Terminal is the page of a terminal, with the form of a sale.
+type Terminal struct {
 	Page
 	Form
 	Name  string // the terminal's name
@@ -9,13 +9,13 @@ type POS struct {
 }
 
 // Faults returns the fields with an error.
-func (p POS) Faults() []TextField { return faulty(p.Asked) }
+func (p Terminal) Faults() []TextField { return faulty(p.Asked) }
 
 // keys are the keys of the keypad. The empty key deletes the last digit.
 var keys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "0", ""}
 
-// Counter is the payment page on a terminal, which the shopper sees on the merchant's phone.
-type Counter struct {
+// TerminalPayment is the payment page on a terminal, which the shopper sees on the merchant's phone.
+type TerminalPayment struct {
 	Payment
 	Next Link // starts a new sale
 }

@@ -9,8 +9,8 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// POSPage is the page of a terminal. Without its script it has a field and a button.
-func POSPage(p POS) templ.Component {
+// TerminalPage is the page of a terminal. Without its script it has a field and a button.
+func TerminalPage(p Terminal) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -248,9 +248,9 @@ func POSPage(p POS) templ.Component {
 	})
 }
 
-// CounterPage is the payment page on a terminal. QR code, amount and state are large enough for a
+// TerminalPaymentPage is the payment page on a terminal. QR code, amount and state are large enough for a
 // shopper who stands at the counter.
-func CounterPage(c Counter) templ.Component {
+func TerminalPaymentPage(c TerminalPayment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -304,7 +304,7 @@ func result(p Payment) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = holdForm(p.Hold, false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = requoteForm(p.Requote, false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -493,8 +493,8 @@ func result(p Payment) templ.Component {
 	})
 }
 
-// holdForm asks for a new quote. It is a plain form, and its answer redirects to the page.
-func holdForm(h Hold, quiet bool) templ.Component {
+// requoteForm asks for a new quote. It is a plain form, and its answer redirects to the page.
+func requoteForm(h RequoteForm, quiet bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -62,11 +62,11 @@ func refusedLink(err error) error {
 func slugOf(c echo.Context) string { return strings.ToLower(c.Param("slug")) }
 
 // linkOf returns the link in a request's address.
-func linkOf(c echo.Context) api.OfferRequest {
+func linkOf(c echo.Context) api.CheckoutRequest {
 	if slug := slugOf(c); slug != "" {
-		return api.OfferRequest{Slug: slug}
+		return api.CheckoutRequest{Slug: slug}
 	}
-	return api.OfferRequest{Query: signature.LinkQuery(c.QueryString())}
+	return api.CheckoutRequest{Query: signature.LinkQuery(c.QueryString())}
 }
 
 // checkout shows the offer of a link, or redirects to the invoice that the link's order already
@@ -95,12 +95,12 @@ func (h *Handler) backToLink(c echo.Context) error {
 }
 
 // offer returns the offer of the link in a request's address.
-func (h *Handler) offer(c echo.Context) (api.Offer, error) {
+func (h *Handler) offer(c echo.Context) (api.CheckoutLink, error) {
 	link := linkOf(c)
-	if link == (api.OfferRequest{}) {
-		return api.Offer{}, linkRefusals[api.CodeLinkMissing]
+	if link == (api.CheckoutRequest{}) {
+		return api.CheckoutLink{}, linkRefusals[api.CodeLinkMissing]
 	}
-	offer, err := h.config.Client.ReadOffer(c.Request().Context(), link)
+	offer, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), link)
 	return offer, refusedLink(err)
 }
 
@@ -130,7 +130,7 @@ func (h *Handler) pay(c echo.Context) error {
 		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
 	}
 	ctx := c.Request().Context()
-	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, link, key) })
+	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, link, key) })
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodePriceChanged {
 		return h.refuseLink(c, reader, page, http.StatusConflict, reader.Text("link.price", "Amount", page.Price))
 	}
@@ -165,9 +165,9 @@ func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout,
 	return render(c, status, views.CheckoutPage(page))
 }
 
-func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, typed, token string) views.Checkout {
+func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.CheckoutLink, typed, token string) views.Checkout {
 	frame := h.page(reader, "")
-	if style := h.applyTheme(c.Request().Context(), reader, &frame, offer.Look, "store.css"); style.Name != "" {
+	if style := h.applyTheme(c.Request().Context(), reader, &frame, offer.Theme, "store.css"); style.Name != "" {
 		offer.MerchantName = style.Name
 	}
 	frame.Title = reader.Text("pay.title", "Shop", h.shopName(reader, offer.MerchantName))
@@ -199,7 +199,7 @@ func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.Offer, t
 
 // otherPrice returns the notice that an order was paid, or partly paid, at a price other than
 // that of its link.
-func (h *Handler) otherPrice(r reader, o api.Offer) views.Notice {
+func (h *Handler) otherPrice(r reader, o api.CheckoutLink) views.Notice {
 	heading := r.Text("other.seen")
 	if o.OtherStatus == api.StatusPaid {
 		heading = r.Text("other.paid")

@@ -16,9 +16,9 @@ import (
 // signed is the query of a link. The fake service does not check the signature.
 const signed = "amount=56.50&fiat_currency=EUR&key=K&order_id=1042&description=a%20b+c&sig=00"
 
-func offering(change func(*api.Offer)) *service {
+func offering(change func(*api.CheckoutLink)) *service {
 	s := newService()
-	s.offer = api.Offer{
+	s.offer = api.CheckoutLink{
 		MerchantName: "Atelier Nord", Mode: "live", Amount: "56.5", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints",
 	}
 	if change != nil {
@@ -31,7 +31,7 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, target string
-		change       func(*api.Offer)
+		change       func(*api.CheckoutLink)
 		selector     string
 		want         int
 	}{
@@ -45,12 +45,12 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 		{"the form has a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
 		{"has no script", "/pay?" + signed, nil, `script, [style], style`, 0},
 		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
-		{"a field for an open amount", "/pay/coffee", func(o *api.Offer) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
-		{"the field names the link's currency", "/pay/coffee", func(o *api.Offer) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
+		{"a field for an open amount", "/pay/coffee", func(o *api.CheckoutLink) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
+		{"the field names the link's currency", "/pay/coffee", func(o *api.CheckoutLink) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
 		{"live mode is not marked", "/pay/coffee", nil, `.test`, 0},
-		{"test mode is marked", "/pay/coffee", func(o *api.Offer) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
-		{"links to the earlier invoice", "/pay?" + signed, func(o *api.Offer) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
-		{"escapes the description", "/pay/coffee", func(o *api.Offer) { o.Description = "<b>now</b>" }, `main b`, 0},
+		{"test mode is marked", "/pay/coffee", func(o *api.CheckoutLink) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
+		{"links to the earlier invoice", "/pay?" + signed, func(o *api.CheckoutLink) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
+		{"escapes the description", "/pay/coffee", func(o *api.CheckoutLink) { o.Description = "<b>now</b>" }, `main b`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +80,7 @@ func TestCheckoutSendsTheLinkUnchanged(t *testing.T) {
 			t.Errorf("%s has status %d to %q", target, response.StatusCode, response.Header.Get("Location"))
 		}
 	}
-	want := []api.OfferRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
+	want := []api.CheckoutRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
 	shown := post(t, h, "/order/pay/coffee", url.Values{"token": {token}, "shown_amount": {"56.5"}, "shown_currency": {"EUR"}}, nil)
 	if last := s.paid[len(s.paid)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
 		t.Errorf("status %d; requests to the service: %+v", shown.StatusCode, last)
@@ -138,7 +138,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 	doc := document(t, get(t, h, "/pay"+foreign))
 	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
 	for _, asked := range append(s.offered, s.paid...) {
-		if diff := cmp.Diff(api.OfferRequest{Query: signed}, asked); diff != "" {
+		if diff := cmp.Diff(api.CheckoutRequest{Query: signed}, asked); diff != "" {
 			t.Errorf("requests to the service (-want +got):\n%s", diff)
 		}
 	}
@@ -161,7 +161,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 
 func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	t.Parallel()
-	s := offering(func(o *api.Offer) { o.Amount = "" })
+	s := offering(func(o *api.CheckoutLink) { o.Amount = "" })
 	h := pages(t, s, nil)
 	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
 	doc := document(t, refused)
@@ -172,7 +172,7 @@ func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	if response.StatusCode != http.StatusSeeOther {
 		t.Errorf("status %d, want 303", response.StatusCode)
 	}
-	if diff := cmp.Diff([]api.OfferRequest{{Slug: "tips", Amount: "7.50"}}, s.paid); diff != "" {
+	if diff := cmp.Diff([]api.CheckoutRequest{{Slug: "tips", Amount: "7.50"}}, s.paid); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token + "-7.50"}, s.keys); diff != "" {
@@ -182,7 +182,7 @@ func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 
 func TestCheckoutRedirectsToAnExistingInvoice(t *testing.T) {
 	t.Parallel()
-	s := offering(func(o *api.Offer) { o.ForeignID = "open1" })
+	s := offering(func(o *api.CheckoutLink) { o.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
 	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
 		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
@@ -197,7 +197,7 @@ func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
 		{api.StatusPaid, "5", "This order was paid with another amount", "€5.00 of €5.00 was seen for this order. This link asks for €500.00. Do not pay again: ask Atelier Nord"},
 		{api.StatusPending, "2.5", "A payment of another amount was seen", "€2.50 of €5.00 was seen for this order. This link asks for €500.00."},
 	} {
-		taken := func(o *api.Offer) {
+		taken := func(o *api.CheckoutLink) {
 			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
 		}
 		s := offering(taken)

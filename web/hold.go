@@ -63,11 +63,11 @@ func (h *Handler) requote(c echo.Context) error {
 
 // hold returns the form that asks for a new price. The form is empty if no new price is available,
 // or if only the shop can see whether money arrived.
-func hold(r api.Resource, s scene) views.Hold {
+func hold(r api.Resource, s scene) views.RequoteForm {
 	if !r.MayRequote || byHand(r) || len(r.Quotes) == 0 {
-		return views.Hold{}
+		return views.RequoteForm{}
 	}
-	return views.Hold{
+	return views.RequoteForm{
 		Action: s.keep(s.self + "/quote"), Text: s.Text("hold.button"), Method: s.method,
 		Quote: strconv.Itoa(r.Quotes[len(r.Quotes)-1].Number),
 	}

@@ -134,7 +134,7 @@ func TestLanguageIsKept(t *testing.T) {
 	test := invoice("abc")
 	test.Mode = "test"
 	s := newService(test, expired, late)
-	s.offer = api.Offer{FiatCurrency: "EUR", Mode: "live"}
+	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
 	h := pages(t, s, nil)
 	for _, tt := range []struct{ page, selector, attribute, want string }{
 		{"/invoice/abc?lang=de", "#live", "data-self", "/invoice/abc?lang=de"},
@@ -192,7 +192,7 @@ func TestLanguageIsKept(t *testing.T) {
 func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	s.offer = api.Offer{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
+	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
 	h := pages(t, s, nil)
 	const signed = "amount=5&fiat_currency=EUR&language=de&key=k&sig=aa"
 	if got := asked(t, h, "/pay?"+signed+"&lang=en", "").Find("html").AttrOr("lang", ""); got != "en-IE" {
@@ -201,7 +201,7 @@ func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
 	if got := asked(t, h, "/pay?"+signed, "en").Find("html").AttrOr("lang", ""); got != "de" {
 		t.Errorf("the link says German, the page is in %s", got)
 	}
-	want := []api.OfferRequest{{Query: signed}, {Query: signed}}
+	want := []api.CheckoutRequest{{Query: signed}, {Query: signed}}
 	if diff := cmp.Diff(want, s.offered); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}

@@ -55,7 +55,7 @@ func (h *Handler) paymentPage(ctx context.Context, reader reader, snapshot clien
 		script, page.Frame = script+"framed", ""
 	}
 	page.Style, page.Script = h.path(static.Path("pay.css")), h.path(static.Path(script+".js"))
-	style := h.applyTheme(ctx, reader, &page, snapshot.Look, "pay.css")
+	style := h.applyTheme(ctx, reader, &page, snapshot.Theme, "pay.css")
 	if style.Name != "" {
 		r.MerchantName = style.Name
 	}

@@ -24,12 +24,12 @@ var (
 func (h *Handler) whichTerminal(echo.Context) error { return noSecret }
 
 // terminal returns the terminal that the secret in the request's path names.
-func (h *Handler) terminal(c echo.Context) (api.Offer, error) {
+func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	secret := c.Param("secret")
 	if !tokenForm.MatchString(secret) {
-		return api.Offer{}, noTerminal
+		return api.CheckoutLink{}, noTerminal
 	}
-	offer, err := h.config.Client.ReadOffer(c.Request().Context(), api.OfferRequest{Terminal: secret})
+	offer, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
 	refused, ok := errors.AsType[*client.Error](err)
 	if ok && refused.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
 		return offer, noTerminal
@@ -50,7 +50,7 @@ func (h *Handler) pos(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.POSPage(h.posPage(c, offer, "", rand.Text(), nil)))
+	return render(c, http.StatusOK, views.TerminalPage(h.posPage(c, offer, "", rand.Text(), nil)))
 }
 
 // backToPOS redirects a GET of the address that a terminal's form posts to, to the terminal.
@@ -77,12 +77,12 @@ func (h *Handler) charge(c echo.Context) error {
 	}
 	if len(page.Faults()) > 0 {
 		page.Title = reader.Text("error.title", "Title", page.Title)
-		return render(c, http.StatusUnprocessableEntity, views.POSPage(page))
+		return render(c, http.StatusUnprocessableEntity, views.TerminalPage(page))
 	}
-	request := api.OfferRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: words["order_id"], Note: words["note"]}
+	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: words["order_id"], Note: words["note"]}
 	key := token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
 	ctx := c.Request().Context()
-	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.PayOffer(ctx, request, key) })
+	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		if refused.Code == api.CodeTerminalNotFound {
 			return noTerminal
@@ -97,26 +97,26 @@ func (h *Handler) charge(c echo.Context) error {
 		// The form was sent from the cached page of an earlier sale, whose invoice has changed.
 		again := h.posPage(c, offer, typed, rand.Text(), words)
 		again.Title, again.Fault = reader.Text("error.title", "Title", again.Title), reader.Text("pos.before")
-		return render(c, http.StatusConflict, views.POSPage(again))
+		return render(c, http.StatusConflict, views.TerminalPage(again))
 	}
 	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/pos/"+c.Param("secret")+"/"+id)))
 }
 
-func (h *Handler) refusePOS(c echo.Context, page views.POS, status int, problem string) error {
+func (h *Handler) refusePOS(c echo.Context, page views.Terminal, status int, problem string) error {
 	reader := h.reader(c, "")
 	page.Title = reader.Text("error.title", "Title", page.Title)
 	h.blame(c, &page.Form, status, problem)
-	return render(c, status, views.POSPage(page))
+	return render(c, status, views.TerminalPage(page))
 }
 
-func (h *Handler) posPage(c echo.Context, offer api.Offer, typed, token string, words map[string]string) views.POS {
+func (h *Handler) posPage(c echo.Context, offer api.CheckoutLink, typed, token string, words map[string]string) views.Terminal {
 	r := h.reader(c, "")
-	page := views.POS{
+	page := views.Terminal{
 		Page: h.page(r, ""), Form: newForm(r, offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
 	}
 	page.Shop, page.Action = h.shopName(r, undirected(offer.MerchantName)), r.keep(h.path("/order/pos/"+c.Param("secret")))
 	page.Style, page.Script = h.path(static.Path("pos.css")), h.path(static.Path("pos.js"))
-	h.applyTheme(c.Request().Context(), r, &page.Page, offer.Look, "pos.css")
+	h.applyTheme(c.Request().Context(), r, &page.Page, offer.Theme, "pos.css")
 	page.Title = r.Text("pos.title", "Shop", page.Shop)
 	h.installable(c, &page.Page)
 	if offer.Mode == "test" {
@@ -143,7 +143,7 @@ func (h *Handler) counter(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	reader := h.reader(c, snapshot.Resource.Language)
-	page := views.Counter{
+	page := views.TerminalPayment{
 		Payment: h.paymentPage(c.Request().Context(), reader, snapshot, c.QueryParam("m"), false),
 		Next:    views.Link{Text: reader.Text("pos.next"), URL: reader.keep(h.path("/pos/" + c.Param("secret")))},
 	}
@@ -151,7 +151,7 @@ func (h *Handler) counter(c echo.Context) error {
 	page.Frame, page.Leave, page.Back = "", false, views.Link{}
 	page.Check.URL, page.Auto = h.path("/pos/"+c.Param("secret")+"/"+id+"?m="), views.Link{}
 	page.Style, page.Script, page.Scripts = h.path(static.Path("counter.css")), h.path(static.Path("pay.js")), []string{h.path(static.Path("pos.js"))}
-	h.applyTheme(c.Request().Context(), reader, &page.Page, snapshot.Look, "counter.css")
+	h.applyTheme(c.Request().Context(), reader, &page.Page, snapshot.Theme, "counter.css")
 	h.installable(c, &page.Page)
-	return render(c, http.StatusOK, views.CounterPage(page))
+	return render(c, http.StatusOK, views.TerminalPaymentPage(page))
 }

@@ -20,7 +20,7 @@ const till = "/pos/0123456789abcdefghijklmnopqrstuv"
 // terminal returns a service with a terminal.
 func terminal(resources ...api.Resource) *service {
 	s := newService(resources...)
-	s.offer = api.Offer{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
+	s.offer = api.CheckoutLink{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
 	return s
 }
 
@@ -78,7 +78,7 @@ func TestTerminalSells(t *testing.T) {
 	}
 	sale.Set("amount", "13")
 	post(t, h, "/order"+till, sale, nil)
-	want := api.OfferRequest{Terminal: strings.TrimPrefix(till, "/pos/"), Amount: "12.50", OrderID: "Table 4", Note: "Two\nbeers"}
+	want := api.CheckoutRequest{Terminal: strings.TrimPrefix(till, "/pos/"), Amount: "12.50", OrderID: "Table 4", Note: "Two\nbeers"}
 	if diff := cmp.Diff(s.paid[0], want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}

@@ -11,13 +11,13 @@ func showWaiting(p *views.Payment, r api.Resource, s scene) {
 	p.Title = s.Text("pay.title", "Shop", s.shop)
 	p.Heading, p.Open = s.Text("waiting.heading"), true
 	p.Clock = clock(r, s)
-	p.Methods, p.Hold = methods(r, s, false), hold(r, s)
+	p.Methods, p.Requote = methods(r, s, false), hold(r, s)
 	p.Help = []string{
 		s.Text("waiting.help.exact"),
 		s.Text("waiting.help.close"),
 		s.Text("waiting.help.late", "Shop", s.shop),
 	}
-	if p.Hold.Action != "" {
+	if p.Requote.Action != "" {
 		p.Help = append(p.Help, s.Text("waiting.help.hold"))
 	}
 	if byHand(r) {
@@ -42,7 +42,7 @@ func showPartial(p *views.Payment, r api.Resource, s scene) {
 	}
 	p.Say = s.Text("partial.say", "Amount", due)
 	p.Clock = clock(r, s)
-	p.Methods, p.Hold = methods(r, s, true), hold(r, s)
+	p.Methods, p.Requote = methods(r, s, true), hold(r, s)
 	p.Notes = []views.Note{{Kind: "warn", Strong: s.Text("partial.note"), Text: s.Text("partial.note.text")}}
 	p.Help = []string{
 		s.Text("partial.help.method"),
@@ -57,7 +57,7 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: s.Text("partial.ended.note"), Text: s.Text("partial.ended.decides", "Shop", s.shop),
 	}}
-	if p.Hold = hold(r, s); p.Hold.Action != "" {
+	if p.Requote = hold(r, s); p.Requote.Action != "" {
 		p.Notes[0].Text = s.Text("partial.ended.hold")
 		return
 	}
@@ -78,10 +78,10 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = s.Text("ended.lead")
 	p.Again = again(r, s)
 	p.Again.Quiet = true
-	p.Hold = hold(r, s)
+	p.Requote = hold(r, s)
 	instead := s.Text("ended.unsent.text")
 	switch {
-	case p.Hold.Action != "":
+	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
 		p.Say = joined(p.Say, s.Text("ended.say.hold"))
 		instead = s.Text("ended.unsent.hold")

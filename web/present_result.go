@@ -112,10 +112,10 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 		showByHand(p, r, s)
 		return
 	}
-	p.Again, p.Hold = again(r, s), hold(r, s)
+	p.Again, p.Requote = again(r, s), hold(r, s)
 	start := ""
 	switch {
-	case p.Hold.Action != "":
+	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
 		start = heldSubject(r, s)
 	case p.Again.URL != "":

@@ -15,7 +15,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
-	"chequer/internal/look"
+	"chequer/internal/theme"
 	"chequer/web"
 )
 
@@ -450,10 +450,10 @@ func TestShopHasTheMerchantsLook(t *testing.T) {
 	r := invoice("abc")
 	s := shopOf()
 	s.set(r)
-	s.own, s.looks = l, []look.Look{l}
-	s.offer = api.Offer{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Look: l.Hash()}
+	s.own, s.looks = l, []theme.Theme{l}
+	s.offer = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
 	shown := s.invoices["abc"]
-	shown.Look = l.Hash()
+	shown.Theme = l.Hash()
 	s.invoices["abc"] = shown
 	h := pages(t, s, nil)
 	for _, path := range []string{"/shop", "/shop/coffee", till, till + "/abc"} {

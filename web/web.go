@@ -16,16 +16,16 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/locale"
-	"chequer/internal/look"
+	"chequer/internal/theme"
 )
 
 // Client is the part of the service that the pages use. It is safe for concurrent use. Its errors are
 // those of package client.
 type Client interface {
 	CreateInvoice(ctx context.Context, request api.InvoiceRequest, idempotencyKey string) (id string, err error)
-	// ReadOffer reads the offer of a checkout link, and PayOffer creates an invoice from the link.
-	ReadOffer(ctx context.Context, request api.OfferRequest) (api.Offer, error)
-	PayOffer(ctx context.Context, request api.OfferRequest, idempotencyKey string) (id string, err error)
+	// ReadCheckoutLink reads the content of a checkout link, and UseCheckoutLink creates an invoice from the link.
+	ReadCheckoutLink(ctx context.Context, request api.CheckoutRequest) (api.CheckoutLink, error)
+	UseCheckoutLink(ctx context.Context, request api.CheckoutRequest, idempotencyKey string) (id string, err error)
 	// ReadProducts reads what the merchant sells, and OrderProduct creates an invoice for a product.
 	ReadProducts(ctx context.Context, request api.ProductsRequest) (api.ProductOffers, error)
 	OrderProduct(ctx context.Context, order api.ProductOrder, idempotencyKey string) (id string, err error)
@@ -36,9 +36,9 @@ type Client interface {
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
-	// Look reads the theme with the given hash, or the theme of the pages' own merchant if hash is
+	// Theme reads the theme with the given hash, or the theme of the pages' own merchant if hash is
 	// empty.
-	Look(ctx context.Context, hash string) (look.Look, error)
+	Theme(ctx context.Context, hash string) (theme.Theme, error)
 }
 
 // Config is the configuration of the pages. Client and Logger are required.
@@ -95,7 +95,7 @@ type Handler struct {
 	echo    *echo.Echo
 	streams *streams
 	costly  *costly
-	looks   themeCache
+	themes  themeCache
 	close   sync.Once
 	closed  chan struct{}
 
@@ -184,7 +184,7 @@ func (h *Handler) routes() {
 		pages.Match(read, "/openapi.json", h.openapiJSON)
 	}
 	pages.Match(read, "/static/*", h.asset)
-	pages.Match(read, "/look/:hash/:file", h.lookAsset)
+	pages.Match(read, "/look/:hash/:file", h.themeAsset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)
 }

@@ -17,7 +17,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
-	"chequer/internal/look"
+	"chequer/internal/theme"
 	"chequer/web"
 )
 
@@ -31,19 +31,19 @@ type service struct {
 	changed   chan struct{}
 	created   []api.InvoiceRequest
 	keys      []string
-	refused   func()  // runs when PayOffer refuses
+	refused   func()  // runs when UseCheckoutLink refuses
 	refusals  []error // errors for the next creations
 	simulated []api.SimulateRequest
 	requoted  []api.RequoteRequest
 	refunds   []api.RefundRequest
-	offer     api.Offer
-	offered   []api.OfferRequest
-	paid      []api.OfferRequest
+	offer     api.CheckoutLink
+	offered   []api.CheckoutRequest
+	paid      []api.CheckoutRequest
 	shop      api.ProductOffers
 	ordered   []api.ProductOrder
 	unshown   error // error of ReadProducts
-	own       look.Look
-	looks     []look.Look
+	own       theme.Theme
+	looks     []theme.Theme
 	looked    int   // number of calls of Look
 	lookFails error // error of Look
 	lookHangs bool  // Look blocks until the context ends
@@ -79,14 +79,14 @@ func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, k
 	return "made1", nil
 }
 
-func (s *service) ReadOffer(_ context.Context, request api.OfferRequest) (api.Offer, error) {
+func (s *service) ReadCheckoutLink(_ context.Context, request api.CheckoutRequest) (api.CheckoutLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered = append(s.offered, request)
 	return s.offer, s.refusal
 }
 
-func (s *service) PayOffer(_ context.Context, request api.OfferRequest, key string) (string, error) {
+func (s *service) UseCheckoutLink(_ context.Context, request api.CheckoutRequest, key string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paid, s.keys = append(s.paid, request), append(s.keys, key)
@@ -170,16 +170,16 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 	return s.refusal
 }
 
-func (s *service) Look(ctx context.Context, hash string) (look.Look, error) {
+func (s *service) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 	if s.lookHangs {
 		<-ctx.Done()
-		return look.Look{}, ctx.Err()
+		return theme.Theme{}, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked++
 	if s.lookFails != nil {
-		return look.Look{}, s.lookFails
+		return theme.Theme{}, s.lookFails
 	}
 	if hash == "" {
 		return s.own, nil
@@ -189,7 +189,7 @@ func (s *service) Look(ctx context.Context, hash string) (look.Look, error) {
 			return l, nil
 		}
 	}
-	return look.Look{}, client.ErrNotFound
+	return theme.Theme{}, client.ErrNotFound
 }
 
 func (s *service) Requote(_ context.Context, _ string, request api.RequoteRequest) error {

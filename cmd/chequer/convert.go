@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/convert"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/sale"
 )
 
 // convert returns the group of commands about selling received coins for euro.
@@ -41,7 +41,7 @@ type exchangeRow struct {
 func newExchangeRow(a merchant.ExchangeAccount) exchangeRow {
 	return exchangeRow{
 		ID: a.ID, Exchange: a.Exchange, Key: a.Key, On: a.Active, Coins: append([]string{}, a.Coins...), Smallest: a.Smallest,
-		Slippage: convert.SlippageText(a.Slippage), CreatedAt: stamp(a.CreatedAt),
+		Slippage: sale.SlippageText(a.Slippage), CreatedAt: stamp(a.CreatedAt),
 	}
 }
 
@@ -68,13 +68,13 @@ type settingFlags struct {
 }
 
 func (f *settingFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins to sell (default "+strings.Join(convert.DefaultCoins, ",")+"); EURC is never sold")
-	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+convert.DefaultSmallest+")")
-	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+convert.SlippageText(convert.DefaultSlippage)+")")
+	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins to sell (default "+strings.Join(sale.DefaultCoins, ",")+"); EURC is never sold")
+	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+sale.DefaultSmallest+")")
+	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+sale.SlippageText(sale.DefaultSlippage)+")")
 }
 
 // apply changes settings to the values of the flags that were given.
-func (f *settingFlags) apply(c *cobra.Command, set *convert.Settings) error {
+func (f *settingFlags) apply(c *cobra.Command, set *sale.Settings) error {
 	if c.Flags().Changed("coins") {
 		set.Coins = nil
 		for _, coin := range f.coins {
@@ -86,7 +86,7 @@ func (f *settingFlags) apply(c *cobra.Command, set *convert.Settings) error {
 	}
 	if c.Flags().Changed("slippage") {
 		var err error
-		if set.Slippage, err = convert.ParseSlippage(f.slippage); err != nil {
+		if set.Slippage, err = sale.ParseSlippage(f.slippage); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 			if key == "" {
 				return errors.New("--key is missing: the public part of the exchange's key")
 			}
-			set := convert.Settings{Coins: convert.DefaultCoins, Smallest: convert.DefaultSmallest, Slippage: convert.DefaultSlippage}
+			set := sale.Settings{Coins: sale.DefaultCoins, Smallest: sale.DefaultSmallest, Slippage: sale.DefaultSlippage}
 			if err := flags.apply(c, &set); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 			if secret = strings.TrimSpace(secret); secret == "" {
 				return errors.New("the secret is missing: give it on standard input, as in chequer convert add kraken --key ABC… < secret.txt")
 			}
-			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+			return s.withAccounts(c, func(a *sale.Accounts, shop merchant.Merchant) error {
 				made, err := a.Add(c.Context(), shop.ID, args[0], key, secret, set)
 				if errors.Is(err, merchant.ErrExists) {
 					return errors.New("there is an exchange account already: remove it first with chequer convert remove")
@@ -137,7 +137,7 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 }
 
 // withAccounts opens the storage and calls do with the service of exchange accounts.
-func (s *shell) withAccounts(c *cobra.Command, do func(*convert.Accounts, merchant.Merchant) error) error {
+func (s *shell) withAccounts(c *cobra.Command, do func(*sale.Accounts, merchant.Merchant) error) error {
 	cfg, core, shop, err := s.shop(c)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *shell) convertShow() *cobra.Command {
 		Short: "Show the exchange account and what is sold there",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+			return s.withAccounts(c, func(a *sale.Accounts, shop merchant.Merchant) error {
 				account, err := a.Account(c.Context(), shop.ID)
 				if err != nil {
 					return err
@@ -174,11 +174,11 @@ func (s *shell) convertSet() *cobra.Command {
 		Short: "Change the terms of sale of new invoices",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := flags.apply(c, &convert.Settings{}); err != nil {
+			if err := flags.apply(c, &sale.Settings{}); err != nil {
 				return err
 			}
-			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
-				account, err := a.Change(c.Context(), shop.ID, func(set *convert.Settings) { _ = flags.apply(c, set) }) // the flags have been checked above
+			return s.withAccounts(c, func(a *sale.Accounts, shop merchant.Merchant) error {
+				account, err := a.Change(c.Context(), shop.ID, func(set *sale.Settings) { _ = flags.apply(c, set) }) // the flags have been checked above
 				if err != nil {
 					return err
 				}
@@ -194,7 +194,7 @@ func (s *shell) convertSwitch(use, short string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+			return s.withAccounts(c, func(a *sale.Accounts, shop merchant.Merchant) error {
 				account, err := a.Switch(c.Context(), shop.ID, on)
 				if err != nil {
 					return err
@@ -211,7 +211,7 @@ func (s *shell) convertRemove() *cobra.Command {
 		Short: "Remove the exchange account; waiting sales wait for the next account",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withAccounts(c, func(a *convert.Accounts, shop merchant.Merchant) error {
+			return s.withAccounts(c, func(a *sale.Accounts, shop merchant.Merchant) error {
 				account, err := a.Remove(c.Context(), shop.ID)
 				if errors.Is(err, merchant.ErrBusy) {
 					return fmt.Errorf("the exchange account is not removed: %w; chequer convert list shows the sales", err)
@@ -259,17 +259,17 @@ type orderLine struct {
 }
 
 // saleRows returns the conversions of invoices in a state, or all if the state is "".
-func saleRows(invoices []*invoice.Invoice, state invoice.ConversionState) []saleRow {
+func saleRows(invoices []*invoice.Invoice, state invoice.SaleState) []saleRow {
 	rows := []saleRow{}
 	for _, inv := range invoices {
-		for i := range inv.Conversions {
-			c := &inv.Conversions[i]
+		for i := range inv.Sales {
+			c := &inv.Sales[i]
 			if state != "" && c.State != state {
 				continue
 			}
 			sold := c.Sold()
 			r := saleRow{
-				InvoiceID: inv.ID, OrderID: inv.Terms.OrderID, Status: string(inv.Standing.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
+				InvoiceID: inv.ID, OrderID: inv.Terms.OrderID, Status: string(inv.State.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
 				Amount: c.Amount.String(), Sold: sold.Sold.String(), Rate: c.Rate.Price(), Lowest: c.Lowest.String(), Average: c.Average(),
 				Euro: sold.Euro.String(), Fee: sold.Fee.String(), Orders: []orderLine{}, CreatedAt: stamp(c.CreatedAt),
 			}
@@ -311,11 +311,11 @@ func (s *shell) convertList() *cobra.Command {
 				}
 				return s.printSales(c, saleRows([]*invoice.Invoice{inv}, ""), true)
 			}
-			all, err := core.Storage.Converted(c.Context(), shop.ID, invoice.ConversionState(state), max(limit, 0))
+			all, err := core.Storage.Converted(c.Context(), shop.ID, invoice.SaleState(state), max(limit, 0))
 			if err != nil {
 				return err
 			}
-			return s.printSales(c, saleRows(all, invoice.ConversionState(state)), false)
+			return s.printSales(c, saleRows(all, invoice.SaleState(state)), false)
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only sales in this state: waiting, sending, filled, failed, settled or skipped")
@@ -329,7 +329,7 @@ func checkState(state string) error {
 		return nil
 	}
 	var names []string
-	for _, known := range invoice.ConversionStates {
+	for _, known := range invoice.SaleStates {
 		if string(known) == state {
 			return nil
 		}
@@ -364,21 +364,21 @@ func coinOf(inv *invoice.Invoice, coin string) (string, error) {
 	if coin != "" {
 		return strings.ToUpper(coin), nil
 	}
-	switch len(inv.Conversions) {
+	switch len(inv.Sales) {
 	case 0:
 		return "", errors.New("this invoice has no sale")
 	case 1:
-		return inv.Conversions[0].Coin, nil
+		return inv.Sales[0].Coin, nil
 	}
 	var coins []string
-	for _, c := range inv.Conversions {
+	for _, c := range inv.Sales {
 		coins = append(coins, c.Coin)
 	}
 	return "", fmt.Errorf("this invoice was paid in several coins: name one with --coin %s", strings.Join(coins, " or "))
 }
 
 // decideSale carries out the operator's decision about a conversion and prints it.
-func (s *shell) decideSale(c *cobra.Command, id, coin string, decide func(convert.Desk, context.Context, string) (*invoice.Invoice, error)) error {
+func (s *shell) decideSale(c *cobra.Command, id, coin string, decide func(sale.Resolver, context.Context, string) (*invoice.Invoice, error)) error {
 	core, service, _, err := s.invoices(c)
 	if err != nil {
 		return err
@@ -421,7 +421,7 @@ at the exchange first. --absent states that the exchange never had it, so that i
 			case all:
 				return s.retryAll(c)
 			}
-			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {
+			return s.decideSale(c, args[0], coin, func(d sale.Resolver, ctx context.Context, coin string) (*invoice.Invoice, error) {
 				return d.Retry(ctx, args[0], coin, absent)
 			})
 		},
@@ -439,15 +439,15 @@ func (s *shell) retryAll(c *cobra.Command) error {
 		return err
 	}
 	defer core.Close()
-	failed, err := core.Storage.Converted(c.Context(), shop.ID, invoice.ConversionFailed, 10_000)
+	failed, err := core.Storage.Converted(c.Context(), shop.ID, invoice.SaleFailed, 10_000)
 	if err != nil {
 		return err
 	}
 	var retried []*invoice.Invoice
 	unknown := 0
 	for _, inv := range failed {
-		for _, conversion := range inv.Conversions {
-			if conversion.State != invoice.ConversionFailed {
+		for _, conversion := range inv.Sales {
+			if conversion.State != invoice.SaleFailed {
 				continue
 			}
 			changed, err := core.Desk(service).Retry(c.Context(), inv.ID, conversion.Coin, false)
@@ -461,7 +461,7 @@ func (s *shell) retryAll(c *cobra.Command) error {
 			}
 		}
 	}
-	if err := s.printSales(c, saleRows(retried, invoice.ConversionWaiting), false); err != nil || unknown == 0 {
+	if err := s.printSales(c, saleRows(retried, invoice.SaleWaiting), false); err != nil || unknown == 0 {
 		return err
 	}
 	return fmt.Errorf("%d sales not retried, because the outcome of their last order is unknown: chequer convert list --state failed", unknown)
@@ -474,8 +474,8 @@ func (s *shell) convertSettle() *cobra.Command {
 		Short: "Close a sale by stating how much was sold; the default is nothing",
 		Args:  arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			return s.decideSale(c, args[0], coin, func(d convert.Desk, ctx context.Context, coin string) (*invoice.Invoice, error) {
-				var sale invoice.Sale
+			return s.decideSale(c, args[0], coin, func(d sale.Resolver, ctx context.Context, coin string) (*invoice.Invoice, error) {
+				var sale invoice.Proceeds
 				for _, f := range []struct {
 					name, text string
 					currency   money.Currency

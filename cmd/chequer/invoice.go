@@ -98,7 +98,7 @@ func findInvoices(ctx context.Context, service *invoice.Service, f invoice.Filte
 	if address != "" {
 		return service.InvoicesTo(ctx, f, address)
 	}
-	return service.Invoices(ctx, f, invoice.Place{}, max(limit, 0))
+	return service.Invoices(ctx, f, invoice.Position{}, max(limit, 0))
 }
 
 // checkStatus returns an error for an unknown status.
@@ -162,7 +162,7 @@ func named(ctx context.Context, service *invoice.Service, merchantID, name strin
 	}
 	var all []*invoice.Invoice
 	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
-		list, err := service.Invoices(ctx, invoice.Filter{MerchantID: merchantID, Mode: mode, OrderID: name}, invoice.Place{}, maxMatches)
+		list, err := service.Invoices(ctx, invoice.Filter{MerchantID: merchantID, Mode: mode, OrderID: name}, invoice.Position{}, maxMatches)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func named(ctx context.Context, service *invoice.Service, merchantID, name strin
 	}
 	var text strings.Builder
 	for _, inv := range all {
-		fmt.Fprintf(&text, "\n  %s  %s %s, %s, %s", inv.ID, inv.Terms.Price, inv.Terms.Price.Currency().Code, inv.Mode, inv.Standing.Status)
+		fmt.Fprintf(&text, "\n  %s  %s %s, %s, %s", inv.ID, inv.Terms.Price, inv.Terms.Price.Currency().Code, inv.Mode, inv.State.Status)
 	}
 	return nil, fmt.Errorf("the order has several invoices, name one by its identifier:%s", &text)
 }

@@ -29,7 +29,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order, "sale": sale},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order, "sale": soldInvoice},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -82,7 +82,7 @@ func order(ts *testscript.TestScript, _ bool, args []string) {
 
 // sale ORDER QUANTITY PRODUCT creates a test invoice with the metadata of a product's order, at the
 // server of the settings.
-func sale(ts *testscript.TestScript, _ bool, args []string) {
+func soldInvoice(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: sale ORDER QUANTITY PRODUCT")
 	}

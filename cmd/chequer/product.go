@@ -23,19 +23,19 @@ func (s *shell) product() *cobra.Command {
 
 // productRow is a product as it is printed.
 type productRow struct {
-	URL         string          `json:"url"`
-	Slug        string          `json:"slug"`
-	Mode        merchant.Mode   `json:"mode"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Price       string          `json:"price"`
-	Currency    string          `json:"fiat_currency"`
-	MaxQuantity int             `json:"max_quantity"`
-	AskOrderID  merchant.Asking `json:"ask_order_id"`
-	AskNote     merchant.Asking `json:"ask_note"`
-	Methods     []string        `json:"payment_methods"`
-	Active      bool            `json:"active"`
-	CreatedAt   string          `json:"created_at"`
+	URL         string               `json:"url"`
+	Slug        string               `json:"slug"`
+	Mode        merchant.Mode        `json:"mode"`
+	Name        string               `json:"name"`
+	Description string               `json:"description"`
+	Price       string               `json:"price"`
+	Currency    string               `json:"fiat_currency"`
+	MaxQuantity int                  `json:"max_quantity"`
+	AskOrderID  merchant.Requirement `json:"ask_order_id"`
+	AskNote     merchant.Requirement `json:"ask_note"`
+	Methods     []string             `json:"payment_methods"`
+	Active      bool                 `json:"active"`
+	CreatedAt   string               `json:"created_at"`
 }
 
 func newProductRow(cfg config.Config, p merchant.Product) productRow {
@@ -111,7 +111,7 @@ func (s *shell) productAdd() *cobra.Command {
 			if p.Mode, err = mode(c, core, shop.ID); err != nil {
 				return err
 			}
-			p.AskOrderID, p.AskNote = merchant.Asking(p.askOrderID), merchant.Asking(p.askNote)
+			p.AskOrderID, p.AskNote = merchant.Requirement(p.askOrderID), merchant.Requirement(p.askNote)
 			if p.Price, err = core.Products.Price(p.price, p.currency); err != nil {
 				return err
 			}
@@ -272,8 +272,8 @@ func (p *productFlags) apply(c *cobra.Command, old *merchant.Product, read func(
 		"price":        func() { price = p.price },
 		"currency":     func() { currency = p.currency },
 		"max-quantity": func() { old.MaxQuantity = p.MaxQuantity },
-		"ask-order-id": func() { old.AskOrderID = merchant.Asking(p.askOrderID) },
-		"ask-note":     func() { old.AskNote = merchant.Asking(p.askNote) },
+		"ask-order-id": func() { old.AskOrderID = merchant.Requirement(p.askOrderID) },
+		"ask-note":     func() { old.AskNote = merchant.Requirement(p.askNote) },
 		"methods":      func() { old.Methods = p.Methods },
 		"active":       func() { old.Active = p.Active },
 	} {

@@ -47,7 +47,7 @@ func root(environ []string) *cobra.Command {
 	c.SetUsageTemplate(c.UsageTemplate() + topicsTemplate())
 	c.PersistentFlags().BoolVar(&s.json, "json", false, "print JSON")
 	c.PersistentFlags().BoolVar(&s.utc, "utc", false, "print times in UTC")
-	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.method(), s.look(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.convert(), s.link(), s.product(), s.pos(), s.method(), s.theme(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }

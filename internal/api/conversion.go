@@ -1,8 +1,8 @@
 package api
 
-// Conversion is the sale for euro of the payments of an invoice in one coin, on the merchant's own
+// Sale is the sale for euro of the payments of an invoice in one coin, on the merchant's own
 // exchange account.
-type Conversion struct {
+type Sale struct {
 	CryptoCurrency string `json:"crypto_currency"` // "BTC", on any network
 	Exchange       string `json:"exchange"`        // of the newest order; empty before the first order
 	State          string `json:"state"`

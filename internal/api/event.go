@@ -31,7 +31,7 @@ type Event struct {
 	// MorePayments is the number of payments that are not in Payments. They matter less than those.
 	MorePayments int `json:"more_payments"`
 	// Conversions are the sales of the payments of the invoice.
-	Conversions []Conversion `json:"conversions"`
+	Conversions []Sale `json:"conversions"`
 	// Wallet is the subject of wallet.changed; its texts are empty in other events.
 	Wallet WalletChange `json:"wallet"`
 }

@@ -15,8 +15,8 @@ const (
 	PathEndpoints     = "/api/v2/endpoints"
 	PathLinks         = "/api/v2/links"
 	PathProducts      = "/api/v2/products"
-	PathLook          = "/api/v2/look"
-	PathLooks         = "/api/v2/looks"
+	PathTheme         = "/api/v2/look"
+	PathThemes        = "/api/v2/looks"
 )
 
 // Headers of requests and answers.
@@ -35,9 +35,9 @@ const (
 	// HeaderRetry is RetryNewKey in an answer to a repeated request whose invoice can no longer be
 	// paid: a new invoice needs a new idempotency key.
 	HeaderRetry = "X-Invoice-Retry"
-	// HeaderLook is the hash of the current theme of the invoice's merchant; absent for the default
+	// HeaderTheme is the hash of the current theme of the invoice's merchant; absent for the default
 	// theme. It can change without a new version of the invoice.
-	HeaderLook = "X-Invoice-Look"
+	HeaderTheme = "X-Invoice-Look"
 )
 
 // RetryNewKey is the value of HeaderRetry.

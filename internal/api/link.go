@@ -23,9 +23,9 @@ type LinkList struct {
 	Links []Link `json:"links"`
 }
 
-// OfferRequest names a checkout link: a merchant's link by its slug, a signed link by its query, or
+// CheckoutRequest names a checkout link: a merchant's link by its slug, a signed link by its query, or
 // a terminal by its secret. At a terminal the person who uses it enters the amount and the purpose.
-type OfferRequest struct {
+type CheckoutRequest struct {
 	Slug     string `json:"slug,omitempty"`
 	Query    string `json:"query,omitempty"`
 	Terminal string `json:"terminal,omitempty"` // secret of the terminal
@@ -38,10 +38,10 @@ type OfferRequest struct {
 	ShownCurrency string `json:"shown_currency,omitempty"`
 }
 
-// Offer is the content of a checkout link.
-type Offer struct {
+// CheckoutLink is the content of a checkout link.
+type CheckoutLink struct {
 	MerchantName string `json:"merchant_name"`
-	Look         string `json:"look"` // hash; empty: default theme
+	Theme        string `json:"look"` // hash; empty: default theme
 	Mode         string `json:"mode"`
 	Amount       string `json:"amount"` // empty: chosen by the shopper
 	FiatCurrency string `json:"fiat_currency"`
@@ -61,8 +61,8 @@ type Offer struct {
 	EarlierID string `json:"earlier_id"`
 }
 
-// OfferMade is the invoice of a checkout link.
-type OfferMade struct {
+// CheckoutInvoice is the invoice of a checkout link.
+type CheckoutInvoice struct {
 	ForeignID string `json:"foreign_id"`
 }
 

@@ -40,7 +40,7 @@ type Resource struct {
 	Payments       []Payment       `json:"payments"`
 	// MorePayments is the number of payments that are not in Payments. They matter less than those.
 	MorePayments   int               `json:"more_payments"`
-	Conversions    []Conversion      `json:"conversions"`
+	Conversions    []Sale            `json:"conversions"`
 	Quotes         []Quote           `json:"quotes"`
 	RateSource     string            `json:"rate_source"` // "fixed", "demo"
 	MerchantName   string            `json:"merchant_name"`

@@ -137,7 +137,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	invoices := invoice.NewService(deciding)
 	numbers := newMetrics(core, watched, invoices)
 	service := server.New(server.Config{
-		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Looks: core.Looks, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
+		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Themes: core.Themes, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
 		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,

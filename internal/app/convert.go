@@ -9,11 +9,11 @@ import (
 	"net/netip"
 
 	"chequer/internal/config"
-	"chequer/internal/convert"
 	"chequer/internal/exchange"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/sale"
 )
 
 // exchanges returns the exchanges at which merchants can sell, at their own addresses. A setting
@@ -33,18 +33,18 @@ func (c *Core) exchanges(cfg config.Config) []exchange.Exchange {
 }
 
 // Accounts returns the service that changes merchants' exchange accounts.
-func (c *Core) Accounts(cfg config.Config) *convert.Accounts {
-	return convert.NewAccounts(convert.AccountsConfig{Storage: c.Storage, Exchanges: c.exchanges(cfg), Now: c.Now, Token: token})
+func (c *Core) Accounts(cfg config.Config) *sale.Accounts {
+	return sale.NewAccounts(sale.AccountsConfig{Storage: c.Storage, Exchanges: c.exchanges(cfg), Now: c.Now, Token: token})
 }
 
 // Desk returns the service by which the operator decides about conversions.
-func (c *Core) Desk(invoices *invoice.Service) convert.Desk {
-	return convert.Desk{Invoices: invoices, Now: c.Now}
+func (c *Core) Desk(invoices *invoice.Service) sale.Resolver {
+	return sale.Resolver{Invoices: invoices, Now: c.Now}
 }
 
 // seller returns the loop that sells received coins.
-func (c *Core) seller(cfg config.Config, invoices *invoice.Service, log *slog.Logger) *convert.Worker {
-	return convert.New(convert.Config{Storage: c.Storage, Invoices: invoices, Exchanges: c.exchanges(cfg), Now: c.Now, Log: log})
+func (c *Core) seller(cfg config.Config, invoices *invoice.Service, log *slog.Logger) *sale.Worker {
+	return sale.New(sale.Config{Storage: c.Storage, Invoices: invoices, Exchanges: c.exchanges(cfg), Now: c.Now, Log: log})
 }
 
 // examineConversion reports whether received coins are sold, and which sales the operator must
@@ -57,7 +57,7 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 	case fault != nil:
 		return fault
 	case errors.Is(err, merchant.ErrNotFound):
-		if waiting := counts[invoice.ConversionWaiting] + counts[invoice.ConversionSending]; waiting > 0 {
+		if waiting := counts[invoice.SaleWaiting] + counts[invoice.SaleSending]; waiting > 0 {
 			say(LevelWarn, "selling for euro", "%s waiting, and there is no exchange account: chequer convert add", plural(waiting, "sale"))
 		}
 		return nil
@@ -69,14 +69,14 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 	case a.Active && cfg.Worthless():
 		say(LevelWarn, about, "nothing is sold while a test network is switched on: its coins are worth nothing")
 	case a.Active:
-		say(LevelOK, about, "on, %s waiting", plural(counts[invoice.ConversionWaiting]+counts[invoice.ConversionSending], "sale"))
+		say(LevelOK, about, "on, %s waiting", plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
 	default:
 		say(LevelWarn, about, "off: nothing is sold before chequer convert on")
 	}
 	if err := accounts.Examine(ctx, a); err != nil {
 		say(LevelWarn, about, "%v", err)
 	}
-	if n := counts[invoice.ConversionFailed]; n > 0 {
+	if n := counts[invoice.SaleFailed]; n > 0 {
 		say(LevelWarn, about, "%s failed, which you must decide about: chequer convert list --state failed", plural(n, "sale"))
 	}
 	return nil

@@ -28,7 +28,7 @@ type Core struct {
 	Links     *merchant.Links
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
-	Looks     *merchant.Looks
+	Themes    *merchant.Themes
 	Proofs    *proof.Keyring
 	Now       func() time.Time
 
@@ -73,7 +73,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
 			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
 		}),
-		Looks:  merchant.NewLooks(store, clock),
+		Themes: merchant.NewThemes(store, clock),
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 		pass:   box.MAC("pass of commands"),

@@ -142,7 +142,7 @@ func examineRates(ctx context.Context, cfg config.Config, say func(Level, string
 			say(LevelWarn, "rates of "+s.Name, "%s", s.Fault)
 			continue
 		}
-		for _, w := range s.Words {
+		for _, w := range s.Quotations {
 			say(LevelOK, "rates of "+s.Name, "%s bid %s, last %s, %s old%s", w.Pair, w.Bid, w.Last, w.Age.Round(time.Second), dropped(w.Dropped))
 		}
 	}

@@ -134,7 +134,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	if counts, err := m.core.Storage.ConversionCounts(ctx); err == nil {
-		for _, state := range invoice.ConversionStates {
+		for _, state := range invoice.SaleStates {
 			ch <- prometheus.MustNewConstMetric(conversionCount, prometheus.GaugeValue, float64(counts[state]), string(state))
 		}
 	}

@@ -93,7 +93,7 @@ func (c *Client) readOwn(ctx context.Context, id, etag string, wait time.Duratio
 		}
 		c.service.setOurs()
 		c.memory.clear()
-		return Snapshot{Resource: resource, ETag: checkedTag(a.header.Get("ETag"), resource), Look: checkedLook(a.header.Get(api.HeaderLook))}, nil
+		return Snapshot{Resource: resource, ETag: checkedTag(a.header.Get("ETag"), resource), Theme: checkedTheme(a.header.Get(api.HeaderTheme))}, nil
 	}
 	return Snapshot{}, c.refusal(a)
 }

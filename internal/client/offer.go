@@ -8,10 +8,10 @@ import (
 	"chequer/internal/api"
 )
 
-// ReadOffer returns the content of a checkout link. A refusal is an *Error; it returns
+// ReadCheckoutLink returns the content of a checkout link. A refusal is an *Error; it returns
 // ErrUnsupported if the service has no links.
-func (c *Client) ReadOffer(ctx context.Context, r api.OfferRequest) (api.Offer, error) {
-	var o api.Offer
+func (c *Client) ReadCheckoutLink(ctx context.Context, r api.CheckoutRequest) (api.CheckoutLink, error) {
+	var o api.CheckoutLink
 	err := c.ofLink(ctx, api.PathLinks+"/read", r, "", &o)
 	if err == nil {
 		err = checkOffer(&o)
@@ -19,10 +19,10 @@ func (c *Client) ReadOffer(ctx context.Context, r api.OfferRequest) (api.Offer, 
 	return o, wrap("read link", err)
 }
 
-// PayOffer returns the invoice of a checkout link, which is created if there is none. A call with
+// UseCheckoutLink returns the invoice of a checkout link, which is created if there is none. A call with
 // the same key returns the same invoice.
-func (c *Client) PayOffer(ctx context.Context, r api.OfferRequest, idempotencyKey string) (id string, err error) {
-	var made api.OfferMade
+func (c *Client) UseCheckoutLink(ctx context.Context, r api.CheckoutRequest, idempotencyKey string) (id string, err error) {
+	var made api.CheckoutInvoice
 	err = c.ofLink(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
 	if err == nil {
 		var fault check
@@ -55,10 +55,10 @@ func (c *Client) ofLink(ctx context.Context, path string, what any, idempotencyK
 }
 
 // checkOffer checks the content of a link.
-func checkOffer(o *api.Offer) error {
+func checkOffer(o *api.CheckoutLink) error {
 	var c check
 	c.text(&o.MerchantName, maxMerchant)
-	o.Look = checkedLook(o.Look)
+	o.Theme = checkedTheme(o.Theme)
 	c.oneOf("mode", o.Mode, modes)
 	c.rate("amount", o.Amount) // may be empty
 	c.require("fiat_currency", o.FiatCurrency != "")

@@ -30,7 +30,7 @@ func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.P
 
 // OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
 func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
-	var made api.OfferMade
+	var made api.CheckoutInvoice
 	err = c.ofLink(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
 	if err == nil {
 		var fault check

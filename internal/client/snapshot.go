@@ -6,5 +6,5 @@ import "chequer/internal/api"
 type Snapshot struct {
 	Resource api.Resource
 	ETag     string
-	Look     string // hash of its merchant's theme; empty for the default theme
+	Theme    string // hash of its merchant's theme; empty for the default theme
 }

@@ -135,7 +135,7 @@ func (s *timed) checkStatus(id string, want invoice.Status) {
 	s.t.Helper()
 	inv, err := s.invoices.Invoice(s.t.Context(), id)
 	s.must(err)
-	if got := inv.Standing; got.Status != want || len(got.Exceptions) > 0 {
+	if got := inv.State; got.Status != want || len(got.Exceptions) > 0 {
 		s.t.Errorf("invoice is %s %v, want %s", got.Status, got.Exceptions, want)
 	}
 }

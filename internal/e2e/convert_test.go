@@ -215,15 +215,15 @@ func TestKilledWhileSelling(t *testing.T) {
 					looks := len(s.exchange.Calls())
 					s.serve()
 					until(t, waitTimeout, "the sale continues", func() bool {
-						return s.conversion(id).State == string(invoice.ConversionFilled) || len(s.exchange.Calls()) > looks && s.conversion(id).State == string(invoice.ConversionSending)
+						return s.conversion(id).State == string(invoice.SaleFilled) || len(s.exchange.Calls()) > looks && s.conversion(id).State == string(invoice.SaleSending)
 					})
-					if s.conversion(id).State == string(invoice.ConversionFilled) {
+					if s.conversion(id).State == string(invoice.SaleFilled) {
 						break
 					}
 					s.kill()
 				}
 				c := s.conversion(id)
-				if c.State != string(invoice.ConversionFilled) || c.Sold != "0.00014465" || c.Amount != c.Sold {
+				if c.State != string(invoice.SaleFilled) || c.Sold != "0.00014465" || c.Amount != c.Sold {
 					t.Errorf("conversion %+v, want filled with the whole amount", c)
 				}
 				if _, filled := s.exchange.Orders(); filled != 1 {
@@ -244,7 +244,7 @@ func TestSellingIsSeen(t *testing.T) {
 	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
 	s.serve()
 	id := s.paid()
-	until(t, waitTimeout, "the sale is filled", func() bool { return s.conversion(id).State == string(invoice.ConversionFilled) })
+	until(t, waitTimeout, "the sale is filled", func() bool { return s.conversion(id).State == string(invoice.SaleFilled) })
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched

@@ -48,7 +48,7 @@ func sun(t *testing.T) []byte {
 const leaf = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" fill="#ffe600"/><path d="M8 24C8 12 14 8 24 8c0 10-4 16-16 16zM8 24l9-9" fill="none" stroke="#12151c" stroke-width="2.5"/></svg>`
 
 // setTheme sets the theme of a demo shop through the API.
-func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l api.Look) {
+func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l api.Theme) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{
 		"name": name, "accent": accent, "logo": base64.StdEncoding.EncodeToString(logo), "line": "Prints and paper from the far north since 1998",
@@ -57,7 +57,7 @@ func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l ap
 	if err != nil {
 		t.Fatal(err)
 	}
-	newShop(t, p.url, p.key).ask(p.url, p.key, http.MethodPut, api.PathLook, string(body), &l)
+	newShop(t, p.url, p.key).ask(p.url, p.key, http.MethodPut, api.PathTheme, string(body), &l)
 	return l
 }
 
@@ -232,14 +232,14 @@ func TestReturn(t *testing.T) {
 		})
 	}
 	t.Run("stays_by_setting", func(t *testing.T) {
-		shop.ask(p.url, p.key, http.MethodPut, api.PathLook, `{"auto_return":false}`, nil)
+		shop.ask(p.url, p.key, http.MethodPut, api.PathTheme, `{"auto_return":false}`, nil)
 		until(t, waitTimeout, "the theme is applied", func() bool {
 			b := pay(t, screens[0])
 			return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto") && !!document.getElementById("return")`))
 		})
 	})
 	t.Run("countdown_does_not_start_on_a_visit_to_a_paid_page", func(t *testing.T) {
-		shop.ask(p.url, p.key, http.MethodDelete, api.PathLook, "", nil)
+		shop.ask(p.url, p.key, http.MethodDelete, api.PathTheme, "", nil)
 		b := pay(t, screens[0])
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.visit(get(b, chromedp.Location()))

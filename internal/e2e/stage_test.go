@@ -16,7 +16,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
-	"chequer/internal/look"
+	"chequer/internal/theme"
 	"chequer/web"
 )
 
@@ -117,8 +117,8 @@ func (s *stage) CreateInvoice(context.Context, api.InvoiceRequest, string) (stri
 	return "", client.ErrNotFound
 }
 
-func (s *stage) ReadOffer(context.Context, api.OfferRequest) (api.Offer, error) {
-	return api.Offer{}, client.ErrUnsupported
+func (s *stage) ReadCheckoutLink(context.Context, api.CheckoutRequest) (api.CheckoutLink, error) {
+	return api.CheckoutLink{}, client.ErrUnsupported
 }
 
 func (s *stage) ReadProducts(context.Context, api.ProductsRequest) (api.ProductOffers, error) {
@@ -129,7 +129,7 @@ func (s *stage) OrderProduct(context.Context, api.ProductOrder, string) (string,
 	return "", client.ErrUnsupported
 }
 
-func (s *stage) PayOffer(context.Context, api.OfferRequest, string) (string, error) {
+func (s *stage) UseCheckoutLink(context.Context, api.CheckoutRequest, string) (string, error) {
 	return "", client.ErrUnsupported
 }
 
@@ -137,8 +137,8 @@ func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
 	return client.ErrNotFound
 }
 
-func (s *stage) Look(context.Context, string) (look.Look, error) {
-	return look.Look{}, client.ErrUnsupported
+func (s *stage) Theme(context.Context, string) (theme.Theme, error) {
+	return theme.Theme{}, client.ErrUnsupported
 }
 
 func (s *stage) Requote(context.Context, string, api.RequoteRequest) error { return client.ErrNotFound }

@@ -57,7 +57,7 @@ func onBase(inv *invoice.Invoice, tip int64, transfers ...chain.Transfer) {
 		required[t.ID] = 1
 	}
 	inv.Observe(invoice.Observation{Network: "base", Snapshot: s, Transfers: transfers, Required: required})
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 }
 
 func TestBalances(t *testing.T) {

@@ -42,8 +42,8 @@ func TestBridgedToken_does_not_count(t *testing.T) {
 	bridged := ethereum.Base.Bridged[0]
 	r.arrives(r.base, inv, "0xaa", bridged, "1000")
 	got := r.read(inv.ID)
-	if got.Standing.Status != invoice.Created || !got.Standing.Has(invoice.WrongAsset) || !got.Standing.Paid.IsZero() {
-		t.Errorf("the invoice is %s %v, paid %s; want created and wrong_asset", got.Standing.Status, got.Standing.Exceptions, got.Standing.Paid)
+	if got.State.Status != invoice.Created || !got.State.Has(invoice.WrongAsset) || !got.State.Paid.IsZero() {
+		t.Errorf("the invoice is %s %v, paid %s; want created and wrong_asset", got.State.Status, got.State.Exceptions, got.State.Paid)
 	}
 	list := got.Payments()
 	if len(list) != 1 || list[0].State != invoice.PaymentWrongAsset || list[0].Asset != "USDBC" || list[0].Amount.String() != "1000" || list[0].Amount.Currency() != bridged.Currency {
@@ -51,8 +51,8 @@ func TestBridgedToken_does_not_count(t *testing.T) {
 	}
 	r.arrives(r.base, inv, "0xbb", ethereum.Base.Assets[0], "40")
 	got = r.read(inv.ID)
-	if got.Standing.Status != invoice.Pending || !got.Standing.Due.IsZero() || !got.Standing.Has(invoice.WrongAsset) || got.Standing.Has(invoice.Overpaid) {
-		t.Errorf("the invoice is %s %v, due %s", got.Standing.Status, got.Standing.Exceptions, got.Standing.Due)
+	if got.State.Status != invoice.Pending || !got.State.Due.IsZero() || !got.State.Has(invoice.WrongAsset) || got.State.Has(invoice.Overpaid) {
+		t.Errorf("the invoice is %s %v, due %s", got.State.Status, got.State.Exceptions, got.State.Due)
 	}
 }
 
@@ -71,8 +71,8 @@ func TestBridgedToken_does_not_count_if_late(t *testing.T) {
 	r.must(err)
 	r.arrives(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "1000")
 	got := r.read(inv.ID)
-	if got.Standing.Status != invoice.Expired || !got.Standing.Has(invoice.WrongAsset) || got.Standing.Has(invoice.Late) || got.Transfers[0].Market != nil {
-		t.Errorf("the invoice is %s %v with %+v", got.Standing.Status, got.Standing.Exceptions, got.Transfers)
+	if got.State.Status != invoice.Expired || !got.State.Has(invoice.WrongAsset) || got.State.Has(invoice.Late) || got.Transfers[0].Market != nil {
+		t.Errorf("the invoice is %s %v with %+v", got.State.Status, got.State.Exceptions, got.Transfers)
 	}
 }
 
@@ -129,10 +129,10 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	r.clock.Pass(time.Minute)
 	r.reach(r.base)
 	got := r.read(inv.ID)
-	if got.Standing.Status != before.Standing.Status || !got.Standing.Has(invoice.WrongAsset) || len(got.Transfers) != 1 || got.Transfers[0].Amount.Cmp(before.Transfers[0].Amount) != 0 {
-		t.Errorf("the invoice is %s %v with %+v", got.Standing.Status, got.Standing.Exceptions, got.Transfers)
+	if got.State.Status != before.State.Status || !got.State.Has(invoice.WrongAsset) || len(got.Transfers) != 1 || got.Transfers[0].Amount.Cmp(before.Transfers[0].Amount) != 0 {
+		t.Errorf("the invoice is %s %v with %+v", got.State.Status, got.State.Exceptions, got.Transfers)
 	}
-	list, err := r.service.Invoices(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Live}, invoice.Place{}, 10)
+	list, err := r.service.Invoices(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Live}, invoice.Position{}, 10)
 	r.must(err)
 	if len(list) != 1 || len(list[0].Transfers) != 1 || list[0].Transfers[0].Asset != "USDBC" {
 		t.Errorf("the list has %+v", list)

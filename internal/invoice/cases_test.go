@@ -164,7 +164,7 @@ func TestPartsAndTheirRest(t *testing.T) {
 	}
 	s.mine(s.pays(inv, "BTC", "0.0001"))
 	over := s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
-	if got := over.Standing.Overpaid.String(); got != "8" {
+	if got := over.State.Overpaid.String(); got != "8" {
 		t.Errorf("overpaid by %s, want 8", got)
 	}
 }
@@ -239,8 +239,8 @@ func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 	s.wantStatus(inv, invoice.Pending)
 	s.mine(s.sends([]string{"coin:0"}, inv, "")) // no scan happened while it was unconfirmed
 	got := s.wantStatus(inv, invoice.Created, invoice.WasReplaced)
-	if !got.Standing.Paid.IsZero() || got.Payments()[0].State != invoice.PaymentReplaced {
-		t.Errorf("%s is paid and the payment is %s, want 0 and replaced", got.Standing.Paid, got.Payments()[0].State)
+	if !got.State.Paid.IsZero() || got.Payments()[0].State != invoice.PaymentReplaced {
+		t.Errorf("%s is paid and the payment is %s, want 0 and replaced", got.State.Paid, got.Payments()[0].State)
 	}
 	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
 		"3 payment.replaced created", "3 invoice.reverted created", "3 exception.raised created")
@@ -260,8 +260,8 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 	bump := s.sends([]string{"coin:0"}, inv, "", "0.0015")
 	s.mine(bump)
 	got := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	if got.Standing.Paid.String() != "120" || got.Standing.Due.String() != "40" {
-		t.Errorf("%s is paid and %s is due, want 120 and 40", got.Standing.Paid, got.Standing.Due)
+	if got.State.Paid.String() != "120" || got.State.Due.String() != "40" {
+		t.Errorf("%s is paid and %s is due, want 120 and 40", got.State.Paid, got.State.Due)
 	}
 	states := map[string]invoice.PaymentState{}
 	for _, p := range got.Payments() {
@@ -310,8 +310,8 @@ func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
 	s.step()
 	s.mine(spent)
 	s.step()
-	if got := s.reload(inv); got.Version != paid.Version || got.Standing.Paid.Cmp(paid.Standing.Paid) != 0 || len(s.events()) != eventsBefore {
-		t.Errorf("version %d, %s paid, new events %v; want version %d and %s paid", got.Version, got.Standing.Paid, s.events()[eventsBefore:], paid.Version, paid.Standing.Paid)
+	if got := s.reload(inv); got.Version != paid.Version || got.State.Paid.Cmp(paid.State.Paid) != 0 || len(s.events()) != eventsBefore {
+		t.Errorf("version %d, %s paid, new events %v; want version %d and %s paid", got.Version, got.State.Paid, s.events()[eventsBefore:], paid.Version, paid.State.Paid)
 	}
 }
 
@@ -381,8 +381,8 @@ func TestDustTellsNothing(t *testing.T) {
 				s.step()
 			}
 			after := s.reload(inv)
-			if after.Version != before.Version || after.Standing.Status != state || after.Standing.Due.Cmp(before.Standing.Due) != 0 {
-				t.Errorf("after dust: version %d and %s due, want %d and %s", after.Version, after.Standing.Due, before.Version, before.Standing.Due)
+			if after.Version != before.Version || after.State.Status != state || after.State.Due.Cmp(before.State.Due) != 0 {
+				t.Errorf("after dust: version %d and %s due, want %d and %s", after.Version, after.State.Due, before.Version, before.State.Due)
 			}
 			if got := len(after.Transfers) - len(before.Transfers); got != 50 {
 				t.Errorf("%d outputs are recorded, want the 50 that are not empty", got)
@@ -400,7 +400,7 @@ func TestDustTellsNothing(t *testing.T) {
 				t.Errorf("%d events of %d small payments", got, many)
 			}
 			// 25 × 546 sat are 10.92 of the 40 euro, at 80,000 euro for one bitcoin.
-			if got := s.reload(inv).Standing.Due.String(); state == invoice.Created && got != "29.08" {
+			if got := s.reload(inv).State.Due.String(); state == invoice.Created && got != "29.08" {
 				t.Errorf("%s is due after the small payments, want 29.08", got)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 type Count struct {
 	inv      *Invoice
 	ledger   ledger
-	standing Standing
+	standing State
 	told     func() toldPayments
 }
 
@@ -27,7 +27,7 @@ type toldPayments struct {
 // Count evaluates the transfers of the invoice.
 func (inv *Invoice) Count() *Count {
 	l := inv.ledger()
-	c := &Count{inv: inv, ledger: l, standing: inv.judge(l)}
+	c := &Count{inv: inv, ledger: l, standing: inv.evaluate(l)}
 	c.told = sync.OnceValue(func() toldPayments {
 		list, more := chooseTold(inv.payments(l))
 		return toldPayments{list, more}
@@ -45,7 +45,7 @@ func (c *Count) Told() (list []Payment, more int) {
 func (c *Count) Rest(m Method) money.Amount { return c.inv.rest(m, c.ledger) }
 
 // MayRequote reports whether an actor may ask for a new quote; see Invoice.MayRequote.
-func (c *Count) MayRequote(by Person, now time.Time) bool {
+func (c *Count) MayRequote(by Actor, now time.Time) bool {
 	return c.inv.mayRequote(c.standing, c.ledger.late, by, now)
 }
 
@@ -122,7 +122,7 @@ func (c *counts) keep(inv *Invoice, count *Count) {
 // rest is Invoice.Rest with a ledger that is computed already.
 func (inv *Invoice) rest(m Method, l ledger) money.Amount {
 	price, offered := inv.Quote().Price(m.Asset.Code)
-	if !offered || inv.Standing.Due.IsZero() {
+	if !offered || inv.State.Due.IsZero() {
 		return money.Zero(m.Asset.Currency)
 	}
 	due := new(big.Rat).Sub(minor(inv.Terms.Price), l.sum(false))

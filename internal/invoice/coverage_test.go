@@ -19,7 +19,7 @@ func overdue(t *testing.T) (*shop, *invoice.Invoice) {
 	s.clock.Pass(15*time.Minute + 3*time.Hour)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
-	if got := s.reload(inv).Standing; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
+	if got := s.reload(inv).State; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
 		t.Fatalf("after three hours without coverage: %s %v", got.Status, got.Exceptions)
 	}
 	return s, inv
@@ -62,7 +62,7 @@ func TestDelayedEnds(t *testing.T) {
 			_, err := s.service.Expire(t.Context(), 10)
 			s.must(err)
 		}
-		if got := s.reload(inv).Standing; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
+		if got := s.reload(inv).State; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
 			t.Errorf("after days: %s %v", got.Status, got.Exceptions)
 		}
 		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created") // once
@@ -76,13 +76,13 @@ func TestDelayedIsRaisedAfterTwoHoursOnly(t *testing.T) {
 	s.clock.Pass(15*time.Minute + 2*time.Hour - time.Second)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
-	if got := s.reload(inv).Standing.Exceptions; len(got) != 0 {
+	if got := s.reload(inv).State.Exceptions; len(got) != 0 {
 		t.Errorf("a second before two hours: %v", got)
 	}
 	s.clock.Pass(time.Minute)
 	_, err = s.service.Expire(t.Context(), 10)
 	s.must(err)
-	if got := s.reload(inv).Standing; !got.Has(invoice.Delayed) {
+	if got := s.reload(inv).State; !got.Has(invoice.Delayed) {
 		t.Errorf("after two hours: %v", got.Exceptions)
 	}
 }
@@ -139,7 +139,7 @@ func TestUnwatchedTimeIsAGap(t *testing.T) {
 	s.clock.Pass(16 * time.Minute)
 	_, err = unwatched.Expire(t.Context(), 10)
 	s.must(err)
-	if got := s.reload(inv).Standing.Status; got != invoice.Expired {
+	if got := s.reload(inv).State.Status; got != invoice.Expired {
 		t.Fatalf("without a watcher the invoice is %s, want expired", got)
 	}
 	m := inv.Methods[0]
@@ -154,7 +154,7 @@ func TestUnwatchedTimeIsAGap(t *testing.T) {
 	epoch, err := s.store.AcquireLease(t.Context(), simnet.ID, "test", s.clock.Now(), time.Minute)
 	s.must(err)
 	s.must(s.service.Observe(t.Context(), invoice.Lease{Network: simnet.ID, Epoch: epoch, Sequence: 9}, snapshot, none.After(snapshot, 9), owners))
-	if got := s.reload(inv).Standing.Status; got != invoice.Paid {
+	if got := s.reload(inv).State.Status; got != invoice.Paid {
 		t.Errorf("after a later scan the invoice is %s, want paid", got)
 	}
 }

@@ -74,7 +74,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(offers)...)
 	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
-	s.deriveAhead(offers)
+	s.prederive(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
 		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
@@ -142,21 +142,21 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
-	inv.Elsewhere = s.elsewhere(r, offers, indexes)
+	inv.OtherNetworks = s.elsewhere(r, offers, indexes)
 	inv.Terms.Rules.Gas = s.gas(r.Mode)
 	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
 		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, offers[0].price)
 	}
 	s.coverAll(inv, progress)
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 	inv.Events = []Event{s.event(inv, EventCreated, now)}
 	return inv, nil
 }
 
 // elsewhere returns the destinations at the invoice's indexes on watched networks that the invoice
 // does not offer.
-func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]uint32) []Elsewhere {
-	var found []Elsewhere
+func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]uint32) []OtherNetwork {
+	var found []OtherNetwork
 	for _, network := range s.networks[r.Mode] {
 		offered := slices.ContainsFunc(offers, func(o offer) bool { return o.network.ID() == network.ID() })
 		assets := network.Assets()
@@ -170,7 +170,7 @@ func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]
 			}
 			destination, err := network.NewDestination(chain.Request{Asset: assets[0], Key: w.Key, Index: index})
 			if err == nil { // a key of another network has no destination there
-				found = append(found, Elsewhere{Network: network.ID(), Script: destination.Script, Index: index})
+				found = append(found, OtherNetwork{Network: network.ID(), Script: destination.Script, Index: index})
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func TestDepthIsNotRaisedOncePaid(t *testing.T) {
 	if diff := cmp.Diff(paid.Transfers, s.reload(first).Transfers); diff != "" {
 		t.Errorf("transfers of the paid invoice (-before +after):\n%s", diff)
 	}
-	if got := s.reload(first).Standing.Status; got != invoice.Paid {
+	if got := s.reload(first).State.Status; got != invoice.Paid {
 		t.Errorf("the paid invoice is %s", got)
 	}
 }

@@ -108,8 +108,8 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 	look(base)
 	got, err := service.Invoice(t.Context(), inv.ID)
 	must(err)
-	if got.Standing.Status != invoice.Created || !got.Standing.Has(invoice.WrongAsset) {
-		t.Errorf("the invoice is %s %v, want created and wrong_asset", got.Standing.Status, got.Standing.Exceptions)
+	if got.State.Status != invoice.Created || !got.State.Has(invoice.WrongAsset) {
+		t.Errorf("the invoice is %s %v, want created and wrong_asset", got.State.Status, got.State.Exceptions)
 	}
 	if len(got.Transfers) != 1 || got.Transfers[0].Network != "ethereum" || got.Transfers[0].Asset != "EURC" || got.Transfers[0].Old {
 		t.Errorf("transfers %+v", got.Transfers)
@@ -121,8 +121,8 @@ func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
 	must(err)
 	got, err = service.Invoice(t.Context(), inv.ID)
 	must(err)
-	if got.Standing.Status != invoice.Expired {
-		t.Errorf("the invoice is %s, want expired", got.Standing.Status)
+	if got.State.Status != invoice.Expired {
+		t.Errorf("the invoice is %s, want expired", got.State.Status)
 	}
 	if open, err := store.OpenWatched(t.Context(), nil); err != nil || open["ethereum"] != 0 {
 		t.Errorf("open on %v, %v", open, err)

@@ -21,15 +21,15 @@ const (
 	EventPaymentReplaced EventType = "payment.replaced"
 	EventPaymentReorged  EventType = "payment.reorged"
 	EventException       EventType = "exception.raised"
-	EventConvertFilled   EventType = "conversion.filled"
-	EventConvertFailed   EventType = "conversion.failed"
+	EventSaleFilled      EventType = "conversion.filled"
+	EventSaleFailed      EventType = "conversion.failed"
 )
 
 // EventTypes lists all event types of invoices.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,
-	EventConvertFilled, EventConvertFailed,
+	EventSaleFilled, EventSaleFailed,
 }
 
 // Event is something that happened to an invoice. It is written in the transaction of the change,
@@ -51,13 +51,13 @@ func changes(before, after *Invoice, nothing map[string]bool) []EventType {
 		list = append(list, EventRequoted)
 	}
 	list = append(list, transferChanges(before, after, nothing)...)
-	status := statusChange(before.Standing.Status, after.Standing.Status)
-	if status == nil && after.Standing.Status == Pending && !after.AcceptedAt.Equal(before.AcceptedAt) {
+	status := statusChange(before.State.Status, after.State.Status)
+	if status == nil && after.State.Status == Pending && !after.AcceptedAt.Equal(before.AcceptedAt) {
 		status = []EventType{EventPending} // less is due, though the status stays
 	}
 	list = append(list, status...)
-	for _, e := range after.Standing.Exceptions {
-		if !before.Standing.Has(e) {
+	for _, e := range after.State.Exceptions {
+		if !before.State.Has(e) {
 			list = append(list, EventException)
 			break
 		}

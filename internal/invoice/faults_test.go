@@ -51,8 +51,8 @@ func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
 	s.step()
 	accepted, err := s.service.Accept(t.Context(), open.ID, "key_a")
 	s.must(err)
-	if accepted.Standing.Status != invoice.Paid || len(accepted.Accepted) != 1 {
-		t.Errorf("accepted with additional dust: %s, %v", accepted.Standing.Status, accepted.Accepted)
+	if accepted.State.Status != invoice.Paid || len(accepted.Accepted) != 1 {
+		t.Errorf("accepted with additional dust: %s, %v", accepted.State.Status, accepted.Accepted)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
 			Network: "base", Required: map[string]int{"mm:1": 1}, Transfers: []chain.Transfer{token},
 			Snapshot: chain.Snapshot{Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
 		})
-		inv.Standing = inv.Judge()
+		inv.State = inv.Evaluate()
 		rest := pay(id, inv.Rest(inv.Methods[0]).Minor().Int64(), time.Minute)
 		observe(inv, 101, in(rest, 101, 2*time.Minute))
 		if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
@@ -235,7 +235,7 @@ func TestAnInheritanceIsUsedUp(t *testing.T) {
 	}
 	observe(inv, 101, spending(pay("a", full/10, 5*time.Minute), inputs...))
 	scan(inv, noon.Add(20*time.Minute))
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 	var split []chain.Transfer
 	for i, input := range inputs {
 		split = append(split, spending(pay(fmt.Sprint("d", i), full/10, 10*time.Hour), input))
@@ -304,9 +304,9 @@ func TestDustAndOlderMoneyCauseNoEvents(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge measures that the cost of Judge grows linearly with the number of transfers, since
+// BenchmarkEvaluate measures that the cost of Evaluate grows linearly with the number of transfers, since
 // anybody can send many.
-func BenchmarkJudge(b *testing.B) {
+func BenchmarkEvaluate(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			inv := newInvoice(b, noon)
@@ -316,7 +316,7 @@ func BenchmarkJudge(b *testing.B) {
 			}
 			observe(inv, 100, list...)
 			for b.Loop() {
-				inv.Judge()
+				inv.Evaluate()
 			}
 		})
 	}

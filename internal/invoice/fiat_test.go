@@ -81,7 +81,7 @@ func TestInvoiceInAnotherCurrencyIsJudgedByItsFrozenRate(t *testing.T) {
 			s.reprice("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
 			s.clock.Pass(time.Minute)
 			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", tt.sent)}))
-			standing := s.wantStatus(inv, tt.want, tt.exceptions...).Standing
+			standing := s.wantStatus(inv, tt.want, tt.exceptions...).State
 			got := []string{standing.Paid.String(), standing.Due.String(), standing.Overpaid.String()}
 			if diff := cmp.Diff(tt.standing, got); diff != "" {
 				t.Errorf("paid, due, overpaid (-want +got):\n%s", diff)

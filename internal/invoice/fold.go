@@ -356,7 +356,7 @@ func (inv *Invoice) foldClass(t Transfer) []byte {
 		order(earliest, q.Until.Add(inv.Terms.Rules.BlindWindow))
 		order(t.ConfirmedAt, q.Until.Add(inv.Terms.Rules.ConfirmWindow))
 	}
-	whole := portion{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}
+	whole := allocation{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}
 	value, _, late := inv.valueOf(t, m, whole)
 	flag(late && inv.lateCounts(t, whole, value))
 	return class.Bytes()

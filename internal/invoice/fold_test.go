@@ -117,7 +117,7 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 	if _, sum := counted(inv); sum.Int64() != invoice.KeptTransfers+80 {
 		t.Errorf("%s smallest units are present, want %d", sum, invoice.KeptTransfers+80)
 	}
-	if !inv.Judge().Has(invoice.WasReorged) {
+	if !inv.Evaluate().Has(invoice.WasReorged) {
 		t.Error("the removal of a block raises no exception")
 	}
 	inv.Observe(baseScan(100, 105, "n", moved...))
@@ -164,8 +164,8 @@ func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 		t.Fatalf("%d settled sums of two blocks, want 1", settled)
 	}
 	inv.Observe(baseScan(102, 107, "n"))
-	if count, _ := counted(inv); count != invoice.KeptTransfers || !inv.Judge().Has(invoice.WasReorged) {
-		t.Errorf("%d transfers count, want those kept one by one; exceptions %v", count, inv.Judge().Exceptions)
+	if count, _ := counted(inv); count != invoice.KeptTransfers || !inv.Evaluate().Has(invoice.WasReorged) {
+		t.Errorf("%d transfers count, want those kept one by one; exceptions %v", count, inv.Evaluate().Exceptions)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestFold_keeps_the_standing(t *testing.T) {
 			invoice.ObserveKeeping(single, shown, math.MaxInt)
 			for _, inv := range []*invoice.Invoice{folded, single} {
 				scan(inv, shown.Snapshot.Started)
-				inv.Standing = inv.Judge()
+				inv.State = inv.Evaluate()
 			}
 			got, want := outcomeOf(folded), outcomeOf(single)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -253,14 +253,14 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-// BenchmarkJudgeCrumbs measures the cost of changing an invoice. The cost does not
+// BenchmarkEvaluateAggregates measures the cost of changing an invoice. The cost does not
 // grow with the number of folded transfers.
-func BenchmarkJudgeCrumbs(b *testing.B) {
+func BenchmarkEvaluateAggregates(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			inv := crumbs(b, n)
 			for b.Loop() {
-				inv.Judge()
+				inv.Evaluate()
 			}
 		})
 	}

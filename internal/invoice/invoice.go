@@ -35,9 +35,9 @@ type Invoice struct {
 	Terms     Terms
 	Methods   []Method
 	Quotes    []Quote // by number, from 1
-	// Elsewhere lists other networks that watch the invoice's destinations. Storage writes
+	// OtherNetworks lists other networks that watch the invoice's destinations. Storage writes
 	// it with a new invoice and does not read it.
-	Elsewhere []Elsewhere
+	OtherNetworks []OtherNetwork
 
 	// The facts recorded since creation. Times are on the invoice's own clock, see Clock.
 	Transfers  []Transfer
@@ -53,17 +53,17 @@ type Invoice struct {
 	// except for test invoices.
 	Clock time.Duration
 
-	// Conversions are the sales of the money that paid the invoice. They are created when the invoice
+	// Sales are the sales of the money that paid the invoice. They are created when the invoice
 	// becomes paid.
-	Conversions []Conversion
+	Sales []Sale
 
 	// PaidCount is the number of times that the invoice became paid. It is greater than one only
 	// after EventReverted. FirstPaidAt is the first time, on the invoice's own clock.
 	PaidCount   int64
 	FirstPaidAt time.Time
 
-	// Standing is the result of the rules for the facts above.
-	Standing Standing
+	// State is the result of the rules for the facts above.
+	State State
 	// Events are the events of the current change; storage writes them with it.
 	Events []Event
 	// Evidence is the evidence of the newest quote's prices; storage writes it under the name that
@@ -85,8 +85,8 @@ type Terms struct {
 	Price            money.Amount
 	Merchant         string // the name shown to the shopper
 	AllowPaidExpired bool
-	DisableConvert   bool
-	Convert          ConvertTerms
+	DisableSale      bool
+	Sale             SaleTerms
 	URLSuccess       string
 	URLFailure       string
 	OrderID          string
@@ -120,8 +120,8 @@ func DefaultRules(fiat money.Currency) Rules {
 	}
 }
 
-// Watch is the time after the end of the newest quote for which transfers are watched.
-const Watch = 30 * 24 * time.Hour
+// WatchPeriod is the time after the end of the newest quote for which transfers are watched.
+const WatchPeriod = 30 * 24 * time.Hour
 
 // Coverage is the progress of scanning an invoice's network, on the invoice's own clock.
 type Coverage struct {
@@ -147,7 +147,7 @@ func (inv *Invoice) Shortfall() money.Amount {
 	if inv.AcceptedAt.IsZero() {
 		return money.Zero(inv.Terms.Price.Currency())
 	}
-	return inv.Terms.Price.Sub(inv.Standing.Paid)
+	return inv.Terms.Price.Sub(inv.State.Paid)
 }
 
 // ExpiresAt returns the end of the newest quote, on the invoice's own clock.
@@ -171,7 +171,7 @@ func (inv *Invoice) clone() *Invoice {
 	c.Quotes = slices.Clone(inv.Quotes)
 	c.Accepted = slices.Clone(inv.Accepted)
 	c.Coverage = maps.Clone(inv.Coverage)
-	c.Standing.Exceptions = slices.Clone(inv.Standing.Exceptions)
-	c.Conversions = slices.Clone(inv.Conversions)
+	c.State.Exceptions = slices.Clone(inv.State.Exceptions)
+	c.Sales = slices.Clone(inv.Sales)
 	return &c
 }

@@ -133,7 +133,7 @@ func (inv *Invoice) maybeGas(t Transfer) bool {
 	return t.IsRise() && (inv.Terms.Rules.Gas == nil || allowed && t.Amount.Cmp(gas) <= 0)
 }
 
-// count computes the value of a present transfer of a known method, portion by portion.
+// count computes the value of a present transfer of a known method, allocation by allocation.
 func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
 	t := e.transfer
 	if accepted && e.named {
@@ -143,8 +143,8 @@ func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
 		e.late = true
 		return
 	}
-	parts := b.portions(t)
-	e.old = !slices.ContainsFunc(parts, func(p portion) bool { return !p.old })
+	parts := b.allocations(t)
+	e.old = !slices.ContainsFunc(parts, func(p allocation) bool { return !p.old })
 	e.ignored = e.old
 	for _, p := range parts {
 		if p.old {
@@ -162,8 +162,8 @@ func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
 	}
 }
 
-// credit adds a portion that counts, at the price of its quote.
-func (e *entry) credit(p portion, m Method, price Price) {
+// credit adds an allocation that counts, at the price of its quote.
+func (e *entry) credit(p allocation, m Method, price Price) {
 	if e.coin == nil {
 		e.coin, e.euro = new(big.Int), new(big.Rat)
 	}
@@ -171,10 +171,10 @@ func (e *entry) credit(p portion, m Method, price Price) {
 	e.euro.Add(e.euro, price.EUR.Value(money.FromMinor(p.amount, m.Asset.Currency)))
 }
 
-// valueOf returns the value of a portion under its quote, the price used, and whether the portion
-// is late. A portion belongs to the newest quote that began by its first sighting; while an older
+// valueOf returns the value of an allocation under its quote, the price used, and whether the allocation
+// is late. An allocation belongs to the newest quote that began by its first sighting; while an older
 // quote had not ended, it belongs to the quote that gives it the higher value.
-func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, by Price, late bool) {
+func (inv *Invoice) valueOf(t Transfer, m Method, p allocation) (value *big.Rat, by Price, late bool) {
 	value, late = new(big.Rat), true
 	newest := true
 	for i := len(inv.Quotes) - 1; i >= 0; i-- {
@@ -195,8 +195,8 @@ func (inv *Invoice) valueOf(t Transfer, m Method, p portion) (value *big.Rat, by
 	return value, by, late
 }
 
-// inTime reports whether a portion arrived in time for the price of a quote.
-func (inv *Invoice) inTime(t Transfer, m Method, p portion, q Quote) bool {
+// inTime reports whether an allocation arrived in time for the price of a quote.
+func (inv *Invoice) inTime(t Transfer, m Method, p allocation, q Quote) bool {
 	if !m.Asset.Policy.Mempool {
 		return !p.firstSeen.After(q.Until.Add(m.Asset.Policy.BlockGrace))
 	}
@@ -216,7 +216,7 @@ func (inv *Invoice) inTime(t Transfer, m Method, p portion, q Quote) bool {
 
 // lateCounts reports whether late money counts without a decision of the merchant: only if the
 // terms allow it, and only if its market value was high enough at first sight.
-func (inv *Invoice) lateCounts(t Transfer, p portion, value *big.Rat) bool {
+func (inv *Invoice) lateCounts(t Transfer, p allocation, value *big.Rat) bool {
 	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() {
 		return false
 	}
@@ -261,12 +261,12 @@ func (inv *Invoice) letStand(l *ledger, b *book) {
 	l.entries[last].value = minor(inv.Terms.Price)
 }
 
-// underQuotes returns the value of a transfer under the quotes of its portions, whether it is late
+// underQuotes returns the value of a transfer under the quotes of its allocations, whether it is late
 // or not.
 func (inv *Invoice) underQuotes(t Transfer, b *book) *big.Rat {
 	total := new(big.Rat)
 	if m, known := inv.Method(t.Network, t.Asset); known {
-		for _, p := range b.portions(t) {
+		for _, p := range b.allocations(t) {
 			value, _, _ := inv.valueOf(t, m, p)
 			total.Add(total, value)
 		}

@@ -83,7 +83,7 @@ func TestJudge_credits_no_more_than_is_present(t *testing.T) {
 		}
 		worth := there.Mul(there, best)
 		worth.Add(worth, big.NewRat(1, 100))
-		if paid := inv.Judge().Paid.Rat(); paid.Cmp(worth) > 0 {
+		if paid := inv.Evaluate().Paid.Rat(); paid.Cmp(worth) > 0 {
 			t.Fatalf("seed %d: %s EUR count, and the present transfers are worth %s", seed, paid.FloatString(2), worth.FloatString(2))
 		}
 	}

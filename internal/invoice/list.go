@@ -18,19 +18,19 @@ type Filter struct {
 	From, To   time.Time // time of creation, from From until before To
 }
 
-// Place is a position in the list of invoices, which is sorted from the newest to the oldest.
+// Position is a position in the list of invoices, which is sorted from the newest to the oldest.
 // Invoices created at the same time are sorted by their identifiers, so that positions are unique.
-type Place struct {
+type Position struct {
 	CreatedAt time.Time
 	ID        string
 }
 
-// Place returns the position of the invoice in the list.
-func (inv *Invoice) Place() Place { return Place{CreatedAt: inv.CreatedAt, ID: inv.ID} }
+// Position returns the position of the invoice in the list.
+func (inv *Invoice) Position() Position { return Position{CreatedAt: inv.CreatedAt, ID: inv.ID} }
 
 // Invoices lists the invoices after a place, at most limit of them. The zero place is the start of
 // the list.
-func (s *Service) Invoices(ctx context.Context, f Filter, after Place, limit int) ([]*Invoice, error) {
+func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error) {
 	return s.storage.Invoices(ctx, f, after, limit)
 }
 
@@ -76,7 +76,7 @@ func (s *Service) invoiceTo(ctx context.Context, network chain.ID, script string
 // Lets reports whether the filter selects an invoice.
 func (f Filter) Lets(inv *Invoice) bool {
 	return inv.MerchantID == f.MerchantID && inv.Mode == f.Mode &&
-		(f.Status == "" || inv.Standing.Status == f.Status) &&
+		(f.Status == "" || inv.State.Status == f.Status) &&
 		(f.OrderID == "" || inv.Terms.OrderID == f.OrderID) &&
 		!inv.CreatedAt.Before(f.From) && (f.To.IsZero() || inv.CreatedAt.Before(f.To))
 }

@@ -22,10 +22,10 @@ type Method struct {
 	Watched bool
 }
 
-// Elsewhere is a network that the invoice does not offer, but where the merchant owns the same
+// OtherNetwork is a network that the invoice does not offer, but where the merchant owns the same
 // destination, as on all EVM networks. Money that is sent there by mistake is detected. The expiry
 // of the invoice does not depend on such a network.
-type Elsewhere struct {
+type OtherNetwork struct {
 	Network chain.ID
 	Script  string
 	Index   uint32

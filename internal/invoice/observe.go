@@ -30,7 +30,7 @@ type Observation struct {
 	Forks []Fork
 }
 
-// Observe records the facts of a scan. It changes only the facts; Judge evaluates them. Observing
+// Observe records the facts of a scan. It changes only the facts; Evaluate evaluates them. Observing
 // the same facts again changes nothing.
 func (inv *Invoice) Observe(o Observation) { inv.observe(o, keptTransfers) }
 
@@ -161,7 +161,7 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	if t.ConfirmedAt.IsZero() {
 		t.ConfirmedAt = block.Time
 	}
-	if need := o.Required[t.ID]; t.Required == 0 || (need > t.Required && inv.Standing.Status != Paid && !t.Confirmed()) {
+	if need := o.Required[t.ID]; t.Required == 0 || (need > t.Required && inv.State.Status != Paid && !t.Confirmed()) {
 		t.Required = max(need, 1)
 	}
 	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)

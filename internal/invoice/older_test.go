@@ -59,7 +59,7 @@ func TestOlderMoneyRaisesAnException(t *testing.T) {
 		t.Errorf("older dust raises %s", got)
 	}
 	observe(inv, 101, in(pay("a", full, -3*time.Hour), 99, -3*time.Hour))
-	if got := inv.Judge(); !got.Has(invoice.Older) {
+	if got := inv.Evaluate(); !got.Has(invoice.Older) {
 		t.Errorf("older money raises %v", got.Exceptions)
 	}
 	inv.Accepted = []string{"a:0"}

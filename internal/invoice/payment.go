@@ -61,10 +61,10 @@ func (inv *Invoice) payments(l ledger) []Payment {
 	return list
 }
 
-// MaxTold is the largest number of payments of an invoice that are reported: enough for every
+// MaxListedPayments is the largest number of payments of an invoice that are reported: enough for every
 // shopper who pays in parts, while an event stays below 64 KiB if an attacker sends thousands of
 // tiny transfers.
-const MaxTold = 100
+const MaxListedPayments = 100
 
 // Told returns the payments that are reported, in the order in which they were first seen, and the
 // number of further ones. Payments that count are preferred to others, and then large ones to small
@@ -73,7 +73,7 @@ func (inv *Invoice) Told() (list []Payment, more int) { return chooseTold(inv.Pa
 
 // chooseTold chooses the payments that are reported.
 func chooseTold(list []Payment) (chosen []Payment, more int) {
-	if len(list) <= MaxTold {
+	if len(list) <= MaxListedPayments {
 		return list, 0
 	}
 	order := make([]int, len(list))
@@ -84,13 +84,13 @@ func chooseTold(list []Payment) (chosen []Payment, more int) {
 		a, b := list[i], list[j]
 		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Value.Cmp(a.Value), b.Amount.Rat().Cmp(a.Amount.Rat()))
 	})
-	order = order[:MaxTold]
+	order = order[:MaxListedPayments]
 	slices.Sort(order)
-	told := make([]Payment, MaxTold)
+	told := make([]Payment, MaxListedPayments)
 	for n, i := range order {
 		told[n] = list[i]
 	}
-	return told, len(list) - MaxTold
+	return told, len(list) - MaxListedPayments
 }
 
 // rank is lower for a state that matters more.

@@ -14,7 +14,7 @@ import (
 // once; the merchant may change it. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset,
 // ErrRefundSet, ErrOurAddress, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
 // contains a private key.
-func (s *Service) SetRefund(ctx context.Context, id string, by Person, asset, address string) (*Invoice, error) {
+func (s *Service) SetRefund(ctx context.Context, id string, by Actor, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
 		return nil, err

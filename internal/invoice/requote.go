@@ -11,14 +11,14 @@ import (
 	"chequer/internal/money"
 )
 
-// Person is the actor that decides about an invoice.
-type Person string
+// Actor is the actor that decides about an invoice.
+type Actor string
 
 const (
 	// Shopper is the actor that has the address of the invoice's page.
-	Shopper Person = "shopper"
+	Shopper Actor = "shopper"
 	// Seller is the merchant of the invoice.
-	Seller Person = "merchant"
+	Seller Actor = "merchant"
 )
 
 // maxQuotes bounds the size of an invoice.
@@ -28,7 +28,7 @@ const maxQuotes = 100
 // caller has seen: if there is a newer one, nothing is changed; 0 requotes in any case. Methods
 // that cannot carry the remainder, have no rate now, or whose network is not reached, are left out.
 // The errors are ErrNotFound, ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
-func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (*Invoice, error) {
+func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("requote: %w", err)
@@ -50,14 +50,14 @@ func (s *Service) Requote(ctx context.Context, id string, by Person, seen int) (
 // shopper until the invoice is expired, and where late money is allowed for some time after that;
 // the merchant for longer. It is false while the payments cover the price, or while a late transfer
 // waits for the merchant.
-func (inv *Invoice) MayRequote(by Person, now time.Time) bool {
+func (inv *Invoice) MayRequote(by Actor, now time.Time) bool {
 	l := inv.ledger()
-	return inv.mayRequote(inv.judge(l), l.late, by, now)
+	return inv.mayRequote(inv.evaluate(l), l.late, by, now)
 }
 
 // mayRequote is MayRequote with a standing that is computed already; late is true if late money
 // waits.
-func (inv *Invoice) mayRequote(standing Standing, late bool, by Person, now time.Time) bool {
+func (inv *Invoice) mayRequote(standing State, late bool, by Actor, now time.Time) bool {
 	if standing.Status == Declined || standing.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
 	}
@@ -66,7 +66,7 @@ func (inv *Invoice) mayRequote(standing Standing, late bool, by Person, now time
 	case standing.Status != Expired:
 		return true
 	case by == Seller:
-		return since <= Watch
+		return since <= WatchPeriod
 	}
 	return inv.Terms.AllowPaidExpired && since <= inv.Terms.Rules.RequoteWindow
 }
@@ -84,7 +84,7 @@ func (inv *Invoice) firstEnd() time.Time {
 
 // requote adds a quote for the amount due, held as long as the first quote.
 func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progress) error {
-	due, from := inv.Judge().Due, s.now().Add(inv.Clock)
+	due, from := inv.Evaluate().Due, s.now().Add(inv.Clock)
 	prices, err := s.reprice(inv, due, rates, progress)
 	if err != nil {
 		return err

@@ -118,7 +118,7 @@ func TestRequote_rounding_is_no_overpayment(t *testing.T) {
 	price, _ := inv.Quote().Price("BTC")
 	second := s.pays(inv, "BTC", price.Expected.String())
 	s.must(s.net.Confirm(t.Context(), []string{first, second}))
-	if got := s.wantStatus(inv, invoice.Paid).Standing.Overpaid; !got.IsZero() {
+	if got := s.wantStatus(inv, invoice.Paid).State.Overpaid; !got.IsZero() {
 		t.Errorf("overpaid %s", got)
 	}
 }
@@ -227,7 +227,7 @@ func TestSetRefund(t *testing.T) {
 	other := s.create("40")
 	inv := s.create("40")
 	const mine, yours = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
-	set := func(by invoice.Person, asset, address string) error {
+	set := func(by invoice.Actor, asset, address string) error {
 		_, err := s.service.SetRefund(t.Context(), inv.ID, by, asset, address)
 		return err
 	}

@@ -58,7 +58,7 @@ func newInvoice(t testing.TB, scanned time.Time) *invoice.Invoice {
 	}
 	inv.Quotes = []invoice.Quote{quote(t, 1, noon, "100", "80000")}
 	scan(inv, scanned)
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 	return inv
 }
 
@@ -116,7 +116,7 @@ func see(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
 		required[t.ID] = 1
 	}
 	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: transfers, Required: required})
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 }
 
 // outcome is the part of a standing that the tests compare.
@@ -129,7 +129,7 @@ type outcome struct {
 }
 
 func outcomeOf(inv *invoice.Invoice) outcome {
-	s := inv.Judge()
+	s := inv.Evaluate()
 	list := ""
 	if len(s.Exceptions) > 0 {
 		list = fmt.Sprint(s.Exceptions)
@@ -408,7 +408,7 @@ func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {
 				Block: &chain.Block{Height: 101, Hash: "e101", Time: noon.Add(tt.after)},
 			}},
 		})
-		if got := inv.Judge().Status; got != tt.want {
+		if got := inv.Evaluate().Status; got != tt.want {
 			t.Errorf("block %s after noon: status = %s, want %s", tt.after, got, tt.want)
 		}
 	}
@@ -476,7 +476,7 @@ func TestRestIsRoundedUpAndNotAnOverpayment(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	observe(inv, 100, pay("a", 41_667, time.Minute))
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 	if got := inv.Rest(inv.Methods[0]).String(); got != "0.00083333" {
 		t.Errorf("rest in BTC = %s", got)
 	}

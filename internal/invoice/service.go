@@ -149,8 +149,8 @@ func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 // Cancel declines an invoice that is unpaid or only partly paid. It returns ErrState otherwise.
 func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		open := inv.Standing.Status == Created ||
-			inv.Standing.Status == Pending && inv.Standing.Has(Underpaid) && !inv.Standing.Due.IsZero()
+		open := inv.State.Status == Created ||
+			inv.State.Status == Pending && inv.State.Has(Underpaid) && !inv.State.Due.IsZero()
 		if !open {
 			return ErrState
 		}
@@ -164,9 +164,9 @@ func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
 func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		switch {
-		case inv.Standing.Status == Declined:
+		case inv.State.Status == Declined:
 			return nil
-		case inv.Standing.Status != Created || len(inv.Payments()) > 0:
+		case inv.State.Status != Created || len(inv.Payments()) > 0:
 			return ErrState
 		}
 		inv.DeclinedAt = s.now().Add(inv.Clock)
@@ -178,7 +178,7 @@ func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 // returns ErrState if there is no such transfer, or the invoice is paid already.
 func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		if inv.Standing.Status == Paid {
+		if inv.State.Status == Paid {
 			return ErrState
 		}
 		var ids []string
@@ -248,7 +248,7 @@ func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress
 			return err
 		}
 		s.settle(inv, before, progress)
-		from, to, version = before.Standing.Status, inv.Standing.Status, before.Version
+		from, to, version = before.State.Status, inv.State.Status, before.Version
 		return nil
 	})
 	if err != nil {
@@ -269,9 +269,9 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	s.coverAll(inv, progress)
 	inv.DelayedAt = delayedAt(inv, now.Add(inv.Clock))
 	l := inv.ledger()
-	standing := inv.judge(l)
+	standing := inv.evaluate(l)
 	if standing.Status == Paid {
-		standing.PaidAt = inv.Standing.PaidAt
+		standing.PaidAt = inv.State.PaidAt
 		if standing.PaidAt.IsZero() {
 			standing.PaidAt = now.Add(inv.Clock)
 		}
@@ -279,8 +279,8 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	if next := standing.NextCheck; !next.IsZero() && !next.After(now) {
 		standing.NextCheck = now.Add(recheckAfter(now.Sub(next)))
 	}
-	inv.Standing = standing
-	if standing.Status == Paid && before.Standing.Status != Paid {
+	inv.State = standing
+	if standing.Status == Paid && before.State.Status != Paid {
 		inv.PaidCount++
 		if inv.FirstPaidAt.IsZero() {
 			inv.FirstPaidAt = standing.PaidAt
@@ -313,7 +313,7 @@ func visible(before, after *Invoice, nothing map[string]bool) bool {
 			return true
 		}
 	}
-	return len(before.Standing.Exceptions) != len(after.Standing.Exceptions)
+	return len(before.State.Exceptions) != len(after.State.Exceptions)
 }
 
 // recheckAfter returns the time until the next check of an invoice whose expiry waits for coverage.
@@ -384,7 +384,7 @@ const startupTime = 20 * time.Second
 // Behind returns the networks of an open invoice that are watched but were not scanned recently, in
 // the order of its methods. A process that has just started has time for its first scan.
 func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
-	if inv.Standing.Status != Created && inv.Standing.Status != Pending {
+	if inv.State.Status != Created && inv.State.Status != Pending {
 		return nil, nil
 	}
 	progress, err := s.storage.RecentProgress(ctx)
@@ -402,9 +402,9 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	return behind, nil
 }
 
-// Convert lets decide change the conversions of an invoice and nothing else, and stores the change
+// UpdateSales lets decide change the conversions of an invoice and nothing else, and stores the change
 // together with the events that decide returns.
-func (s *Service) Convert(ctx context.Context, id string, decide func(*Invoice) ([]EventType, error)) (*Invoice, error) {
+func (s *Service) UpdateSales(ctx context.Context, id string, decide func(*Invoice) ([]EventType, error)) (*Invoice, error) {
 	inv, err := s.storage.UpdateInvoice(ctx, id, Lease{}, func(inv *Invoice) error {
 		before := conversionSummary(inv)
 		list, err := decide(inv)
@@ -429,8 +429,8 @@ func (s *Service) Convert(ctx context.Context, id string, decide func(*Invoice) 
 // conversionSummary returns the state of an invoice's conversions that events and pages show.
 func conversionSummary(inv *Invoice) string {
 	var b strings.Builder
-	for i := range inv.Conversions {
-		c := &inv.Conversions[i]
+	for i := range inv.Sales {
+		c := &inv.Sales[i]
 		s := c.Sold()
 		fmt.Fprintln(&b, c.State, c.Reason, s.Sold, s.Euro, s.Fee)
 	}

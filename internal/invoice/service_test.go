@@ -96,7 +96,7 @@ func openShop(t *testing.T, table string) *shop {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.told[e.ID] = inv.ID
-			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.Standing.Status)
+			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.State.Status)
 		},
 	})
 	s.watcher = watcher.New(watcher.Config{
@@ -200,7 +200,7 @@ func (s *shop) wantStatus(inv *invoice.Invoice, want invoice.Status, exceptions 
 	s.t.Helper()
 	s.step()
 	inv = s.reload(inv)
-	got := inv.Standing
+	got := inv.State
 	if got.Status != want || fmt.Sprint(got.Exceptions) != fmt.Sprint(exceptions) {
 		s.t.Fatalf("invoice is %s %v, want %s %v", got.Status, got.Exceptions, want, exceptions)
 	}
@@ -222,8 +222,8 @@ func TestInvoiceIsPaid(t *testing.T) {
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	paid := s.wantStatus(inv, invoice.Paid)
-	if paid.Standing.PaidTx != tx || paid.Standing.PaidAsset != "BTC" || !paid.Standing.PaidAt.Equal(s.clock.Now()) {
-		t.Errorf("paid by %s %s at %s", paid.Standing.PaidAsset, paid.Standing.PaidTx, paid.Standing.PaidAt)
+	if paid.State.PaidTx != tx || paid.State.PaidAsset != "BTC" || !paid.State.PaidAt.Equal(s.clock.Now()) {
+		t.Errorf("paid by %s %s at %s", paid.State.PaidAsset, paid.State.PaidTx, paid.State.PaidAt)
 	}
 	want := []string{
 		"1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
@@ -260,7 +260,7 @@ func TestQuotedAmountDoesNotDependOnLaterRates(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 	paid := s.wantStatus(inv, invoice.Paid)
-	if got := paid.Standing; !got.Due.IsZero() || !got.Overpaid.IsZero() || got.Paid.String() != "40" || paid.Payments()[0].Amount.String() != "0.0005" {
+	if got := paid.State; !got.Due.IsZero() || !got.Overpaid.IsZero() || got.Paid.String() != "40" || paid.Payments()[0].Amount.String() != "0.0005" {
 		t.Errorf("%s is paid, %s due, %s overpaid, by %s BTC", got.Paid, got.Due, got.Overpaid, paid.Payments()[0].Amount)
 	}
 }
@@ -281,8 +281,8 @@ func TestPricesThatFloatsGetWrongArePaidExactly(t *testing.T) {
 		for range 12 {
 			s.must(s.net.Confirm(t.Context(), nil))
 		}
-		if paid := s.wantStatus(inv, invoice.Paid); !paid.Standing.Due.IsZero() {
-			t.Errorf("%s EUR: %s is due", tt.price, paid.Standing.Due)
+		if paid := s.wantStatus(inv, invoice.Paid); !paid.State.Due.IsZero() {
+			t.Errorf("%s EUR: %s is due", tt.price, paid.State.Due)
 		}
 	}
 }
@@ -306,8 +306,8 @@ func TestEverySeededAmountIsPaidExactly(t *testing.T) {
 	}
 	s.step()
 	for _, inv := range made {
-		if got := s.reload(inv); got.Standing.Status != invoice.Paid || got.Standing.Has(invoice.Overpaid) || !got.Standing.Due.IsZero() {
-			t.Errorf("%s EUR: %s %v, due %s", inv.Terms.Price, got.Standing.Status, got.Standing.Exceptions, got.Standing.Due)
+		if got := s.reload(inv); got.State.Status != invoice.Paid || got.State.Has(invoice.Overpaid) || !got.State.Due.IsZero() {
+			t.Errorf("%s EUR: %s %v, due %s", inv.Terms.Price, got.State.Status, got.State.Exceptions, got.State.Due)
 		}
 	}
 }
@@ -381,7 +381,7 @@ func TestExpiryWaitsForCoverage(t *testing.T) {
 	s.clock.Pass(15*time.Minute + 30*time.Second)
 	_, err := s.service.Expire(t.Context(), 10) // no scan since expiry
 	s.must(err)
-	if got := s.reload(inv).Standing.Status; got != invoice.Created {
+	if got := s.reload(inv).State.Status; got != invoice.Created {
 		t.Fatalf("expired without coverage: %s", got)
 	}
 	s.clock.Pass(10 * time.Second)
@@ -396,8 +396,8 @@ func TestDelayedIsRaisedWithoutCoverage(t *testing.T) {
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	got := s.reload(inv)
-	if got.Standing.Status != invoice.Created || !got.Standing.Has(invoice.Delayed) {
-		t.Errorf("after three hours without coverage: %s %v", got.Standing.Status, got.Standing.Exceptions)
+	if got.State.Status != invoice.Created || !got.State.Has(invoice.Delayed) {
+		t.Errorf("after three hours without coverage: %s %v", got.State.Status, got.State.Exceptions)
 	}
 	if list := s.events(); !strings.Contains(list[len(list)-1], "exception.raised") {
 		t.Errorf("events: %v, want exception.raised last", list)
@@ -449,8 +449,8 @@ func TestSkipHoldMovesOnlyThisInvoice(t *testing.T) {
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
 	s.must(err)
-	if accepted.Standing.Status != invoice.Pending {
-		t.Errorf("accepted and unconfirmed: %s, want pending", accepted.Standing.Status)
+	if accepted.State.Status != invoice.Pending {
+		t.Errorf("accepted and unconfirmed: %s, want pending", accepted.State.Status)
 	}
 }
 
@@ -488,14 +488,14 @@ func TestDepthDependsOnAllInvoicesOfATransaction(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
 	for _, inv := range made {
-		if got := s.reload(inv); got.Standing.Status != invoice.Pending || got.Transfers[0].Required != 2 {
-			t.Fatalf("one of 20: %s, %d confirmations required, want pending and 2", got.Standing.Status, got.Transfers[0].Required)
+		if got := s.reload(inv); got.State.Status != invoice.Pending || got.Transfers[0].Required != 2 {
+			t.Fatalf("one of 20: %s, %d confirmations required, want pending and 2", got.State.Status, got.Transfers[0].Required)
 		}
 	}
 	s.must(s.net.Confirm(t.Context(), nil))
 	s.step()
 	for _, inv := range made {
-		if got := s.reload(inv).Standing.Status; got != invoice.Paid {
+		if got := s.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("after two blocks: %s, want paid", got)
 		}
 	}
@@ -543,7 +543,7 @@ func TestWaitReturnsWhenTheInvoiceChanges(t *testing.T) {
 	}()
 	s.pays(inv, "BTC", "0.0005")
 	s.step()
-	if got := <-changed; got == nil || got.Standing.Status != invoice.Pending {
+	if got := <-changed; got == nil || got.State.Status != invoice.Pending {
 		t.Errorf("Wait returned %+v, want a pending invoice", got)
 	}
 }
@@ -564,8 +564,8 @@ func TestPaidAgainAfterAReorganisationIsCounted(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
 	again := s.reload(inv)
-	if first.PaidCount != 1 || again.PaidCount != 2 || again.Standing.Status != invoice.Paid {
-		t.Errorf("paid %d times, then %d times, want 1 and 2; the invoice is %s", first.PaidCount, again.PaidCount, again.Standing.Status)
+	if first.PaidCount != 1 || again.PaidCount != 2 || again.State.Status != invoice.Paid {
+		t.Errorf("paid %d times, then %d times, want 1 and 2; the invoice is %s", first.PaidCount, again.PaidCount, again.State.Status)
 	}
 	if !again.FirstPaidAt.Equal(first.FirstPaidAt) || again.FirstPaidAt.IsZero() {
 		t.Errorf("first paid at %s, then at %s", first.FirstPaidAt, again.FirstPaidAt)
@@ -581,7 +581,7 @@ func TestAcceptRecordsTheShortfall(t *testing.T) {
 	s.step()
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
 	s.must(err)
-	standing := accepted.Standing
+	standing := accepted.State
 	if standing.Status != invoice.Paid || standing.Paid.String() != "32" || standing.Due.String() != "0" || !standing.Has(invoice.Underpaid) {
 		t.Errorf("got %+v", standing)
 	}
@@ -592,8 +592,8 @@ func TestAcceptRecordsTheShortfall(t *testing.T) {
 		t.Errorf("the value of the payment is %s, want 32", got)
 	}
 	s.clock.Pass(time.Minute)
-	if again := s.reload(inv); again.Standing.Paid.String() != "32" || again.Standing.Status != invoice.Paid {
-		t.Errorf("after another read: %+v", again.Standing)
+	if again := s.reload(inv); again.State.Paid.String() != "32" || again.State.Status != invoice.Paid {
+		t.Errorf("after another read: %+v", again.State)
 	}
 }
 

@@ -41,8 +41,8 @@ const (
 	Delayed Exception = "delayed"
 )
 
-// Standing is the result of the rules for the facts of an invoice.
-type Standing struct {
+// State is the result of the rules for the facts of an invoice.
+type State struct {
 	Status     Status
 	Exceptions []Exception
 	Paid       money.Amount // fiat that counts, seen or confirmed; at most the price
@@ -60,22 +60,22 @@ type Standing struct {
 }
 
 // Has reports whether an exception is raised.
-func (s Standing) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
+func (s State) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
 
-// Judge returns the standing of the invoice. It is a pure function of the terms, the transfers, the
+// Evaluate returns the standing of the invoice. It is a pure function of the terms, the transfers, the
 // progress of scanning the networks and the merchant's decisions: any order of the same facts gives
 // the same result. PaidAt is not set here.
-func (inv *Invoice) Judge() Standing { return inv.judge(inv.ledger()) }
+func (inv *Invoice) Evaluate() State { return inv.evaluate(inv.ledger()) }
 
-// judge is Judge with a ledger that is computed already.
-func (inv *Invoice) judge(ledger ledger) Standing {
+// evaluate is Evaluate with a ledger that is computed already.
+func (inv *Invoice) evaluate(ledger ledger) State {
 	price := minor(inv.Terms.Price)
 	least := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
 	seen, confirmed := ledger.sum(false), ledger.sum(true)
 	covered := seen.Cmp(least) >= 0
 	expired := inv.scannedPast(inv.ExpiresAt())
 
-	var s Standing
+	var s State
 	switch {
 	case !inv.DeclinedAt.IsZero() && !ledger.accepted:
 		s.Status = Declined

@@ -36,7 +36,7 @@ type Storage interface {
 	// still held and its snapshot is newer than the saved snapshot.
 	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
 	// Invoices lists the invoices that match a filter, newest first, beginning after a place.
-	Invoices(ctx context.Context, f Filter, after Place, limit int) ([]*Invoice, error)
+	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
 	// InvoiceTo returns the ID of the invoice with the destination script, or ErrNotFound.
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
 	// DueInvoices lists the invoices whose next check is at or before a time, most overdue first.

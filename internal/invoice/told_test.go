@@ -78,7 +78,7 @@ func TestTold_prefers_payments_that_count(t *testing.T) {
 			if diff := cmp.Diff(inOrder, ids); diff != "" {
 				t.Errorf("facts in another order give another result:\n%s", diff)
 			}
-			if full := inv.Payments(); len(full) != test.told+test.more || inv.Standing.Paid.Cmp(money.Zero(money.EUR)) < 0 {
+			if full := inv.Payments(); len(full) != test.told+test.more || inv.State.Paid.Cmp(money.Zero(money.EUR)) < 0 {
 				t.Errorf("%d payments are kept, want all", len(full))
 			}
 		})

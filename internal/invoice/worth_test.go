@@ -26,7 +26,7 @@ func TestAQuoteWithoutTheCoinDoesNotPriceIt(t *testing.T) {
 		Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90, Hash: "b90"}, Transfers: []chain.Transfer{transfer}},
 		Market:   func(string, money.Amount) *money.Amount { return &market },
 	})
-	inv.Standing = inv.Judge()
+	inv.State = inv.Evaluate()
 	if got := outcomeOf(inv); got.Status == invoice.Paid || got.Paid != "0" {
 		t.Errorf("late money at half its value pays: %+v", got)
 	}

@@ -8,20 +8,20 @@ import (
 	"chequer/internal/money"
 )
 
-// Asking says whether the shopper is asked for a value.
-type Asking string
+// Requirement says whether the shopper is asked for a value.
+type Requirement string
 
 const (
 	// AskNo means that the shopper is not asked.
-	AskNo Asking = "no"
+	AskNo Requirement = "no"
 	// AskOptional means that the shopper may leave the answer empty.
-	AskOptional Asking = "optional"
+	AskOptional Requirement = "optional"
 	// AskRequired means that an order needs an answer.
-	AskRequired Asking = "required"
+	AskRequired Requirement = "required"
 )
 
-// Askings lists all values of Asking.
-var Askings = []Asking{AskNo, AskOptional, AskRequired}
+// Requirements lists all values of Asking.
+var Requirements = []Requirement{AskNo, AskOptional, AskRequired}
 
 // Product is a product that a merchant sells at /shop.
 type Product struct {
@@ -32,8 +32,8 @@ type Product struct {
 	Description string
 	Price       money.Amount // of one item
 	MaxQuantity int          // per order; 0 = the server's limit
-	AskOrderID  Asking       // the shopper's own reference
-	AskNote     Asking
+	AskOrderID  Requirement  // the shopper's own reference
+	AskNote     Requirement
 	Methods     Methods
 	Active      bool // true if it is shown and sold
 	CreatedAt   time.Time

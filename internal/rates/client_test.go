@@ -65,7 +65,7 @@ func TestStep_bounds_all_requests_of_a_source_to_ten_seconds(t *testing.T) {
 		if took := time.Since(began); err == nil || took != 10*time.Second {
 			t.Errorf("%v after %s", err, took)
 		}
-		if words := table.Report().Sources[0].Words; len(words) != 3 {
+		if words := table.Report().Sources[0].Quotations; len(words) != 3 {
 			t.Errorf("tickers that arrived in time are missing: %v", words)
 		}
 	})

@@ -18,15 +18,15 @@ type Evidence struct {
 // PairEvidence is the price of a pair and the data of its sources. High is the price for a buyer,
 // if it differs. Agreed is set only if the price is that of a single source.
 type PairEvidence struct {
-	Pair   string          `json:"pair"`
-	Price  string          `json:"price"`
-	High   string          `json:"high,omitempty"`
-	Words  []WordEvidence  `json:"words"`
-	Agreed *AgreedEvidence `json:"agreed,omitempty"`
+	Pair   string              `json:"pair"`
+	Price  string              `json:"price"`
+	High   string              `json:"high,omitempty"`
+	Words  []QuotationEvidence `json:"words"`
+	Agreed *AgreedEvidence     `json:"agreed,omitempty"`
 }
 
-// WordEvidence is the data of one source, and the reason if it was not used.
-type WordEvidence struct {
+// QuotationEvidence is the data of one source, and the reason if it was not used.
+type QuotationEvidence struct {
 	Source  string    `json:"source"`
 	Bid     string    `json:"bid"`
 	Ask     string    `json:"ask"`
@@ -65,15 +65,15 @@ func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
 }
 
 func (v View) evidence(pair string) PairEvidence {
-	verdict := v.judge(pair)
+	verdict := v.evaluate(pair)
 	e := PairEvidence{Pair: pair, Price: verdict.Price.String()}
 	if !verdict.High.Equal(verdict.Price) {
 		e.High = verdict.High.String()
 	}
-	for _, w := range verdict.Words {
-		e.Words = append(e.Words, WordEvidence{
+	for _, w := range verdict.Quotations {
+		e.Words = append(e.Words, QuotationEvidence{
 			Source: w.Source, Bid: w.Bid.String(), Ask: w.Ask.String(), Last: w.Last.String(),
-			Heard: stamp(w.Heard), Time: stamp(w.Time), Dropped: w.Dropped,
+			Heard: stamp(w.ReceivedAt), Time: stamp(w.Time), Dropped: w.Dropped,
 		})
 	}
 	if w := verdict.Witness; !w.Price.IsZero() {

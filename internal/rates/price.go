@@ -32,16 +32,16 @@ const (
 	droppedAlone   = "alone"
 )
 
-// Word is the quotation of one source for a pair, and when it was received.
-type Word struct {
+// Quotation is the quotation of one source for a pair, and when it was received.
+type Quotation struct {
 	Source string
 	Ticker
-	Heard time.Time
+	ReceivedAt time.Time
 }
 
 // value returns the price by which quotations are compared: the lower of bid and last trade,
 // which is the least that a sale would have yielded.
-func (w Word) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
+func (w Quotation) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
 
 // Agreed is the last price on which at least two sources agreed, and the time when the second newest of
 // their quotations was received. The zero value means none.
@@ -50,25 +50,25 @@ type Agreed struct {
 	At    time.Time
 }
 
-// Judged is a quotation and the reason why it is not used; empty if it is used.
-type Judged struct {
-	Word
+// EvaluatedQuotation is a quotation and the reason why it is not used; empty if it is used.
+type EvaluatedQuotation struct {
+	Quotation
 	Dropped string
 }
 
-// Verdict is the price derived from the quotations for a pair.
-type Verdict struct {
+// Evaluation is the price derived from the quotations for a pair.
+type Evaluation struct {
 	Price decimal.Decimal // zero if there is none; Fault has the reason
 	// High is the price at which coins are bought: the higher of the median ask and the median last trade.
-	High   decimal.Decimal
-	Agreed bool // by at least two sources
-	Fault  string
-	Words  []Judged
+	High       decimal.Decimal
+	Agreed     bool // by at least two sources
+	Fault      string
+	Quotations []EvaluatedQuotation
 	// Witness is the agreement that confirms the price of a single source.
 	Witness Agreed
 }
 
-// Judge derives the price of a pair from its quotations, one per source.
+// Evaluate derives the price of a pair from its quotations, one per source.
 //
 //  1. Quotations that are too old are not used.
 //  2. A quotation must be within guardBand of the last agreed price if that is at most aloneTTL old,
@@ -83,13 +83,13 @@ type Verdict struct {
 //
 // If sources contradict each other there is no price, because it is unknown which source is right. Ages
 // are absolute, because a clock may be set back. See SETTLEMENT 7, "Rates".
-func Judge(words []Word, last Agreed, now time.Time) Verdict {
+func Evaluate(words []Quotation, last Agreed, now time.Time) Evaluation {
 	if now.Sub(last.At).Abs() > aloneTTL {
 		last = Agreed{}
 	}
-	v := Verdict{Words: make([]Judged, len(words))}
+	v := Evaluation{Quotations: make([]EvaluatedQuotation, len(words))}
 	for i, w := range words {
-		v.Words[i] = Judged{Word: w, Dropped: stale(w, now)}
+		v.Quotations[i] = EvaluatedQuotation{Quotation: w, Dropped: stale(w, now)}
 	}
 	recent := len(v.counted())
 	v.dropAbsurd(last)
@@ -105,8 +105,8 @@ func Judge(words []Word, last Agreed, now time.Time) Verdict {
 }
 
 // stale returns the reason why a quotation is too old, or "".
-func stale(w Word, now time.Time) string {
-	if age := now.Sub(w.Heard).Abs(); age > maxAge {
+func stale(w Quotation, now time.Time) string {
+	if age := now.Sub(w.ReceivedAt).Abs(); age > maxAge {
 		return droppedOld
 	}
 	if !w.Time.IsZero() && now.Sub(w.Time).Abs() > maxTradeAge {
@@ -116,27 +116,27 @@ func stale(w Word, now time.Time) string {
 }
 
 // counted returns the quotations that have not been dropped.
-func (v *Verdict) counted() []*Judged {
-	var counted []*Judged
-	for i := range v.Words {
-		if v.Words[i].Dropped == "" {
-			counted = append(counted, &v.Words[i])
+func (v *Evaluation) counted() []*EvaluatedQuotation {
+	var counted []*EvaluatedQuotation
+	for i := range v.Quotations {
+		if v.Quotations[i].Dropped == "" {
+			counted = append(counted, &v.Quotations[i])
 		}
 	}
 	return counted
 }
 
 // dropAbsurd drops the quotations that are far from all others and from the last agreement.
-func (v *Verdict) dropAbsurd(last Agreed) {
+func (v *Evaluation) dropAbsurd(last Agreed) {
 	counted := v.counted()
 	if len(counted) == 1 { // judgeSingle has a stricter rule
 		return
 	}
-	var absurd []*Judged
+	var absurd []*EvaluatedQuotation
 	for _, w := range counted {
 		witnessed := within(w.value(), last.Price, guardBand)
 		if last.Price.IsZero() {
-			witnessed = slices.ContainsFunc(counted, func(o *Judged) bool {
+			witnessed = slices.ContainsFunc(counted, func(o *EvaluatedQuotation) bool {
 				return o != w && (within(w.value(), o.value(), guardBand) || within(o.value(), w.value(), guardBand))
 			})
 		}
@@ -150,7 +150,7 @@ func (v *Verdict) dropAbsurd(last Agreed) {
 }
 
 // judgeSingle applies the rule for a single source.
-func (v *Verdict) judgeSingle(w *Judged, last Agreed) {
+func (v *Evaluation) judgeSingle(w *EvaluatedQuotation, last Agreed) {
 	if !within(w.value(), last.Price, agreeBand) {
 		w.Dropped = droppedAlone
 		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, aloneTTL)
@@ -161,7 +161,7 @@ func (v *Verdict) judgeSingle(w *Judged, last Agreed) {
 
 // judgeSeveral applies the rule for several sources. recent is the number of quotations that are not
 // too old, including dropped ones.
-func (v *Verdict) judgeSeveral(counted []*Judged, recent int) {
+func (v *Evaluation) judgeSeveral(counted []*EvaluatedQuotation, recent int) {
 	values := make([]decimal.Decimal, len(counted))
 	for i, w := range counted {
 		values[i] = w.value()
@@ -186,10 +186,10 @@ func (v *Verdict) judgeSeveral(counted []*Judged, recent int) {
 
 // agreement returns the agreement of the sources. With two sources, its time advances only while both
 // send quotations.
-func (v *Verdict) agreement() Agreed {
+func (v *Evaluation) agreement() Agreed {
 	var heard []time.Time
 	for _, w := range v.counted() {
-		heard = append(heard, w.Heard)
+		heard = append(heard, w.ReceivedAt)
 	}
 	slices.SortFunc(heard, time.Time.Compare)
 	return Agreed{Price: v.Price, At: heard[len(heard)-2]}

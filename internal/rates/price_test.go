@@ -15,14 +15,14 @@ import (
 )
 
 // word returns a quotation of a source. The prices are "bid/last", or one price for both.
-func word(source, prices string, age time.Duration) rates.Word {
+func word(source, prices string, age time.Duration) rates.Quotation {
 	bid, last, two := strings.Cut(prices, "/")
 	if !two {
 		last = bid
 	}
 	ticker := flat("BTC-EUR", bid)
 	ticker.Last = decimal.RequireFromString(last)
-	return rates.Word{Source: source, Ticker: ticker, Heard: noon.Add(-age)}
+	return rates.Quotation{Source: source, Ticker: ticker, ReceivedAt: noon.Add(-age)}
 }
 
 func TestJudge(t *testing.T) {
@@ -83,13 +83,13 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var words []rates.Word
+			var words []rates.Quotation
 			for i, text := range tt.words {
 				prices, age, _ := strings.Cut(text, "@")
 				old, _ := time.ParseDuration(age)
 				words = append(words, word(string(rune('a'+i)), prices, old))
 			}
-			v := rates.Judge(words, tt.last, noon)
+			v := rates.Evaluate(words, tt.last, noon)
 			got := verdict{Price: v.Price.String(), Agreed: v.Agreed, Dropped: dropped(v)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)
@@ -106,7 +106,7 @@ func TestJudge_quiet_market_does_not_count(t *testing.T) {
 	halted := word("a", "79000", 0)
 	for _, quiet := range []time.Duration{time.Hour + 1, -time.Hour - 1} {
 		halted.Time = noon.Add(-quiet)
-		v := rates.Judge([]rates.Word{halted, word("b", "80000", 0), word("c", "80100", 0)}, rates.Agreed{}, noon)
+		v := rates.Evaluate([]rates.Quotation{halted, word("b", "80000", 0), word("c", "80100", 0)}, rates.Agreed{}, noon)
 		if v.Price.String() != "80050" || dropped(v) != "a:quiet market" {
 			t.Errorf("market quiet for %s: %s, dropped %q", quiet, v.Price, dropped(v))
 		}
@@ -120,7 +120,7 @@ func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	for seed := range uint64(5000) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		jitter := func() string { return fmt.Sprint(79600 + random.IntN(800)) }
-		var words []rates.Word
+		var words []rates.Quotation
 		low, high := decimal.New(1, 9), decimal.Zero
 		for i := range 2 + random.IntN(2) {
 			w := word(string(rune('a'+i)), jitter()+"/"+jitter(), 0)
@@ -134,21 +134,21 @@ func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 		if random.IntN(2) == 0 {
 			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: noon}
 		}
-		v := rates.Judge(words, last, noon)
+		v := rates.Evaluate(words, last, noon)
 		if v.Price.LessThan(low) || v.Price.GreaterThan(high) || !v.Agreed {
 			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, v.Price, low, high)
 		}
 		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-		if again := rates.Judge(words, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
+		if again := rates.Evaluate(words, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
 			t.Fatalf("seed %d: price in another order = %s, want %s", seed, again.Price, v.Price)
 		}
 	}
 }
 
 // dropped returns the sources that a verdict dropped, with the reasons.
-func dropped(v rates.Verdict) string {
+func dropped(v rates.Evaluation) string {
 	var all []string
-	for _, w := range v.Words {
+	for _, w := range v.Quotations {
 		if w.Dropped != "" {
 			all = append(all, w.Source+":"+w.Dropped)
 		}

@@ -18,16 +18,16 @@ type Report struct {
 
 // SourceReport is the state of a source. Times are zero if the event never happened.
 type SourceReport struct {
-	Name  string
-	Tried time.Time
-	Heard time.Time
-	Age   time.Duration // since the last answer
-	Fault string        // fault of the last request
-	Words []WordReport
+	Name       string
+	Tried      time.Time
+	ReceivedAt time.Time
+	Age        time.Duration // since the last answer
+	Fault      string        // fault of the last request
+	Quotations []QuotationReport
 }
 
-// WordReport is a source's last quotation for a pair, and the reason if it is not used.
-type WordReport struct {
+// QuotationReport is a source's last quotation for a pair, and the reason if it is not used.
+type QuotationReport struct {
 	Pair      string
 	Bid, Last string
 	Age       time.Duration // since it was received
@@ -42,21 +42,21 @@ type PairReport struct{ Pair, Price, Fault string }
 func (t *Table) Report() Report {
 	v := t.View()
 	var r Report
-	words := map[string][]WordReport{}
-	hear := func(w Judged) {
-		words[w.Source] = append(words[w.Source], WordReport{
+	words := map[string][]QuotationReport{}
+	hear := func(w EvaluatedQuotation) {
+		words[w.Source] = append(words[w.Source], QuotationReport{
 			Pair: w.Pair, Bid: w.Bid.String(), Last: w.Last.String(),
-			Age: v.at.Sub(w.Heard), Time: w.Time, Dropped: w.Dropped,
+			Age: v.at.Sub(w.ReceivedAt), Time: w.Time, Dropped: w.Dropped,
 		})
 	}
 	for _, pair := range v.pairs() {
-		verdict := v.judge(pair)
+		verdict := v.evaluate(pair)
 		line := PairReport{Pair: pair, Fault: verdict.Fault}
 		if !verdict.Price.IsZero() {
 			line.Price = verdict.Price.String()
 		}
 		r.Pairs = append(r.Pairs, line)
-		for _, w := range Judge(v.words[pair], v.agreed[pair], v.at).Words {
+		for _, w := range Evaluate(v.words[pair], v.agreed[pair], v.at).Quotations {
 			hear(w)
 		}
 		if _, ok := v.reference[pair]; ok {
@@ -66,9 +66,9 @@ func (t *Table) Report() Report {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), Tried: f.tried, Heard: f.heard, Fault: brief(f.fault), Words: words[f.source.Name()]}
-		if !s.Heard.IsZero() {
-			s.Age = v.at.Sub(s.Heard)
+		s := SourceReport{Name: f.source.Name(), Tried: f.tried, ReceivedAt: f.heard, Fault: brief(f.fault), Quotations: words[f.source.Name()]}
+		if !s.ReceivedAt.IsZero() {
+			s.Age = v.at.Sub(s.ReceivedAt)
 		}
 		r.Sources = append(r.Sources, s)
 	}

@@ -51,14 +51,14 @@ type Table struct {
 
 	mu sync.RWMutex // guards the fields below and the state of the feeds
 	// Updates replace the maps and do not change them, because views share them.
-	words     map[string][]Word // of the exchanges by pair, in the order of the exchanges
-	reference map[string]Word   // by pair
-	agreed    map[string]Agreed // by pair
+	words     map[string][]Quotation // of the exchanges by pair, in the order of the exchanges
+	reference map[string]Quotation   // by pair
+	agreed    map[string]Agreed      // by pair
 }
 
 // NewTable returns a new, empty Table, which Run or Step fills.
 func NewTable(c Config) *Table {
-	t := &Table{Config: c, words: map[string][]Word{}, agreed: map[string]Agreed{}}
+	t := &Table{Config: c, words: map[string][]Quotation{}, agreed: map[string]Agreed{}}
 	for _, s := range c.Exchanges {
 		t.feeds = append(t.feeds, &feed{source: s, every: c.Every})
 	}
@@ -90,15 +90,15 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted [
 	words, agreed := maps.Clone(t.words), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
 		pair := ticker.Pair
-		list := slices.DeleteFunc(slices.Clone(words[pair]), func(w Word) bool { return w.Source == source })
-		list = append(list, Word{Source: source, Ticker: ticker, Heard: now})
-		slices.SortFunc(list, func(a, b Word) int { return t.order(a.Source) - t.order(b.Source) })
+		list := slices.DeleteFunc(slices.Clone(words[pair]), func(w Quotation) bool { return w.Source == source })
+		list = append(list, Quotation{Source: source, Ticker: ticker, ReceivedAt: now})
+		slices.SortFunc(list, func(a, b Quotation) int { return t.order(a.Source) - t.order(b.Source) })
 		words[pair] = list
-		verdict := Judge(list, agreed[pair], now)
+		verdict := Evaluate(list, agreed[pair], now)
 		if verdict.Agreed {
 			agreed[pair] = verdict.agreement()
 		}
-		if slices.ContainsFunc(verdict.Words, func(w Judged) bool {
+		if slices.ContainsFunc(verdict.Quotations, func(w EvaluatedQuotation) bool {
 			return w.Source == source && (w.Dropped == droppedAbsurd || w.Dropped == droppedOutlier)
 		}) {
 			doubted = append(doubted, pair)
@@ -111,13 +111,13 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted [
 // storeReference stores the tickers of the reference, except tickers that are older than the stored ones. The
 // caller must hold the lock.
 func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
-	reference := map[string]Word{}
+	reference := map[string]Quotation{}
 	maps.Copy(reference, t.reference)
 	for _, ticker := range tickers {
 		if ticker.Time.Before(reference[ticker.Pair].Time) {
 			continue
 		}
-		reference[ticker.Pair] = Word{Source: source, Ticker: ticker, Heard: now}
+		reference[ticker.Pair] = Quotation{Source: source, Ticker: ticker, ReceivedAt: now}
 	}
 	t.reference = reference
 }
@@ -127,10 +127,10 @@ func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
 func (t *Table) dropFuture(now time.Time) {
 	words, agreed, reference := maps.Clone(t.words), maps.Clone(t.agreed), maps.Clone(t.reference)
 	for pair, list := range words {
-		words[pair] = slices.DeleteFunc(slices.Clone(list), func(w Word) bool { return w.Heard.Sub(now) > maxAge })
+		words[pair] = slices.DeleteFunc(slices.Clone(list), func(w Quotation) bool { return w.ReceivedAt.Sub(now) > maxAge })
 	}
 	maps.DeleteFunc(agreed, func(_ string, a Agreed) bool { return a.At.Sub(now) > maxAge })
-	maps.DeleteFunc(reference, func(_ string, w Word) bool { return w.Time.Sub(now) > maxAhead })
+	maps.DeleteFunc(reference, func(_ string, w Quotation) bool { return w.Time.Sub(now) > maxAhead })
 	t.words, t.agreed, t.reference = words, agreed, reference
 }
 

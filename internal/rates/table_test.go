@@ -321,7 +321,7 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 	got := l.View().Evidence(money.EUR, "BTC").Pairs
 	want := []rates.PairEvidence{{
 		Pair: "BTC-EUR", Price: "80000",
-		Words: []rates.WordEvidence{
+		Words: []rates.QuotationEvidence{
 			{Source: "a", Bid: "80000", Ask: "80000", Last: "80000", Heard: noon.Add(6 * time.Minute)},
 			{Source: "b", Bid: "80100", Ask: "80100", Last: "80100", Heard: noon, Dropped: "too old"},
 		},
@@ -395,12 +395,12 @@ func TestReport(t *testing.T) {
 	later := noon.Add(time.Minute)
 	want := rates.Report{
 		Sources: []rates.SourceReport{
-			{Name: "a", Tried: later, Heard: later, Words: []rates.WordReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
-			{Name: "b", Tried: later, Heard: noon, Age: time.Minute, Fault: "gone", Words: []rates.WordReport{
+			{Name: "a", Tried: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
+			{Name: "b", Tried: later, ReceivedAt: noon, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
 				{Pair: "BTC-EUR", Bid: "80100", Last: "80100", Age: time.Minute},
 			}},
 			{Name: "c", Tried: later, Fault: "connect:; refused"},
-			{Name: "ecb", Tried: later, Heard: later, Words: []rates.WordReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
+			{Name: "ecb", Tried: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
 		},
 		Pairs: []rates.PairReport{{Pair: "BTC-EUR", Price: "80050"}, {Pair: "EUR-USD", Price: "1.1"}},
 	}

@@ -26,8 +26,8 @@ var dollarToken = money.Currency{Code: "USDC", Decimals: 6}
 // match their evidence.
 type View struct {
 	at        time.Time
-	words     map[string][]Word
-	reference map[string]Word
+	words     map[string][]Quotation
+	reference map[string]Quotation
 	agreed    map[string]Agreed
 	floor     decimal.Decimal
 }
@@ -118,7 +118,7 @@ func (v View) market(code string, coin, fiat money.Currency, between ...money.Cu
 // the euro; the inverse uses the high price, so that the merchant bears no spread.
 func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 	if _, isFiat := money.Fiat(from.Code); isFiat && from != money.EUR {
-		rate, err := v.priced(fiat.Code, fiat, from, func(v Verdict) decimal.Decimal { return v.High })
+		rate, err := v.priced(fiat.Code, fiat, from, func(v Evaluation) decimal.Decimal { return v.High })
 		if err != nil {
 			return money.Rate{}, "", err
 		}
@@ -131,23 +131,23 @@ func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 
 // direct returns the price of one pair from its own quotations.
 func (v View) direct(code string, coin, fiat money.Currency) (money.Rate, error) {
-	return v.priced(code, coin, fiat, func(v Verdict) decimal.Decimal { return v.Price })
+	return v.priced(code, coin, fiat, func(v Evaluation) decimal.Decimal { return v.Price })
 }
 
 // priced returns a price of the verdict on one pair.
-func (v View) priced(code string, coin, fiat money.Currency, price func(Verdict) decimal.Decimal) (money.Rate, error) {
+func (v View) priced(code string, coin, fiat money.Currency, price func(Evaluation) decimal.Decimal) (money.Rate, error) {
 	pair := pairOf(code, fiat)
-	verdict := v.judge(pair)
+	verdict := v.evaluate(pair)
 	if verdict.Price.IsZero() {
 		return money.Rate{}, fmt.Errorf("%w for %s: %s", ErrUnknown, pair, verdict.Fault)
 	}
 	return money.ParseRate(price(verdict).String(), coin, fiat)
 }
 
-// judge returns the verdict of the exchanges' quotations for a pair or, if they give no price, of
+// evaluate returns the verdict of the exchanges' quotations for a pair or, if they give no price, of
 // the reference.
-func (v View) judge(pair string) Verdict {
-	verdict := Judge(v.words[pair], v.agreed[pair], v.at)
+func (v View) evaluate(pair string) Evaluation {
+	verdict := Evaluate(v.words[pair], v.agreed[pair], v.at)
 	if _, ok := v.reference[pair]; !ok || !verdict.Price.IsZero() {
 		return verdict
 	}
@@ -155,14 +155,14 @@ func (v View) judge(pair string) Verdict {
 	if word.Dropped == "" {
 		verdict.Price, verdict.High, verdict.Fault = word.Last, word.Last, ""
 	}
-	verdict.Words = append(verdict.Words, word)
+	verdict.Quotations = append(verdict.Quotations, word)
 	return verdict
 }
 
 // judgeReference checks the age of the reference's rate, and that it is near the last price on
 // which exchanges agreed, however old that is.
-func (v View) judgeReference(pair string) Judged {
-	judged := Judged{Word: v.reference[pair]}
+func (v View) judgeReference(pair string) EvaluatedQuotation {
+	judged := EvaluatedQuotation{Quotation: v.reference[pair]}
 	last := v.agreed[pair].Price
 	switch {
 	case judged.Time.Sub(v.at) > maxAhead, missedTables(judged.Time, v.at) > maxMissedTables:

@@ -48,12 +48,12 @@ func (s *server) setInvoiceHeaders(c echo.Context, inv *invoice.Invoice, version
 // setPaidHeaders sets the headers that describe the payment, for which the specification's answer has no
 // field.
 func setPaidHeaders(header http.Header, inv *invoice.Invoice) {
-	if inv.Standing.Status != invoice.Paid {
+	if inv.State.Status != invoice.Paid {
 		return
 	}
-	header.Set(api.HeaderPaidAt, timestamp(inv.Standing.PaidAt))
-	header.Set(api.HeaderPaidCurrency, inv.Standing.PaidAsset)
-	header.Set(api.HeaderPaidTx, inv.Standing.PaidTx)
+	header.Set(api.HeaderPaidAt, timestamp(inv.State.PaidAt))
+	header.Set(api.HeaderPaidCurrency, inv.State.PaidAsset)
+	header.Set(api.HeaderPaidTx, inv.State.PaidTx)
 }
 
 // specified returns the specification's answer, with the newest quote: six fields, five
@@ -61,7 +61,7 @@ func setPaidHeaders(header http.Header, inv *invoice.Invoice) {
 func specified(inv *invoice.Invoice) api.Invoice {
 	q := inv.Quote()
 	answer := api.Invoice{
-		ForeignID: inv.ID, Status: string(inv.Standing.Status), ExpiredAt: timestamp(q.Until),
+		ForeignID: inv.ID, Status: string(inv.State.Status), ExpiredAt: timestamp(q.Until),
 		ClientAmount: number(inv.Terms.Price), ClientCurrency: inv.Terms.Price.Currency().Code,
 		Addresses: []api.Address{},
 	}

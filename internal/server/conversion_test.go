@@ -24,34 +24,34 @@ func seller() *merchant.ExchangeAccount {
 func TestCreate_freezes_the_terms_of_sale(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	terms := func(key string) invoice.ConvertTerms {
+	terms := func(key string) invoice.SaleTerms {
 		t.Helper()
 		inv, err := l.invoices.Invoice(t.Context(), l.create(t, key, `{"amount":56.50,"fiat_currency":"EUR"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return inv.Terms.Convert
+		return inv.Terms.Sale
 	}
-	sells := invoice.ConvertTerms{Coins: []string{"BTC"}, Smallest: money.MustParse("10", invoice.SaleEuro), Slippage: 150}
-	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+	sells := invoice.SaleTerms{Coins: []string{"BTC"}, Smallest: money.MustParse("10", invoice.SaleEuro), Slippage: 150}
+	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("without an account (-want +got):\n%s", diff)
 	}
 	l.merchants.account = seller()
 	if diff := cmp.Diff(sells, terms("live")); diff != "" {
 		t.Errorf("with an account (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("all")); diff != "" {
+	if diff := cmp.Diff(invoice.SaleTerms{}, terms("all")); diff != "" {
 		t.Errorf("test invoice (-want +got):\n%s", diff)
 	}
 	l.config.Worthless = true
 	l.restart()
-	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("on test networks (-want +got):\n%s", diff)
 	}
 	l.config.Worthless = false
 	l.restart()
 	l.merchants.account.Active = false
-	if diff := cmp.Diff(invoice.ConvertTerms{}, terms("live")); diff != "" {
+	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("account inactive (-want +got):\n%s", diff)
 	}
 }
@@ -66,14 +66,14 @@ func (l *lab) recordSale(t *testing.T, id string) {
 		t.Fatal(err)
 	}
 	_, err = l.storage.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
-		c := invoice.Conversion{
-			Coin: "BTC", Amount: btc("0.00065379"), Rate: rate, Lowest: eur("85123.7"), Smallest: eur("10"), State: invoice.ConversionWaiting,
+		c := invoice.Sale{
+			Coin: "BTC", Amount: btc("0.00065379"), Rate: rate, Lowest: eur("85123.7"), Smallest: eur("10"), State: invoice.SaleWaiting,
 			CreatedAt: noon, Since: noon, NextAt: noon,
 		}
 		order := invoice.SaleOrder{Number: 1, ID: "a-b", AccountID: "xch_1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: btc("1"), SentAt: noon, Deadline: noon, Over: noon}
 		err := errors.Join(
-			c.Begin(order), c.Done("OABCDE-FGHIJ-KLMNOP", invoice.Sale{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
-		inv.Conversions = append(inv.Conversions, c)
+			c.Begin(order), c.Done("OABCDE-FGHIJ-KLMNOP", invoice.Proceeds{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
+		inv.Sales = append(inv.Sales, c)
 		return err
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestResource_shows_sales_to_merchants(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask("liveread", "/api/v2/invoices/"+id)), &r); err != nil {
 		t.Fatal(err)
 	}
-	want := []api.Conversion{{
+	want := []api.Sale{{
 		CryptoCurrency: "BTC", Exchange: "kraken", State: "waiting", Reason: "partial", Reverted: true, Amount: "0.00065379", SoldAmount: "0.0006",
 		RateEUR: "86420", LowestPrice: "85123.7", AveragePrice: "86420.167", EuroAmount: "51.8521", FeeAmount: "0.2074",
 		Orders: []string{"OABCDE-FGHIJ-KLMNOP"}, CreatedAt: "2026-11-27T12:00:32.782Z", NextAt: "2026-11-27T12:00:32.782Z",

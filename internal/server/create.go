@@ -48,7 +48,7 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 		return err
 	}
 	// A repeated request is answered with the invoice in its current state.
-	if s := inv.Standing.Status; s == invoice.Expired || s == invoice.Declined {
+	if s := inv.State.Status; s == invoice.Expired || s == invoice.Declined {
 		c.Response().Header().Set(api.HeaderRetry, api.RetryNewKey)
 	}
 	return s.writeInvoice(c, inv)
@@ -114,7 +114,7 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	if err != nil {
 		return fmt.Errorf("wallets of invoice: %w", err)
 	}
-	if r.Terms.Convert, err = s.convertTerms(ctx, r.MerchantID, r.Mode); err != nil {
+	if r.Terms.Sale, err = s.convertTerms(ctx, r.MerchantID, r.Mode); err != nil {
 		return err
 	}
 	r.Terms.Merchant = m.Name
@@ -140,7 +140,7 @@ func parseInvoice(body []byte) (r invoice.CreateRequest, p requestedPrice, err e
 		"url_success":        {set: returnURL(&r.Terms.URLSuccess)},
 		"url_failure":        {set: returnURL(&r.Terms.URLFailure)},
 		"allow_paid_expired": {set: boolean(&r.Terms.AllowPaidExpired)},
-		"disable_convert":    {set: boolean(&r.Terms.DisableConvert)},
+		"disable_convert":    {set: boolean(&r.Terms.DisableSale)},
 		"order_id":           {set: text(&r.Terms.OrderID, 128)},
 		"description":        {set: text(&r.Terms.Description, 512)},
 		"metadata":           {set: metadata(&r.Terms.Metadata)},

@@ -97,7 +97,7 @@ func TestCSVSheet_follows_the_style(t *testing.T) {
 		ToleranceAmount: "0.1", PaidCount: 1, FirstPaidAt: "2026-07-01T22:00:00.000Z", Accepted: api.Acceptance{Shortfall: "0"},
 		PaidAt: "2026-07-01T22:00:00.000Z", PaidCurrency: "BTC", PaidTx: "ab",
 		Payments:    []api.Payment{{State: "confirmed", Amount: "0.0006", CryptoCurrency: "BTC"}},
-		Conversions: []api.Conversion{{SoldAmount: "0.0006", CryptoCurrency: "BTC", EuroAmount: "51.8521", FeeAmount: "0.2074", AveragePrice: "86420.167"}},
+		Conversions: []api.Sale{{SoldAmount: "0.0006", CryptoCurrency: "BTC", EuroAmount: "51.8521", FeeAmount: "0.2074", AveragePrice: "86420.167"}},
 	}
 	for name, tt := range map[string]struct {
 		style csvStyle

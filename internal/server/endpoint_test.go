@@ -60,7 +60,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	}
 	made := 0
 	l.config.Feed = s
-	l.config.Looks = merchant.NewLooks(s, l.now)
+	l.config.Themes = merchant.NewThemes(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
@@ -100,9 +100,9 @@ func (c *callbacks) addEventsTo(id string, mode invoice.Mode, transfers []invoic
 	_, _, err := c.storage.CreateInvoice(c.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
 		inv := &invoice.Invoice{
 			ID: id, MerchantID: "shop", Mode: mode, Version: 1, CreatedAt: noon,
-			Terms:    invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
-			Standing: invoice.Standing{Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR)},
-			Quotes:   []invoice.Quote{{Number: 1, From: noon, Until: noon, Due: price}}, Transfers: transfers,
+			Terms:  invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
+			State:  invoice.State{Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR)},
+			Quotes: []invoice.Quote{{Number: 1, From: noon, Until: noon, Due: price}}, Transfers: transfers,
 		}
 		for i, kind := range types {
 			e := invoice.Event{ID: fmt.Sprintf("evt_%s%d", id, i), Type: kind, Version: 1, CreatedAt: noon}

@@ -27,7 +27,7 @@ var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 // field is present, and every value is ASCII without a slash, so that a receiver that parses and
 // encodes the body again before it computes the hash gets the same bytes.
 func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
-	t, stands := inv.Terms, inv.Standing
+	t, stands := inv.Terms, inv.State
 	told, more := inv.Told()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: timestamp(e.CreatedAt), Mode: string(inv.Mode),
@@ -35,7 +35,7 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
-		DisableConvert: t.DisableConvert, Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv),
+		DisableConvert: t.DisableSale, Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv),
 	}
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID
@@ -63,7 +63,7 @@ func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event
 	return api.Event{
 		ID: id, Type: eventType, CreatedAt: timestamp(at), Mode: string(mode),
 		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0",
-		ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, Payments: []api.Payment{}, Conversions: []api.Conversion{},
+		ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, Payments: []api.Payment{}, Conversions: []api.Sale{},
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 		return badRequest("invalid_format", "delimiter, decimal, bom and timezone are for the format csv")
 	}
 	ctx := c.Request().Context()
-	page, err := s.invoices.Invoices(ctx, f, invoice.Place{}, maxPage)
+	page, err := s.invoices.Invoices(ctx, f, invoice.Position{}, maxPage)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoic
 			return out.end()
 		}
 		var err error
-		if page, err = s.invoices.Invoices(ctx, f, page[len(page)-1].Place(), maxPage); err != nil {
+		if page, err = s.invoices.Invoices(ctx, f, page[len(page)-1].Position(), maxPage); err != nil {
 			return err
 		}
 	}

@@ -175,7 +175,7 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 		}
 		caller.message.header = set(api.HeaderIdempotencyKey, key)
 		response := l.send(caller.message)
-		var made api.OfferMade
+		var made api.CheckoutInvoice
 		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
 			t.Fatalf("%s: answer %d: %s", caller.name, response.StatusCode, text)
 		}

@@ -38,7 +38,7 @@ func encoded(parameters map[string]string, sig string) string {
 
 // about is a call about a signed link, as its page makes it.
 func about(what, query string) message {
-	body, err := json.Marshal(api.OfferRequest{Query: query})
+	body, err := json.Marshal(api.CheckoutRequest{Query: query})
 	if err != nil {
 		panic(err)
 	}
@@ -48,7 +48,7 @@ func about(what, query string) message {
 // pay pays by a signed link and returns the identifier of its invoice.
 func (l *lab) pay(t *testing.T, query string) string {
 	t.Helper()
-	var made api.OfferMade
+	var made api.CheckoutInvoice
 	response := l.send(about("pay", query))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
 		t.Fatalf("pay answers %d: %s", response.StatusCode, text)
@@ -56,7 +56,7 @@ func (l *lab) pay(t *testing.T, query string) string {
 	return made.ForeignID
 }
 
-func (l *lab) offer(t *testing.T, query string) (o api.Offer) {
+func (l *lab) offer(t *testing.T, query string) (o api.CheckoutLink) {
 	t.Helper()
 	response := l.send(about("read", query))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
@@ -240,7 +240,7 @@ func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T)
 		l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
 	}
 	pay := func() string {
-		var made api.OfferMade
+		var made api.CheckoutInvoice
 		response := l.send(message{
 			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
 		})
@@ -428,7 +428,7 @@ func TestLink_changes_and_ends(t *testing.T) {
 		})
 	}
 	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR","payment_methods":["EURC-BASE","BTC"]}`)
-	var made api.OfferMade
+	var made api.CheckoutInvoice
 	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &made) != nil {
 		t.Fatal(text)
 	}

@@ -19,7 +19,7 @@ const (
 // omits networks that are behind and the evidence of prices; only the resource of a single invoice
 // has them.
 func (s *server) listInvoices(c echo.Context, k call) error {
-	f, after, limit, address := ownInvoices(k), invoice.Place{}, defaultPage, ""
+	f, after, limit, address := ownInvoices(k), invoice.Position{}, defaultPage, ""
 	parameters := filters(&f)
 	parameters["cursor"] = place(&after)
 	parameters["limit"] = within(&limit, 1, maxPage)
@@ -48,7 +48,7 @@ func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
 	answer := api.InvoiceList{Invoices: []api.Resource{}}
 	for i, inv := range page {
 		if i == limit {
-			answer.NextCursor = cursor(page[i-1].Place())
+			answer.NextCursor = cursor(page[i-1].Position())
 			break
 		}
 		answer.Invoices = append(answer.Invoices, Resource(s.invoices, inv, nil))

@@ -59,21 +59,21 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	style, err := s.lookOf(c.Request().Context(), o.merchantID)
+	style, err := s.themeOf(c.Request().Context(), o.merchantID)
 	if err != nil {
 		return err
 	}
-	answer := api.Offer{
-		MerchantName: m.Name, Look: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
+	answer := api.CheckoutLink{
+		MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlier,
 	}
 	if o.has != nil {
 		answer.ForeignID = o.has.ID
 	}
 	if other := o.other; other != nil {
-		answer.OtherID, answer.OtherStatus = other.ID, string(other.Standing.Status)
+		answer.OtherID, answer.OtherStatus = other.ID, string(other.State.Status)
 		answer.OtherAmount, answer.OtherCurrency = other.Terms.Price.String(), other.Terms.Price.Currency().Code
-		answer.OtherReceived = other.Standing.Paid.String()
+		answer.OtherReceived = other.State.Paid.String()
 	}
 	return writeJSON(c, http.StatusOK, answer)
 }
@@ -91,7 +91,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	case o.other != nil:
 		return errOrderPaid
 	case o.has != nil:
-		return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: o.has.ID})
+		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: o.has.ID})
 	case chosen == "" && o.price.digits == "":
 		return invalid("amount", "is required")
 	case chosen != "" && o.price.digits != "":
@@ -117,7 +117,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	if !o.order.IsZero() && !inv.Terms.Price.Equal(o.order.Price) { // created by a concurrent request
 		return errRunning
 	}
-	return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: inv.ID})
+	return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: inv.ID})
 }
 
 // key returns the idempotency key of a request to pay an offer without an order. The price is part
@@ -151,7 +151,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	if err := requireJSON(c); err != nil {
 		return o, "", err
 	}
-	var r api.OfferRequest
+	var r api.CheckoutRequest
 	err = decode(k.body, map[string]field{
 		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
 		"shown_amount": {set: amount(&r.ShownAmount)}, "shown_currency": {set: text(&r.ShownCurrency, 8)},
@@ -186,7 +186,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 }
 
 // shownOther reports whether the page of a link showed another price than the link's current one.
-func (s *server) shownOther(o offer, r api.OfferRequest) bool {
+func (s *server) shownOther(o offer, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
@@ -233,8 +233,8 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 	if err != nil {
 		return err
 	}
-	ended := leads.Standing.Status == invoice.Expired || leads.Standing.Status == invoice.Declined
-	touched := leads.Standing.Status != invoice.Created || len(leads.Payments()) > 0
+	ended := leads.State.Status == invoice.Expired || leads.State.Status == invoice.Declined
+	touched := leads.State.Status != invoice.Created || len(leads.Payments()) > 0
 	switch {
 	case ended:
 		o.order.After = leads.ID

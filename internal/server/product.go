@@ -69,9 +69,9 @@ func CheckProduct(p merchant.Product) error {
 		return invalid("name", "must not be empty")
 	case p.MaxQuantity < 0 || p.MaxQuantity > api.MaxQuantity:
 		return invalid("max_quantity", wholeFault(0, api.MaxQuantity))
-	case !slices.Contains(merchant.Askings, p.AskOrderID):
+	case !slices.Contains(merchant.Requirements, p.AskOrderID):
 		return invalid("ask_order_id", askingFault)
-	case !slices.Contains(merchant.Askings, p.AskNote):
+	case !slices.Contains(merchant.Requirements, p.AskNote):
 		return invalid("ask_note", askingFault)
 	}
 	return nil
@@ -80,13 +80,13 @@ func CheckProduct(p merchant.Product) error {
 const askingFault = "must be no, optional or required"
 
 // asking parses whether the shopper is asked for a value.
-func asking(into *merchant.Asking) func(any) error {
+func asking(into *merchant.Requirement) func(any) error {
 	return func(value any) error {
 		t, _ := value.(string)
-		if !slices.Contains(merchant.Askings, merchant.Asking(t)) {
+		if !slices.Contains(merchant.Requirements, merchant.Requirement(t)) {
 			return errors.New(askingFault)
 		}
-		*into = merchant.Asking(t)
+		*into = merchant.Requirement(t)
 		return nil
 	}
 }

@@ -33,7 +33,7 @@ func (l *lab) order(token, body string) *http.Response {
 // ordered orders a product and returns the identifier of the invoice.
 func (l *lab) ordered(t *testing.T, token, body string) string {
 	t.Helper()
-	var made api.OfferMade
+	var made api.CheckoutInvoice
 	response := l.order(token, body)
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
 		t.Fatalf("order answers %d: %s", response.StatusCode, text)
@@ -266,7 +266,7 @@ func TestTerminal(t *testing.T) {
 	if again := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
 		t.Errorf("the same sale returned %s, then %s", first, again)
 	}
-	var made api.OfferMade
+	var made api.CheckoutInvoice
 	if err := json.Unmarshal([]byte(first), &made); err != nil {
 		t.Fatal(err)
 	}

@@ -111,17 +111,17 @@ func within[T int | int64](into *T, least, most T) parameter {
 }
 
 // cursor encodes a place in the list with the full precision of its time.
-func cursor(p invoice.Place) string {
+func cursor(p invoice.Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.CreatedAt.UnixNano(), 10) + "." + p.ID))
 }
 
 // place parses the result of cursor and refuses any other text.
-func place(into *invoice.Place) parameter {
+func place(into *invoice.Position) parameter {
 	return func(value string) error {
 		text, err := base64.RawURLEncoding.DecodeString(value)
 		at, id, _ := strings.Cut(string(text), ".")
 		ns, notNumber := strconv.ParseInt(at, 10, 64)
-		p := invoice.Place{CreatedAt: time.Unix(0, ns).UTC(), ID: id}
+		p := invoice.Position{CreatedAt: time.Unix(0, ns).UTC(), ID: id}
 		if err != nil || notNumber != nil || !idPattern.MatchString(id) || cursor(p) != value {
 			return errors.New("must be a next_cursor of this list")
 		}

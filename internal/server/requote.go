@@ -73,7 +73,7 @@ func (s *server) decide(c echo.Context, k call, do func(context.Context) (*invoi
 }
 
 // roleOf returns the role in which a call decides: merchant or shopper.
-func roleOf(k call, inv *invoice.Invoice) invoice.Person {
+func roleOf(k call, inv *invoice.Invoice) invoice.Actor {
 	if owns(k, inv) && k.key.May(merchant.ScopeAdmin) {
 		return invoice.Seller
 	}

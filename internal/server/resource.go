@@ -20,7 +20,7 @@ import (
 // were not scanned recently.
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
-	t, stands := inv.Terms, inv.Standing
+	t, stands := inv.Terms, inv.State
 	count := invoices.Count(inv)
 	told, more := count.Told()
 	r := api.Resource{
@@ -31,12 +31,12 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
-		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
+		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
 		PaymentMethods: paymentMethods(invoices, inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
-		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.Watch)), MayRequote: count.MayRequote(invoice.Shopper, now),
+		WatchedUntil: timestamp(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: count.MayRequote(invoice.Shopper, now),
 	}
 	for i, p := range told {
 		if a, known := invoices.KnownAsset(p.Network, p.Asset); known {
@@ -67,18 +67,18 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 			}
 		}
 	} else {
-		r.Conversions, r.ToleranceAmount, r.Accepted.Actor = []api.Conversion{}, "", ""
+		r.Conversions, r.ToleranceAmount, r.Accepted.Actor = []api.Sale{}, "", ""
 	}
 	var err error
 	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
 		return err
 	}
-	style, err := s.lookOf(c.Request().Context(), inv.MerchantID)
+	style, err := s.themeOf(c.Request().Context(), inv.MerchantID)
 	if err != nil {
 		return err
 	}
 	if style != "" {
-		c.Response().Header().Set(api.HeaderLook, style)
+		c.Response().Header().Set(api.HeaderTheme, style)
 	}
 	s.setInvoiceHeaders(c, inv, inv.Version)
 	c.Response().Header().Set("ETag", tagOf(inv, behind))
@@ -101,7 +101,7 @@ func secondsLeft(left time.Duration) int64 {
 
 func exceptions(inv *invoice.Invoice) []string {
 	list := []string{}
-	for _, e := range inv.Standing.Exceptions {
+	for _, e := range inv.State.Exceptions {
 		list = append(list, string(e))
 	}
 	return list

@@ -64,7 +64,7 @@ type Config struct {
 	Links     *merchant.Links
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
-	Looks     *merchant.Looks // nil: all pages have the default theme
+	Themes    *merchant.Themes // nil: all pages have the default theme
 	Feed      Feed
 	Nonces    Nonces
 	Simnet    Simnet
@@ -102,7 +102,7 @@ type server struct {
 	links     *merchant.Links
 	products  *merchant.Products
 	terminals *merchant.Terminals
-	looks     *merchant.Looks
+	themes    *merchant.Themes
 	feed      Feed
 	nonces    Nonces
 	simnet    Simnet
@@ -126,7 +126,7 @@ type server struct {
 // GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, looks: c.Looks, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
+		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, themes: c.Themes, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
 		products: c.Products, terminals: c.Terminals, maxUnpaid: c.MaxUnpaid,
 		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
 		fiats:     priceCurrencies(c.Fiats),
@@ -169,17 +169,17 @@ func (s *server) routes(g *echo.Group) {
 	s.endpointRoutes(g, reading)
 	s.linkRoutes(g, reading)
 	s.productRoutes(g, reading)
-	s.lookRoutes(g, reading)
+	s.themeRoutes(g, reading)
 }
 
-// lookRoutes registers the routes of themes.
-func (s *server) lookRoutes(g *echo.Group, reading []string) {
+// themeRoutes registers the routes of themes.
+func (s *server) themeRoutes(g *echo.Group, reading []string) {
 	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
 	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
-	g.Match(reading, api.PathLook, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin}}, s.readLook))
-	g.PUT(api.PathLook, s.signed(admin, s.setLook))
-	g.DELETE(api.PathLook, s.signed(admin, s.resetLook))
-	g.Match(reading, api.PathLooks+"/:hash", s.signed(page, s.lookByHash))
+	g.Match(reading, api.PathTheme, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin}}, s.readTheme))
+	g.PUT(api.PathTheme, s.signed(admin, s.setTheme))
+	g.DELETE(api.PathTheme, s.signed(admin, s.resetTheme))
+	g.Match(reading, api.PathThemes+"/:hash", s.signed(page, s.themeByHash))
 }
 
 // linkRoutes registers the routes of checkout links, and those that their pages call.

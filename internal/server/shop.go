@@ -116,7 +116,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, api.OfferMade{ForeignID: inv.ID})
+	return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: inv.ID})
 }
 
 // sell completes the request for the invoice of an order.
@@ -148,7 +148,7 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 }
 
 // answered checks the shopper's answer to a question of the product.
-func answered(name string, asking merchant.Asking, answer string) error {
+func answered(name string, asking merchant.Requirement, answer string) error {
 	switch {
 	case asking == merchant.AskRequired && answer == "":
 		return invalid(name, "is required")

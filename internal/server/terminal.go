@@ -34,7 +34,7 @@ func CheckTerminal(fiats []money.Currency, maximum string) func(merchant.Termina
 }
 
 // terminalOffer returns the offer of a terminal, whose user enters the amount.
-func (s *server) terminalOffer(ctx context.Context, r api.OfferRequest) (offer, error) {
+func (s *server) terminalOffer(ctx context.Context, r api.CheckoutRequest) (offer, error) {
 	if !terminalSecret.MatchString(r.Terminal) {
 		return offer{}, errNoTerminal
 	}

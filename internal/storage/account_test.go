@@ -78,7 +78,7 @@ func TestOpenBalances_counts_open_invoices_with_accounts(t *testing.T) {
 		create(t, s, withAccount("open", "shop"))
 		create(t, s, withAccount("other", "bakery"))
 		for id, change := range map[string]func(*invoice.Invoice){
-			"paid":      func(inv *invoice.Invoice) { inv.Standing.Status, inv.Standing.NextCheck = invoice.Paid, time.Time{} },
+			"paid":      func(inv *invoice.Invoice) { inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{} },
 			"test":      func(inv *invoice.Invoice) { inv.Mode = invoice.Test },
 			"unwatched": func(inv *invoice.Invoice) { inv.Methods[1].Watched = false },
 		} {
@@ -113,7 +113,7 @@ func TestOpenAssets_counts_watched_methods_without_a_scanner(t *testing.T) {
 		paid.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 			inv, err := build(next)
 			if err == nil {
-				inv.Standing.Status, inv.Standing.NextCheck = invoice.Paid, time.Time{}
+				inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{}
 			}
 			return inv, err
 		}

@@ -87,7 +87,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.RevokeKey(ctx, newKey("k2").Key, noon))
 	must(s.CreateWallet(ctx, newWallet("w1", "BTC", "zpub", noon)))
 	must(s.CreateEndpoint(ctx, newEndpoint("e1")))
-	must(s.SetLook(ctx, "odd", oddLook, noon))
+	must(s.SetTheme(ctx, "odd", oddLook, noon))
 	c := creation("first", "shop")
 	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}

@@ -47,13 +47,13 @@ type saleOrderRow struct {
 // conversionsToRows returns the rows of an invoice's conversions, in order.
 func conversionsToRows(inv *invoice.Invoice) []conversionRow {
 	var rows []conversionRow
-	for i, c := range inv.Conversions {
+	for i, c := range inv.Sales {
 		orders := []saleOrderRow{}
 		for _, o := range c.Orders {
 			orders = append(orders, saleOrderRow{
 				ID: o.ID, AccountID: o.AccountID, Exchange: o.Exchange, Amount: o.Amount.String(), Limit: o.Limit.String(), Before: optional(o.Before),
 				SentAt: o.SentAt.UnixMilli(), Deadline: o.Deadline.UnixMilli(), Over: o.Over.UnixMilli(), State: string(o.State), Ref: o.Ref, Fault: o.Fault,
-				Looks: o.Looks, Sold: optional(o.Sold), Euro: optional(o.Euro), Fee: optional(o.Fee),
+				Looks: o.Lookups, Sold: optional(o.Sold), Euro: optional(o.Euro), Fee: optional(o.Fee),
 			})
 		}
 		rows = append(rows, conversionRow{
@@ -67,10 +67,10 @@ func conversionsToRows(inv *invoice.Invoice) []conversionRow {
 }
 
 // conversion returns the conversion of a row.
-func (r conversionRow) conversion() (invoice.Conversion, error) {
+func (r conversionRow) conversion() (invoice.Sale, error) {
 	coin := invoice.SaleCoin(r.coin)
-	c := invoice.Conversion{
-		Coin: r.coin, State: invoice.ConversionState(r.state), Reason: invoice.ConversionReason(r.reason),
+	c := invoice.Sale{
+		Coin: r.coin, State: invoice.SaleState(r.state), Reason: invoice.SaleReason(r.reason),
 		CreatedAt: utc(r.createdAt), Since: utc(r.since), NextAt: fromMillis(r.nextAt), Tries: int(r.tries), Claim: r.claim,
 	}
 	var err error
@@ -105,7 +105,7 @@ func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder,
 	o := invoice.SaleOrder{
 		Number: number, ID: r.ID, AccountID: r.AccountID, Exchange: r.Exchange,
 		SentAt: utc(r.SentAt), Deadline: utc(r.Deadline), Over: utc(r.Over),
-		State: invoice.OrderState(r.State), Ref: r.Ref, Fault: r.Fault, Looks: r.Looks,
+		State: invoice.OrderState(r.State), Ref: r.Ref, Fault: r.Fault, Lookups: r.Looks,
 	}
 	for _, f := range []struct {
 		text     string
@@ -167,7 +167,7 @@ func saveConversions(ctx context.Context, q querier, before, after []conversionR
 
 // Converted lists a merchant's invoices that have conversions in a state, "" for any state, newest
 // first.
-func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.ConversionState, limit int) ([]*invoice.Invoice, error) {
+func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.SaleState, limit int) ([]*invoice.Invoice, error) {
 	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) {
 		ids, err := list(ctx, q, func(row scanner) (id string, err error) {
 			var at int64

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"chequer/internal/convert"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/sale"
 	"chequer/internal/storage"
 )
 
@@ -22,23 +22,23 @@ func newExchange(id, merchantID string) merchant.ExchangeAccount {
 	}
 }
 
-func newConversion(coin string) invoice.Conversion {
+func newConversion(coin string) invoice.Sale {
 	rate, err := money.ParseRate("86420", invoice.SaleCoin(coin), money.EUR)
 	if err != nil {
 		panic(err)
 	}
-	return invoice.Conversion{
+	return invoice.Sale{
 		Coin: coin, Amount: money.MustParse("0.00065379", invoice.SaleCoin(coin)), Rate: rate, Lowest: money.MustParse("84691.6", invoice.SaleEuro),
-		Smallest: money.MustParse("12.5", invoice.SaleEuro), State: invoice.ConversionWaiting, CreatedAt: noon, Since: noon, NextAt: noon,
+		Smallest: money.MustParse("12.5", invoice.SaleEuro), State: invoice.SaleWaiting, CreatedAt: noon, Since: noon, NextAt: noon,
 	}
 }
 
 // paidWith makes an invoice paid, with conversions.
-func paidWith(t testing.TB, s *storage.Storage, id string, conversions ...invoice.Conversion) error {
+func paidWith(t testing.TB, s *storage.Storage, id string, conversions ...invoice.Sale) error {
 	t.Helper()
 	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
-		inv.Standing.Status, inv.Standing.PaidAt = invoice.Paid, noon
-		inv.Conversions = append(inv.Conversions, conversions...)
+		inv.State.Status, inv.State.PaidAt = invoice.Paid, noon
+		inv.Sales = append(inv.Sales, conversions...)
 		return nil
 	})
 	return err
@@ -113,7 +113,7 @@ func TestConversions_are_written_once(t *testing.T) {
 			c, _ := inv.Conversion("BTC")
 			return c.Begin(invoice.SaleOrder{
 				Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
-				SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Looks: 1,
+				SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,
 			})
 		})
 		if err != nil {
@@ -121,7 +121,7 @@ func TestConversions_are_written_once(t *testing.T) {
 		}
 		if err := c.Begin(invoice.SaleOrder{
 			Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
-			SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Looks: 1,
+			SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -129,23 +129,23 @@ func TestConversions_are_written_once(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]invoice.Conversion{c}, inv.Conversions, same); diff != "" {
+		if diff := cmp.Diff([]invoice.Sale{c}, inv.Sales, same); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
-		listed, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Place{}, 10)
+		listed, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
 		if err != nil || len(listed) != 1 {
 			t.Fatalf("listed %d, error %v", len(listed), err)
 		}
-		if diff := cmp.Diff(inv.Conversions, listed[0].Conversions, same); diff != "" {
+		if diff := cmp.Diff(inv.Sales, listed[0].Sales, same); diff != "" {
 			t.Errorf("listed (-want +got):\n%s", diff)
 		}
-		for state, want := range map[invoice.ConversionState]int{"": 1, invoice.ConversionSending: 1, invoice.ConversionFailed: 0} {
+		for state, want := range map[invoice.SaleState]int{"": 1, invoice.SaleSending: 1, invoice.SaleFailed: 0} {
 			if got, err := s.Converted(t.Context(), "shop", state, 10); err != nil || len(got) != want {
 				t.Errorf("%q: got %d, error %v, want %d", state, len(got), err, want)
 			}
 		}
 		counts, err := s.ConversionCounts(t.Context())
-		if diff := cmp.Diff(map[invoice.ConversionState]int{invoice.ConversionSending: 1}, counts); err != nil || diff != "" {
+		if diff := cmp.Diff(map[invoice.SaleState]int{invoice.SaleSending: 1}, counts); err != nil || diff != "" {
 			t.Errorf("counts: error %v (-want +got):\n%s", err, diff)
 		}
 	})
@@ -156,8 +156,8 @@ func TestClaimConversion(t *testing.T) {
 		ctx, until := t.Context(), noon.Add(90*time.Second)
 		nothing := func(why string, now time.Time) {
 			t.Helper()
-			if c, err := s.ClaimConversion(ctx, now, now.Add(90*time.Second)); !errors.Is(err, convert.ErrNothing) {
-				t.Errorf("%s: got %+v, error %v, want %v", why, c, err, convert.ErrNothing)
+			if c, err := s.ClaimConversion(ctx, now, now.Add(90*time.Second)); !errors.Is(err, sale.ErrNothing) {
+				t.Errorf("%s: got %+v, error %v, want %v", why, c, err, sale.ErrNothing)
 			}
 		}
 		create(t, s, creation("a", "shop"))
@@ -187,8 +187,8 @@ func TestClaimConversion(t *testing.T) {
 			t.Fatalf("got %+v, error %v", second, err)
 		}
 		inv, err := s.Invoice(ctx, "a")
-		if err != nil || inv.Conversions[0].Claim != second.Nonce {
-			t.Errorf("got claim %d, error %v, want %d", inv.Conversions[0].Claim, err, second.Nonce)
+		if err != nil || inv.Sales[0].Claim != second.Nonce {
+			t.Errorf("got claim %d, error %v, want %d", inv.Sales[0].Claim, err, second.Nonce)
 		}
 		third, err := s.ClaimConversion(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second claim has ended
 		if err != nil || third.Nonce <= second.Nonce {

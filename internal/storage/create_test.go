@@ -27,7 +27,7 @@ func TestCreateInvoice_returns_the_stored_invoice(t *testing.T) {
 		for name, terms := range map[string]invoice.Terms{
 			"plain": {Price: money.FromCents(1250, money.EUR)},
 			"full": {
-				Price: money.FromCents(99_999_999, money.USD), Merchant: "Zwei Brötchen \u202e", AllowPaidExpired: true, DisableConvert: true,
+				Price: money.FromCents(99_999_999, money.USD), Merchant: "Zwei Brötchen \u202e", AllowPaidExpired: true, DisableSale: true,
 				URLSuccess: "https://shop.example/?a=1&b=<2>", URLFailure: "https://shop.example/no", OrderID: "1042",
 				Description: "ein\u2028\"Kaffee\"", Metadata: map[string]string{"table": "7", "": "empty"}, Language: "de",
 			},

@@ -15,7 +15,7 @@ import (
 // the same script, and the time until which they are watched. The scripts in Elsewhere are watched
 // until the same time after the first quote. A script of another invoice is an error.
 func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
-	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.Elsewhere))
+	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.OtherNetworks))
 	add := func(network chain.ID, script string, index uint32) {
 		if r := (destinationRow{string(network), script, int64(index)}); !slices.Contains(rows, r) {
 			rows = append(rows, r)
@@ -24,10 +24,10 @@ func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, posi
 	for _, m := range inv.Methods {
 		add(m.Asset.Network, m.Destination.Script, m.Index)
 	}
-	for _, e := range inv.Elsewhere {
+	for _, e := range inv.OtherNetworks {
 		add(e.Network, e.Script, e.Index)
 	}
-	until := inv.ExpiresAt().Add(invoice.Watch).UnixMilli()
+	until := inv.ExpiresAt().Add(invoice.WatchPeriod).UnixMilli()
 	if err := saveAccounts(ctx, q, inv, position); err != nil {
 		return err
 	}

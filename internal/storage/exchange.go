@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"chequer/internal/convert"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/sale"
 	"chequer/internal/seal"
 )
 
@@ -180,11 +180,11 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 const callsOfClaim = 1000
 
 // ClaimConversion implements convert.Storage.
-func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (convert.Claim, error) {
-	c, err := answer(ctx, s.write, func(ctx context.Context, q querier) (convert.Claim, error) {
+func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (sale.Claim, error) {
+	c, err := answer(ctx, s.write, func(ctx context.Context, q querier) (sale.Claim, error) {
 		return s.claimConversion(ctx, q, now, until)
 	})
-	if err != nil && !errors.Is(err, convert.ErrNothing) && !errors.Is(err, merchant.ErrTampered) {
+	if err != nil && !errors.Is(err, sale.ErrNothing) && !errors.Is(err, merchant.ErrTampered) {
 		err = fmt.Errorf("claim conversion: %w", err)
 	}
 	return c, err
@@ -198,14 +198,14 @@ const claimable = `
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
 		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
 
-func (s *Storage) claimConversion(ctx context.Context, q querier, now, until time.Time) (c convert.Claim, err error) {
+func (s *Storage) claimConversion(ctx context.Context, q querier, now, until time.Time) (c sale.Claim, err error) {
 	var id string
 	err = q.QueryRowContext(ctx, `
 		SELECT a.id FROM exchange_accounts a
 		WHERE a.archived_at IS NULL AND a.claimed_until <= $1 AND EXISTS (SELECT 1 FROM conversions c WHERE `+claimable+`)
 		ORDER BY a.claimed_until, a.id LIMIT 1`+s.dialect.skipLocked, now.UnixMilli()).Scan(&id)
 	if absent(err) {
-		return c, convert.ErrNothing
+		return c, sale.ErrNothing
 	}
 	if err != nil {
 		return c, err
@@ -222,7 +222,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 		SELECT c.invoice_id, c.number, c.coin FROM conversions c JOIN exchange_accounts a ON a.id = $2 WHERE `+claimable+`
 		ORDER BY c.next_at, c.invoice_id, c.number LIMIT 1`, now.UnixMilli(), id).Scan(&c.InvoiceID, &number, &c.Coin)
 	if absent(err) {
-		return c, convert.ErrNothing
+		return c, sale.ErrNothing
 	}
 	if err != nil {
 		return c, err
@@ -244,7 +244,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 }
 
 // ReleaseConversion implements convert.Storage.
-func (s *Storage) ReleaseConversion(ctx context.Context, c convert.Claim) error {
+func (s *Storage) ReleaseConversion(ctx context.Context, c sale.Claim) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.ExecContext(ctx, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
 		if err != nil {
@@ -265,7 +265,7 @@ func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time
 }
 
 // ConversionCounts returns the number of conversions in each state.
-func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.ConversionState]int, error) {
+func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.SaleState]int, error) {
 	type row struct {
 		state string
 		n     int
@@ -279,9 +279,9 @@ func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.ConversionS
 	if err != nil {
 		return nil, fmt.Errorf("count conversions: %w", err)
 	}
-	counts := map[invoice.ConversionState]int{}
+	counts := map[invoice.SaleState]int{}
 	for _, r := range rows {
-		counts[invoice.ConversionState(r.state)] = r.n
+		counts[invoice.SaleState(r.state)] = r.n
 	}
 	return counts, nil
 }

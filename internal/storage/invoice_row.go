@@ -37,7 +37,7 @@ type invoiceRow struct {
 }
 
 func invoiceToRow(inv *invoice.Invoice) invoiceRow {
-	price, standing := inv.Terms.Price, inv.Standing
+	price, standing := inv.Terms.Price, inv.State
 	return invoiceRow{
 		id: inv.ID, merchantID: inv.MerchantID, mode: string(inv.Mode), version: inv.Version,
 		status: string(standing.Status), exceptions: listText(standing.Exceptions),
@@ -49,7 +49,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
 		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
 		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
-		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Conversions)),
+		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
 	}
 }
@@ -79,7 +79,7 @@ func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 	if inv.Accepted, err = parseList[string](r.accepted); err != nil {
 		return nil, fmt.Errorf("accepted: %w", err)
 	}
-	inv.Standing, err = r.standing(fiat)
+	inv.State, err = r.standing(fiat)
 	return inv, err
 }
 
@@ -88,16 +88,16 @@ func (r invoiceRow) fiat() money.Currency {
 	return money.Currency{Code: r.currency, Decimals: int32(r.decimals)}
 }
 
-func (r invoiceRow) standing(fiat money.Currency) (invoice.Standing, error) {
+func (r invoiceRow) standing(fiat money.Currency) (invoice.State, error) {
 	exceptions, err := parseList[invoice.Exception](r.exceptions)
 	if err != nil {
-		return invoice.Standing{}, fmt.Errorf("exceptions: %w", err)
+		return invoice.State{}, fmt.Errorf("exceptions: %w", err)
 	}
 	overpaid, err := parseAmount(r.overpaid, fiat)
 	if err != nil {
-		return invoice.Standing{}, fmt.Errorf("overpaid: %w", err)
+		return invoice.State{}, fmt.Errorf("overpaid: %w", err)
 	}
-	return invoice.Standing{
+	return invoice.State{
 		Status: invoice.Status(r.status), Exceptions: exceptions,
 		Paid: money.FromCents(r.paid, fiat), Due: money.FromCents(r.due, fiat), Overpaid: overpaid,
 		PaidAt: fromMillis(r.paidAt), PaidTx: r.paidTx, PaidAsset: r.paidAsset, NextCheck: fromMillis(r.nextCheckAt),

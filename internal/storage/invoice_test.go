@@ -21,7 +21,7 @@ import (
 func TestInvoice_reads_what_was_created(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		want := newInvoice("a", "shop", 0, 0)
-		want.Terms.AllowPaidExpired, want.Terms.DisableConvert = true, true
+		want.Terms.AllowPaidExpired, want.Terms.DisableSale = true, true
 		want.Terms.URLSuccess, want.Terms.URLFailure = "https://shop.example/ok?a=1&b=<2>", "https://shop.example/no"
 		want.Terms.OrderID, want.Terms.Description = "1042", "Zwei Brötchen \u202e und\u2028ein \"Kaffee\""
 		want.Terms.Metadata = map[string]string{"table": "7", "": "empty"}
@@ -58,7 +58,7 @@ func TestInvoice_keeps_the_rate_of_its_own_currency(t *testing.T) {
 		price := money.MustParse("1500", yen)
 		want := newInvoice("a", "shop", 0, 0)
 		want.Terms.Price, want.Terms.Rules = price, invoice.DefaultRules(yen)
-		want.Standing.Paid, want.Standing.Due, want.Standing.Overpaid = money.FromCents(1, yen), money.FromCents(1499, yen), money.Zero(yen)
+		want.State.Paid, want.State.Due, want.State.Overpaid = money.FromCents(1, yen), money.FromCents(1499, yen), money.Zero(yen)
 		want.Quotes[0].Due = price
 		for i, p := range want.Quotes[0].Prices {
 			other, err := money.ParseRate("14090781.5", p.Expected.Currency(), yen)
@@ -207,7 +207,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 					Presence: invoice.Reorged, FirstSeen: noon, Old: true, Unsure: true,
 				},
 			}
-			inv.Standing = invoice.Standing{
+			inv.State = invoice.State{
 				Status: invoice.Paid, Exceptions: []invoice.Exception{invoice.Overpaid, invoice.WrongAsset},
 				Paid: money.FromCents(5650, money.EUR), Due: money.Zero(money.EUR),
 				Overpaid: money.MustParse("99999999999999999999.01", money.EUR),
@@ -351,9 +351,9 @@ func TestDueInvoices_lists_the_most_overdue_first(t *testing.T) {
 		for i, id := range []string{"a", "b", "c", "d"} {
 			create(t, s, creation(id, "shop"))
 			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
-				inv.Standing.NextCheck = noon.Add(-time.Duration(i) * time.Minute)
+				inv.State.NextCheck = noon.Add(-time.Duration(i) * time.Minute)
 				if id == "b" {
-					inv.Standing.NextCheck = time.Time{}
+					inv.State.NextCheck = time.Time{}
 				}
 				return nil
 			})

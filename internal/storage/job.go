@@ -57,7 +57,7 @@ func doAll(ctx context.Context, q querier, batch []*job) error {
 	if len(batch) == 1 {
 		return batch[0].alone(ctx, q)
 	}
-	t := newSharedNumbers(q)
+	t := newCounters(q)
 	for _, j := range batch {
 		if err := j.share(ctx, t); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (j *job) alone(ctx context.Context, q querier) error {
 
 // share runs j within a savepoint, so that an error or a panic rolls back only j, which stores it.
 // A returned error means that the whole transaction must be rolled back.
-func (j *job) share(ctx context.Context, q *sharedNumbers) error {
+func (j *job) share(ctx context.Context, q *counters) error {
 	if j.err = j.gone(); j.err != nil {
 		return nil
 	}

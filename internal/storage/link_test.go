@@ -93,7 +93,7 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 			}
 		}
 		end := func(inv *invoice.Invoice) error {
-			inv.Standing.Status = invoice.Expired
+			inv.State.Status = invoice.Expired
 			return nil
 		}
 		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, end); err != nil {
@@ -160,7 +160,7 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 			t.Errorf("afterwards: got %v, error %v, want e", inv, err)
 		}
 		pay := func(inv *invoice.Invoice) error {
-			inv.Standing.Status = invoice.Paid
+			inv.State.Status = invoice.Paid
 			return nil
 		}
 		if _, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, pay); err != nil {
@@ -193,7 +193,7 @@ func TestOrderedInvoice_prefers_the_requested_price(t *testing.T) {
 			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 				inv, err := build(next)
 				if err == nil {
-					inv.Terms.Price, inv.Quotes[0].Due, inv.Standing.Status = made.price, made.price, invoice.Paid
+					inv.Terms.Price, inv.Quotes[0].Due, inv.State.Status = made.price, made.price, invoice.Paid
 				}
 				return inv, err
 			}

@@ -17,7 +17,7 @@ const listed = `
 	ORDER BY created_at DESC, id DESC LIMIT $9`
 
 // Invoices implements invoice.Storage.
-func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Place, limit int) ([]*invoice.Invoice, error) {
+func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
 	from, to, last := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64)
 	if !f.From.IsZero() {
 		from = f.From.UnixMilli()
@@ -25,7 +25,7 @@ func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.
 	if !f.To.IsZero() {
 		to = f.To.UnixMilli()
 	}
-	if after != (invoice.Place{}) {
+	if after != (invoice.Position{}) {
 		last = after.CreatedAt.UnixMilli()
 	}
 	args := []any{f.MerchantID, string(f.Mode), string(f.Status), f.OrderID, from, to, last, after.ID, limit}

@@ -29,7 +29,7 @@ func TestInvoices_of_one_millisecond_are_listed_once_each(t *testing.T) {
 		group.Wait()
 		f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
 		var got []string
-		var after invoice.Place
+		var after invoice.Position
 		for n := 0; ; n++ {
 			list, err := s.Invoices(t.Context(), f, after, page)
 			if err != nil {
@@ -41,7 +41,7 @@ func TestInvoices_of_one_millisecond_are_listed_once_each(t *testing.T) {
 			if len(list) < page {
 				break
 			}
-			after = list[page-1].Place()
+			after = list[page-1].Position()
 			c := creation(fmt.Sprintf("z%d", n), "shop") // sorts before all the others, by its identifier
 			create(t, s, c)
 		}
@@ -73,7 +73,7 @@ func TestInvoices_filters(t *testing.T) {
 		add("b", "shop", func(inv *invoice.Invoice) { inv.CreatedAt = noon.Add(time.Millisecond) })
 		add("c", "shop", func(inv *invoice.Invoice) { inv.CreatedAt, inv.Terms.OrderID = noon.Add(time.Hour), "1042" })
 		add("d", "shop", func(inv *invoice.Invoice) {
-			inv.CreatedAt, inv.Standing.Status = noon.Add(2*time.Hour), invoice.Paid
+			inv.CreatedAt, inv.State.Status = noon.Add(2*time.Hour), invoice.Paid
 		})
 		add("t", "shop", func(inv *invoice.Invoice) { inv.Mode = invoice.Test })
 		add("o", "bakery", nil)
@@ -97,7 +97,7 @@ func TestInvoices_filters(t *testing.T) {
 			{"up to a time", with(func(f *invoice.Filter) { f.To = noon.Add(time.Hour) }), "b a"},
 			{"none", with(func(f *invoice.Filter) { f.OrderID = "'; DROP TABLE invoices; --" }), ""},
 		} {
-			list, err := s.Invoices(t.Context(), tt.filter, invoice.Place{}, 10)
+			list, err := s.Invoices(t.Context(), tt.filter, invoice.Position{}, 10)
 			var ids []string
 			for _, inv := range list {
 				ids = append(ids, inv.ID)
@@ -133,7 +133,7 @@ func TestInvoices_have_their_transfers(t *testing.T) {
 			want = append(want, inv)
 		}
 		slices.Reverse(want)
-		got, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Place{}, 10)
+		got, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

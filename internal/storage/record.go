@@ -44,7 +44,7 @@ func (r record) invoice() (*invoice.Invoice, error) {
 		if err != nil {
 			return nil, fmt.Errorf("invoice %s: conversion of %s: %w", r.row.id, c.coin, err)
 		}
-		inv.Conversions = append(inv.Conversions, conversion)
+		inv.Sales = append(inv.Sales, conversion)
 	}
 	return inv, nil
 }

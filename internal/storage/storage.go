@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"chequer/internal/chain/simnet"
-	"chequer/internal/convert"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/sale"
 	"chequer/internal/seal"
 	"chequer/internal/watcher"
 	"chequer/internal/webhook"
@@ -45,8 +45,8 @@ var _ interface {
 	simnet.Storage
 	watcher.Storage
 	webhook.Storage
-	convert.Storage
-	convert.AccountStorage
+	sale.Storage
+	sale.AccountStorage
 } = (*Storage)(nil)
 
 // Options are the options of Open.

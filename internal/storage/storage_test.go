@@ -173,7 +173,7 @@ func newInvoice(id, merchantID string, bitcoinIndex, etherIndex uint32) *invoice
 	inv := &invoice.Invoice{
 		ID: id, MerchantID: merchantID, Mode: invoice.Live, Version: 1, CreatedAt: noon,
 		Terms: invoice.Terms{Price: price, Merchant: "Shop", Language: "en", Rules: invoice.DefaultRules(money.EUR)},
-		Standing: invoice.Standing{
+		State: invoice.State{
 			Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR),
 			NextCheck: quote.Until,
 		},

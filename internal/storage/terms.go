@@ -76,24 +76,24 @@ type convertRow struct {
 	Slippage int64    `json:"slip"`
 }
 
-func convertToRow(t invoice.ConvertTerms) *convertRow {
+func convertToRow(t invoice.SaleTerms) *convertRow {
 	if len(t.Coins) == 0 {
 		return nil
 	}
 	return &convertRow{Coins: t.Coins, Smallest: t.Smallest.String(), Slippage: t.Slippage}
 }
 
-func (r *convertRow) terms() (invoice.ConvertTerms, error) {
+func (r *convertRow) terms() (invoice.SaleTerms, error) {
 	if r == nil {
-		return invoice.ConvertTerms{}, nil
+		return invoice.SaleTerms{}, nil
 	}
 	smallest, err := parseAmount(r.Smallest, invoice.SaleEuro)
-	return invoice.ConvertTerms{Coins: r.Coins, Smallest: smallest, Slippage: r.Slippage}, err
+	return invoice.SaleTerms{Coins: r.Coins, Smallest: smallest, Slippage: r.Slippage}, err
 }
 
 func termsToText(t invoice.Terms) string {
 	return jsonText(termsRow{
-		Merchant: t.Merchant, AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableConvert,
+		Merchant: t.Merchant, AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
 		URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, Description: t.Description,
 		Metadata: t.Metadata, Language: t.Language,
 		Rules: rulesRow{
@@ -104,7 +104,7 @@ func termsToText(t invoice.Terms) string {
 			LatePercent:   t.Rules.LatePercent,
 			Gas:           gasToRows(t.Rules.Gas),
 		},
-		Convert: convertToRow(t.Convert),
+		Convert: convertToRow(t.Sale),
 	})
 }
 
@@ -127,8 +127,8 @@ func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms,
 	}
 	return invoice.Terms{
 		Price: price, Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired,
-		DisableConvert: r.DisableConvert, URLSuccess: r.URLSuccess, URLFailure: r.URLFailure,
-		Convert: convert, OrderID: orderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
+		DisableSale: r.DisableConvert, URLSuccess: r.URLSuccess, URLFailure: r.URLFailure,
+		Sale: convert, OrderID: orderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
 		Rules: invoice.Rules{
 			Tolerance:     tolerance,
 			BlindWindow:   time.Duration(r.Rules.BlindWindow) * time.Millisecond,

@@ -59,7 +59,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 			}
 		}
 		if _, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Standing.Status = invoice.Pending
+			inv.State.Status = invoice.Pending
 			return nil
 		}); err != nil {
 			t.Fatal(err)

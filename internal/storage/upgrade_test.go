@@ -224,7 +224,7 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 			t.Errorf("invoice %s: %v", id, err)
 			continue
 		}
-		if got := standingText(inv.Standing); got != want {
+		if got := standingText(inv.State); got != want {
 			t.Errorf("invoice %s is %s, want %s", id, got, want)
 		}
 		if blind := !inv.Coverage["simnet"].BlindFrom.IsZero(); blind != (id == "47") {
@@ -235,7 +235,7 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 			p := progress[m.Asset.Network]
 			inv.Cover(m.Asset.Network, inv.Coverage[m.Asset.Network].Scanned, p.Gaps)
 		}
-		if got := standingText(inv.Judge()); got != want {
+		if got := standingText(inv.Evaluate()); got != want {
 			t.Errorf("invoice %s is judged %s, want %s", id, got, want)
 		}
 	}
@@ -252,7 +252,7 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 }
 
 // standingText returns the status and the exceptions as text.
-func standingText(s invoice.Standing) string {
+func standingText(s invoice.State) string {
 	words := []string{string(s.Status)}
 	for _, e := range s.Exceptions {
 		words = append(words, string(e))

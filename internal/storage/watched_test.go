@@ -17,7 +17,7 @@ func TestOpenWatched_counts_invoices_on_unwatched_networks(t *testing.T) {
 		create(t, s, creation("open", "shop"))
 		create(t, s, creation("pending", "bakery"))
 		for id, change := range map[string]func(*invoice.Invoice){
-			"paid":      func(inv *invoice.Invoice) { inv.Standing.Status, inv.Standing.NextCheck = invoice.Paid, time.Time{} },
+			"paid":      func(inv *invoice.Invoice) { inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{} },
 			"test":      func(inv *invoice.Invoice) { inv.Mode = invoice.Test },
 			"unwatched": func(inv *invoice.Invoice) { inv.Methods[0].Watched = false },
 		} {

@@ -37,7 +37,7 @@ func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
 		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height {
 			t.Errorf("cursor went from %v to %v, want further", before.Cursor, got.Cursor)
 		}
-		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+		if got := one.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})

@@ -159,8 +159,8 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, invoice.ErrFenced) {
 			t.Errorf("got error %v, want %v", err, invoice.ErrFenced)
 		}
-		if paid.Standing.Status != invoice.Pending {
-			t.Errorf("invoice is %s, want %s", paid.Standing.Status, invoice.Pending)
+		if paid.State.Status != invoice.Pending {
+			t.Errorf("invoice is %s, want %s", paid.State.Status, invoice.Pending)
 		}
 		if got := two.reload(inv); got.Version != paid.Version {
 			t.Errorf("version changed from %d to %d", paid.Version, got.Version)
@@ -186,7 +186,7 @@ func TestStep_keeps_the_lease_during_a_long_scan(t *testing.T) {
 		}
 		one.step()
 		two.wantScans(0)
-		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
+		if got := one.reload(inv).State.Status; got != invoice.Pending {
 			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
 		}
 	})
@@ -264,7 +264,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height || got.Sequence != before.Sequence+1 {
 			t.Errorf("progress changed from %v to %v, want it to advance", before, got)
 		}
-		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+		if got := one.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})
@@ -277,7 +277,7 @@ func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T)
 			inv := two.create() // in the process without the lease
 			two.pays(inv)
 			one.step()
-			if got := two.reload(inv).Standing.Status; got != invoice.Pending {
+			if got := two.reload(inv).State.Status; got != invoice.Pending {
 				t.Errorf("invoice is %s, want %s", got, invoice.Pending)
 			}
 		}
@@ -300,7 +300,7 @@ func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testin
 			one.confirm()
 		}
 		one.step()
-		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+		if got := one.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})
@@ -318,7 +318,7 @@ func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 			two.step()
 			clock.Pass(time.Second)
 		}
-		if got := two.reload(inv).Standing.Status; got != invoice.Paid {
+		if got := two.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})
@@ -339,7 +339,7 @@ func TestStep_fails_when_a_recorded_transfer_is_missing_from_its_block(t *testin
 		if diff := cmp.Diff(before, one.progress()); diff != "" {
 			t.Errorf("progress (-before +after):\n%s", diff)
 		}
-		if got := one.reload(inv).Standing.Status; got != invoice.Paid {
+		if got := one.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 		one.net.hide = false
@@ -363,7 +363,7 @@ func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 			one.step()
 			clock.Pass(time.Second)
 		}
-		if got := one.reload(inv).Standing.Status; got != invoice.Pending {
+		if got := one.reload(inv).State.Status; got != invoice.Pending {
 			t.Errorf("invoice is %s, want %s", got, invoice.Pending)
 		}
 	})

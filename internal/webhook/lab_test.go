@@ -124,7 +124,7 @@ func (l *lab) order(id string) {
 		return &invoice.Invoice{
 			ID: id, MerchantID: "m", Mode: invoice.Live, Version: 1, CreatedAt: now,
 			Terms: invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
-			Standing: invoice.Standing{
+			State: invoice.State{
 				Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR),
 			},
 			Quotes: []invoice.Quote{{Number: 1, From: now, Until: now.Add(15 * time.Minute), Due: price}},

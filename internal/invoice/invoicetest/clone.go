@@ -25,12 +25,12 @@ func Clone(inv *invoice.Invoice) *invoice.Invoice {
 	}
 	c.Coverage = maps.Clone(inv.Coverage)
 	c.Accepted = slices.Clone(inv.Accepted)
-	c.Standing.Exceptions = slices.Clone(inv.Standing.Exceptions)
-	c.Conversions = slices.Clone(inv.Conversions)
-	for i := range c.Conversions {
-		c.Conversions[i].Orders = slices.Clone(c.Conversions[i].Orders)
+	c.State.Exceptions = slices.Clone(inv.State.Exceptions)
+	c.Sales = slices.Clone(inv.Sales)
+	for i := range c.Sales {
+		c.Sales[i].Orders = slices.Clone(c.Sales[i].Orders)
 	}
-	c.Terms.Convert.Coins = slices.Clone(inv.Terms.Convert.Coins)
+	c.Terms.Sale.Coins = slices.Clone(inv.Terms.Sale.Coins)
 	c.Events = slices.Clone(inv.Events)
 	for i := range c.Events {
 		c.Events[i].Body = slices.Clone(c.Events[i].Body)

@@ -139,7 +139,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) {
 	for _, id := range s.places[unpaidPlace(c, limit)] {
 		inv := s.invoices[id]
-		if inv.Standing.Status == invoice.Created && inv.CreatedAt.After(c.At.Add(-invoice.UnpaidWindow)) {
+		if inv.State.Status == invoice.Created && inv.CreatedAt.After(c.At.Add(-invoice.UnpaidWindow)) {
 			n++
 		}
 	}
@@ -167,7 +167,7 @@ func (s *Storage) LinkUses(slug string) int {
 
 func (s *Storage) uses(slug string) (n int) {
 	for _, id := range s.links[slug] {
-		switch s.invoices[id].Standing.Status {
+		switch s.invoices[id].State.Status {
 		case invoice.Created, invoice.Pending, invoice.Paid:
 			n++
 		}
@@ -180,7 +180,7 @@ func (s *Storage) leads(o invoice.Order) string {
 	best, rank := "", 3
 	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
 		r, inv := 2, s.invoices[id]
-		if inv.Standing.Status == invoice.Paid {
+		if inv.State.Status == invoice.Paid {
 			r = 1
 			if inv.Terms.Price.Equal(o.Price) {
 				r = 0
@@ -228,18 +228,18 @@ func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Leas
 }
 
 // Invoices implements invoice.Storage.
-func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Place, limit int) ([]*invoice.Invoice, error) {
+func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pages = append(s.pages, limit)
 	var all []*invoice.Invoice
 	for _, inv := range s.invoices {
-		behind := after == (invoice.Place{}) || newestFirst(inv.Place(), after) > 0
+		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
 		if behind && f.Lets(inv) {
 			all = append(all, Clone(inv))
 		}
 	}
-	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(a.Place(), b.Place()) })
+	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(a.Position(), b.Position()) })
 	return all[:min(limit, len(all))], nil
 }
 
@@ -250,7 +250,7 @@ func (s *Storage) Asked() []int {
 	return slices.Clone(s.pages)
 }
 
-func newestFirst(a, b invoice.Place) int {
+func newestFirst(a, b invoice.Position) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
@@ -274,12 +274,12 @@ func (s *Storage) DueInvoices(_ context.Context, at time.Time, limit int) ([]str
 	defer s.mu.Unlock()
 	var due []*invoice.Invoice
 	for _, inv := range s.invoices {
-		if next := inv.Standing.NextCheck; !next.IsZero() && !next.After(at) {
+		if next := inv.State.NextCheck; !next.IsZero() && !next.After(at) {
 			due = append(due, inv)
 		}
 	}
 	slices.SortFunc(due, func(a, b *invoice.Invoice) int {
-		return cmp.Or(a.Standing.NextCheck.Compare(b.Standing.NextCheck), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.State.NextCheck.Compare(b.State.NextCheck), cmp.Compare(a.ID, b.ID))
 	})
 	var ids []string
 	for _, inv := range due[:min(limit, len(due))] {

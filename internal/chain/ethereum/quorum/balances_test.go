@@ -121,7 +121,7 @@ func (e *ether) want(inv *invoice.Invoice, want ...string) {
 	e.must(err)
 	now, err := e.service.Invoice(e.Context(), inv.ID)
 	e.must(err)
-	got := []string{strings.TrimSpace(fmt.Sprint(now.Standing.Status, " ", strings.Trim(fmt.Sprint(now.Standing.Exceptions), "[]")))}
+	got := []string{strings.TrimSpace(fmt.Sprint(now.State.Status, " ", strings.Trim(fmt.Sprint(now.State.Exceptions), "[]")))}
 	for _, p := range now.Payments() {
 		line := fmt.Sprintf("%s %s", p.Amount, p.State)
 		if p.Block != nil {
@@ -239,8 +239,8 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 			}
 			now, err := e.service.Invoice(t.Context(), inv.ID)
 			e.must(err)
-			if forks && now.Standing.Status != invoice.Created {
-				t.Errorf("invoice is %s, want created", now.Standing.Status)
+			if forks && now.State.Status != invoice.Created {
+				t.Errorf("invoice is %s, want created", now.State.Status)
 			}
 			e.start()
 			b := w.mine(sends(next, fortyEuros))
@@ -254,8 +254,8 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 					counted += fmt.Sprint(p.Amount, " in ", p.Block.Height, ";")
 				}
 			}
-			if want := fmt.Sprint("0.02 in ", b.height, ";"); counted != want || now.Standing.Status != invoice.Paid || now.Standing.Has(invoice.Overpaid) {
-				t.Errorf("%s %v by %q, want paid by %q", now.Standing.Status, now.Standing.Exceptions, counted, want)
+			if want := fmt.Sprint("0.02 in ", b.height, ";"); counted != want || now.State.Status != invoice.Paid || now.State.Has(invoice.Overpaid) {
+				t.Errorf("%s %v by %q, want paid by %q", now.State.Status, now.State.Exceptions, counted, want)
 			}
 		})
 	}

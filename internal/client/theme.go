@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"chequer/internal/api"
+	"chequer/internal/theme"
+)
+
+// Theme returns the theme with a hash, or the theme of the client's own merchant if hash is empty.
+// It returns ErrNotFound, or ErrUnsupported if the service has no themes.
+func (c *Client) Theme(ctx context.Context, hash string) (theme.Theme, error) {
+	path := api.PathTheme
+	if hash != "" {
+		path = api.PathThemes + "/" + hash
+	}
+	a, err := c.do(ctx, request{method: http.MethodGet, path: path, own: true})
+	var l api.Theme
+	switch {
+	case err != nil:
+	case a.status == http.StatusOK && decode(a.body, &l) == nil:
+		var read theme.Theme
+		if read, err = readLook(l); err == nil {
+			return read, nil
+		}
+	case a.isOurs() && a.status == http.StatusNotFound:
+		err = ErrNotFound
+	case !a.isOurs() && !a.isTemporary():
+		err = ErrUnsupported
+	default:
+		err = a.failure()
+	}
+	return theme.Theme{}, wrap("read look", err)
+}
+
+// readLook converts and checks a theme of the service, which may belong to a third party. It
+// accepts only what a merchant may set.
+func readLook(a api.Theme) (theme.Theme, error) {
+	l, err := theme.Normalize(theme.Theme{Name: a.Name, Accent: a.Accent, Line: a.Line, Support: a.Support, Terms: a.Terms, Stay: !a.AutoReturn})
+	if err != nil {
+		return theme.Theme{}, fmt.Errorf("%w: %w", ErrNonsense, err)
+	}
+	if a.Logo == "" {
+		return l, nil
+	}
+	body, err := base64.StdEncoding.DecodeString(a.Logo)
+	if err == nil {
+		l.Logo, err = theme.ParseLogo(a.LogoType, body)
+	}
+	if err != nil {
+		return theme.Theme{}, fmt.Errorf("%w: logo: %w", ErrNonsense, err)
+	}
+	return l, nil
+}
+
+// lookForm matches the result of theme.Theme.Hash.
+var lookForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
+
+// checkedTheme returns the hash of a theme, or "" if it is invalid.
+func checkedTheme(hash string) string {
+	if !lookForm.MatchString(hash) {
+		return ""
+	}
+	return hash
+}

@@ -1,4 +1,0 @@
-package convert
-
-// Short exports short to the tests.
-var Short = short

@@ -1,0 +1,135 @@
+package merchant
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"chequer/internal/theme"
+)
+
+// ThemeStorage stores the themes of merchants. It is safe for concurrent use.
+type ThemeStorage interface {
+	// SetTheme sets the current theme. The zero Look is the default theme.
+	SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error
+	// Theme returns the current theme; ErrNotFound if none was ever set.
+	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
+	// ThemeByHash returns the current theme or a recent one by its hash; ErrNotFound.
+	ThemeByHash(ctx context.Context, hash string) (theme.Theme, error)
+}
+
+// Themes manages the themes of merchants' pages. It is safe for concurrent use.
+type Themes struct {
+	storage ThemeStorage
+	now     func() time.Time
+
+	mu     sync.Mutex
+	recent map[string]cached[named]
+}
+
+// named is a theme with its hash, which is too expensive to compute for every page.
+type named struct {
+	look theme.Theme
+	hash string
+}
+
+// NewThemes returns a new Looks.
+func NewThemes(storage ThemeStorage, now func() time.Time) *Themes {
+	return &Themes{storage: storage, now: now, recent: map[string]cached[named]{}}
+}
+
+// Look returns the current theme, or the zero Look if there is none. It is cached for cacheTTL.
+func (s *Themes) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
+	n, err := s.named(ctx, merchantID)
+	return n.look, err
+}
+
+// Hash returns the hash of the current theme, or "" if there is none.
+func (s *Themes) Hash(ctx context.Context, merchantID string) (string, error) {
+	n, err := s.named(ctx, merchantID)
+	return n.hash, err
+}
+
+func (s *Themes) named(ctx context.Context, merchantID string) (named, error) {
+	now := s.now()
+	s.mu.Lock()
+	r, known := s.recent[merchantID]
+	s.mu.Unlock()
+	if age := now.Sub(r.at); known && age >= 0 && age < cacheTTL {
+		return r.value, nil
+	}
+	l, err := s.Current(ctx, merchantID)
+	if err != nil {
+		return named{}, err
+	}
+	return s.store(merchantID, l, now), nil
+}
+
+// Current returns the current theme without the cache.
+func (s *Themes) Current(ctx context.Context, merchantID string) (theme.Theme, error) {
+	l, err := s.storage.Theme(ctx, merchantID)
+	if errors.Is(err, ErrNotFound) {
+		return theme.Theme{}, nil
+	}
+	if err != nil {
+		return theme.Theme{}, fmt.Errorf("read look: %w", err)
+	}
+	return l, nil
+}
+
+// ByHash returns the current theme or a recent one by its hash; ErrNotFound.
+func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
+	return s.storage.ThemeByHash(ctx, hash)
+}
+
+// Set sets the current theme, with a logo made from a file. The current logo is kept if the file is
+// the current logo, and there is no logo if the file is empty. A *theme.FieldError says what is
+// wrong.
+func (s *Themes) Set(ctx context.Context, merchantID string, l theme.Theme, file []byte) (theme.Theme, error) {
+	l, err := theme.Normalize(l)
+	if err != nil {
+		return theme.Theme{}, err
+	}
+	old, err := s.Current(ctx, merchantID)
+	if err != nil {
+		return theme.Theme{}, err
+	}
+	l.Logo = theme.Logo{}
+	switch {
+	case len(file) == 0:
+	case bytes.Equal(file, old.Logo.Body): // encoding it again each time would lower its quality
+		l.Logo = old.Logo
+	default:
+		if l.Logo, err = theme.NewLogo(file); err != nil {
+			return theme.Theme{}, err
+		}
+	}
+	now := s.now()
+	if l.Hash() != old.Hash() {
+		if err := s.storage.SetTheme(ctx, merchantID, l, now); err != nil {
+			return theme.Theme{}, fmt.Errorf("set look: %w", err)
+		}
+	}
+	s.store(merchantID, l, now)
+	return l, nil
+}
+
+// Reset restores the default theme.
+func (s *Themes) Reset(ctx context.Context, merchantID string) error {
+	_, err := s.Set(ctx, merchantID, theme.Theme{}, nil)
+	return err
+}
+
+func (s *Themes) store(merchantID string, l theme.Theme, at time.Time) named {
+	n := named{look: l, hash: l.Hash()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.recent) >= maxCached {
+		clear(s.recent)
+	}
+	s.recent[merchantID] = cached[named]{value: n, at: at}
+	return n
+}

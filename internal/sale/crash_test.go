@@ -1,0 +1,449 @@
+package sale_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chequer/internal/clocktest"
+	"chequer/internal/exchange/exchangetest"
+	"chequer/internal/invoice"
+	"chequer/internal/sale"
+	"chequer/internal/storage/storagetest"
+)
+
+// errKilled is the error of every call after the program was killed.
+var errKilled = errors.New("killed")
+
+// killable wraps the storage of a program that is killed at one of its steps. Every access to the
+// storage and every call to the exchange has a step before it and a step after it.
+type killable struct {
+	storage  sale.Storage
+	invoices sale.Invoices
+
+	mu     sync.Mutex
+	steps  int
+	killAt int // step at which the program is killed; 0 means never
+	dead   bool
+}
+
+// step counts a step and reports whether the program is still alive.
+func (m *killable) step() (alive bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.steps++; m.steps == m.killAt {
+		m.dead = true
+	}
+	return !m.dead
+}
+
+// write calls do with a step before and a step after it. It returns errKilled if the program is dead at
+// one of the two.
+func write[T any](m *killable, do func() (T, error)) (T, error) {
+	var zero T
+	if !m.step() {
+		return zero, errKilled
+	}
+	done, err := do()
+	if !m.step() {
+		return zero, errKilled
+	}
+	return done, err
+}
+
+func (m *killable) ClaimConversion(ctx context.Context, now, until time.Time) (sale.Claim, error) {
+	return write(m, func() (sale.Claim, error) { return m.storage.ClaimConversion(ctx, now, until) })
+}
+
+func (m *killable) ReleaseConversion(ctx context.Context, c sale.Claim) error {
+	_, err := write(m, func() (struct{}, error) { return struct{}{}, m.storage.ReleaseConversion(ctx, c) })
+	return err
+}
+
+func (m *killable) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+	return write(m, func() (*invoice.Invoice, error) { return m.invoices.Invoice(ctx, id) })
+}
+
+func (m *killable) UpdateSales(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
+	return write(m, func() (*invoice.Invoice, error) { return m.invoices.UpdateSales(ctx, id, decide) })
+}
+
+// runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.
+func (l *lab) runUntilKilled(killAt int) (steps int) {
+	m := &killable{storage: l.storage, invoices: l.invoices, killAt: killAt}
+	l.exchange.Watch(func(string, bool) { m.step() })
+	defer l.exchange.Watch(nil)
+	w := l.newWorker(m, m)
+	for {
+		done, err := w.Step(context.Background())
+		if done == 0 || err != nil {
+			return m.steps
+		}
+	}
+}
+
+// The program is killed at each of its steps in turn: before and after every write, and before and
+// after every call is processed. The restarted program completes the sale exactly once.
+func TestWorker_killed_at_every_step(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"kraken", "bitstamp"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := func(killAt int) (steps int) {
+				url := storagetest.File(t)
+				synctest.Test(t, func(t *testing.T) {
+					l := newLab(t, url, bubble{}, name)
+					inv := l.paid()
+					steps = l.runUntilKilled(killAt)
+					before := describe(l.conversion(inv.ID, "BTC"))
+					l.open() // restart
+					l.settle(30 * time.Minute)
+					c := l.conversion(inv.ID, "BTC")
+					if s := c.Sold().Sold; c.State != invoice.SaleFilled || s.String() != "0.00065379" {
+						t.Errorf("killed at step %d, when the conversion was %s: got %s", killAt, before, describe(c))
+					}
+					if _, filled := l.exchange.Orders(); filled != 1 {
+						t.Errorf("killed at step %d: %d orders sold something", killAt, filled)
+					}
+					l.checkNotOversold(inv.ID)
+					if types, _ := l.events(inv.ID); len(types) != 1 || types[0] != invoice.EventSaleFilled {
+						t.Errorf("killed at step %d: events %v", killAt, types)
+					}
+				})
+				return steps
+			}
+			steps := run(0)
+			if steps < 20 {
+				t.Fatalf("%d steps, want at least 20", steps)
+			}
+			every := 1
+			if testing.Short() {
+				every = 3
+			}
+			for killAt := 1; killAt <= steps; killAt += every {
+				run(killAt)
+			}
+			t.Logf("killed at %d of %d steps", (steps+every-1)/every, steps)
+		})
+	}
+}
+
+// A database that was restored from a copy does not contain a later sale, but the exchange lists it.
+func TestRestored_database_sells_nothing_twice(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"kraken", "bitstamp"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := storagetest.File(t)
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(t, url, bubble{}, name)
+				inv := l.paid()
+				part := l.create("500")
+				l.pay(part, "BTC", "0.00578570")
+				old := l.copy()
+				l.exchange.Fill("0.5")
+				l.settle(time.Minute)
+				l.checkNotOversold(inv.ID, part.ID)
+				l.restore(old)
+				l.exchange.Fill("1")
+				l.settle(time.Hour)
+				for _, id := range []string{inv.ID, part.ID} {
+					c := l.conversion(id, "BTC")
+					if c.State != invoice.SaleFilled || len(c.Orders) < 2 {
+						t.Errorf("got %s", describe(c))
+					}
+				}
+				l.checkNotOversold(inv.ID, part.ID)
+			})
+		})
+	}
+}
+
+// A restored database finds a sale that is newer than the copy, even if an order before it failed: an
+// order that the exchange never accepted leaves no gap in the names of the orders that it lists.
+func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
+	t.Parallel()
+	refused := map[string]exchangetest.Fault{
+		"kraken":   exchangetest.Say(200, `{"error":["EOrder:Insufficient funds"]}`),
+		"bitstamp": exchangetest.Say(400, `{"status":"error","reason":{"__all__":["Check your account balance for details."]}}`),
+	}
+	for name, fault := range refused {
+		for after, fault := range map[string]exchangetest.Fault{"refusal": fault, "loss": exchangetest.Drop} {
+			t.Run(name+" "+after, func(t *testing.T) {
+				t.Parallel()
+				url := storagetest.File(t)
+				synctest.Test(t, func(t *testing.T) {
+					l := newLab(t, url, bubble{}, name)
+					inv := l.paid()
+					old := l.copy()
+					l.exchange.Next(l.place(), fault)
+					l.settle(30 * time.Minute)
+					l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
+					l.restore(old)
+					l.settle(time.Hour)
+					l.want(inv.ID, "BTC", sold)
+					if taken, _ := l.exchange.Orders(); taken != 1 {
+						t.Errorf("the exchange accepted %d orders, want 1", taken)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A database restored from a copy that is older than the payment observes the payment again, long after
+// its coins were sold. The exchange lists orders only by time.
+func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T) {
+	t.Parallel()
+	url := storagetest.File(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, url, bubble{}, "kraken")
+		l.exchange.Unfiltered()
+		inv := l.create("56.50")
+		old := l.copy()
+		l.pay(inv, "BTC", "0.00065379")
+		l.settle(time.Minute)
+		l.want(inv.ID, "BTC", sold)
+		l.clock.Pass(3 * time.Hour)
+		l.restore(old)
+		l.scan()
+		l.settle(time.Hour)
+		l.want(inv.ID, "BTC", sold)
+		if taken, _ := l.exchange.Orders(); taken != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		}
+	})
+}
+
+// The operator states wrongly that the exchange never accepted an order. The statement has no effect
+// if the exchange lists the order.
+func TestDesk_order_that_is_declared_absent_but_found(t *testing.T) {
+	onEach(t, func(t *testing.T, l *lab) {
+		l.exchange.Next(l.place(), exchangetest.DropAfter)
+		inv := l.paid()
+		l.step()
+		l.exchange.Hide(true)
+		l.settle(30 * time.Minute)
+		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
+		l.exchange.Hide(false)
+		if _, err := l.desk().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
+			t.Fatal(err)
+		}
+		l.settle(time.Hour)
+		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
+		if taken, _ := l.exchange.Orders(); taken != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		}
+	})
+}
+
+// copy closes the database, returns its content, and opens it again.
+func (l *lab) copy() []byte {
+	l.t.Helper()
+	if err := l.storage.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+	old, err := os.ReadFile(strings.TrimPrefix(l.url, "sqlite:"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.open()
+	return old
+}
+
+// restore replaces the content of the database with a copy.
+func (l *lab) restore(old []byte) {
+	l.t.Helper()
+	if err := l.storage.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+	path := strings.TrimPrefix(l.url, "sqlite:")
+	for _, suffix := range []string{"-wal", "-shm"} {
+		_ = os.Remove(path + suffix)
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	l.open()
+}
+
+// Several processes that share one database and one exchange account sell each coin once.
+func TestWorker_several_processes_sell_once(t *testing.T) {
+	t.Parallel()
+	for engine, newURL := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+		for _, name := range []string{"kraken", "bitstamp"} {
+			t.Run(engine+" "+name, func(t *testing.T) {
+				t.Parallel()
+				l := newLab(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
+				var ids []string
+				for range 12 {
+					ids = append(ids, l.paid().ID)
+				}
+				workers := []*sale.Worker{l.worker}
+				for range 3 {
+					l.open()
+					workers = append(workers, l.worker)
+				}
+				var group sync.WaitGroup
+				for _, w := range workers {
+					group.Go(func() {
+						for idle := 0; idle < 50; {
+							done, err := w.Step(context.Background())
+							if err != nil {
+								t.Errorf("step: %v", err)
+								return
+							}
+							if done == 0 {
+								idle++
+							} else {
+								idle = 0
+							}
+						}
+					})
+				}
+				group.Wait()
+				l.step()
+				for _, id := range ids {
+					if got := describe(l.conversion(id, "BTC")); got != sold {
+						t.Errorf("got %s", got)
+					}
+				}
+				l.checkNotOversold(ids...)
+				if taken, filled := l.exchange.Orders(); taken != len(ids) || filled != len(ids) {
+					t.Errorf("the exchange accepted %d orders, and %d sold something", taken, filled)
+				}
+			})
+		}
+	}
+}
+
+// Random faults occur, and the program is killed at random steps. After the faults end, every conversion
+// is sold or left to the operator.
+func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
+	t.Parallel()
+	runs := uint64(40)
+	if testing.Short() {
+		runs = 10
+	}
+	for _, name := range []string{"kraken", "bitstamp"} {
+		for seed := range runs {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				url := storagetest.File(t)
+				synctest.Test(t, func(t *testing.T) { runRandomFaults(t, newLab(t, url, bubble{}, name), rand.New(rand.NewPCG(seed, 7))) })
+			})
+		}
+	}
+}
+
+// runRandomFaults sells the coins of three invoices under random faults, and checks the final states.
+func runRandomFaults(t *testing.T, l *lab, r *rand.Rand) {
+	kinds := []exchangetest.Fault{
+		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
+		exchangetest.Giant, exchangetest.Redirect, exchangetest.SayAfter(200, "{}"), exchangetest.Say(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
+		exchangetest.Say(200, `{"error":["EAPI:Invalid nonce"],"status":"error","reason":"Invalid nonce","code":"API0004"}`), exchangetest.Upgrade,
+	}
+	calls := []string{"AddOrder", "sell/btceur", "sell/etheur", "QueryOrders", "OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances", "AssetPairs", "markets", "Ticker"}
+	var ids, txs []string
+	for range 3 {
+		inv := l.create("156.50")
+		ids = append(ids, inv.ID)
+		txs = append(txs, l.pay(inv, "BTC", "0.0009"), l.pay(inv, "ETH", "0.05"))
+	}
+	removed := map[string]bool{} // by a reorganisation
+	for range 40 {
+		switch r.IntN(8) {
+		case 0, 1, 2:
+			call := calls[r.IntN(len(calls))]
+			if r.IntN(2) == 0 {
+				call = calls[r.IntN(3)]
+			}
+			delay := time.Duration(r.IntN(400)) * time.Second
+			delayed := exchangetest.Meet(func() { time.Sleep(delay) })
+			l.exchange.Next(call, append(kinds, delayed)[r.IntN(len(kinds)+1)])
+		case 3:
+			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[r.IntN(4)])
+		case 4:
+			l.exchange.Bid("BTC", []string{"86420", "80000", "90000"}[r.IntN(3)])
+		case 5:
+			l.exchange.Status([]string{"online", "cancel_only"}[r.IntN(2)])
+		case 6:
+			tx := txs[r.IntN(len(txs))]
+			removed[tx] = !removed[tx]
+			l.reorganise(tx, removed[tx])
+		}
+		l.runUntilKilled(r.IntN(60)) // 0 and steps that are not reached kill nothing
+		l.clock.Pass(time.Duration(r.IntN(200)) * time.Second)
+		l.checkNotOversold(ids...)
+	}
+	l.exchange.Behave()
+	l.exchange.Fill("1")
+	l.exchange.Bid("BTC", "86420")
+	l.exchange.Status("online")
+	for tx, isRemoved := range removed {
+		if isRemoved {
+			l.reorganise(tx, false)
+		}
+	}
+	l.settle(24 * time.Hour)
+	l.checkNotOversold(ids...)
+	for _, id := range ids {
+		for _, c := range l.read(id).Sales {
+			complete := c.State == invoice.SaleFilled || c.State == invoice.SaleFailed
+			tooSmall := c.Rate.Value(c.Rest()).Cmp(big.NewRat(11, 1)) < 0 // the smallest sale of Bitstamp is 10 euro
+			if !complete || c.State == invoice.SaleFilled && !tooSmall {
+				t.Errorf("final state: %s", describe(&c))
+			}
+			if c.State == invoice.SaleFailed {
+				t.Logf("left to the operator: %s", describe(&c))
+			}
+		}
+	}
+}
+
+// stalled wraps the invoices of a program that pauses once before a write.
+type stalled struct {
+	sale.Invoices
+	once sync.Once
+}
+
+func (s *stalled) UpdateSales(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
+	s.once.Do(func() { time.Sleep(5 * time.Minute) })
+	return s.Invoices.UpdateSales(context.WithoutCancel(ctx), id, decide)
+}
+
+// A program pauses until its claim has expired. It sells no coins that another program sold, or tried
+// to sell, during the pause.
+func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
+	onEach(t, func(t *testing.T, l *lab) {
+		for _, meanwhile := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {
+			inv := l.paid()
+			slow, done := l.newWorker(l.storage, &stalled{Invoices: l.invoices}), make(chan error, 1)
+			go func() {
+				_, err := slow.Step(context.Background())
+				done <- err
+			}()
+			l.clock.Pass(2 * time.Minute)
+			meanwhile()
+			l.step()
+			before := describe(l.conversion(inv.ID, "BTC"))
+			if err := <-done; err != nil {
+				t.Errorf("the stalled worker: %v", err)
+			}
+			if after := describe(l.conversion(inv.ID, "BTC")); after != before {
+				t.Errorf("conversion changed from %s to %s", before, after)
+			}
+		}
+		if taken, _ := l.exchange.Orders(); taken != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		}
+	})
+}

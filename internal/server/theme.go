@@ -1,0 +1,149 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/theme"
+)
+
+var (
+	errNoTheme   = &problem{status: http.StatusNotFound, code: "look_not_found", message: "There is no such look"}
+	errLiveTheme = &problem{status: http.StatusForbidden, code: "live_key_required", message: "Once there is a live wallet, only a live key may change the look: live pages have it too"}
+)
+
+// themeHashPattern matches the result of theme.Theme.Hash.
+var themeHashPattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
+
+// themeOf returns the hash of the theme of a merchant's pages; empty for the default theme.
+func (s *server) themeOf(ctx context.Context, merchantID string) (string, error) {
+	if s.themes == nil {
+		return "", nil
+	}
+	return s.themes.Hash(ctx, merchantID)
+}
+
+// readTheme handles GET look: the theme of the key's merchant.
+func (s *server) readTheme(c echo.Context, k call) error {
+	l, err := s.themes.Theme(c.Request().Context(), k.key.MerchantID)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+}
+
+// themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
+func (s *server) themeByHash(c echo.Context, _ call) error {
+	hash := c.Param("hash")
+	if !themeHashPattern.MatchString(hash) {
+		return errNoTheme
+	}
+	l, err := s.themes.ByHash(c.Request().Context(), hash)
+	if errors.Is(err, merchant.ErrNotFound) {
+		return errNoTheme
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+}
+
+// setTheme handles PUT look. A field that is left out gets the default theme's value.
+func (s *server) setTheme(c echo.Context, k call) error {
+	if err := requireJSON(c); err != nil {
+		return err
+	}
+	var l theme.Theme
+	var logo []byte
+	returns := true
+	err := decode(k.body, map[string]field{
+		"name": {set: text(&l.Name, 512)}, "accent": {set: text(&l.Accent, 64)}, "line": {set: text(&l.Line, 512)},
+		"support": {set: text(&l.Support, 2048)}, "terms": {set: text(&l.Terms, 2048)},
+		"auto_return": {set: boolean(&returns)}, "logo": {set: base64Text(&logo)},
+	})
+	if err != nil {
+		return err
+	}
+	l.Stay = !returns
+	if err := s.mayChangeTheme(c, k); err != nil {
+		return err
+	}
+	l, err = s.themes.Set(c.Request().Context(), k.key.MerchantID, l, logo)
+	if refused, ok := errors.AsType[*theme.FieldError](err); ok {
+		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+}
+
+// resetTheme handles DELETE look.
+func (s *server) resetTheme(c echo.Context, k call) error {
+	if err := s.mayChangeTheme(c, k); err != nil {
+		return err
+	}
+	if err := s.themes.Reset(c.Request().Context(), k.key.MerchantID); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// mayChangeTheme uses up the nonce of a change. It refuses test keys when the merchant has live
+// wallets: the holder of a test key must not be able to change the support address that paying
+// shoppers see.
+func (s *server) mayChangeTheme(c echo.Context, k call) error {
+	ctx := c.Request().Context()
+	if k.key.Mode != merchant.Live {
+		live, err := s.merchants.Wallets(ctx, k.key.MerchantID, merchant.Live)
+		if err != nil {
+			return err
+		}
+		if len(live) > 0 {
+			return errLiveTheme
+		}
+	}
+	return s.useNonce(ctx, k)
+}
+
+// base64Text parses base64-encoded bytes.
+func base64Text(into *[]byte) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if !ok {
+			return errors.New("must be a text")
+		}
+		bytes, err := base64.StdEncoding.DecodeString(t)
+		if err != nil {
+			return errors.New("must be base64, as in RFC 4648, section 4")
+		}
+		*into = bytes
+		return nil
+	}
+}
+
+// EncodeTheme returns the API's view of a theme.
+func EncodeTheme(l theme.Theme) api.Theme {
+	a := api.Theme{
+		Hash: l.Hash(), Name: l.Name, Accent: l.Accent, Line: l.Line, Support: l.Support, Terms: l.Terms, AutoReturn: !l.Stay,
+		LogoType: l.Logo.Type, Logo: base64.StdEncoding.EncodeToString(l.Logo.Body), Colors: []api.ThemeColors{},
+	}
+	if l.Accent == "" {
+		return a
+	}
+	for _, p := range theme.Palettes(l.Accent) {
+		accent, text := p.Contrast()
+		a.Colors = append(a.Colors, api.ThemeColors{
+			Scheme: p.Scheme, Fill: p.Accent, OnFill: p.OnAccent, Text: p.Ink, AccentContrast: accent, TextContrast: text,
+		})
+	}
+	return a
+}

@@ -1,0 +1,231 @@
+package theme_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"chequer/internal/theme"
+)
+
+// dot returns a picture of a ring.
+func dot(side int, ground, ink color.NRGBA) *image.NRGBA {
+	p := image.NewNRGBA(image.Rect(0, 0, side, side))
+	for y := range side {
+		for x := range side {
+			c, r := ground, (2*x-side)*(2*x-side)+(2*y-side)*(2*y-side)
+			if r < side*side/2 && r > side*side/8 {
+				c = ink
+			}
+			p.SetNRGBA(x, y, c)
+		}
+	}
+	return p
+}
+
+// noise returns a picture that compresses badly.
+func noise(side int, opaque bool) *image.NRGBA {
+	random := rand.New(rand.NewPCG(1, 2))
+	p := image.NewNRGBA(image.Rect(0, 0, side, side))
+	for i := range p.Pix {
+		p.Pix[i] = uint8(random.IntN(256))
+		if opaque && i%4 == 3 {
+			p.Pix[i] = 255
+		}
+	}
+	return p
+}
+
+func encoded(t *testing.T, kind string, p image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var err error
+	switch kind {
+	case "png":
+		err = png.Encode(&b, p)
+	case "jpeg":
+		err = jpeg.Encode(&b, p, nil)
+	case "gif":
+		err = gif.Encode(&b, p, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+var (
+	none  = color.NRGBA{}
+	white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
+	red   = color.NRGBA{R: 232, G: 87, B: 58, A: 255}
+)
+
+// webp is a picture of one pixel, made by another encoder.
+const webp = "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA="
+
+func TestNewLogo_encodes_pictures_again(t *testing.T) {
+	t.Parallel()
+	pixel, err := base64.StdEncoding.DecodeString(webp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		file []byte
+		kind string
+		side int
+	}{
+		{"PNG", encoded(t, "png", dot(512, white, red)), theme.TypePNG, 128},
+		{"PNG with a transparent background", encoded(t, "png", dot(512, none, red)), theme.TypePNG, 128},
+		{"JPEG", encoded(t, "jpeg", dot(300, white, red)), theme.TypeJPEG, 128},
+		{"GIF", encoded(t, "gif", dot(200, white, red)), theme.TypeJPEG, 128},
+		{"WebP", pixel, theme.TypePNG, 1},
+		{"a small picture is not enlarged", encoded(t, "png", dot(40, white, red)), theme.TypePNG, 40},
+		{"a photograph", encoded(t, "png", noise(256, true)), theme.TypeJPEG, 112},
+		{"noise with transparency", encoded(t, "png", noise(500, false)), theme.TypePNG, 48},
+		{"data after the picture is removed", append(encoded(t, "png", dot(64, white, red)), "<script>alert(1)</script>"...), theme.TypePNG, 64},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l, err := theme.NewLogo(tt.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(l.Body) > theme.MaxLogo || bytes.Contains(l.Body, []byte("<script")) {
+				t.Errorf("%d bytes", len(l.Body))
+			}
+			drawn, format, err := image.Decode(bytes.NewReader(l.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Type != tt.kind || "image/"+format != tt.kind {
+				t.Errorf("format %s, type %s, want %s", format, l.Type, tt.kind)
+			}
+			if drawn.Bounds() != image.Rect(0, 0, tt.side, tt.side) {
+				t.Errorf("bounds %v, want %d", drawn.Bounds(), tt.side)
+			}
+		})
+	}
+}
+
+func TestNewLogo_shows_the_same_picture(t *testing.T) {
+	t.Parallel()
+	l, err := theme.NewLogo(encoded(t, "png", dot(512, none, red)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := png.Decode(bytes.NewReader(l.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := color.NRGBAModel.Convert(drawn.At(64, 24)); got != red {
+		t.Errorf("the ring is %v, want %v", got, red)
+	}
+	if _, _, _, alpha := drawn.At(0, 0).RGBA(); alpha != 0 {
+		t.Error("a transparent pixel became opaque")
+	}
+}
+
+// The tile behind a logo is white in both colour schemes.
+func TestNewLogo_puts_white_shapes_on_a_dark_ground(t *testing.T) {
+	t.Parallel()
+	l, err := theme.NewLogo(encoded(t, "png", dot(512, none, white)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := png.Decode(bytes.NewReader(l.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := color.NRGBAModel.Convert(drawn.At(1, 1)), (color.NRGBA{R: 0x12, G: 0x15, B: 0x1c, A: 0xff}); got != want {
+		t.Errorf("the background is %v, want %v", got, want)
+	}
+	if got := color.NRGBAModel.Convert(drawn.At(64, 24)); got != white {
+		t.Errorf("the ring is %v", got)
+	}
+}
+
+// announced returns a PNG whose header states a size, without pixels. A decoder that allocates the
+// stated size is open to a decompression bomb.
+func announced(width, height uint32) []byte {
+	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n")
+	chunk := func(kind string, data []byte) {
+		binary.Write(b, binary.BigEndian, uint32(len(data)))
+		body := append([]byte(kind), data...)
+		b.Write(body)
+		binary.Write(b, binary.BigEndian, crc32.ChecksumIEEE(body))
+	}
+	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
+	chunk("IHDR", append(head, 8, 6, 0, 0, 0))
+	return b.Bytes()
+}
+
+func TestNewLogo_refuses(t *testing.T) {
+	t.Parallel()
+	wide := encoded(t, "png", image.NewNRGBA(image.Rect(0, 0, 400, 120)))
+	scans := append(encoded(t, "jpeg", dot(64, white, red)), bytes.Repeat([]byte("\xff\xda"), 100)...)
+	part := &bytes.Buffer{}
+	err := gif.EncodeAll(part, &gif.GIF{
+		Image: []*image.Paletted{image.NewPaletted(image.Rect(0, 0, 10, 2), color.Palette{white, red})}, Delay: []int{0},
+		Config: image.Config{Width: 20, Height: 20},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"nothing", nil, "is empty"},
+		{"a text", []byte("hello"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
+		{"a PDF", []byte("%PDF-1.7"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
+		{"a program", []byte("\x7fELF"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
+		{"a giant file", append(encoded(t, "png", dot(64, white, red)), make([]byte, theme.MaxLogoFile)...), "may have 1048576"},
+		{"a decompression bomb", announced(60_000, 60_000), "is 60000 × 60000 pixels, and may be 2048 × 2048"},
+		{"one pixel more than allowed", announced(2049, 2049), "is 2049 × 2049"},
+		{"a long strip", announced(1, 2_000_000_000), "may be 2048 × 2048"},
+		{"a wide picture", wide, "is 400 × 120 pixels, and must be square"},
+		{"half a picture", encoded(t, "png", noise(64, true))[:3000], "cannot be read"},
+		{"only a header", announced(64, 64), "cannot be read"},
+		{"a JPEG of many scans", scans, "has more than 64 scans"},
+		{"a GIF that begins with a part", part.Bytes(), "begins with a picture of 10 × 2 pixels"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l, err := theme.NewLogo(tt.file)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "logo ") {
+				t.Errorf("got %d bytes of %s, error %v, want %q", len(l.Body), l.Type, err, tt.want)
+			}
+		})
+	}
+}
+
+// A logo from another service is checked like one from a merchant.
+func TestSent(t *testing.T) {
+	t.Parallel()
+	good, err := theme.NewLogo(encoded(t, "png", dot(512, white, red)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := theme.ParseLogo(good.Type, good.Body); err != nil || !bytes.Equal(got.Body, good.Body) {
+		t.Errorf("a logo that NewLogo made is refused: %v", err)
+	}
+	for name, l := range map[string]theme.Logo{
+		"HTML": {Type: "text/html", Body: []byte("<p>")}, "script in an SVG": {Type: theme.TypeSVG, Body: []byte(picture("<script/>"))},
+		"HTML that says it is a PNG": {Type: theme.TypePNG, Body: []byte("<p>")}, "too much": {Type: theme.TypePNG, Body: make([]byte, theme.MaxLogo+1)},
+	} {
+		if _, err := theme.ParseLogo(l.Type, l.Body); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
