@@ -268,7 +268,7 @@ func (x *tokenChaos) act() {
 		if !x.up {
 			x.serve()
 			x.up = true
-		} else if random.IntN(4) == 0 {
+		} else if h, _ := x.health(); h.Reached && random.IntN(4) == 0 {
 			x.order()
 		}
 	case 13, 14: // the program gets time to scan

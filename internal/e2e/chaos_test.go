@@ -165,7 +165,7 @@ func (x *chaos) act() {
 		if !x.up {
 			x.process.serve()
 			x.up = true
-		} else if random.IntN(3) == 0 {
+		} else if h, _ := x.process.health(); h.Reached && random.IntN(3) == 0 { // before its first scan, a program that was down for long offers nothing
 			x.order()
 		}
 	case 16: // the program gets time to scan
