@@ -26,6 +26,9 @@ func ParseAddress(text string, kind Kind, network Network) (address, script stri
 		}
 		return account.String(), account.lower(), nil
 	case BTC, LTC:
+		if err := network.check(); err != nil {
+			return "", "", err
+		}
 		p := prefixesOf(kind, network)
 		output, err := decodeAddress(text, p)
 		if err != nil {

@@ -62,6 +62,9 @@ func isAddress(text string, kind Kind, network Network) bool {
 
 // On returns k with the addresses of a network; ErrNetwork if its letters belong to another network.
 func (k Key) On(network Network) (Key, error) {
+	if err := network.check(); err != nil {
+		return Key{}, err
+	}
 	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
 		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}

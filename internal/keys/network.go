@@ -1,6 +1,9 @@
 package keys
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Kind is the kind of wallet that a key belongs to.
 type Kind string
@@ -75,3 +78,11 @@ func prefixesOf(kind Kind, network Network) prefixes {
 }
 
 func (k Kind) known() bool { return slices.Contains([]Kind{BTC, LTC, ETH}, k) }
+
+// check returns ErrNetwork for a network that is not one of the constants.
+func (n Network) check() error {
+	if slices.Contains([]Network{Main, Test, Regtest}, n) {
+		return nil
+	}
+	return fmt.Errorf("%w: %q is not a network", ErrNetwork, string(n))
+}
