@@ -19,6 +19,8 @@ func main() {
 	only := flag.Bool("watching", false, "measure only the search for payments")
 	told := flag.Bool("callbacks", false, "measure only callbacks and the feed")
 	page := flag.Bool("arriving", false, "measure only how long a payment takes from its block to the page")
+	stored := flag.Int("growth", 100_000, "largest number of stored invoices that the growth is measured with; 0 leaves it out")
+	grows := flag.Bool("growing", false, "measure only how cost grows with the number of stored invoices")
 	short := flag.Bool("short", false, "fill the feed with a tenth of its million events")
 	flag.Parse()
 	feed := feedEvents
@@ -28,8 +30,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, plan{
-		span: *span, postgres: *postgres, watching: !*told && !*page, serving: !*only && !*told && !*page, telling: !*only && !*page,
-		arriving: !*only && !*told, feed: feed,
+		span: *span, postgres: *postgres, watching: !*told && !*page && !*grows, serving: !*only && !*told && !*page && !*grows,
+		telling: !*only && !*page && !*grows, arriving: !*only && !*told && !*grows, growing: !*only && !*told && !*page, feed: feed, stored: *stored,
 	}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -42,7 +44,9 @@ type plan struct {
 	postgres                   string
 	watching, serving, telling bool
 	arriving                   bool
+	growing                    bool
 	feed                       int // number of events in the feed
+	stored                     int // number of stored invoices
 }
 
 func run(ctx context.Context, plan plan) error {
@@ -58,7 +62,7 @@ func run(ctx context.Context, plan plan) error {
 		}
 		fmt.Println()
 	}
-	if !plan.serving && !plan.telling && !plan.arriving {
+	if !plan.serving && !plan.telling && !plan.arriving && !plan.growing {
 		return nil
 	}
 	binary, err := build(ctx, folder)
@@ -69,6 +73,12 @@ func run(ctx context.Context, plan plan) error {
 		if err := arriving(ctx, binary, folder+"/arriving"); err != nil {
 			return fmt.Errorf("from block to page: %w", err)
 		}
+	}
+	if plan.growing && plan.stored > 0 {
+		if err := growth(ctx, binary, folder, "SQLite", func() (string, error) { return "", nil }, growthSizes(plan.stored), plan.span); err != nil {
+			return fmt.Errorf("growth: %w", err)
+		}
+		fmt.Println()
 	}
 	if !plan.serving && !plan.telling {
 		return nil
