@@ -1,0 +1,294 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+)
+
+const (
+	// soakDuration is the time that the load runs, unless E2E_SOAK sets another.
+	soakDuration = 30 * time.Minute
+	// soakSample is the time between two samples.
+	soakSample = 5 * time.Second
+	// maxWAL bounds the size of SQLite's write-ahead log while reads, exports and backups run.
+	maxWAL = 128 << 20
+)
+
+// TestSoak runs nightly: a mixed load of creations, pages, payments, webhooks with failing receivers, exports
+// and backups. Memory and file descriptors must not grow, the write-ahead log must stay bounded, and
+// no goroutine may be left when the load ends.
+func TestSoak(t *testing.T) {
+	if os.Getenv("E2E_NIGHTLY") == "" {
+		t.Skip("runs nightly")
+	}
+	duration := soakDuration
+	if text := os.Getenv("E2E_SOAK"); text != "" {
+		var err error
+		if duration, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newSoak(t)
+	before := s.idle()
+	var load sync.WaitGroup
+	ctx, stop := context.WithTimeout(t.Context(), duration)
+	defer stop()
+	for range 4 {
+		load.Go(func() { s.repeat(ctx, 50*time.Millisecond, s.sell) })
+	}
+	for range 8 {
+		load.Go(func() { s.repeat(ctx, 100*time.Millisecond, s.look) })
+	}
+	load.Go(func() { s.repeat(ctx, 20*time.Second, s.export) })
+	load.Go(func() { s.repeat(ctx, time.Minute, s.backUp) })
+	var samples []soakSampled
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(soakSample):
+			samples = append(samples, s.sample())
+		}
+	}
+	load.Wait()
+	t.Logf("%d invoices, %d streams, %d exports, %d backups", s.sold.Load(), s.looked.Load(), s.exported.Load(), s.backedUp.Load())
+	for name, count := range map[string]*atomic.Int64{"invoices": &s.sold, "streams": &s.looked, "exports": &s.exported, "backups": &s.backedUp} {
+		if count.Load() == 0 {
+			t.Errorf("there were no %s", name)
+		}
+	}
+	checkFlat(t, samples)
+	http.DefaultClient.CloseIdleConnections()
+	s.client.CloseIdleConnections()
+	until(t, 2*waitTimeout, "the goroutines and file descriptors of the load end", func() bool {
+		now := s.sample()
+		return now.goroutines <= before.goroutines+10 && now.files <= before.files+10
+	})
+}
+
+// checkFlat fails if the last third of the samples needs more than the middle third. The first third warms
+// up. A third is represented by its smallest value, because peaks depend on when garbage is collected.
+func checkFlat(t *testing.T, samples []soakSampled) {
+	t.Helper()
+	third := len(samples) / 3
+	if third < 3 {
+		t.Fatalf("%d samples are too few", len(samples))
+	}
+	least := func(part []soakSampled, of func(soakSampled) int64) int64 {
+		smallest := of(part[0])
+		for _, s := range part {
+			smallest = min(smallest, of(s))
+		}
+		return smallest
+	}
+	for _, c := range []struct {
+		name    string
+		of      func(soakSampled) int64
+		allowed int64 // growth
+	}{
+		{"bytes of live heap", func(s soakSampled) int64 { return s.heap }, 8 << 20},
+		{"bytes of resident memory", func(s soakSampled) int64 { return s.memory }, 24 << 20},
+		{"file descriptors", func(s soakSampled) int64 { return s.files }, 20},
+		{"goroutines", func(s soakSampled) int64 { return s.goroutines }, 40},
+	} {
+		middle, last := least(samples[third:2*third], c.of), least(samples[2*third:], c.of)
+		t.Logf("%s: %d, then %d", c.name, middle, last)
+		if last > middle+c.allowed {
+			t.Errorf("%s grew from %d to %d", c.name, middle, last)
+		}
+	}
+	for _, s := range samples {
+		if s.wal > maxWAL {
+			t.Errorf("the write-ahead log has %d bytes, want at most %d", s.wal, int64(maxWAL))
+		}
+	}
+}
+
+// soak is a program under load.
+type soak struct {
+	*process
+	t       *testing.T
+	shop    shop
+	key     merchant.Key
+	folder  string
+	metrics string
+	client  *http.Client
+
+	sold, looked, exported, backedUp atomic.Int64
+	mu                               sync.Mutex
+	pages                            []string // identifiers of recent invoices
+}
+
+// soakSampled is what the program uses at a time.
+type soakSampled struct{ heap, memory, files, goroutines, wal int64 }
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	folder, metrics := t.TempDir(), freePort(t)
+	p := programIn(t, folder, "CHEQUER_METRICS="+metrics, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_BASE_RPC=off",
+		"CHEQUER_RATE_LIMIT=off", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8", "CHEQUER_PASSPHRASE=correct horse battery staple")
+	s := &soak{process: p, t: t, folder: folder, metrics: metrics, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	p.run("init")
+	for _, answer := range []http.HandlerFunc{
+		func(http.ResponseWriter, *http.Request) {},
+		func(w http.ResponseWriter, _ *http.Request) { // fails half of the time
+			if rand.IntN(2) == 0 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		},
+		func(w http.ResponseWriter, r *http.Request) { // cuts the connection
+			panic(http.ErrAbortHandler)
+		},
+	} {
+		receiver := httptest.NewServer(answer)
+		t.Cleanup(receiver.Close)
+		p.run("endpoint", "add", receiver.URL+"/hook", "--test")
+	}
+	if err := json.Unmarshal(p.run("key", "add", "--test", "--json"), &s.key); err != nil {
+		t.Fatal(err)
+	}
+	p.serve()
+	s.shop = newShop(t, p.url, s.key)
+	return s
+}
+
+// idle returns what the program uses after one operation of each kind and a pause.
+func (s *soak) idle() soakSampled {
+	s.sell()
+	s.look()
+	s.client.CloseIdleConnections()
+	http.DefaultClient.CloseIdleConnections()
+	last := s.sample()
+	until(s.t, waitTimeout, "the program is idle", func() bool {
+		now := s.sample()
+		steady := now.goroutines == last.goroutines && now.files == last.files
+		last = now
+		return steady
+	})
+	return last
+}
+
+// repeat repeats an operation with pauses until the context ends.
+func (s *soak) repeat(ctx context.Context, pause time.Duration, operation func()) {
+	for ctx.Err() == nil {
+		operation()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(rand.Int64N(2 * int64(pause)))):
+		}
+	}
+}
+
+// sell creates an invoice and pays two thirds of them.
+func (s *soak) sell() {
+	id := s.shop.order()
+	s.mu.Lock()
+	if s.pages = append(s.pages, id); len(s.pages) > 50 {
+		s.pages = s.pages[1:]
+	}
+	s.mu.Unlock()
+	if s.sold.Add(1)%3 > 0 {
+		s.shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
+	}
+}
+
+// look opens the page of a recent invoice and its event stream for a while.
+func (s *soak) look() {
+	s.mu.Lock()
+	if len(s.pages) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	id := s.pages[rand.IntN(len(s.pages))]
+	s.mu.Unlock()
+	s.read("/invoice/"+id, 0)
+	s.read("/invoice/"+id+"/live", time.Duration(rand.IntN(3000))*time.Millisecond)
+	s.looked.Add(1)
+}
+
+// read reads an address of the pages: whole, or for a time if it does not end.
+func (s *soak) read(path string, span time.Duration) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		s.t.Errorf("GET %s: %v", path, err)
+		return
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent && response.StatusCode != http.StatusTooManyRequests {
+		s.t.Errorf("GET %s: %s", path, response.Status)
+	}
+	if span > 0 {
+		time.AfterFunc(span, cancel)
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	if err != nil && span == 0 {
+		s.t.Errorf("GET %s: %v", path, err)
+	}
+}
+
+func (s *soak) export() {
+	s.shop.ask(s.url, s.key, http.MethodGet, api.PathInvoices+"/export?format=csv&from="+time.Now().Add(-time.Minute).UTC().Format("2006-01-02T15:04:05Z"), "", nil)
+	s.exported.Add(1)
+}
+
+func (s *soak) backUp() {
+	path := filepath.Join(s.t.TempDir(), fmt.Sprintf("backup-%d", s.backedUp.Load()))
+	s.run("backup", path)
+	if err := os.Remove(path); err != nil {
+		s.t.Error(err)
+	}
+	s.backedUp.Add(1)
+}
+
+// sample reads what the program uses.
+func (s *soak) sample() (now soakSampled) {
+	response, err := s.client.Get("http://" + s.metrics + "/metrics")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			continue
+		}
+		switch name {
+		case "go_memstats_heap_alloc_bytes":
+			now.heap = int64(number)
+		case "process_resident_memory_bytes":
+			now.memory = int64(number)
+		case "process_open_fds":
+			now.files = int64(number)
+		case "go_goroutines":
+			now.goroutines = int64(number)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(s.folder, "chequer.db-wal")); err == nil {
+		now.wal = info.Size()
+	}
+	return now
+}
