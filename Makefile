@@ -80,7 +80,7 @@ e2e: setup ## Run the whole program in a real browser
 
 bench: ## Measure performance; each figure has a baseline of the same run
 	$(GO) run ./internal/bench
-	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum
+	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum ./views
 
 nightly: test ## Run the slow tests too
 	$(GO) test ./internal/sale ./internal/storage

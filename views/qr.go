@@ -3,7 +3,6 @@ package views
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/skip2/go-qrcode"
@@ -45,7 +44,7 @@ func NewQR(text string) (QR, error) {
 // equal text, which compresses well. The first move starts from 0,0. See SVG 2, "The 'moveto'
 // commands".
 func strokes(bitmap [][]bool) string {
-	var b strings.Builder
+	b := make([]byte, 0, 2*len(bitmap)*len(bitmap))
 	endX, endY := 0, 0 // where the last run ended
 	for y, row := range bitmap {
 		for x := 0; x < len(row); x++ {
@@ -56,11 +55,13 @@ func strokes(bitmap [][]bool) string {
 			for x < len(row) && row[x] {
 				x++
 			}
-			fmt.Fprintf(&b, "m%d %dh%d", start-endX, y-endY, x-start)
+			b = strconv.AppendInt(append(b, 'm'), int64(start-endX), 10)
+			b = strconv.AppendInt(append(b, ' '), int64(y-endY), 10)
+			b = strconv.AppendInt(append(b, 'h'), int64(x-start), 10)
 			endX, endY = x, y
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // generationSize is the number of codes in a generation of the cache.
