@@ -19,6 +19,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/client"
+	"chequer/internal/client/foreign"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
@@ -213,7 +214,7 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 // whether that service is part of this process.
 func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token(32) }
-	cl, err := client.New(cc)
+	cl, err := newClient(cc, ours)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +229,14 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 	})
 	a.onShutdown = pages.Close // open event streams would delay the shutdown
 	return pages, nil
+}
+
+// newClient returns the pages' client of the service, whose answers are checked unless it is ours.
+func newClient(c client.Config, ours bool) (web.Client, error) {
+	if ours {
+		return client.New(c)
+	}
+	return foreign.New(c)
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of

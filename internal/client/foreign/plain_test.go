@@ -1,4 +1,4 @@
-package client_test
+package foreign_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/client/foreign"
 	"chequer/internal/signature"
 )
 
@@ -80,13 +81,13 @@ func (b *bare) check(r *http.Request) {
 	}
 }
 
-func newBare(t *testing.T, status string) (*bare, *client.Client) {
+func newBare(t *testing.T, status string) (*bare, *foreign.Client) {
 	t.Helper()
 	b := &bare{t: t, paths: make(chan string, 1000)}
 	if status != "" {
 		b.status.Store(&status)
 	}
-	c, err := client.New(client.Config{BaseURL: "http://bare.example", Key: "key", Secret: "secret", Transport: client.InProcess(b)})
+	c, err := foreign.New(client.Config{BaseURL: "http://bare.example", Key: "key", Secret: "secret", Transport: client.InProcess(b)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package client_test
+package foreign_test
 
 import (
 	"encoding/json"
@@ -17,6 +17,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/client/foreign"
 )
 
 // full is an answer of our own resource with every field and one element in each list.
@@ -62,24 +63,19 @@ func changed(t *testing.T, answer, field, value string) string {
 
 // hostile returns a client of a service that answers every request with the same answer. A bare
 // service does so only for the requests of the specification.
-func hostile(t testing.TB, bare bool, status int, header map[string]string, body string) *client.Client {
+func hostile(t testing.TB, bare bool, status int, header map[string]string, body string) *foreign.Client {
 	t.Helper()
-	c, err := client.New(client.Config{BaseURL: "https://evil.example", Now: clock, Transport: client.InProcess(http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
-			if bare && strings.HasPrefix(r.URL.Path, api.PathInvoices) {
-				http.NotFound(w, r)
-				return
-			}
-			for name, value := range header {
-				w.Header()[name] = []string{value}
-			}
-			w.WriteHeader(status)
-			io.WriteString(w, body)
-		}))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return answering(t, func(w http.ResponseWriter, r *http.Request) {
+		if bare && strings.HasPrefix(r.URL.Path, api.PathInvoices) {
+			http.NotFound(w, r)
+			return
+		}
+		for name, value := range header {
+			w.Header()[name] = []string{value}
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	})
 }
 
 func quoted(text string) string {

@@ -1,24 +1,26 @@
-package client
+package foreign
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/client"
 )
 
 // pollEvery is the interval at which a service that cannot wait is polled during a wait.
 const pollEvery = 5 * time.Second
 
-// pollPlain polls a service that knows only the specification until the ETag of an invoice differs
+// pollPlain polls a service that implements only the specification until the ETag of an invoice differs
 // from the given one.
-func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
+func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	tick := time.NewTicker(pollEvery)
@@ -30,43 +32,38 @@ func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Durat
 		}
 		select {
 		case <-ctx.Done():
-			return Snapshot{}, ctx.Err()
+			return client.Snapshot{}, ctx.Err()
 		case <-end.C:
-			return Snapshot{}, ErrNotModified
+			return client.Snapshot{}, client.ErrNotModified
 		case <-tick.C:
 		}
 	}
 }
 
-// readPlain reads an invoice by invoice/status. If the service does not have that call, the answer
-// to the creation is used.
-func (c *Client) readPlain(ctx context.Context, id string) (Snapshot, error) {
-	a, err := c.do(ctx, request{method: http.MethodGet, path: api.PathInvoiceStatus + "?id=" + url.QueryEscape(id)})
-	if err != nil {
-		return Snapshot{}, err
-	}
+// readPlain reads an invoice by the call of the specification. If the service does not have that call,
+// the answer to the creation is used.
+func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, error) {
+	read, err := c.service.ReadSpecified(ctx, id)
 	made, remembered := c.memory.find(c.now(), id)
-	var spec api.Invoice
+	refused, isAnswer := errors.AsType[*client.Error](err)
 	switch {
-	case a.status == http.StatusOK && decode(a.body, &spec) == nil && spec.ForeignID == id:
-		made.invoice, made.offset = spec, c.offset(a)
-	case a.isTemporary():
-		return Snapshot{}, a.failure()
-	case !remembered && a.status == http.StatusForbidden:
-		return Snapshot{}, a.failure()
+	case err == nil:
+		made.invoice, made.offset = read.Invoice, c.offset(read.Header)
+	case !isAnswer || refused.IsTemporary() || !remembered && refused.Status == http.StatusForbidden:
+		return client.Snapshot{}, cleanError(err)
 	case !remembered:
-		return Snapshot{}, ErrNotFound
+		return client.Snapshot{}, fmt.Errorf("read invoice: %w", client.ErrNotFound)
 	}
-	resource := plainResource(made, a.header, c.now())
+	resource := plainResource(made, read.Header, c.now())
 	if err := checkResource(&resource, id); err != nil {
-		return Snapshot{}, err
+		return client.Snapshot{}, fmt.Errorf("read invoice: %w", err)
 	}
-	return Snapshot{Resource: resource, ETag: hashed(resource)}, nil
+	return client.Snapshot{Resource: resource, ETag: hashed(resource)}, nil
 }
 
 // offset returns how far the service's clock is ahead of ours, by its Date header.
-func (c *Client) offset(a answer) time.Duration {
-	date, err := http.ParseTime(a.header.Get("Date"))
+func (c *Client) offset(header http.Header) time.Duration {
+	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package client
+package foreign
 
 import (
 	"sync"
@@ -72,40 +72,4 @@ func (m *memory) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.made, m.order = nil, nil
-}
-
-// plainTTL is how long a service is treated as one that implements only the specification, before
-// our own calls are tried again.
-const plainTTL = 10 * time.Minute
-
-// service records the kind of the service. Once it has proved to be this project's, it stays so: an
-// answer without a code then comes from a proxy.
-type service struct {
-	mu    sync.Mutex
-	own   bool
-	plain time.Time // time at which it was found plain; zero if it was not
-}
-
-func (s *service) isOurs() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.own
-}
-
-func (s *service) setOurs() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.own, s.plain = true, time.Time{}
-}
-
-func (s *service) isPlain(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.plain.IsZero() && now.Sub(s.plain) < plainTTL
-}
-
-func (s *service) setPlain(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plain = now
 }

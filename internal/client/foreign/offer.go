@@ -1,7 +1,6 @@
-package client
+package foreign
 
 import (
-	"context"
 	"slices"
 
 	"chequer/internal/api"
@@ -17,27 +16,32 @@ const (
 // askings are the values of whether a shopper is asked for something.
 var askings = []string{api.AskNo, api.AskOptional, api.AskRequired}
 
-// ReadProducts returns the products in the shop of the key's merchant, or one of them. A refusal is
-// an *Error; it returns ErrUnsupported if the service has no products.
-func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.ProductOffers, error) {
-	var o api.ProductOffers
-	err := c.ofLink(ctx, api.PathProducts+"/read", r, "", &o)
-	if err == nil {
-		err = checkProducts(&o)
+// checkLink checks the content of a link.
+func checkLink(o *api.CheckoutLink) error {
+	var c check
+	c.text(&o.MerchantName, maxMerchant)
+	o.Theme = checkedTheme(o.Theme)
+	c.oneOf("mode", o.Mode, modes)
+	c.rate("amount", o.Amount) // may be empty
+	c.require("fiat_currency", o.FiatCurrency != "")
+	c.word("fiat_currency", o.FiatCurrency, maxWord)
+	c.text(&o.OrderID, maxOrder)
+	c.text(&o.Description, maxSentence)
+	c.word("language", o.Language, maxWord)
+	if o.ForeignID != "" {
+		c.id("foreign_id", o.ForeignID)
 	}
-	return o, wrap("read products", err)
-}
-
-// OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
-func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
-	var made api.CheckoutInvoice
-	err = c.ofLink(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
-	if err == nil {
-		var fault check
-		fault.id("foreign_id", made.ForeignID)
-		err = fault.err()
+	if o.EarlierID != "" {
+		c.id("earlier_id", o.EarlierID)
 	}
-	return made.ForeignID, wrap("order product", err)
+	if o.OtherID != "" {
+		c.id("other_id", o.OtherID)
+		c.amount("other_amount", o.OtherAmount)
+		c.amount("other_received", o.OtherReceived)
+		c.require("other_currency", o.OtherCurrency != "")
+		c.word("other_currency", o.OtherCurrency, maxWord)
+	}
+	return c.err()
 }
 
 // checkProducts checks the products of a shop.
