@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -17,6 +18,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/locale"
 	"chequer/internal/theme"
+	"chequer/web/present"
 )
 
 // Client is the part of the service that the pages use. It is safe for concurrent use. Its errors are
@@ -92,10 +94,12 @@ type Config struct {
 // Handler serves the pages. It is safe for concurrent use.
 type Handler struct {
 	config  Config
+	site    present.Site
 	echo    *echo.Echo
 	streams *streams
 	costly  *costly
 	themes  themeCache
+	plain   atomic.Bool // the service implements only the specification, when it was last asked for products
 	close   sync.Once
 	closed  chan struct{}
 
@@ -105,6 +109,10 @@ type Handler struct {
 // New returns the handler of all paths below the base path, except those of the API.
 func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
+	h.site = present.Site{
+		BasePath: h.config.BasePath, BaseURL: h.config.BaseURL, ShopName: h.config.ShopName, OpenAmount: h.config.Storefront, Demo: h.config.Demo,
+		StayOnPage: h.config.StayOnPage, EmbedOrigins: h.config.EmbedOrigins, Multilingual: len(h.config.Languages.List()) > 1,
+	}
 	h.streams, h.costly = newStreams(h.config), newCostly()
 	h.handbook = sync.OnceValues(h.readHandbook)
 	h.echo.HTTPErrorHandler = h.fail

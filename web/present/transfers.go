@@ -1,10 +1,7 @@
-package web
+package present
 
 import (
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"chequer/internal/api"
 	"chequer/internal/money"
@@ -180,15 +177,4 @@ func moment(wire string, s scene) views.Moment {
 		return views.Moment{}
 	}
 	return views.Moment{Machine: wire, Text: text}
-}
-
-// joined joins whole sentences with spaces and omits empty ones.
-func joined(sentences ...string) string {
-	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
-}
-
-// sentence returns words with the first letter in upper case.
-func sentence(words string) string {
-	first, size := utf8.DecodeRuneInString(words)
-	return string(unicode.ToUpper(first)) + words[size:]
 }

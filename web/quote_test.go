@@ -1,68 +1,15 @@
 package web_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
-	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
-
-// requotable returns an invoice for which the service may hold a new price.
-func requotable(change func(*api.Resource)) api.Resource {
-	r := invoice("abc")
-	r.MayRequote, r.Quotes = true, []api.Quote{{Number: 1}, {Number: 2}}
-	if change != nil {
-		change(&r)
-	}
-	return r
-}
-
-func TestHoldIsOfferedIfTheServiceAllowsIt(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		change func(*api.Resource)
-		where  string // selector of the button; empty if there is none
-	}{
-		{"created: among the help", nil, ".help form.hold .btn.alt"},
-		{"quote expired: first action", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.hold:first-child .btn:not(.alt)"},
-		{"partly paid: among the help", func(r *api.Resource) { r.Status, r.DueAmount, r.PaidAmount = api.StatusPending, "13.29", "43.21" }, ".help form.hold"},
-		{"partly paid, quote expired: an action", func(r *api.Resource) {
-			r.Status, r.DueAmount, r.PaidAmount, r.SecondsLeft = api.StatusPending, "13.29", "43.21", 0
-		}, ".act form.hold"},
-		{"expired: an action", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 }, ".act form.hold"},
-		{"none if the service does not allow it", func(r *api.Resource) { r.MayRequote = false }, ""},
-		{"none if the service reports no quotes", func(r *api.Resource) { r.Quotes = nil }, ""},
-		{"none if the shop checks payments by hand", func(r *api.Resource) {
-			r.SecondsLeft = 0
-			for i := range r.PaymentMethods {
-				r.PaymentMethods[i].Watched = false
-			}
-		}, ""},
-		{"none if the whole amount is seen", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" }, ""},
-	} {
-		doc := document(t, get(t, pages(t, newService(requotable(tt.change)), nil), "/invoice/abc?m=EURC-BASE"))
-		forms := doc.Find("form.hold")
-		if tt.where == "" {
-			if forms.Length() != 0 {
-				t.Errorf("%s: the form is offered", tt.name)
-			}
-			continue
-		}
-		if forms.Length() != 1 || doc.Find(tt.where).Length() != 1 {
-			t.Errorf("%s: %d forms, %d at %s", tt.name, forms.Length(), doc.Find(tt.where).Length(), tt.where)
-		}
-		got := fmt.Sprint(forms.AttrOr("action", ""), " ", forms.AttrOr("method", ""), " ", forms.Find("[name=quote]").AttrOr("value", ""), " ", forms.Find("[name=m]").AttrOr("value", ""))
-		if want := "/invoice/abc/quote post 2 EURC-BASE"; got != want {
-			t.Errorf("%s: form %s, want %s", tt.name, got, want)
-		}
-	}
-}
 
 func TestHoldAgain(t *testing.T) {
 	t.Parallel()
@@ -85,7 +32,7 @@ func TestHoldAgain(t *testing.T) {
 		{"a service without requotes", url.Values{"quote": {"2"}}, client.ErrUnsupported, 404, "", ""},
 		{"our key is refused", url.Values{"quote": {"2"}}, &client.Error{Status: 403}, 500, "", ""},
 	} {
-		s := newService(requotable(nil))
+		s := newService(presenttest.Requotable(nil))
 		s.refusal = tt.refusal
 		h := pages(t, s, nil)
 		response := post(t, h, "/invoice/abc/quote", tt.form, nil)
@@ -103,7 +50,7 @@ func TestHoldAgain(t *testing.T) {
 
 func TestDecisionsAreLimited(t *testing.T) {
 	t.Parallel()
-	h := pages(t, newService(requotable(nil)), func(c *web.Config) { c.PostsPerMinute = 1 })
+	h := pages(t, newService(presenttest.Requotable(nil)), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var last int
 	for range 4 {
 		last = post(t, h, "/invoice/abc/quote", url.Values{"quote": {"2"}}, nil).StatusCode

@@ -1,4 +1,4 @@
-package web
+package present
 
 import (
 	"net/url"
@@ -44,12 +44,12 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 // page asks the wallet as on a desktop. The page's address follows the link's prefix without its
 // scheme. See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app
 // browser". It is empty if the wallet could not send the payment or could not reach the page.
-func walletApp(m api.PaymentMethod, s scene, amount string) string {
-	place, secure := strings.CutPrefix(s.public, "https://")
+func walletApp(r api.Resource, m api.PaymentMethod, s scene, amount string) string {
+	place, secure := strings.CutPrefix(s.BaseURL, "https://")
 	if !secure || m.Network == testNetwork || walletRequest(m, s, amount).Units == "" {
 		return ""
 	}
-	return "https://link.metamask.io/dapp/" + place + "?m=" + url.QueryEscape(m.CryptoCurrency)
+	return "https://link.metamask.io/dapp/" + place + "/invoice/" + r.ForeignID + "?m=" + url.QueryEscape(m.CryptoCurrency)
 }
 
 // turn returns a string that changes whenever the shopper has something new to send: when another

@@ -1,4 +1,4 @@
-package web
+package present
 
 import (
 	"cmp"
@@ -41,7 +41,7 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 		Notes:       methodNotes(m, s, rest),
 		AmountLabel: s.Text("method.amount"), Amount: amount, AmountGroups: views.AmountGroups(s.Decimal(amount)), Unit: symbol(m),
 		AddressLabel: addressLabel(m, s, rest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
-		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(m, s, amount),
+		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(r, m, s, amount),
 	}
 	if one := price(r, m, s); one != "" {
 		v.Line += " · " + one

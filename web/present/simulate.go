@@ -1,4 +1,4 @@
-package web
+package present
 
 import (
 	"slices"
@@ -26,27 +26,27 @@ var changes = []struct {
 	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
 }
 
-// clockSteps are the buttons that advance the invoice's clock. spans maps their values to durations.
-var (
-	clockSteps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
-	spans      = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
-)
+// clockSteps are the buttons that advance the invoice's clock.
+var clockSteps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
 
-// refusals maps the "refused" parameter of an address to the text that says why a simulation was
-// refused. The parameter is the service's error code if it is known here, otherwise refusedOther.
-var refusals = map[string]string{
-	"nothing_to_do": "simulate.nothing",
-	"clock_too_far": "simulate.far",
-	refusedOther:    "refused.changed",
+// spans maps the values of clockSteps to durations.
+var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
+
+// SimulateRequest returns the request for a button of the test tools. ok is false if there is no such
+// button.
+func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
+	r = api.SimulateRequest{Action: button, PaymentMethod: method}
+	if span, isClock := spans[button]; isClock {
+		r.Action, r.Seconds = api.SimulateClock, int64(span/time.Second)
+	}
+	return r, slices.Contains(api.SimulateActions, r.Action) && (r.Action == api.SimulateClock) == (r.Seconds > 0)
 }
-
-const refusedOther = "changed"
 
 // simulation returns the tools of a test invoice that are possible now. If the page has no choice of
 // methods, they act on the method of the last payment.
 func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 	tools := views.Simulate{
-		Action: s.keep(s.self + "/simulate"),
+		Action: s.Keep(s.self + "/simulate"),
 		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, arrivals)}},
 	}
 	var then []views.Simulation

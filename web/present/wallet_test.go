@@ -1,4 +1,4 @@
-package web_test
+package present_test
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/static"
+	"chequer/web/present/presenttest"
 )
 
 // The data attributes for the browser wallet's script, by method.
@@ -47,9 +48,9 @@ func TestWalletRequest(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := invoice("abc")
+			r := presenttest.Invoice("abc")
 			tt.change(&r, &r.PaymentMethods[1])
-			doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
+			doc := show(t, r)
 			box := doc.Find(".wallets[hidden]")
 			if diff := cmp.Diff(data(box), tt.want); diff != "" {
 				t.Errorf("data attributes (-got +want):\n%s", diff)
@@ -92,9 +93,9 @@ func data(s *goquery.Selection) map[string]string {
 func TestWalletTurn(t *testing.T) {
 	t.Parallel()
 	turn := func(change func(*api.Resource)) string {
-		r := invoice("abc")
+		r := presenttest.Invoice("abc")
 		change(&r)
-		return document(t, get(t, pages(t, newService(r), nil), "/invoice/abc")).Find("#wallet-words").AttrOr("data-turn", "none")
+		return show(t, r).Find("#wallet-words").AttrOr("data-turn", "none")
 	}
 	first := turn(func(*api.Resource) {})
 	for _, tt := range []struct {
@@ -104,13 +105,13 @@ func TestWalletTurn(t *testing.T) {
 	}{
 		{"delayed", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionDelayed} }, true},
 		{"another currency arrived", func(r *api.Resource) {
-			r.Exceptions, r.Payments = []string{api.ExceptionWrongAsset}, []api.Payment{wrongAsset("ETH", "ETH", "Ethereum", "1")}
+			r.Exceptions, r.Payments = []string{api.ExceptionWrongAsset}, []api.Payment{presenttest.WrongAsset("ETH", "ETH", "Ethereum", "1")}
 		}, true},
 		{"a confirmation reorganised", func(r *api.Resource) {
-			r.Exceptions, r.Payments = []string{api.ExceptionReorged}, []api.Payment{transfer("reorged")}
+			r.Exceptions, r.Payments = []string{api.ExceptionReorged}, []api.Payment{presenttest.Transfer("reorged")}
 		}, true},
 		{"a part arrived", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "13.29" }, false},
-		{"a payment dropped", func(r *api.Resource) { r.Payments = []api.Payment{transfer("replaced")} }, false},
+		{"a payment dropped", func(r *api.Resource) { r.Payments = []api.Payment{presenttest.Transfer("replaced")} }, false},
 	} {
 		if got := turn(tt.change); got == "none" || (got == first) != tt.same {
 			t.Errorf("%s: turn %q after %q", tt.name, got, first)
@@ -127,9 +128,9 @@ func TestWalletScript(t *testing.T) {
 			"pay.js":    func(m []api.PaymentMethod) []api.PaymentMethod { return m[:1] },
 			"wallet.js": func(m []api.PaymentMethod) []api.PaymentMethod { return m },
 		} {
-			r := invoice("abc")
+			r := presenttest.Invoice("abc")
 			r.Status, r.PaymentMethods = status, methods(r.PaymentMethods)
-			doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
+			doc := show(t, r)
 			if got := doc.Find("script").AttrOr("src", ""); got != static.Path(script) {
 				t.Errorf("%s page of %d methods loads %s, want %s", status, len(r.PaymentMethods), got, script)
 			}

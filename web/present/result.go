@@ -1,4 +1,4 @@
-package web
+package present
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = s.opening("paid.lead", "Shop", s.shop)
 	p.Facts = receiptFacts(r, s)
 	p.Footing = s.Text("paid.footing")
-	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.keep(s.self + "/receipt.pdf")}
+	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.Keep(s.self + "/receipt.pdf")}
 	p.Return = returnLink(r.URLSuccess, r, s, s.Text("link.return", "Shop", s.shop))
 	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
 	p.Leaving.Before, p.Leaving.After = s.Around("paid.leaving", "Seconds", "Shop", s.shop)
@@ -112,7 +112,7 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 		showByHand(p, r, s)
 		return
 	}
-	p.Again, p.Requote = again(r, s), hold(r, s)
+	p.Again, p.Requote = again(r, s), requote(r, s)
 	start := ""
 	switch {
 	case p.Requote.Action != "":

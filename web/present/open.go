@@ -1,4 +1,4 @@
-package web
+package present
 
 import (
 	"strconv"
@@ -11,7 +11,7 @@ func showWaiting(p *views.Payment, r api.Resource, s scene) {
 	p.Title = s.Text("pay.title", "Shop", s.shop)
 	p.Heading, p.Open = s.Text("waiting.heading"), true
 	p.Clock = clock(r, s)
-	p.Methods, p.Requote = methods(r, s, false), hold(r, s)
+	p.Methods, p.Requote = methods(r, s, false), requote(r, s)
 	p.Help = []string{
 		s.Text("waiting.help.exact"),
 		s.Text("waiting.help.close"),
@@ -42,7 +42,7 @@ func showPartial(p *views.Payment, r api.Resource, s scene) {
 	}
 	p.Say = s.Text("partial.say", "Amount", due)
 	p.Clock = clock(r, s)
-	p.Methods, p.Requote = methods(r, s, true), hold(r, s)
+	p.Methods, p.Requote = methods(r, s, true), requote(r, s)
 	p.Notes = []views.Note{{Kind: "warn", Strong: s.Text("partial.note"), Text: s.Text("partial.note.text")}}
 	p.Help = []string{
 		s.Text("partial.help.method"),
@@ -57,7 +57,7 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: s.Text("partial.ended.note"), Text: s.Text("partial.ended.decides", "Shop", s.shop),
 	}}
-	if p.Requote = hold(r, s); p.Requote.Action != "" {
+	if p.Requote = requote(r, s); p.Requote.Action != "" {
 		p.Notes[0].Text = s.Text("partial.ended.hold")
 		return
 	}
@@ -78,7 +78,7 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = s.Text("ended.lead")
 	p.Again = again(r, s)
 	p.Again.Quiet = true
-	p.Requote = hold(r, s)
+	p.Requote = requote(r, s)
 	instead := s.Text("ended.unsent.text")
 	switch {
 	case p.Requote.Action != "":
@@ -120,14 +120,14 @@ func showSeen(p *views.Payment, r api.Resource, s scene) {
 // clock returns how long the price is held.
 func clock(r api.Resource, s scene) views.Clock {
 	return views.Clock{
-		Until: s.TimeOfDay(r.ExpiredAt, s.now), Machine: r.ExpiredAt,
+		Until: s.TimeOfDay(r.ExpiredAt, s.Now), Machine: r.ExpiredAt,
 		Left: strconv.FormatInt(r.SecondsLeft, 10),
 	}
 }
 
 // heldUntil sets the line that says when the quote expired.
 func heldUntil(due *views.Due, r api.Resource, s scene) {
-	if until := s.TimeOfDay(r.ExpiredAt, s.now); until != "" {
+	if until := s.TimeOfDay(r.ExpiredAt, s.Now); until != "" {
 		due.Until = views.Moment{Machine: r.ExpiredAt, Text: until}
 		due.Line, due.Rest = s.Around("ended.held", "Time")
 	}

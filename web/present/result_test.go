@@ -1,8 +1,6 @@
-package web_test
+package present_test
 
 import (
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,24 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/api"
-	"chequer/internal/client"
-	"chequer/web"
+	"chequer/web/present/presenttest"
 )
-
-// text returns the text of an element with runs of white space replaced by one space.
-func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
 // head returns the label and amounts at the top of a payment page.
 func head(doc *goquery.Document) string {
 	return strings.Join(doc.Find(".due p").Map(func(_ int, p *goquery.Selection) string { return text(p) }), " ")
-}
-
-// page returns the page of an invoice after a change.
-func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
-	t.Helper()
-	r := invoice("abcdefgh12")
-	change(&r)
-	return document(t, get(t, pages(t, newService(r), nil), "/invoice/abcdefgh12"))
 }
 
 // byHand makes an invoice one whose shop checks its payments by hand.
@@ -71,24 +57,6 @@ func TestUnwatchedInvoiceSaysThatTheShopChecksByHand(t *testing.T) {
 	}
 }
 
-func TestStartAgainIsSaidOnlyWithItsButton(t *testing.T) {
-	t.Parallel()
-	r := invoice("abc")
-	r.Status, r.SecondsLeft, r.URLFailure = api.StatusExpired, -900, ""
-	ended := invoice("def")
-	ended.SecondsLeft, ended.URLFailure = -5, ""
-	for _, storefront := range []bool{true, false} {
-		h := pages(t, newService(r, ended), func(c *web.Config) { c.Storefront = storefront })
-		for _, target := range []string{"/invoice/abc", "/invoice/def"} {
-			doc := document(t, get(t, h, target))
-			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
-			if got := strings.Contains(strings.ToLower(said), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
-				t.Errorf("%s: \"start again\" said is %t in %q, want %t, and the button likewise", target, got, said, storefront)
-			}
-		}
-	}
-}
-
 func TestDroppedPaymentsAndReorgsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -108,7 +76,7 @@ func TestDroppedPaymentsAndReorgsAreAnnounced(t *testing.T) {
 		},
 		{
 			"confirmation reorganised", func(r *api.Resource) {
-				r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{transfer("seen")}
+				r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{presenttest.Transfer("seen")}
 			},
 			"Confirmation taken back – Atelier Nord", "The network took the confirmation back. We keep watching.",
 		},
@@ -145,7 +113,7 @@ func TestLateHead(t *testing.T) {
 			doc := page(t, func(r *api.Resource) {
 				r.Status, r.SecondsLeft, r.Exceptions = api.StatusExpired, -900, []string{api.ExceptionLate}
 				for _, amount := range tt.amounts {
-					p := transfer("late")
+					p := presenttest.Transfer("late")
 					p.Amount, p.FiatAmount = amount, "0"
 					r.Payments = append(r.Payments, p)
 				}
@@ -164,7 +132,7 @@ func TestLateFactsShowTheConfirmations(t *testing.T) {
 	t.Parallel()
 	for confirmations, want := range map[int]string{0: "Seen", 1: "Seen", 2: "Confirmed", 3: "Confirmed"} {
 		doc := page(t, func(r *api.Resource) {
-			p := transfer("late")
+			p := presenttest.Transfer("late")
 			p.Confirmations = confirmations
 			r.Status, r.Exceptions, r.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{p}
 		})
@@ -174,83 +142,10 @@ func TestLateFactsShowTheConfirmations(t *testing.T) {
 	}
 }
 
-func TestTestToolsOfferApplicableSimulationsOnly(t *testing.T) {
-	t.Parallel()
-	at := func(state string, confirmations int) []api.Payment {
-		p := transfer(state)
-		p.Confirmations = confirmations
-		return []api.Payment{p}
-	}
-	arrives := []string{"Exact amount", "Too little", "Too much", "Too late"}
-	clock := []string{"One hour passes", "One day passes"}
-	for _, tt := range []struct {
-		name     string
-		payments []api.Payment
-		then     []string
-	}{
-		{"no payment", nil, nil},
-		{"unconfirmed", at("seen", 0), []string{"Confirm", "Double spend"}},
-		{"too few confirmations", at("seen", 1), []string{"Confirm", "Reorganise"}},
-		{"enough confirmations", at("confirmed", 2), []string{"Reorganise"}},
-		{"late and unconfirmed", at("late", 0), []string{"Confirm", "Double spend"}},
-		{"dropped", at("replaced", 0), nil},
-		{"reorganised", at("reorged", 0), nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			doc := page(t, func(r *api.Resource) { r.Mode, r.Payments = "test", tt.payments })
-			buttons := doc.Find("#simulate button[name=action]").Map(func(_ int, b *goquery.Selection) string { return text(b) })
-			if diff := cmp.Diff(slices.Concat(arrives, tt.then, clock), buttons); diff != "" {
-				t.Errorf("buttons (-want +got):\n%s", diff)
-			}
-			headings := []string{"A payment arrives"}
-			if tt.then != nil {
-				headings = append(headings, "Then")
-			}
-			headings = append(headings, "This invoice's clock")
-			got := doc.Find("#simulate h3").Map(func(_ int, h *goquery.Selection) string { return text(h) })
-			if diff := cmp.Diff(headings, got); diff != "" {
-				t.Errorf("headings (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A refusal redirects to the page, which shows its reason in the box of the tools. The address
-// contains a code and never a text.
-func TestRefusedSimulation(t *testing.T) {
-	t.Parallel()
-	r := invoice("abc")
-	r.Mode = "test"
-	s := newService(r, invoice("real"))
-	h := pages(t, s, nil)
-	for _, tt := range []struct{ code, location, words string }{
-		{"nothing_to_do", "/invoice/abc?m=BTC&refused=nothing_to_do", "There is no payment that this could be done to."},
-		{"<b>", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
-		{"", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
-	} {
-		s.refusal = &client.Error{Status: 409, Code: tt.code, Message: "the message of the service"}
-		response := post(t, h, "/invoice/abc/simulate", url.Values{"action": {"confirm"}, "method": {"BTC"}}, nil)
-		if got := response.Header.Get("Location"); response.StatusCode != 303 || got != tt.location {
-			t.Errorf("status %d to %q, want 303 to %q", response.StatusCode, got, tt.location)
-		}
-		doc := document(t, get(t, h, tt.location))
-		if got := text(doc.Find("#simulate [role=alert]")); !strings.HasPrefix(got, tt.words) {
-			t.Errorf("%s: the box says %q", tt.code, got)
-		}
-	}
-	for _, target := range []string{"/invoice/abc", "/invoice/abc?refused=", "/invoice/abc?refused=Send+money+to+me", "/invoice/real?refused=changed"} {
-		doc := document(t, get(t, h, target))
-		if doc.Find("[role=alert]").Length() != 0 || strings.Contains(doc.Text(), "Send money") {
-			t.Errorf("%s: the page says %q", target, text(doc.Find("[role=alert]")))
-		}
-	}
-}
-
 func TestPaidListsEveryPayment(t *testing.T) {
 	t.Parallel()
 	doc := page(t, func(r *api.Resource) {
-		first, dropped, second := transfer("confirmed"), transfer("replaced"), transfer("confirmed")
+		first, dropped, second := presenttest.Transfer("confirmed"), presenttest.Transfer("replaced"), presenttest.Transfer("confirmed")
 		first.Amount, first.Tx = "0.0005", "aaaa"
 		second.Amount, second.Tx = "0.00015379", "bbbb"
 		dropped.Tx = "cccc"
@@ -273,7 +168,7 @@ func TestOverpaidHead(t *testing.T) {
 	t.Parallel()
 	over := func(state, overpaid, status string) func(*api.Resource) {
 		return func(r *api.Resource) {
-			p := transfer(state)
+			p := presenttest.Transfer(state)
 			p.Amount, p.FiatAmount = "0.00015912", "13.75"
 			r.ClientAmount, r.DueAmount, r.OverpaidAmount, r.Status, r.Payments = "12.5", "0", overpaid, status, []api.Payment{p}
 		}
@@ -299,41 +194,5 @@ func TestOverpaidHead(t *testing.T) {
 				t.Errorf("head = %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestHeadNamesOrderAndReference(t *testing.T) {
-	t.Parallel()
-	for order, want := range map[string]string{"1042": "Order 1042 · Ref. abcd-efgh", "": "Ref. abcd-efgh"} {
-		doc := page(t, func(r *api.Resource) { r.OrderID = order })
-		if got := text(doc.Find(".ref")); got != want {
-			t.Errorf("the head says %q, want %q", got, want)
-		}
-	}
-}
-
-func TestAmountErrorIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	doc := document(t, post(t, pages(t, newService(), nil), "/", url.Values{"amount": {"x"}}, nil))
-	if got := text(doc.Find(".err")); got != "Check the amount" {
-		t.Errorf("the summary says %q", got)
-	}
-	if n := doc.Find(`.err a[href="#amount"]`).Length(); n != 1 {
-		t.Errorf("%d links to the field", n)
-	}
-	if got := text(doc.Find("#amount-error")); !strings.Contains(got, "Enter the amount in figures") {
-		t.Errorf("the field says %q", got)
-	}
-}
-
-func TestDirectionalCharactersAreRemoved(t *testing.T) {
-	t.Parallel()
-	r := invoice("abc")
-	r.OrderID, r.Description, r.MerchantName = "A\u202e1", "x\u2066y", "\u202eShop"
-	body := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc")).Text()
-	for _, control := range []string{"\u202e", "\u2066"} {
-		if strings.Contains(body, control) {
-			t.Errorf("the page contains %U", []rune(control)[0])
-		}
 	}
 }
