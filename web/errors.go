@@ -89,8 +89,10 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
 		return views.Link{Text: r.Text("fault.payment"), URL: r.Keep(h.path("/invoice/" + id))}
 	}
-	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") && h.sells(c.Request().Context()) {
-		return views.Link{Text: r.Text("sale.see"), URL: r.Keep(h.path("/shop"))}
+	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
+		if sells, _ := h.askProducts(c.Request().Context()); sells {
+			return views.Link{Text: r.Text("sale.see"), URL: r.Keep(h.path("/shop"))}
+		}
 	}
 	if h.config.Storefront {
 		return views.Link{Text: r.Text("fault.start"), URL: r.Keep(h.path("/"))}

@@ -36,12 +36,6 @@ func (h *Handler) shop(c echo.Context) error {
 	return render(c, http.StatusOK, views.ShopPage(h.ownFrame(c, h.reader(c, "")).Shop(offers)))
 }
 
-// sells reports whether the shop has products for sale.
-func (h *Handler) sells(ctx context.Context) bool {
-	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{})
-	return err == nil && len(offers.Products) > 0
-}
-
 // products returns the products that the merchant sells, or the one with the given slug.
 func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers, error) {
 	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{Slug: slug})

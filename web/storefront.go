@@ -30,7 +30,7 @@ func (h *Handler) backToForm(c echo.Context) error {
 // about redirects to the shop's products, or shows a page that says what this site is.
 func (h *Handler) about(c echo.Context) error {
 	r := h.reader(c, "")
-	if h.sells(c.Request().Context()) {
+	if sells, _ := h.askProducts(c.Request().Context()); sells {
 		return h.redirect(c, r, "/shop")
 	}
 	return render(c, http.StatusOK, views.AboutPage(h.ownFrame(c, r).About()))
@@ -56,13 +56,25 @@ func (h *Handler) order(c echo.Context) error {
 }
 
 // typedOrder adds the typed reference and note. A service that implements only the specification takes
-// neither.
+// neither. It is asked only if it did not take them the last time: its form has no fields for them.
 func (h *Handler) typedOrder(c echo.Context, typed present.Typed) present.Typed {
-	if h.plain.Load() {
-		return typed
+	reference, note := present.Tidy(c.FormValue(api.MetadataOrderReference), false), present.Tidy(c.FormValue(api.MetadataNote), true)
+	if reference+note != "" && h.plain.Load() {
+		if _, isPlain := h.askProducts(c.Request().Context()); isPlain {
+			return typed
+		}
 	}
-	typed.Reference, typed.Note = present.Tidy(c.FormValue(api.MetadataOrderReference), false), present.Tidy(c.FormValue(api.MetadataNote), true)
+	typed.Reference, typed.Note = reference, note
 	return typed
+}
+
+// askProducts reports whether the shop has products for sale, and whether the service implements only the
+// specification, which has no products.
+func (h *Handler) askProducts(ctx context.Context) (sells, isPlain bool) {
+	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{})
+	isPlain = errors.Is(err, client.ErrUnsupported)
+	h.plain.Store(isPlain)
+	return err == nil && len(offers.Products) > 0, isPlain
 }
 
 // invoiceRequest returns the request for an invoice. The reference does not become the order_id, which shops
@@ -101,14 +113,10 @@ func (h *Handler) refuse(c echo.Context, typed present.Typed, status int, proble
 	return h.renderStorefront(c, status, typed, refusal(status, problem))
 }
 
-// renderStorefront renders the form. A service that implements only the specification has no products, and its
-// form has no fields for a reference and a note.
+// renderStorefront renders the form.
 func (h *Handler) renderStorefront(c echo.Context, status int, typed present.Typed, problem *present.Problem) error {
 	f := h.ownFrame(c, h.reader(c, ""))
-	offers, err := h.config.Client.ReadProducts(c.Request().Context(), api.ProductsRequest{})
-	isPlain := errors.Is(err, client.ErrUnsupported)
-	h.plain.Store(isPlain)
+	sells, isPlain := h.askProducts(c.Request().Context())
 	setRetryAfter(c, status)
-	sells := err == nil && len(offers.Products) > 0
 	return render(c, status, views.StorefrontPage(f.Storefront(h.config.Currency, typed, problem, sells, !isPlain)))
 }

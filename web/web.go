@@ -99,7 +99,7 @@ type Handler struct {
 	streams *streams
 	costly  *costly
 	themes  themeCache
-	plain   atomic.Bool // the service implements only the specification, when it was last asked for products
+	plain   atomic.Bool // set if the service implemented only the specification when it was last asked for products
 	close   sync.Once
 	closed  chan struct{}
 
