@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chequer/web"
+	"chequer/web/present"
 	"chequer/web/present/presenttest"
 )
 
@@ -17,7 +18,7 @@ import (
 func BenchmarkPaymentPage(b *testing.B) {
 	h := web.New(web.Config{
 		Client: newService(presenttest.Invoice("abc")), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Now: func() time.Time { return noon }, Storefront: true, ShopName: "Shop", PostsPerMinute: -1,
+		Now: func() time.Time { return noon }, Site: present.Site{Storefront: true, ShopName: "Shop"}, PostsPerMinute: -1,
 	})
 	b.Cleanup(h.Close)
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/invoice/abc", nil)

@@ -82,20 +82,7 @@ func (h *Handler) checkout(c echo.Context) error {
 		return h.redirect(c, h.reader(c, offer.Language), "/invoice/"+offer.ForeignID)
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return h.renderLink(c, linkStatus(offer), offer, present.Typed{Token: rand.Text()}, nil)
-}
-
-// linkStatus returns the status of the page of a link.
-func linkStatus(offer api.CheckoutLink) int {
-	if offer.OtherID != "" {
-		return http.StatusConflict
-	}
-	return http.StatusOK
-}
-
-// backToLink redirects a GET of the address that a link's form posts to, to the link's page.
-func (h *Handler) backToLink(c echo.Context) error {
-	return h.redirect(c, h.reader(c, ""), "/pay"+linkEnd(c))
+	return h.renderLink(c, offer, present.Typed{Token: rand.Text()}, nil)
 }
 
 // offer returns the offer of the link in a request's address.
@@ -115,56 +102,47 @@ func (h *Handler) pay(c echo.Context) error {
 		return err
 	}
 	r, typed := h.reader(c, offer.Language), typedAmount(c)
-	if offer.OtherID != "" {
-		return h.renderLink(c, http.StatusConflict, offer, typed, nil)
+	link, key, problem := typedLink(c, r, offer, typed)
+	if problem != nil || offer.OtherID != "" {
+		return h.renderLink(c, offer, typed, problem)
 	}
-	id, problem, err := h.useLink(c, r, offer, typed)
+	ctx := c.Request().Context()
+	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, link, key) })
 	refused, ok := errors.AsType[*client.Error](err)
 	switch {
-	case problem != "":
-		return h.renderLink(c, http.StatusUnprocessableEntity, offer, typed, refusal(http.StatusUnprocessableEntity, problem))
 	case err == nil:
 		return h.redirect(c, r, "/invoice/"+id)
 	case ok && refused.Code == api.CodeLinkOrderPaid: // the payment arrived after the offer was read
 		return h.checkout(c)
+	case ok && refused.Code == api.CodePriceChanged:
+		problem = &present.Problem{Status: http.StatusConflict, Text: r.Text("link.price", "Amount", r.Fiat(offer.Amount, offer.FiatCurrency))}
+		return h.renderLink(c, offer, typed, problem)
 	case ok && linkRefusals[refused.Code] == nil:
-		status, problem := h.refusedLinkText(r, offer, refused)
-		return h.renderLink(c, status, offer, typed, refusal(status, problem))
+		return h.renderLink(c, offer, typed, h.problem(r, err))
 	}
 	return refusedLink(err)
 }
 
-// useLink creates an invoice from a link. It returns the problem with the typed amount if there is one.
-func (h *Handler) useLink(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed) (id, problem string, err error) {
-	link, key := linkOf(c), typed.Token
-	if offer.Amount == "" {
-		if link.Amount, problem = present.ReadAmount(r, typed.Amount); problem != "" {
-			return "", problem, nil
-		}
-		key += "-" + link.Amount
-	}
+// typedLink returns the request to use a link and its idempotency key, or the problem with the typed amount.
+func typedLink(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed) (link api.CheckoutRequest, key string, problem *present.Problem) {
+	link, key = linkOf(c), typed.Token
 	if link.Slug != "" {
 		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
 	}
-	ctx := c.Request().Context()
-	id, err = unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, link, key) })
-	return id, "", err
-}
-
-// refusedLinkText returns the text for the shopper when the service creates no invoice for a link, and the
-// status of the page.
-func (h *Handler) refusedLinkText(r present.Reader, offer api.CheckoutLink, refused *client.Error) (status int, problem string) {
-	if refused.Code == api.CodePriceChanged {
-		return http.StatusConflict, r.Text("link.price", "Amount", r.Fiat(offer.Amount, offer.FiatCurrency))
+	if offer.Amount == "" && offer.OtherID == "" {
+		link.Amount, problem = present.ReadAmount(r, typed)
+		key += "-" + link.Amount
 	}
-	return h.refused(r, refused)
+	return link, key, problem
 }
 
 // renderLink renders the page of a link.
-func (h *Handler) renderLink(c echo.Context, status int, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, offer.Language)), offer.Theme)
+func (h *Handler) renderLink(c echo.Context, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
+	f, status := h.themed(c.Request().Context(), h.frame(c, h.reader(c, offer.Language)), offer.Theme), formStatus(c, problem)
 	f.Query = linkOf(c).Query
-	setRetryAfter(c, status)
+	if offer.OtherID != "" {
+		status = http.StatusConflict
+	}
 	return render(c, status, views.CheckoutPage(f.Checkout(offer, linkEnd(c), typed, problem)))
 }
 

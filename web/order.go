@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -69,33 +70,46 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 	}
 }
 
-// refused returns the text for the shopper when the service creates no invoice, and the status of
-// the page.
-func (h *Handler) refused(r present.Reader, refusal *client.Error) (status int, problem string) {
-	status = refusedStatus(refusal.Status)
+// problem returns the reason for the shopper why the service created no invoice; nil if the error is none of
+// the service's.
+func (h *Handler) problem(r present.Reader, err error) *present.Problem {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return nil
+	}
+	status := refusedStatus(refused.Status)
 	if status >= 500 {
-		h.config.Logger.Warn("invoice not created", "status", status, "code", refusal.Code, "problem", refusal.Message)
+		h.config.Logger.Warn("invoice not created", "status", status, "code", refused.Code, "problem", refused.Message)
 	}
-	id, known := unpaidFaults[refusal.Code]
-	if !known {
-		id, known = orderFaults[status]
-	}
+	id := cmp.Or(unpaidFaults[refused.Code], orderFaults[status], "order.broken")
 	switch {
 	case status == http.StatusUnprocessableEntity:
-		return status, r.RefusalText(refusal, r.Text("amount.refused"))
-	case refusal.Code == api.CodeNoWallet:
-		return status, r.Text("order.closed")
-	case refusal.Code == api.CodeNoRate:
-		return status, r.Text("order.unpriced")
-	case !known:
-		return status, r.Text("order.broken")
+		return &present.Problem{Text: r.RefusalText(refused, r.Text("amount.refused"))}
+	case refused.Code == api.CodeNoWallet:
+		id = "order.closed"
+	case refused.Code == api.CodeNoRate:
+		id = "order.unpriced"
 	}
-	return status, r.Text(id)
+	return &present.Problem{Status: status, Text: r.Text(id)}
 }
 
-// refusal returns a problem for a page with a status: that of the amount if the status is 422.
-func refusal(status int, problem string) *present.Problem {
-	return &present.Problem{Text: problem, AtAmount: status == http.StatusUnprocessableEntity}
+// formStatus returns the status of the page of a form, and sets the Retry-After header for statuses that have
+// one.
+func formStatus(c echo.Context, problem *present.Problem) int {
+	if problem == nil {
+		return http.StatusOK
+	}
+	setRetryAfter(c, problem.Status)
+	return cmp.Or(problem.Status, http.StatusUnprocessableEntity)
+}
+
+// backToForm redirects a GET of the address that a form posts to, to the page of the form.
+func (h *Handler) backToForm(c echo.Context) error {
+	path := strings.TrimPrefix(c.Request().URL.EscapedPath(), h.path("/order"))
+	if path == "/pay" {
+		path += linkEnd(c)
+	}
+	return h.redirect(c, h.reader(c, ""), cmp.Or(path, "/"))
 }
 
 // pause waits, or returns the context's error if the context ends first.

@@ -48,12 +48,7 @@ func (h *Handler) pos(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.renderTerminal(c, http.StatusOK, offer, present.Typed{Token: rand.Text()}, nil)
-}
-
-// backToPOS redirects a GET of the address that a terminal's form posts to, to the terminal.
-func (h *Handler) backToPOS(c echo.Context) error {
-	return h.redirect(c, h.reader(c, ""), "/pos/"+c.Param("secret"))
+	return h.renderTerminal(c, offer, present.Typed{Token: rand.Text()}, nil)
 }
 
 // charge creates an invoice at a terminal and redirects to its page at the terminal.
@@ -64,16 +59,16 @@ func (h *Handler) charge(c echo.Context) error {
 	}
 	r, typed := h.reader(c, ""), typedAmount(c)
 	typed.Reference, typed.Note = present.Tidy(c.FormValue("order_id"), false), present.Tidy(c.FormValue("note"), true)
-	amount, problem := present.ReadAmount(r, typed.Amount)
-	if problem != "" || typed.IsTooLong() {
-		return h.refuseSale(c, offer, typed, http.StatusUnprocessableEntity, problem)
+	amount, problem := present.ReadAmount(r, typed)
+	if problem != nil {
+		return h.renderTerminal(c, offer, typed, problem)
 	}
 	id, err := h.sell(c, amount, typed)
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeTerminalNotFound {
 		return noTerminal
-	} else if ok {
-		status, problem := h.refused(r, refused)
-		return h.refuseSale(c, offer, typed, status, problem)
+	}
+	if problem = h.problem(r, err); problem != nil {
+		return h.renderTerminal(c, offer, typed, problem)
 	}
 	if err != nil {
 		return err
@@ -94,22 +89,16 @@ func (h *Handler) sell(c echo.Context, amount string, typed present.Typed) (id s
 func (h *Handler) showSale(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed, id string) error {
 	if snapshot, err := h.config.Client.Invoice(c.Request().Context(), id); err == nil && snapshot.Resource.Status != api.StatusCreated {
 		typed.Token = rand.Text()
-		return h.refuseSale(c, offer, typed, http.StatusConflict, r.Text("pos.before"))
+		return h.renderTerminal(c, offer, typed, &present.Problem{Status: http.StatusConflict, Text: r.Text("pos.before")})
 	}
 	return h.redirect(c, r, "/pos/"+c.Param("secret")+"/"+id)
 }
 
-// refuseSale renders the form of a terminal again with the problem.
-func (h *Handler) refuseSale(c echo.Context, offer api.CheckoutLink, typed present.Typed, status int, problem string) error {
-	return h.renderTerminal(c, status, offer, typed, refusal(status, problem))
-}
-
 // renderTerminal renders the form of a terminal.
-func (h *Handler) renderTerminal(c echo.Context, status int, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
+func (h *Handler) renderTerminal(c echo.Context, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
 	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, "")), offer.Theme)
 	allowManifest(c)
-	setRetryAfter(c, status)
-	return render(c, status, views.TerminalPage(f.Terminal(offer, c.Param("secret"), typed, problem)))
+	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(offer, c.Param("secret"), typed, problem)))
 }
 
 // counter shows the page of an invoice on a terminal.

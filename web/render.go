@@ -30,16 +30,18 @@ func render(c echo.Context, status int, page templ.Component) error {
 
 // frame returns what a page for a reader is rendered with, in the default theme.
 func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
-	return present.Frame{Site: &h.site, Reader: r, Query: c.QueryString(), Now: h.config.Now()}
+	return present.Frame{
+		Site: &h.config.Site, Reader: r, Multilingual: len(h.config.Languages.List()) > 1, Query: c.QueryString(), Now: h.config.Now(),
+	}
 }
 
 // developerPage returns a page for developers, which are in English only.
 func (h *Handler) developerPage(title, sheet string) views.Page {
-	return present.Frame{Site: &h.site, Reader: present.English()}.Page(title, "", sheet)
+	return present.Frame{Site: &h.config.Site, Reader: present.English()}.Page(title, "", sheet)
 }
 
 // path adds the base path to a path of this site.
-func (h *Handler) path(path string) string { return h.site.Path(path) }
+func (h *Handler) path(path string) string { return h.config.Path(path) }
 
 // redirect redirects to a path of this site, below the base path, and keeps the reader's language.
 func (h *Handler) redirect(c echo.Context, r present.Reader, path string) error {

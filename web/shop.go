@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -63,11 +62,6 @@ func (h *Handler) product(c echo.Context) error {
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return render(c, http.StatusOK, views.ProductPage(f.Product(o, n)))
-}
-
-// backToProduct redirects a GET of the address that a product's form posts to, to the product.
-func (h *Handler) backToProduct(c echo.Context) error {
-	return h.redirect(c, h.reader(c, ""), "/shop/"+url.PathEscape(slugOf(c)))
 }
 
 // typedProduct reads the typed values, and the product as it is now.
@@ -169,7 +163,6 @@ func (h *Handler) refuseProduct(c echo.Context, o present.Order, n int, err erro
 		return h.showTotal(c, o, n)
 	}
 	f := h.ownFrame(c, h.reader(c, ""))
-	status, problem := h.refused(f.Reader, refused)
-	setRetryAfter(c, status)
-	return render(c, status, views.ProductPage(f.RefusedProduct(o, n, *refusal(status, problem))))
+	problem := h.problem(f.Reader, err)
+	return render(c, formStatus(c, problem), views.ProductPage(f.RefusedProduct(o, n, problem)))
 }

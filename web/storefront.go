@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -19,12 +20,7 @@ import (
 // then shows the same token, and sending the form again leads to the same invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return h.renderStorefront(c, http.StatusOK, h.typedOrder(c, present.Typed{Token: rand.Text()}), nil)
-}
-
-// backToForm redirects a GET of the address that the form posts to, to the storefront.
-func (h *Handler) backToForm(c echo.Context) error {
-	return h.redirect(c, h.reader(c, ""), "/")
+	return h.renderStorefront(c, h.typedOrder(c, present.Typed{Token: rand.Text()}), nil)
 }
 
 // about redirects to the shop's products, or shows a page that says what this site is.
@@ -40,14 +36,13 @@ func (h *Handler) about(c echo.Context) error {
 // unless it has to render the form again.
 func (h *Handler) order(c echo.Context) error {
 	r, typed := h.reader(c, ""), h.typedOrder(c, typedAmount(c))
-	amount, problem := present.ReadAmount(r, typed.Amount)
-	if problem != "" || typed.IsTooLong() {
-		return h.refuse(c, typed, http.StatusUnprocessableEntity, problem)
+	amount, problem := present.ReadAmount(r, typed)
+	if problem != nil {
+		return h.renderStorefront(c, typed, problem)
 	}
-	id, err := h.create(c.Request().Context(), h.invoiceRequest(amount, typed), typed.Token)
-	if refused, ok := errors.AsType[*client.Error](err); ok {
-		status, problem := h.refused(r, refused)
-		return h.refuse(c, typed, status, problem)
+	id, err := h.create(c.Request().Context(), amount, typed)
+	if problem = h.problem(r, err); problem != nil {
+		return h.renderStorefront(c, typed, problem)
 	}
 	if err != nil {
 		return err
@@ -77,46 +72,29 @@ func (h *Handler) askProducts(ctx context.Context) (sells, isPlain bool) {
 	return err == nil && len(offers.Products) > 0, isPlain
 }
 
-// invoiceRequest returns the request for an invoice. The reference does not become the order_id, which shops
-// trust: any shopper can type any order here.
-func (h *Handler) invoiceRequest(amount string, typed present.Typed) api.InvoiceRequest {
-	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency, Description: typed.Reference}
-	for name, value := range map[string]string{api.MetadataOrderReference: typed.Reference, api.MetadataNote: typed.Note} {
-		if value == "" {
-			continue
-		}
-		if r.Metadata == nil {
-			r.Metadata = map[string]string{}
-		}
-		r.Metadata[name] = value
-	}
-	return r
-}
-
 // formKeys is the prefix of the storefront's idempotency keys. A storefront in a process of its own
 // signs with a key of the merchant, so its idempotency keys must differ from those that the
 // merchant's shop chooses.
 const formKeys = "storefront-form:"
 
 // create asks for the invoice. The idempotency key contains the price and the typed texts: going back
-// and changing them creates another invoice, sending the form twice does not.
-func (h *Handler) create(ctx context.Context, r api.InvoiceRequest, token string) (string, error) {
-	key := formKeys + token + "-" + r.Amount.String() + "-" + r.FiatCurrency
-	if len(r.Metadata) > 0 {
-		key += "-" + fingerprint("%q", r.Metadata) // fmt sorts a map by its keys
+// and changing them creates another invoice, sending the form twice does not. The reference does not become
+// the order_id, which shops trust: any shopper can type any order here.
+func (h *Handler) create(ctx context.Context, amount string, typed present.Typed) (id string, err error) {
+	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency, Description: typed.Reference}
+	key := formKeys + typed.Token + "-" + amount + "-" + r.FiatCurrency
+	metadata := map[string]string{api.MetadataOrderReference: typed.Reference, api.MetadataNote: typed.Note}
+	maps.DeleteFunc(metadata, func(_, value string) bool { return value == "" })
+	if len(metadata) > 0 {
+		r.Metadata = metadata
+		key += "-" + fingerprint("%q", metadata) // fmt sorts a map by its keys
 	}
 	return unlessRunning(ctx, func() (string, error) { return h.config.Client.CreateInvoice(ctx, r, key) })
 }
 
-// refuse renders the form again with the problem.
-func (h *Handler) refuse(c echo.Context, typed present.Typed, status int, problem string) error {
-	return h.renderStorefront(c, status, typed, refusal(status, problem))
-}
-
 // renderStorefront renders the form.
-func (h *Handler) renderStorefront(c echo.Context, status int, typed present.Typed, problem *present.Problem) error {
+func (h *Handler) renderStorefront(c echo.Context, typed present.Typed, problem *present.Problem) error {
 	f := h.ownFrame(c, h.reader(c, ""))
 	sells, isPlain := h.askProducts(c.Request().Context())
-	setRetryAfter(c, status)
-	return render(c, status, views.StorefrontPage(f.Storefront(h.config.Currency, typed, problem, sells, !isPlain)))
+	return render(c, formStatus(c, problem), views.StorefrontPage(f.StorefrontForm(typed, problem, sells, !isPlain)))
 }

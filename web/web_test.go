@@ -19,6 +19,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/theme"
 	"chequer/web"
+	"chequer/web/present"
 )
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -215,7 +216,7 @@ func pages(t *testing.T, s *service, change func(*web.Config)) *web.Handler {
 	t.Helper()
 	config := web.Config{
 		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return noon },
-		Storefront: true, ShopName: "Shop", PostsPerMinute: -1,
+		Site: present.Site{Storefront: true, ShopName: "Shop"}, PostsPerMinute: -1,
 	}
 	if change != nil {
 		change(&config)

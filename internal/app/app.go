@@ -28,6 +28,7 @@ import (
 	"chequer/internal/server"
 	"chequer/internal/watcher"
 	"chequer/web"
+	"chequer/web/present"
 )
 
 // Options select the parts of the program that run, and its dependencies.
@@ -223,9 +224,10 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
-		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
-		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Site: present.Site{
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
+		},
 	})
 	a.onShutdown = pages.Close // open event streams would delay the shutdown
 	return pages, nil

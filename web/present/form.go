@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -22,39 +23,32 @@ type Typed struct {
 	Note      string
 }
 
-// IsTooLong reports whether the reference or the note is too long.
-func (t Typed) IsTooLong() bool {
-	return isLonger(t.Reference, api.MaxShopperOrderID) || isLonger(t.Note, api.MaxShopperNote)
+// Problem is the reason why a form created no invoice.
+type Problem struct {
+	Text   string // empty if a field has an error of its own
+	Status int    // of the answer; 0 if a typed value is invalid
 }
 
-// ReadAmount returns the typed amount with a decimal point, or the problem with it. It refuses a
-// thousands separator: read as a decimal point it would make another price.
-func ReadAmount(r Reader, typed string) (amount, problem string) {
-	if typed == "" {
-		return "", r.Text("amount.none", "Amount", r.Decimal("12.50"))
-	}
-	if !amountForm.MatchString(typed) {
-		return "", r.Text("amount.figures", "Amount", "12.50", "Other", "12,50")
-	}
-	amount = strings.Replace(typed, ",", ".", 1)
-	if isZero(amount) {
-		return "", r.Text("amount.zero")
+// ReadAmount returns the typed amount with a decimal point, or the problem with what the shopper typed. It
+// refuses a thousands separator: read as a decimal point it would make another price.
+func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
+	amount = strings.Replace(typed.Amount, ",", ".", 1)
+	switch {
+	case typed.Amount == "":
+		return "", &Problem{Text: r.Text("amount.none", "Amount", r.Decimal("12.50"))}
+	case !amountForm.MatchString(typed.Amount):
+		return "", &Problem{Text: r.Text("amount.figures", "Amount", "12.50", "Other", "12,50")}
+	case isZero(amount):
+		return "", &Problem{Text: r.Text("amount.zero")}
+	case isLonger(typed.Reference, api.MaxShopperOrderID), isLonger(typed.Note, api.MaxShopperNote):
+		return "", &Problem{}
 	}
 	whole, fraction, _ := strings.Cut(amount, ".")
-	amount = strings.TrimLeft(whole, "0")
-	if amount == "" {
-		amount = "0"
-	}
+	amount = cmp.Or(strings.TrimLeft(whole, "0"), "0")
 	if fraction != "" {
 		amount += "." + fraction
 	}
-	return amount, ""
-}
-
-// Problem is the reason why a form created no invoice.
-type Problem struct {
-	Text     string // empty if the problem is that of a field with an error of its own
-	AtAmount bool   // the reason is the amount
+	return amount, nil
 }
 
 // form returns a form for an amount in a currency.
@@ -66,7 +60,7 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	form := views.Form{Action: f.Keep(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency)}
 	switch {
 	case problem == nil:
-	case problem.AtAmount:
+	case problem.Status == 0:
 		form.Error = problem.Text
 	default:
 		form.Fault = problem.Text
@@ -82,10 +76,10 @@ func (f Frame) title(title string, problem *Problem) string {
 	return f.Text("error.title", "Title", title)
 }
 
-// Storefront returns the form for an open amount in a currency. sells reports whether the shop has products,
-// and asks whether the form has fields for a reference and a note.
-func (f Frame) Storefront(currency string, typed Typed, problem *Problem, sells, asks bool) views.Storefront {
-	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order", currency, typed, problem), Demo: f.Demo}
+// StorefrontForm returns the form for an open amount. sells reports whether the shop has products, and asks
+// whether the form has fields for a reference and a note.
+func (f Frame) StorefrontForm(typed Typed, problem *Problem, sells, asks bool) views.Storefront {
+	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order", f.Currency, typed, problem), Demo: f.Demo}
 	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
 	f.choose(&page.Page)
 	if sells {
@@ -109,12 +103,4 @@ func (f Frame) noteField(name, label string, typed Typed) views.TextField {
 	return views.TextField{
 		Name: name, Label: f.Text(label), Value: typed.Note, Lines: true, Error: f.tooLong(typed.Note, "sale.note.long", api.MaxShopperNote),
 	}
-}
-
-// About returns the page that says what this site is.
-func (f Frame) About() views.About {
-	page := views.About{Page: f.Page("", "", "store.css")}
-	page.Title = page.Shop
-	f.choose(&page.Page)
-	return page
 }

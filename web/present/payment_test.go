@@ -24,8 +24,8 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 // frame returns the frame of English pages of a site with a storefront, after a change.
 func frame(change func(*present.Frame)) present.Frame {
 	f := present.Frame{
-		Site:   &present.Site{ShopName: "Shop", OpenAmount: true, Multilingual: true},
-		Reader: present.English(), Now: noon,
+		Site:   &present.Site{ShopName: "Shop", Storefront: true},
+		Reader: present.English(), Multilingual: true, Now: noon,
 	}
 	if change != nil {
 		change(&f)
@@ -258,7 +258,7 @@ func TestStartAgainIsSaidOnlyWithItsButton(t *testing.T) {
 	ended := presenttest.Invoice("def")
 	ended.SecondsLeft, ended.URLFailure = -5, ""
 	for _, storefront := range []bool{true, false} {
-		f := frame(func(f *present.Frame) { f.OpenAmount = storefront })
+		f := frame(func(f *present.Frame) { f.Storefront = storefront })
 		for _, r := range []api.Resource{r, ended} {
 			doc := showIn(t, f, r)
 			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")

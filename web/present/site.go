@@ -3,98 +3,27 @@
 // its caller.
 package present
 
-import (
-	"strings"
-	"time"
-
-	"chequer/static"
-	"chequer/views"
-)
-
 // Site holds what all pages of a site have in common.
 type Site struct {
-	BasePath     string   // prefix of every path: "" or "/pay"
-	BaseURL      string   // the public address with the base path
-	ShopName     string   // shown where an invoice does not name its merchant
-	OpenAmount   bool     // there is a storefront, the form for an open amount
-	Demo         bool     // rates are demo rates
-	StayOnPage   bool     // a paid page never returns to the shop by itself
-	EmbedOrigins []string // origins whose pages may show payments in a frame
-	Multilingual bool     // the reader may choose a language
+	// BasePath is the prefix of every path: "" or "/pay".
+	BasePath string
+	// BaseURL is the public address, such as "https://shop.example/pay".
+	BaseURL string
+	// ShopName is shown where an invoice does not name its merchant.
+	ShopName string
+	// Storefront enables the form for an open amount.
+	Storefront bool
+	// Currency is the storefront's currency; EUR when empty.
+	Currency string
+	// Demo marks rates as demo rates.
+	Demo bool
+	// StayOnPage keeps the shopper on the page of a paid invoice until they press the button, whatever
+	// the merchant's theme says.
+	StayOnPage bool
+	// EmbedOrigins are the origins whose pages may show payments in a frame. If it is empty, no page
+	// may.
+	EmbedOrigins []string
 }
 
 // Path adds the base path to a path of this site.
 func (s *Site) Path(path string) string { return s.BasePath + path }
-
-// Frame holds what a page is rendered with besides its content. The zero Theme is the default theme.
-type Frame struct {
-	*Site
-	Reader
-	Theme Theme
-	Query string // of the page's address, for the link to the choice of languages
-	Now   time.Time
-}
-
-// Page returns a page with the style sheet that has the given name, of a merchant. The merchant is empty
-// if the page's content does not name one.
-func (f Frame) Page(title, merchant, sheet string) views.Page {
-	page := views.Page{
-		Language: f.Language, Title: title, Shop: f.shop(merchant), Style: f.sheet(sheet), Icon: f.Path(static.Path("icon.svg")),
-		Line: f.Theme.Line, Support: f.support(),
-	}
-	if f.OpenAmount {
-		page.Home = f.Keep(f.Path("/"))
-	}
-	if f.Theme.logo != "" {
-		page.Logo = f.assetPath(f.Theme.logo)
-		page.Icon = page.Logo
-	}
-	if f.Theme.Terms != "" {
-		page.Terms = views.Link{Text: f.Text("page.terms"), URL: f.Theme.Terms}
-	}
-	return page
-}
-
-// choose adds the link to the choice of languages.
-func (f Frame) choose(page *views.Page) {
-	if !f.Multilingual {
-		return
-	}
-	page.Speak = "?lang="
-	if query := withoutLanguage(f.Query); query != "" {
-		page.Speak = "?" + query + "&lang="
-	}
-}
-
-// framed marks a page that pages of the listed origins may show in a frame.
-func (f Frame) framed(page *views.Page) {
-	if len(f.EmbedOrigins) > 0 {
-		page.Frame, page.Origins = f.Path(static.Path("frame.js")), strings.Join(f.EmbedOrigins, " ")
-	}
-}
-
-// merchant returns the name of an invoice's merchant: the theme's, or the given one.
-func (f Frame) merchant(name string) string {
-	if f.Theme.Name != "" {
-		return f.Theme.Name
-	}
-	return printable(name)
-}
-
-// shop returns the shop's name as pages show it: the merchant's, the configured one, or a default.
-func (f Frame) shop(merchant string) string {
-	for _, name := range []string{f.merchant(merchant), f.ShopName} {
-		if name != "" {
-			return name
-		}
-	}
-	return f.Text("shop.none")
-}
-
-// shopInSentence returns the shop's name for use within a sentence.
-func (f Frame) shopInSentence(merchant string) string {
-	if f.merchant(merchant) == "" && f.ShopName == "" {
-		return f.Text("shop.unnamed")
-	}
-	return f.shop(merchant)
-}

@@ -15,6 +15,33 @@ var (
 	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
 )
 
+// shopPage returns the page of products without its content.
+func (f Frame) shopPage(merchant string) views.Page {
+	page := f.Page("", merchant, "shop.css")
+	f.choose(&page)
+	page.Home = f.Keep(f.Path("/shop"))
+	return page
+}
+
+// Shop returns the list of products.
+func (f Frame) Shop(offers api.ProductOffers) views.Shop {
+	page := views.Shop{Page: f.shopPage(offers.MerchantName)}
+	page.Title = f.Text("sale.products.title", "Shop", page.Shop)
+	if f.Demo {
+		page.Trial = f.Text("sale.demo")
+	}
+	for _, p := range offers.Products {
+		page.Items = append(page.Items, views.Item{
+			Name: printable(p.Name), Description: printable(p.Description), Price: f.Fiat(p.Price, p.FiatCurrency),
+			URL: f.Keep(f.Path("/shop/" + p.Slug)),
+		})
+	}
+	if f.Storefront {
+		page.Other = views.Link{Text: f.Text("sale.other"), URL: f.Keep(f.Path("/"))}
+	}
+	return page
+}
+
 // Product returns the page for n of a product, with the typed values.
 func (f Frame) Product(o Order, n int) views.Product {
 	p, total := o.Product, o.Total(n)
@@ -88,10 +115,10 @@ func (f Frame) NewTotal(o Order, n int) views.Product {
 }
 
 // RefusedProduct returns the page with the reason why no invoice was created.
-func (f Frame) RefusedProduct(o Order, n int, problem Problem) views.Product {
+func (f Frame) RefusedProduct(o Order, n int, problem *Problem) views.Product {
 	page := f.Product(o, n)
 	page.Fault = problem.Text
-	if problem.AtAmount {
+	if problem.Status == 0 {
 		page.Fault = f.Text("amount.unpayable", "Detail", strings.TrimSuffix(problem.Text, "."))
 	}
 	page.Title = f.Text("error.title", "Title", page.Title)
