@@ -24,10 +24,10 @@ var floors = map[string]int{
 	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/views": 1,
 
 	"chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
-	"chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
-	"chequer/web": 2,
+	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
+	"chequer/web/present": 2,
 
-	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/sale": 3, "chequer/internal/chain/bitcoin/node": 3,
+	"chequer/web": 3, "chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/sale": 3, "chequer/internal/chain/bitcoin/node": 3,
 	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
 
 	"chequer/internal/storage": 4,
@@ -45,6 +45,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/chain/bitcoin/bitcointest":   true,
 	"chequer/internal/chain/ethereum/ethereumtest": true,
 	"chequer/internal/storage/storagetest":         true,
+	"chequer/web/present/presenttest":              true,
 	"chequer/internal/e2e":                         true,
 	"chequer/internal/programtest":                 true,
 	"chequer/internal/clocktest":                   true,

@@ -12,6 +12,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/signature"
 	"chequer/views"
+	"chequer/web/present"
 )
 
 // linkRefusal is the error for a checkout link that cannot be used. It holds the texts of this
@@ -77,21 +78,11 @@ func (h *Handler) checkout(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	reader := h.reader(c, offer.Language)
 	if offer.ForeignID != "" {
-		return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+offer.ForeignID)))
+		return h.redirect(c, h.reader(c, offer.Language), "/invoice/"+offer.ForeignID)
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	page, status := h.checkoutPage(c, reader, offer, "", rand.Text()), http.StatusOK
-	if offer.OtherID != "" {
-		status = http.StatusConflict
-	}
-	return render(c, status, views.CheckoutPage(page))
-}
-
-// backToLink redirects a GET of the address that a link's form posts to, to the link's page.
-func (h *Handler) backToLink(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/pay"+linkEnd(c))))
+	return h.renderLink(c, offer, present.Typed{Token: rand.Text()}, nil)
 }
 
 // offer returns the offer of the link in a request's address.
@@ -110,104 +101,49 @@ func (h *Handler) pay(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	typed, token := strings.TrimSpace(c.FormValue("amount")), c.FormValue("token")
-	if !tokenForm.MatchString(token) {
-		token = rand.Text()
-	}
-	reader := h.reader(c, offer.Language)
-	page, link, key := h.checkoutPage(c, reader, offer, typed, token), linkOf(c), token
-	if offer.OtherID != "" {
-		return render(c, http.StatusConflict, views.CheckoutPage(page))
-	}
-	if offer.Amount == "" {
-		var problem string
-		if link.Amount, problem = readAmount(reader, typed); problem != "" {
-			return h.refuseLink(c, reader, page, http.StatusUnprocessableEntity, problem)
-		}
-		key += "-" + link.Amount
-	}
-	if link.Slug != "" {
-		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
+	r, typed := h.reader(c, offer.Language), typedAmount(c)
+	link, key, problem := typedLink(c, r, offer, typed)
+	if problem != nil || offer.OtherID != "" {
+		return h.renderLink(c, offer, typed, problem)
 	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, link, key) })
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodePriceChanged {
-		return h.refuseLink(c, reader, page, http.StatusConflict, reader.Text("link.price", "Amount", page.Price))
-	}
-	if orderPaid(err) { // the payment arrived after the offer was read
-		return h.checkout(c)
-	}
-	if refused, ok := errors.AsType[*client.Error](err); ok && linkRefusals[refused.Code] == nil {
-		status, problem := h.refused(reader, refused)
-		return h.refuseLink(c, reader, page, status, problem)
-	}
-	if err != nil {
-		return refusedLink(err)
-	}
-	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/invoice/"+id)))
-}
-
-// orderPaid reports whether the service refused a link because a payment at another price was
-// seen for its order.
-func orderPaid(err error) bool {
 	refused, ok := errors.AsType[*client.Error](err)
-	return ok && refused.Code == api.CodeLinkOrderPaid
+	switch {
+	case err == nil:
+		return h.redirect(c, r, "/invoice/"+id)
+	case ok && refused.Code == api.CodeLinkOrderPaid: // the payment arrived after the offer was read
+		return h.checkout(c)
+	case ok && refused.Code == api.CodePriceChanged:
+		problem = &present.Problem{Status: http.StatusConflict, Text: r.Text("link.price", "Amount", r.Fiat(offer.Amount, offer.FiatCurrency))}
+		return h.renderLink(c, offer, typed, problem)
+	case ok && linkRefusals[refused.Code] == nil:
+		return h.renderLink(c, offer, typed, h.problem(r, err))
+	}
+	return refusedLink(err)
 }
 
-// refuseLink renders the page of a link again with the problem, shown at the amount field if the
-// page has one.
-func (h *Handler) refuseLink(c echo.Context, reader reader, page views.Checkout, status int, problem string) error {
-	h.blame(c, &page.Form, status, problem)
-	if page.Price != "" && page.Error != "" {
-		page.Error, page.Fault = "", reader.Text("amount.unpayable", "Detail", problem)
+// typedLink returns the request to use a link and its idempotency key, or the problem with the typed amount.
+func typedLink(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed) (link api.CheckoutRequest, key string, problem *present.Problem) {
+	link, key = linkOf(c), typed.Token
+	if link.Slug != "" {
+		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
 	}
-	page.Title = reader.Text("error.title", "Title", page.Title)
-	return render(c, status, views.CheckoutPage(page))
+	if offer.Amount == "" && offer.OtherID == "" {
+		link.Amount, problem = present.ReadAmount(r, typed)
+		key += "-" + link.Amount
+	}
+	return link, key, problem
 }
 
-func (h *Handler) checkoutPage(c echo.Context, reader reader, offer api.CheckoutLink, typed, token string) views.Checkout {
-	frame := h.page(reader, "")
-	if style := h.applyTheme(c.Request().Context(), reader, &frame, offer.Theme, "store.css"); style.Name != "" {
-		offer.MerchantName = style.Name
-	}
-	frame.Title = reader.Text("pay.title", "Shop", h.shopName(reader, offer.MerchantName))
-	page := views.Checkout{
-		Page: frame, Description: offer.Description, Order: offer.OrderID,
-		Form: newForm(reader, offer.FiatCurrency, typed, token),
-	}
-	page.Shop, page.Action = h.shopName(reader, offer.MerchantName), reader.keep(h.path("/order/pay"+linkEnd(c)))
-	h.choice(&page.Page, linkOf(c).Query)
-	h.framed(&page.Page)
-	if offer.Amount != "" {
-		if linkOf(c).Slug != "" {
-			page.Shown = views.Shown{Amount: offer.Amount, Currency: offer.FiatCurrency}
-		}
-		page.Price = reader.Fiat(offer.Amount, offer.FiatCurrency)
-	}
+// renderLink renders the page of a link.
+func (h *Handler) renderLink(c echo.Context, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
+	f, status := h.themed(c.Request().Context(), h.frame(c, h.reader(c, offer.Language)), offer.Theme), formStatus(c, problem)
+	f.Query = linkOf(c).Query
 	if offer.OtherID != "" {
-		page.Other = h.otherPrice(reader, offer)
-		page.Title = page.Other.Heading
+		status = http.StatusConflict
 	}
-	if offer.EarlierID != "" {
-		page.Earlier = reader.keep(h.path("/invoice/" + offer.EarlierID))
-	}
-	if offer.Mode == "test" {
-		page.Trial = reader.Text("test.link")
-	}
-	return page
-}
-
-// otherPrice returns the notice that an order was paid, or partly paid, at a price other than
-// that of its link.
-func (h *Handler) otherPrice(r reader, o api.CheckoutLink) views.Notice {
-	heading := r.Text("other.seen")
-	if o.OtherStatus == api.StatusPaid {
-		heading = r.Text("other.paid")
-	}
-	return views.Notice{Heading: heading, Text: r.opening(
-		"other.text", "Received", r.Fiat(o.OtherReceived, o.OtherCurrency), "Price", r.Fiat(o.OtherAmount, o.OtherCurrency),
-		"Amount", r.Fiat(o.Amount, o.FiatCurrency), "Shop", h.shopInSentence(r, o.MerchantName), "Reference", views.Reference(o.OtherID),
-	)}
+	return render(c, status, views.CheckoutPage(f.Checkout(offer, linkEnd(c), typed, problem)))
 }
 
 // linkEnd returns the part of a request's address that identifies its link: the slug or the query.

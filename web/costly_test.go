@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 // TestCostlyInvoice checks the rate limit of one network for invoices with more payments than the
 // resource shows, which cost more to read.
 func TestCostlyInvoice(t *testing.T) {
 	t.Parallel()
-	huge, small := invoice("huge"), invoice("small")
+	huge, small := presenttest.Invoice("huge"), presenttest.Invoice("small")
 	huge.MorePayments = 900
 	h := pages(t, newService(huge, small), func(c *web.Config) {})
 	read := func(id, address string) int {

@@ -32,7 +32,7 @@ func (h *Handler) docs(c echo.Context) error {
 		return err
 	}
 	return render(c, http.StatusOK, views.DocsPage(views.Docs{
-		Page: h.docsPage(document.Title + " API"), Navigation: h.navigation(""), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
+		Page: h.developerPage(document.Title+" API", "docs.css"), Navigation: h.navigation(""), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
 	}))
 }
 

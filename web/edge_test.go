@@ -17,13 +17,14 @@ import (
 	"chequer/internal/client"
 	"chequer/static"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 func TestEveryAddressKeepsTheBasePath(t *testing.T) {
 	t.Parallel()
-	test := invoice("test")
+	test := presenttest.Invoice("test")
 	test.Mode, test.URLFailure = "test", ""
-	expired := invoice("expired")
+	expired := presenttest.Invoice("expired")
 	expired.Status, expired.URLFailure = api.StatusExpired, ""
 	h := pages(t, newService(test, expired), func(c *web.Config) { c.BasePath = "/pay" })
 	for _, page := range []string{"/pay", "/pay/", "/pay/invoice/test", "/pay/invoice/expired", "/pay/invoice/nosuch"} {
@@ -60,7 +61,7 @@ func TestEveryAddressKeepsTheBasePath(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	h := pages(t, newService(invoice("abc")), nil)
+	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	want := map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types live",
@@ -189,7 +190,7 @@ func TestSimulate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newService(invoice("abc"))
+			s := newService(presenttest.Invoice("abc"))
 			s.refusal = tt.refusal
 			response := post(t, pages(t, s, nil), "/invoice/abc/simulate", tt.form, nil)
 			if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.location {
@@ -204,7 +205,7 @@ func TestSimulate(t *testing.T) {
 
 func TestAssetsAreCompressed(t *testing.T) {
 	t.Parallel()
-	h := pages(t, newService(invoice("abc")), nil)
+	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	for _, target := range []string{static.Path("pay.css"), "/invoice/abc"} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 		r.Header.Set("Accept-Encoding", "gzip")
@@ -220,7 +221,7 @@ func TestAssetsAreCompressed(t *testing.T) {
 
 func TestAnswers_have_only_codings_that_are_accepted(t *testing.T) {
 	t.Parallel()
-	h := pages(t, newService(invoice("abc")), nil)
+	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	for _, tt := range []struct{ accepted, page, asset string }{
 		{"", "", ""},
 		{"gzip, br", "gzip", "br"},
@@ -247,7 +248,7 @@ func TestAnswers_have_only_codings_that_are_accepted(t *testing.T) {
 
 func TestPayment_keeps_amounts_and_addresses_from_translation(t *testing.T) {
 	t.Parallel()
-	doc := document(t, get(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc"))
+	doc := document(t, get(t, pages(t, newService(presenttest.Invoice("abc")), nil), "/invoice/abc"))
 	for _, selector := range []string{"#live code.addr", "#live code.num", "#live .unit", "#live .v.num bdi"} {
 		found := doc.Find(selector)
 		if kept := found.Filter(`[translate="no"]`); found.Length() == 0 || kept.Length() != found.Length() {

@@ -22,7 +22,7 @@ var slugForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 func (h *Handler) embed(c echo.Context) error {
 	typed := strings.TrimSpace(c.QueryParam("link"))
 	page := views.Embed{
-		Page: h.page(english(), "Put a payment on your page"), Action: h.path("/embed"), Typed: typed,
+		Page: h.developerPage("Put a payment on your page", "store.css"), Action: h.path("/embed"), Typed: typed,
 		Example: h.config.BaseURL + "/pay/coffee", Origins: h.config.EmbedOrigins,
 	}
 	page.Scripts = []string{h.path(static.Path("builder.js"))}
@@ -67,13 +67,6 @@ func (h *Handler) embedScript(c echo.Context) error {
 	script, _ := static.Find(static.Path("embed.js"))
 	c.Response().Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	return sendAsset(c, script, "public, max-age=3600")
-}
-
-// framed marks a page that pages of the listed origins may show in a frame.
-func (h *Handler) framed(page *views.Page) {
-	if len(h.config.EmbedOrigins) > 0 {
-		page.Frame, page.Origins = h.path(static.Path("frame.js")), strings.Join(h.config.EmbedOrigins, " ")
-	}
 }
 
 // ancestors returns the frame-ancestors value of the policy for a path. Payment pages may be

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 const origins = "https://shop.example https://www.shop.example:8443"
@@ -48,7 +49,7 @@ func TestFrameAncestors(t *testing.T) {
 func TestFramedPagesSendMessagesToListedOriginsOnly(t *testing.T) {
 	t.Parallel()
 	s := offering(nil)
-	s.set(invoice("abc"))
+	s.set(presenttest.Invoice("abc"))
 	for target, want := range map[string]int{"/invoice/abc": 1, "/pay/coffee": 1, "/": 0, "/embed?link=coffee": 0} {
 		if got := document(t, get(t, pages(t, s, embedding), target)).Find(`script[data-origins="` + origins + `"]`).Length(); got != want {
 			t.Errorf("%s has %d scripts for the embedding page, want %d", target, got, want)

@@ -12,6 +12,7 @@ import (
 
 	"chequer/internal/client"
 	"chequer/views"
+	"chequer/web/present"
 )
 
 // retryAfter is the value of the Retry-After header in seconds, by status.
@@ -51,43 +52,50 @@ func (h *Handler) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	setRetryAfter(c, status)
+	if err := render(c, status, views.ErrorPage(h.errorPage(c, err, status))); err != nil {
+		h.config.Logger.ErrorContext(c.Request().Context(), "error page failed", "error", err)
+	}
+}
+
+// setRetryAfter sets the Retry-After header for statuses that have one.
+func setRetryAfter(c echo.Context, status int) {
+	if seconds := retryAfter[status]; seconds > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
+	}
+}
+
+// errorPage returns the page for an error.
+func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 	words, ok := faults[status]
 	if !ok {
 		words = faults[http.StatusInternalServerError]
-	}
-	header := c.Response().Header()
-	header.Set("Cache-Control", "no-store")
-	if seconds := retryAfter[status]; seconds > 0 {
-		header.Set("Retry-After", strconv.Itoa(seconds))
 	}
 	var detail string
 	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
 		words, detail = refusal.words, refusal.detail
 	}
-	reader := h.reader(c, "")
-	heading := reader.Text(words.heading)
-	page := views.Error{
-		Page: h.page(reader, heading), Heading: heading, Text: reader.Text(words.text, "Detail", detail), Action: h.errorAction(c, reader, status),
-	}
-	h.choice(&page.Page, c.QueryString())
+	r := h.reader(c, "")
+	text := r.Text(words.text, "Detail", detail)
 	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
-		page.Text = reader.refusalText(refused, page.Text)
+		text = r.RefusalText(refused, text)
 	}
-	if err := render(c, status, views.ErrorPage(page)); err != nil {
-		h.config.Logger.ErrorContext(c.Request().Context(), "error page failed", "error", err)
-	}
+	return h.frame(c, r).Error(r.Text(words.heading), text, h.errorAction(c, r, status))
 }
 
 // errorAction returns the link of an error page.
-func (h *Handler) errorAction(c echo.Context, r reader, status int) views.Link {
+func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
-		return views.Link{Text: r.Text("fault.payment"), URL: r.keep(h.path("/invoice/" + id))}
+		return views.Link{Text: r.Text("fault.payment"), URL: r.Keep(h.path("/invoice/" + id))}
 	}
-	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") && h.sells(c.Request().Context()) {
-		return views.Link{Text: r.Text("sale.see"), URL: r.keep(h.path("/shop"))}
+	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
+		if sells, _ := h.askProducts(c.Request().Context()); sells {
+			return views.Link{Text: r.Text("sale.see"), URL: r.Keep(h.path("/shop"))}
+		}
 	}
 	if h.config.Storefront {
-		return views.Link{Text: r.Text("fault.start"), URL: r.keep(h.path("/"))}
+		return views.Link{Text: r.Text("fault.start"), URL: r.Keep(h.path("/"))}
 	}
 	return views.Link{}
 }

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/locale"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 // asked returns the page for a browser that accepts the given languages.
@@ -32,11 +33,11 @@ func asked(t *testing.T, h http.Handler, target, accepts string) *goquery.Docume
 func TestLanguageOfAPage(t *testing.T) {
 	t.Parallel()
 	named := func(language string) api.Resource {
-		r := invoice("of-" + language)
+		r := presenttest.Invoice("of-" + language)
 		r.Language = language
 		return r
 	}
-	h := pages(t, newService(invoice("abc"), named("de-AT"), named("en"), named("tlh")), nil)
+	h := pages(t, newService(presenttest.Invoice("abc"), named("de-AT"), named("en"), named("tlh")), nil)
 	for _, tt := range []struct{ name, target, accepts, want string }{
 		{"standard language without a preference", "/invoice/abc", "", "en-IE"},
 		{"the browser's", "/invoice/abc", "de-CH,en;q=0.8", "de"},
@@ -61,34 +62,9 @@ func TestLanguageOfAPage(t *testing.T) {
 	}
 }
 
-// The page names in each language the bridged tokens that do not count.
-func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
-	t.Parallel()
-	one, more, none := invoice("one"), invoice("more"), invoice("none")
-	one.PaymentMethods[1].Bridged = []string{"EURbC"}
-	more.PaymentMethods[1].Bridged = []string{"EURbC", "EURC.e"}
-	h := pages(t, newService(one, more, none), nil)
-	for _, l := range locale.All().List() {
-		t.Run(l.Code, func(t *testing.T) {
-			t.Parallel()
-			warning := func(id string) string { return text(asked(t, h, "/invoice/"+id, l.Code).Find(".m2 .note.warn")) }
-			plain := warning("none")
-			for id, want := range map[string]string{"one": "EURbC", "more": "EURbC, EURC.e"} {
-				added, found := strings.CutPrefix(warning(id), plain)
-				if !found || !strings.Contains(added, want) || !strings.Contains(strings.Replace(added, want, "", 1), "EURC") {
-					t.Errorf("the warning is %q, want it to name %s and EURC", warning(id), want)
-				}
-			}
-			if strings.Contains(plain, "EURbC") {
-				t.Errorf("the warning is %q", plain)
-			}
-		})
-	}
-}
-
 func TestChoiceOfLanguages(t *testing.T) {
 	t.Parallel()
-	h := pages(t, newService(invoice("abc")), nil)
+	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	doc := asked(t, h, "/invoice/abc?lang=", "de")
 	var names []string
 	for _, l := range locale.All().List() {
@@ -113,7 +89,7 @@ func TestLanguagesOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := pages(t, newService(invoice("abc")), func(c *web.Config) { c.Languages = german })
+	h := pages(t, newService(presenttest.Invoice("abc")), func(c *web.Config) { c.Languages = german })
 	for _, target := range []string{"/invoice/abc", "/invoice/abc?lang=en", "/"} {
 		doc := asked(t, h, target, "en")
 		if got := doc.Find("html").AttrOr("lang", ""); got != "de" {
@@ -128,10 +104,10 @@ func TestLanguagesOffered(t *testing.T) {
 // A chosen language is kept in the stream, in forms and their redirects, and in links.
 func TestLanguageIsKept(t *testing.T) {
 	t.Parallel()
-	expired, late := invoice("expired"), invoice("late")
+	expired, late := presenttest.Invoice("expired"), presenttest.Invoice("late")
 	expired.Status, expired.URLFailure, expired.MayRequote, expired.Quotes = api.StatusExpired, "", true, []api.Quote{{Number: 1}}
-	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{transfer("late")}
-	test := invoice("abc")
+	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Transfer("late")}
+	test := presenttest.Invoice("abc")
 	test.Mode = "test"
 	s := newService(test, expired, late)
 	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
@@ -210,7 +186,7 @@ func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
 // The stream sends fragments in the page's language.
 func TestStreamUsesThePagesLanguage(t *testing.T) {
 	t.Parallel()
-	paid := invoice("abc")
+	paid := presenttest.Invoice("abc")
 	paid.Status, paid.DueAmount = api.StatusDeclined, "0"
 	server := httptest.NewServer(pages(t, newService(paid), nil))
 	t.Cleanup(server.Close)
@@ -235,34 +211,10 @@ func TestStreamUsesThePagesLanguage(t *testing.T) {
 	}
 }
 
-// In German no page has English text in any state. English messages of the service are replaced
-// by German texts.
-func TestGermanPagesAreGerman(t *testing.T) {
-	t.Parallel()
-	english := []string{" the ", "payment", "Payment", "address", "amount", "price", "Price", "Copy", "wallet app", "shop "}
-	for _, tt := range states {
-		r := invoice("abc")
-		r.MerchantName, r.Description, r.URLSuccess, r.URLFailure, r.Mode = "Atelier Nord", "", "https://laden.example/", "https://laden.example/", "test"
-		tt.change(&r)
-		doc := asked(t, pages(t, newService(r), nil), "/invoice/abc", "de")
-		said := doc.Text()
-		doc.Find("[aria-label], [data-say], [data-said], [data-title], [data-held]").Each(func(_ int, e *goquery.Selection) {
-			for _, name := range []string{"aria-label", "data-say", "data-said", "data-title", "data-held"} {
-				said += " " + e.AttrOr(name, "")
-			}
-		})
-		for _, word := range english {
-			if i := strings.Index(said, word); i >= 0 {
-				t.Errorf("%s: %q in …%s…", tt.name, word, said[max(0, i-60):min(len(said), i+60)])
-			}
-		}
-	}
-}
-
 func TestServicesSentencesInGerman(t *testing.T) {
 	t.Parallel()
-	late := invoice("abc")
-	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{transfer("late")}
+	late := presenttest.Invoice("abc")
+	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Transfer("late")}
 	for _, tt := range []struct{ name, target, code, message, selector, want string }{
 		{"refund", "/invoice/abc/refund", "invalid_address", "address is for another network", "#refund-error", "Fehler: Das ist keine Adresse"},
 		{"private key", "/invoice/abc/refund", "private_key", "address is a private key", "#refund-error", "Fehler: Das ist ein privater Schlüssel"},
@@ -290,30 +242,13 @@ func TestServicesSentencesInGerman(t *testing.T) {
 	}
 }
 
-// Copied amounts have the form that wallets parse, in every language.
-func TestAmountsInGerman(t *testing.T) {
-	t.Parallel()
-	doc := asked(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc", "de")
-	got := []string{
-		doc.Find(".due .v").Text(), text(doc.Find(".m1.c")), doc.Find(".m1 code.num").Text(), doc.Find("#m1-amount").AttrOr("data-copy", ""),
-		doc.Find(`section.m2 code.num`).Text(), doc.Find("#m2-amount").AttrOr("data-copy", ""),
-	}
-	want := []string{"56,50\u00a0€", "0,00065379 BTC · 1 BTC = 86.420,00 €", "0,00065379", "0.00065379", "56,5", "56.5"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("amounts (-want +got):\n%s", diff)
-	}
-	if n := doc.Find(`.due .v bdi[dir=ltr], code.addr[dir=ltr], #clock[dir=ltr]`).Length(); n != 4 {
-		t.Errorf("%d elements with dir=ltr, want 4", n)
-	}
-}
-
 // The receipt's fonts have the letters of every language except those written from right to left.
 // In such a language the receipt is in English.
 func TestReceiptInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	h := pages(t, newService(paidInvoice(func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} })), nil)
+	h := pages(t, newService(presenttest.Paid(func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} })), nil)
 	for _, l := range locale.All().List() {
-		got := documentText(t, get(t, h, "/invoice/abc/receipt.pdf?lang="+l.Code).Body)
+		got := presenttest.DocumentText(t, get(t, h, "/invoice/abc/receipt.pdf?lang="+l.Code).Body)
 		want := l.Text("fact.transaction") + " " + l.Text("fact.reference") + " " + l.Text("summary.total") + " " + l.Text("paid.footing")
 		if l.RightToLeft {
 			want = "Transaction Reference Total"

@@ -11,7 +11,6 @@ import (
 
 	"chequer/internal/manual"
 	"chequer/internal/openapi"
-	"chequer/static"
 	"chequer/views"
 )
 
@@ -96,13 +95,6 @@ func (h *Handler) navigation(current string) views.Navigation {
 	return n
 }
 
-// docsPage returns the frame of a page of documentation.
-func (h *Handler) docsPage(title string) views.Page {
-	page := h.page(english(), title)
-	page.Style = h.path(static.Path("docs.css"))
-	return page
-}
-
 // manualPage serves GET /docs/:slug, a page of the manual.
 func (h *Handler) manualPage(c echo.Context) error {
 	book, err := h.handbook()
@@ -114,7 +106,7 @@ func (h *Handler) manualPage(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	document := book.documents[i]
-	page := views.Manual{Page: h.docsPage(document.Title + " – Chequer manual"), HTML: document.HTML, Navigation: h.navigation(document.Slug)}
+	page := views.Manual{Page: h.developerPage(document.Title+" – Chequer manual", "docs.css"), HTML: document.HTML, Navigation: h.navigation(document.Slug)}
 	for _, s := range document.Sections {
 		if s.Level == 2 {
 			page.Navigation.Sections = append(page.Navigation.Sections, views.Link{Text: s.Title, URL: "#" + s.ID})
@@ -136,7 +128,7 @@ func (h *Handler) manualSearch(c echo.Context) error {
 		return err
 	}
 	query := strings.TrimSpace(c.QueryParam("q"))
-	page := views.ManualSearch{Page: h.docsPage("Search – Chequer manual"), Navigation: h.navigation("search")}
+	page := views.ManualSearch{Page: h.developerPage("Search – Chequer manual", "docs.css"), Navigation: h.navigation("search")}
 	if query != "" && utf8.ValidString(query) {
 		page.Navigation.Query = query
 		page.Hits = book.index.Find(query, maxHits)

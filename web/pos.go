@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/client"
-	"chequer/static"
 	"chequer/views"
+	"chequer/web/present"
 )
 
 var (
@@ -37,10 +36,9 @@ func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	return offer, err
 }
 
-// installable adds the manifest and the icon to a page, so that a phone can install it as an app.
-func (h *Handler) installable(c echo.Context, page *views.Page) {
+// allowManifest lets a page load its manifest, so that a phone can install it as an app.
+func allowManifest(c echo.Context) {
 	c.Response().Header().Set("Content-Security-Policy", policy("'none'")+"; manifest-src 'self'")
-	page.Manifest, page.Touch = h.path("/pos/"+c.Param("secret")+"/app.webmanifest"), h.path("/pos/icon-192.png")
 }
 
 // pos shows the form of a sale. Unlike the storefront, the browser may not cache it: the merchant
@@ -50,12 +48,7 @@ func (h *Handler) pos(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, views.TerminalPage(h.posPage(c, offer, "", rand.Text(), nil)))
-}
-
-// backToPOS redirects a GET of the address that a terminal's form posts to, to the terminal.
-func (h *Handler) backToPOS(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, h.reader(c, "").keep(h.path("/pos/"+c.Param("secret"))))
+	return h.renderTerminal(c, offer, present.Typed{Token: rand.Text()}, nil)
 }
 
 // charge creates an invoice at a terminal and redirects to its page at the terminal.
@@ -64,69 +57,48 @@ func (h *Handler) charge(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	typed, token := strings.TrimSpace(c.FormValue("amount")), c.FormValue("token")
-	if !tokenForm.MatchString(token) {
-		token = rand.Text()
+	r, typed := h.reader(c, ""), typedAmount(c)
+	typed.Reference, typed.Note = present.Tidy(c.FormValue("order_id"), false), present.Tidy(c.FormValue("note"), true)
+	amount, problem := present.ReadAmount(r, typed)
+	if problem != nil {
+		return h.renderTerminal(c, offer, typed, problem)
 	}
-	words := map[string]string{"order_id": tidy(c.FormValue("order_id"), false), "note": tidy(c.FormValue("note"), true)}
-	page := h.posPage(c, offer, typed, token, words)
-	reader := h.reader(c, "")
-	amount, problem := readAmount(reader, typed)
-	if problem != "" {
-		return h.refusePOS(c, page, http.StatusUnprocessableEntity, problem)
+	id, err := h.sell(c, amount, typed)
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeTerminalNotFound {
+		return noTerminal
 	}
-	if len(page.Faults()) > 0 {
-		page.Title = reader.Text("error.title", "Title", page.Title)
-		return render(c, http.StatusUnprocessableEntity, views.TerminalPage(page))
-	}
-	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: words["order_id"], Note: words["note"]}
-	key := token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
-	ctx := c.Request().Context()
-	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
-	if refused, ok := errors.AsType[*client.Error](err); ok {
-		if refused.Code == api.CodeTerminalNotFound {
-			return noTerminal
-		}
-		status, problem := h.refused(reader, refused)
-		return h.refusePOS(c, page, status, problem)
+	if problem = h.problem(r, err); problem != nil {
+		return h.renderTerminal(c, offer, typed, problem)
 	}
 	if err != nil {
 		return err
 	}
-	if snapshot, err := h.config.Client.Invoice(ctx, id); err == nil && snapshot.Resource.Status != api.StatusCreated {
-		// The form was sent from the cached page of an earlier sale, whose invoice has changed.
-		again := h.posPage(c, offer, typed, rand.Text(), words)
-		again.Title, again.Fault = reader.Text("error.title", "Title", again.Title), reader.Text("pos.before")
-		return render(c, http.StatusConflict, views.TerminalPage(again))
-	}
-	return c.Redirect(http.StatusSeeOther, reader.keep(h.path("/pos/"+c.Param("secret")+"/"+id)))
+	return h.showSale(c, r, offer, typed, id)
 }
 
-func (h *Handler) refusePOS(c echo.Context, page views.Terminal, status int, problem string) error {
-	reader := h.reader(c, "")
-	page.Title = reader.Text("error.title", "Title", page.Title)
-	h.blame(c, &page.Form, status, problem)
-	return render(c, status, views.TerminalPage(page))
+// sell creates an invoice at the terminal that the request's path names.
+func (h *Handler) sell(c echo.Context, amount string, typed present.Typed) (id string, err error) {
+	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: typed.Reference, Note: typed.Note}
+	key := typed.Token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
+	ctx := c.Request().Context()
+	return unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
 }
 
-func (h *Handler) posPage(c echo.Context, offer api.CheckoutLink, typed, token string, words map[string]string) views.Terminal {
-	r := h.reader(c, "")
-	page := views.Terminal{
-		Page: h.page(r, ""), Form: newForm(r, offer.FiatCurrency, typed, token), Name: undirected(offer.Description),
+// showSale redirects to an invoice's page at the terminal. If the invoice has changed since it was created,
+// the form was sent from the cached page of an earlier sale, and is rendered again.
+func (h *Handler) showSale(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed, id string) error {
+	if snapshot, err := h.config.Client.Invoice(c.Request().Context(), id); err == nil && snapshot.Resource.Status != api.StatusCreated {
+		typed.Token = rand.Text()
+		return h.renderTerminal(c, offer, typed, &present.Problem{Status: http.StatusConflict, Text: r.Text("pos.before")})
 	}
-	page.Shop, page.Action = h.shopName(r, undirected(offer.MerchantName)), r.keep(h.path("/order/pos/"+c.Param("secret")))
-	page.Style, page.Script = h.path(static.Path("pos.css")), h.path(static.Path("pos.js"))
-	h.applyTheme(c.Request().Context(), r, &page.Page, offer.Theme, "pos.css")
-	page.Title = r.Text("pos.title", "Shop", page.Shop)
-	h.installable(c, &page.Page)
-	if offer.Mode == "test" {
-		page.Trial = r.Text("pos.test")
-	}
-	page.Asked = []views.TextField{
-		{Name: "order_id", Label: r.Text("sale.reference"), Value: words["order_id"], Error: r.tooLong(words["order_id"], "sale.reference.long", api.MaxShopperOrderID)},
-		{Name: "note", Label: r.Text("pos.note"), Value: words["note"], Lines: true, Error: r.tooLong(words["note"], "sale.note.long", api.MaxShopperNote)},
-	}
-	return page
+	return h.redirect(c, r, "/pos/"+c.Param("secret")+"/"+id)
+}
+
+// renderTerminal renders the form of a terminal.
+func (h *Handler) renderTerminal(c echo.Context, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
+	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, "")), offer.Theme)
+	allowManifest(c)
+	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(offer, c.Param("secret"), typed, problem)))
 }
 
 // counter shows the page of an invoice on a terminal.
@@ -142,16 +114,6 @@ func (h *Handler) counter(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
-	reader := h.reader(c, snapshot.Resource.Language)
-	page := views.TerminalPayment{
-		Payment: h.paymentPage(c.Request().Context(), reader, snapshot, c.QueryParam("m"), false),
-		Next:    views.Link{Text: reader.Text("pos.next"), URL: reader.keep(h.path("/pos/" + c.Param("secret")))},
-	}
-	page.Speak = ""
-	page.Frame, page.Leave, page.Back = "", false, views.Link{}
-	page.Check.URL, page.Auto = h.path("/pos/"+c.Param("secret")+"/"+id+"?m="), views.Link{}
-	page.Style, page.Script, page.Scripts = h.path(static.Path("counter.css")), h.path(static.Path("pay.js")), []string{h.path(static.Path("pos.js"))}
-	h.applyTheme(c.Request().Context(), reader, &page.Page, snapshot.Theme, "counter.css")
-	h.installable(c, &page.Page)
-	return render(c, http.StatusOK, views.TerminalPaymentPage(page))
+	allowManifest(c)
+	return render(c, http.StatusOK, views.TerminalPaymentPage(h.invoiceFrame(c, snapshot).Counter(snapshot, c.Param("secret"), c.QueryParam("m"))))
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -11,29 +10,7 @@ import (
 	"sync"
 
 	"github.com/labstack/echo/v4"
-
-	"chequer/static"
 )
-
-// manifest is the file that a phone reads to install a page as an app. See W3C, "Web Application
-// Manifest".
-type manifest struct {
-	Name       string         `json:"name"`
-	ShortName  string         `json:"short_name"`
-	StartURL   string         `json:"start_url"`
-	Scope      string         `json:"scope"`
-	ID         string         `json:"id"`
-	Display    string         `json:"display"`
-	Background string         `json:"background_color"`
-	Theme      string         `json:"theme_color"`
-	Icons      []manifestIcon `json:"icons"`
-}
-
-type manifestIcon struct {
-	Source string `json:"src"`
-	Sizes  string `json:"sizes"`
-	Type   string `json:"type"`
-}
 
 // install serves the manifest of a terminal.
 func (h *Handler) install(c echo.Context) error {
@@ -41,21 +18,8 @@ func (h *Handler) install(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	start := h.path("/pos/" + c.Param("secret"))
-	shop := h.shopName(h.reader(c, ""), undirected(offer.MerchantName))
-	m := manifest{
-		Name: shop, ShortName: shop,
-		StartURL: start, Scope: h.path("/"), ID: start, Display: "standalone", Background: "#ffffff", Theme: "#f5f6f8",
-		Icons: []manifestIcon{{h.path(static.Path("icon.svg")), "any", "image/svg+xml"}},
-	}
-	if name := undirected(offer.Description); name != "" {
-		m.Name, m.ShortName = fmt.Sprintf("%s – %s", m.Name, name), name
-	}
-	for _, size := range iconSizes {
-		m.Icons = append(m.Icons, manifestIcon{h.path(fmt.Sprintf("/pos/icon-%d.png", size)), fmt.Sprintf("%dx%d", size, size), "image/png"})
-	}
 	c.Response().Header().Set(echo.HeaderContentType, "application/manifest+json")
-	return c.JSON(http.StatusOK, m)
+	return c.JSON(http.StatusOK, h.frame(c, h.reader(c, "")).Manifest(offer, c.Param("secret"), iconSizes))
 }
 
 // iconSizes are the sizes of icons, in pixels, that phones ask for.

@@ -12,6 +12,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/web/present/presenttest"
 )
 
 // till is the address of a terminal.
@@ -94,7 +95,7 @@ func TestTerminalSells(t *testing.T) {
 // payment of that sale.
 func TestTerminalRefusesTheFormOfAnEarlierSale(t *testing.T) {
 	t.Parallel()
-	earlier := invoice("made1")
+	earlier := presenttest.Invoice("made1")
 	earlier.Status = api.StatusPaid
 	s := terminal(earlier)
 	response := post(t, pages(t, s, nil), "/order"+till, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
@@ -144,7 +145,7 @@ func TestTerminalRefuses(t *testing.T) {
 
 func TestCounterPage(t *testing.T) {
 	t.Parallel()
-	h := pages(t, terminal(invoice("abc")), nil)
+	h := pages(t, terminal(presenttest.Invoice("abc")), nil)
 	doc := document(t, get(t, h, till+"/abc"))
 	if got := doc.Find(".next a").AttrOr("href", ""); got != till {
 		t.Errorf("the next sale is at %s", got)

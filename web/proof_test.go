@@ -1,54 +1,18 @@
 package web_test
 
 import (
-	"crypto/ed25519"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"chequer/internal/proof"
+	"chequer/web/present/presenttest"
 )
-
-// proven returns a signed statement of one address.
-func proven(t *testing.T) (text string, key proof.PublicKey) {
-	t.Helper()
-	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	key = proof.NewPublicKey(private.Public().(ed25519.PublicKey))
-	text, err := proof.Sign(proof.Statement{
-		Server: "https://pay.example", Invoice: "abc", Mode: "live", Quote: 1, From: noon, Until: noon.Add(15 * time.Minute), Amount: "56.5", Currency: "EUR",
-		Methods: []proof.Method{{Currency: "BTC", Network: "bitcoin", Address: "bc1qexample", Amount: "0.00065379"}},
-	}, proof.Key{Public: key, Private: private})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text, key
-}
-
-func TestProof_is_shown_beside_addresses_only(t *testing.T) {
-	t.Parallel()
-	text, key := proven(t)
-	for _, state := range states {
-		r := invoice("abc")
-		state.change(&r)
-		r.Proof = text
-		page := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
-		shown := page.Find(".fields .addr").Length() > page.Find(".saved .addr").Length()
-		part := page.Find("details#proof")
-		if (part.Length() == 1) != shown {
-			t.Errorf("%s: proof %v, addresses %v", state.name, part.Length() == 1, shown)
-		}
-		if shown && (part.Find("code").Text() != string(key) || part.Find("a").AttrOr("href", "") != "/invoice/abc/proof.txt") {
-			t.Errorf("%s: %s", state.name, part.Text())
-		}
-	}
-}
 
 func TestProof_is_the_text_of_the_service(t *testing.T) {
 	t.Parallel()
-	r := invoice("abc")
-	r.Proof, _ = proven(t)
+	r := presenttest.Invoice("abc")
+	r.Proof, _ = presenttest.Proof(t)
 	answer := get(t, pages(t, newService(r), nil), "/invoice/abc/proof.txt")
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || string(body) != r.Proof {
@@ -70,7 +34,7 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 func TestProof_is_omitted_if_there_is_none(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"nothing": "", "nonsense": "chequer-proof-v1\n<script>"} {
-		r := invoice("abc")
+		r := presenttest.Invoice("abc")
 		r.Proof = text
 		h := pages(t, newService(r), nil)
 		if document(t, get(t, h, "/invoice/abc")).Find("#proof").Length() > 0 {

@@ -5,61 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/PuerkitoBio/goquery"
-
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/web/present/presenttest"
 )
-
-// overpaid returns an overpaid invoice.
-func overpaid() api.Resource {
-	r := invoice("abc")
-	r.Status, r.DueAmount, r.OverpaidAmount, r.Exceptions = api.StatusPaid, "0", "6.91", []string{api.ExceptionOverpaid}
-	r.Payments = []api.Payment{transfer("confirmed")}
-	return r
-}
-
-func TestRefundIsOfferedWhereMoneyMayBeRefunded(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		change func(*api.Resource)
-		label  string // label of the field; empty if there is no field
-	}{
-		{"overpaid", func(*api.Resource) {}, "Your Bitcoin address"},
-		{"overpaid by a token", func(r *api.Resource) { r.Payments[0].CryptoCurrency = "EURC-BASE" }, "Your address on Base"},
-		{"late", func(r *api.Resource) {
-			r.Status, r.Exceptions, r.Payments[0].State = api.StatusExpired, []string{api.ExceptionLate}, "late"
-		}, "Your Bitcoin address"},
-		{"expired with a part", func(r *api.Resource) {
-			r.Status, r.Exceptions, r.PaidAmount, r.DueAmount = api.StatusExpired, []string{api.ExceptionUnderpaid}, "43.21", "13.29"
-		}, "Your Bitcoin address"},
-		{"declined with a payment", func(r *api.Resource) { r.Status, r.Exceptions = api.StatusDeclined, nil }, "Your Bitcoin address"},
-		{"declined without a payment", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusDeclined, nil, nil }, ""},
-		{"paid exactly", func(r *api.Resource) { r.Exceptions = nil }, ""},
-		{"waiting", func(r *api.Resource) { r.Status, r.Exceptions, r.Payments = api.StatusCreated, nil, nil }, ""},
-		{"a service that returns no payments", func(r *api.Resource) { r.Payments = nil }, ""},
-	} {
-		r := overpaid()
-		tt.change(&r)
-		doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
-		if got := doc.Find(`form#refund label[for=refund-address]`).Text(); got != tt.label {
-			t.Errorf("%s: asks for %q, want %q", tt.name, got, tt.label)
-		}
-	}
-}
-
-func TestRefundOfSeveralCurrenciesLetsChoose(t *testing.T) {
-	t.Parallel()
-	r := overpaid()
-	token := transfer("confirmed")
-	token.CryptoCurrency = "EURC-BASE"
-	r.Payments = append(r.Payments, token, transfer("replaced"))
-	doc := document(t, get(t, pages(t, newService(r), nil), "/invoice/abc"))
-	if got := doc.Find("#refund-currency option").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") + "=" + s.Text() }); strings.Join(got, " ") != "BTC=BTC EURC-BASE=EURC on Base" {
-		t.Errorf("options %q", got)
-	}
-}
 
 func TestRefund(t *testing.T) {
 	t.Parallel()
@@ -82,7 +31,7 @@ func TestRefund(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newService(overpaid())
+			s := newService(presenttest.Overpaid())
 			s.refusal = tt.refusal
 			response := post(t, pages(t, s, nil), "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {tt.typed}}, nil)
 			if response.StatusCode != tt.status {
@@ -113,7 +62,7 @@ func TestRefund(t *testing.T) {
 
 func TestSavedRefundAddressIsShown(t *testing.T) {
 	t.Parallel()
-	r := overpaid()
+	r := presenttest.Overpaid()
 	r.RefundCurrency, r.RefundAddress = "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 	s := newService(r)
 	s.refusal = &client.Error{Status: 409, Code: "refund_address_set", Message: "A refund address is set already, and only the merchant can change it"}

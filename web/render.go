@@ -3,13 +3,14 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"chequer/static"
 	"chequer/views"
+	"chequer/web/present"
 )
 
 // buffers holds buffers for reuse. All pages have about the same size.
@@ -27,30 +28,22 @@ func render(c echo.Context, status int, page templ.Component) error {
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-// page returns the frame of a page without a script.
-func (h *Handler) page(r reader, title string) views.Page {
-	page := views.Page{
-		Language: r.Language,
-		Title:    title,
-		Shop:     h.shopName(r, ""),
-		Style:    h.path(static.Path("store.css")),
-		Icon:     h.path(static.Path("icon.svg")),
+// frame returns what a page for a reader is rendered with, in the default theme.
+func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
+	return present.Frame{
+		Site: &h.config.Site, Reader: r, Multilingual: len(h.config.Languages.List()) > 1, Query: c.QueryString(), Now: h.config.Now(),
 	}
-	if h.config.Storefront {
-		page.Home = r.keep(h.path("/"))
-	}
-	return page
+}
+
+// developerPage returns a page for developers, which are in English only.
+func (h *Handler) developerPage(title, sheet string) views.Page {
+	return present.Frame{Site: &h.config.Site, Reader: present.English()}.Page(title, "", sheet)
 }
 
 // path adds the base path to a path of this site.
-func (h *Handler) path(path string) string { return h.config.BasePath + path }
+func (h *Handler) path(path string) string { return h.config.Path(path) }
 
-// shopName returns the shop's name as pages show it: the merchant's, the configured one, or a default.
-func (h *Handler) shopName(r reader, merchant string) string {
-	for _, name := range []string{merchant, h.config.ShopName} {
-		if name != "" {
-			return name
-		}
-	}
-	return r.Text("shop.none")
+// redirect redirects to a path of this site, below the base path, and keeps the reader's language.
+func (h *Handler) redirect(c echo.Context, r present.Reader, path string) error {
+	return c.Redirect(http.StatusSeeOther, r.Keep(h.path(path)))
 }

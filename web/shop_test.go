@@ -17,6 +17,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/theme"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 // shopOf returns a service that sells coffee for 3.50, at most twenty, and the given products.
@@ -446,8 +447,8 @@ func TestShopInAnotherLanguage(t *testing.T) {
 // The shop and its terminals have the merchant's theme.
 func TestShopHasTheMerchantsLook(t *testing.T) {
 	t.Parallel()
-	l := nord(t)
-	r := invoice("abc")
+	l := presenttest.Theme(t)
+	r := presenttest.Invoice("abc")
 	s := shopOf()
 	s.set(r)
 	s.own, s.looks = l, []theme.Theme{l}

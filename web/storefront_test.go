@@ -16,6 +16,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 const token = "abcdefghijklmnop"
@@ -70,6 +71,44 @@ func TestOrderRefusesAmounts(t *testing.T) {
 				t.Errorf("the token field contains %q", got)
 			}
 		})
+	}
+}
+
+func TestOrder_makes_one_call_of_the_service(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	post(t, pages(t, s, nil), "/order", url.Values{"amount": {"12.50"}, "token": {token}, "note": {"x"}}, nil)
+	if s.calls != 1 || len(s.created) != 1 {
+		t.Errorf("%d calls, of which %d create an invoice, want one", s.calls, len(s.created))
+	}
+}
+
+// A form that is rendered again has the theme and the language of the first one.
+func TestOrder_that_is_refused_keeps_language_and_theme(t *testing.T) {
+	t.Parallel()
+	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
+	s.shop = shopOf().shop
+	doc := document(t, post(t, pages(t, s, nil), "/order?lang=de", url.Values{"amount": {"x"}, "token": {token}}, nil))
+	for selector, want := range map[string]int{
+		`html[lang=de]`: 1, `link[rel=stylesheet][href^="/look/"]`: 1, `img.mark`: 1, `a[href="/shop?lang=de"]`: 1, `form[action="/order?lang=de"]`: 1,
+	} {
+		if got := doc.Find(selector).Length(); got != want {
+			t.Errorf("%d of %s, want %d", got, selector, want)
+		}
+	}
+}
+
+func TestAmountErrorIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	doc := document(t, post(t, pages(t, newService(), nil), "/", url.Values{"amount": {"x"}}, nil))
+	if got := text(doc.Find(".err")); got != "Check the amount" {
+		t.Errorf("the summary says %q", got)
+	}
+	if n := doc.Find(`.err a[href="#amount"]`).Length(); n != 1 {
+		t.Errorf("%d links to the field", n)
+	}
+	if got := text(doc.Find("#amount-error")); !strings.Contains(got, "Enter the amount in figures") {
+		t.Errorf("the field says %q", got)
 	}
 }
 
@@ -188,7 +227,7 @@ func TestPosts_of_networks_around_one_caller_are_limited(t *testing.T) {
 
 func TestSimulations_of_one_network_are_limited(t *testing.T) {
 	t.Parallel()
-	s := newService(invoice("abc"))
+	s := newService(presenttest.Invoice("abc"))
 	h := pages(t, s, func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
 	for range 8 {

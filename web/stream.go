@@ -14,6 +14,7 @@ import (
 
 	"chequer/internal/client"
 	"chequer/views"
+	"chequer/web/present"
 )
 
 const (
@@ -45,8 +46,8 @@ func (h *Handler) live(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read invoice: %w", err)
 	}
-	s := newStream(c, h.reader(c, snapshot.Resource.Language))
-	if s.shown == version(snapshot) && h.paymentPage(ctx, s.reader, snapshot, "", false).Final {
+	s := newStream(c, h.frame(c, h.reader(c, snapshot.Resource.Language)))
+	if s.shown == present.Version(snapshot) && h.livePage(ctx, s, snapshot).Final {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {
@@ -76,11 +77,18 @@ func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapsho
 // send sends the live part of a page, or a heartbeat if the browser shows this version already. It
 // reports whether the invoice is final.
 func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot) (final bool, err error) {
-	if version(snapshot) == s.shown {
+	if present.Version(snapshot) == s.shown {
 		return false, s.write(": still here\n\n")
 	}
-	page := h.paymentPage(ctx, s.reader, snapshot, "", false)
+	page := h.livePage(ctx, s, snapshot)
 	return page.Final, s.show(ctx, page)
+}
+
+// livePage returns the page of an invoice as it is now.
+func (h *Handler) livePage(ctx context.Context, s *stream, snapshot client.Snapshot) views.Payment {
+	f := s.frame
+	f.Now = h.config.Now()
+	return h.themed(ctx, f, snapshot.Theme).Payment(snapshot, "", false)
 }
 
 // await returns the invoice after its next change or a heartbeat. The expiry of the quote is a change
@@ -94,7 +102,7 @@ func (h *Handler) await(ctx context.Context, snapshot client.Snapshot) (client.S
 	if err != nil {
 		return next, fmt.Errorf("wait for invoice: %w", err)
 	}
-	if version(next) == version(snapshot) && time.Since(asked) < time.Second {
+	if present.Version(next) == present.Version(snapshot) && time.Since(asked) < time.Second {
 		return next, pause(ctx, time.Second) // limits the request rate if the service does not wait
 	}
 	return next, nil
@@ -127,12 +135,13 @@ type stream struct {
 	response *echo.Response
 	control  *http.ResponseController
 	shown    string // the version that the browser shows
-	reader   reader
+	frame    present.Frame
 }
 
 // newStream returns a stream. The version that the browser shows is in the address that its page
 // contains, or after an interruption in Last-Event-ID.
-func newStream(c echo.Context, r reader) *stream {
+func newStream(c echo.Context, f present.Frame) *stream {
+	f.Query = "" // the address of the stream is not that of the page
 	shown := c.Request().Header.Get("Last-Event-ID")
 	if shown == "" {
 		shown = c.QueryParam("v")
@@ -141,7 +150,7 @@ func newStream(c echo.Context, r reader) *stream {
 	dropPageHeaders(header, "text/event-stream")
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
-	return &stream{reader: r, response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
+	return &stream{frame: f, response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
 }
 
 // show sends the live part of a page.

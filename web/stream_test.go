@@ -17,6 +17,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
 
 // listener is a browser that reads an invoice's stream within a synctest bubble.
@@ -104,7 +105,7 @@ func headingOf(t *testing.T, event string) string {
 func TestLiveSendsEveryChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := invoice("abc")
+		r := presenttest.Invoice("abc")
 		s := newService(r)
 		l := listen(t, pages(t, s, nil), "/invoice/abc/live?v=created1")
 		if got := l.header.Get("Content-Type"); got != "text/event-stream" {
@@ -115,14 +116,14 @@ func TestLiveSendsEveryChange(t *testing.T) {
 		}
 		l.want(t, 0, "", false) // the browser shows this version already
 
-		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{transfer("seen")}
+		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Transfer("seen")}
 		s.set(r)
 		l.want(t, 1, "Payment seen", false)
 		if _, got, _ := l.got(); !strings.Contains(got, "id: pending2\n") {
 			t.Error("the version is not the event's id")
 		}
 
-		r.Version, r.Status, r.Payments = 3, api.StatusPaid, []api.Payment{transfer("confirmed")}
+		r.Version, r.Status, r.Payments = 3, api.StatusPaid, []api.Payment{presenttest.Transfer("confirmed")}
 		s.set(r)
 		l.want(t, 2, "Paid. Thank you.", true)
 	})
@@ -142,7 +143,7 @@ func TestLiveSendsVersionsThatTheBrowserMissed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				h := pages(t, newService(invoice("abc")), nil)
+				h := pages(t, newService(presenttest.Invoice("abc")), nil)
 				again := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					r.Header.Set("Last-Event-ID", tt.lastID)
 					h.ServeHTTP(w, r)
@@ -162,7 +163,7 @@ func TestLiveSendsVersionsThatTheBrowserMissed(t *testing.T) {
 func TestLiveSendsTheExpiryOfTheQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := invoice("abc")
+		r := presenttest.Invoice("abc")
 		r.SecondsLeft = 12
 		s := &clocked{newService(r), time.Now().Add(12 * time.Second)}
 		l := listen(t, pages(t, s.service, func(c *web.Config) { c.Client = s }), "/invoice/abc/live?v=created1")
@@ -178,7 +179,7 @@ func TestLiveSendsTheExpiryOfTheQuote(t *testing.T) {
 func TestLiveKeepsTheStreamOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := listen(t, pages(t, newService(invoice("abc")), nil), "/invoice/abc/live")
+		l := listen(t, pages(t, newService(presenttest.Invoice("abc")), nil), "/invoice/abc/live")
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		_, text, _ := l.got()
@@ -193,7 +194,7 @@ func TestLiveKeepsTheStreamOpen(t *testing.T) {
 func TestLiveEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(invoice("abc"))
+		s := newService(presenttest.Invoice("abc"))
 		h := pages(t, s, nil)
 		first, second := listen(t, h, "/invoice/abc/live"), listen(t, h, "/invoice/abc/live")
 		first.leave()
@@ -208,7 +209,7 @@ func TestLiveEnds(t *testing.T) {
 func TestLiveHasLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(invoice("abc"), invoice("def"), invoice("ghi"))
+		s := newService(presenttest.Invoice("abc"), presenttest.Invoice("def"), presenttest.Invoice("ghi"))
 		h := pages(t, s, func(c *web.Config) { c.MaxStreams, c.MaxStreamsPerInvoice = 3, 2 })
 		var open []*listener
 		for i, tt := range []struct {
@@ -245,7 +246,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				h := pages(t, newService(invoice("abc")), func(c *web.Config) {
+				h := pages(t, newService(presenttest.Invoice("abc")), func(c *web.Config) {
 					c.MaxStreams, c.MaxStreamsPerInvoice, c.MaxStreamsPerNetwork = 80, 80, 2
 				})
 				var first *listener
@@ -277,7 +278,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 
 func TestLiveStatus(t *testing.T) {
 	t.Parallel()
-	declined := invoice("no")
+	declined := presenttest.Invoice("no")
 	declined.Status = api.StatusDeclined
 	h := pages(t, newService(declined), nil)
 	for target, want := range map[string]int{

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"path"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,8 +12,7 @@ import (
 
 	"chequer/internal/client"
 	"chequer/internal/theme"
-	"chequer/static"
-	"chequer/views"
+	"chequer/web/present"
 )
 
 const (
@@ -31,57 +27,31 @@ const (
 	maxThemes = 500
 )
 
-// pageTheme is a merchant's theme with the assets that pages load for it. It is immutable.
-type pageTheme struct {
-	theme  theme.Theme
-	assets map[string]static.Asset // by the last part of their address
-	sheets map[string]string       // the last parts of style sheets' addresses, by their plain names
-	logo   string                  // the last part of the logo's address; empty without a logo
-}
-
-// newTheme builds the assets of a theme. Each style sheet is the page's own sheet followed by the
-// rules that the accent colour changes, so that a page still loads one file.
-func newTheme(l theme.Theme) *pageTheme {
-	d := &pageTheme{theme: l, assets: map[string]static.Asset{}, sheets: map[string]string{}}
-	if end := l.Style(); end != "" {
-		for _, name := range []string{"pay.css", "store.css", "shop.css", "pos.css", "counter.css"} {
-			asset := static.Extend(name, end)
-			d.sheets[name] = path.Base(asset.Path)
-			d.assets[d.sheets[name]] = asset
-		}
-	}
-	if len(l.Logo.Body) > 0 {
-		d.logo = "logo" + l.Logo.Ending()
-		d.assets[d.logo] = static.Asset{ContentType: l.Logo.Type, Body: l.Logo.Body}
-	}
-	return d
-}
-
 // themeCache holds the themes that were read. It is safe for concurrent use.
 type themeCache struct {
 	mu     sync.Mutex
-	byHash map[string]*pageTheme
+	byHash map[string]present.Theme
 	own    string // hash of the pages' own merchant's theme
 	until  time.Time
 }
 
-func (w *themeCache) find(hash string) (*pageTheme, bool) {
+func (w *themeCache) find(hash string) (present.Theme, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d, ok := w.byHash[hash]
 	return d, ok
 }
 
-func (w *themeCache) add(hash string, l theme.Theme) *pageTheme {
+func (w *themeCache) add(hash string, l theme.Theme) present.Theme {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d, ok := w.byHash[hash]; ok {
 		return d
 	}
 	if w.byHash == nil || len(w.byHash) >= maxThemes {
-		w.byHash = map[string]*pageTheme{}
+		w.byHash = map[string]present.Theme{}
 	}
-	w.byHash[hash] = newTheme(l)
+	w.byHash[hash] = present.NewTheme(hash, l)
 	return w.byHash[hash]
 }
 
@@ -98,67 +68,40 @@ func (w *themeCache) setOwnHash(hash string, until time.Time) {
 }
 
 // theme returns the theme with a hash, from the cache or from the service.
-func (h *Handler) theme(ctx context.Context, hash string) (*pageTheme, error) {
+func (h *Handler) theme(ctx context.Context, hash string) (present.Theme, error) {
 	if d, ok := h.themes.find(hash); ok {
 		return d, nil
 	}
 	l, err := h.readTheme(ctx, hash)
 	if err != nil {
-		return nil, err
+		return present.Theme{}, err
 	}
 	return h.themes.add(hash, l), nil
 }
 
-// applyTheme sets the page's style sheet, logo and texts from the theme with the given hash. An
-// empty hash leaves the default theme. If the theme cannot be read, the page is rendered with the
-// default theme, so that the shopper can still pay.
-func (h *Handler) applyTheme(ctx context.Context, r reader, page *views.Page, hash, sheet string) theme.Theme {
+// themed returns the frame in the theme with the given hash. An empty hash is the default theme. If the
+// theme cannot be read, the page is rendered with the default theme, so that the shopper can still pay.
+func (h *Handler) themed(ctx context.Context, f present.Frame, hash string) present.Frame {
 	if hash == "" {
-		return theme.Theme{}
+		return f
 	}
-	d, err := h.theme(ctx, hash)
+	t, err := h.theme(ctx, hash)
 	if err != nil {
 		h.config.Logger.Warn("theme not read", "look", hash, "error", err)
-		return theme.Theme{}
+		return f
 	}
-	below := h.path("/look/" + hash + "/")
-	if end, ok := d.sheets[sheet]; ok {
-		page.Style = below + end
-	}
-	if d.logo != "" {
-		page.Logo, page.Icon = below+d.logo, below+d.logo
-	}
-	if d.theme.Name != "" {
-		page.Shop = d.theme.Name
-	}
-	page.Line, page.Support = d.theme.Line, support(r, d.theme.Support)
-	if d.theme.Terms != "" {
-		page.Terms = views.Link{Text: r.Text("page.terms"), URL: d.theme.Terms}
-	}
-	return d.theme
+	f.Theme = t
+	return f
 }
 
-// support returns the link to the shop's contact. Its text shows the address, so that it can be read
-// from a printed page.
-func support(r reader, address string) views.Link {
-	if address == "" {
-		return views.Link{}
-	}
-	place := strings.TrimPrefix(address, "mailto:")
-	if u, err := url.Parse(address); err == nil && u.Scheme == "https" {
-		place = u.Host + strings.TrimSuffix(u.Path, "/")
-	}
-	return views.Link{Text: r.Text("page.contact", "Place", place), URL: address}
-}
-
-// applyOwnTheme applies the theme of the pages' own merchant to a page.
-func (h *Handler) applyOwnTheme(ctx context.Context, r reader, page *views.Page, sheet string) theme.Theme {
-	now := h.config.Now()
-	hash, known := h.themes.ownHash(now)
+// ownFrame returns the frame of a page of the pages' own merchant.
+func (h *Handler) ownFrame(c echo.Context, r present.Reader) present.Frame {
+	ctx, f := c.Request().Context(), h.frame(c, r)
+	hash, known := h.themes.ownHash(f.Now)
 	if !known {
-		hash = h.readOwnTheme(ctx, hash, now)
+		hash = h.readOwnTheme(ctx, hash, f.Now)
 	}
-	return h.applyTheme(ctx, r, page, hash, sheet)
+	return h.themed(ctx, f, hash)
 }
 
 // readOwnTheme reads the theme of the pages' own merchant and returns its hash. While the service
@@ -203,18 +146,18 @@ func (h *Handler) themeAsset(c echo.Context) error {
 	if !themeHashForm.MatchString(hash) {
 		return echo.ErrNotFound
 	}
-	d, err := h.theme(c.Request().Context(), hash)
+	t, err := h.theme(c.Request().Context(), hash)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrUnsupported) {
 		return echo.ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	asset, ok := d.assets[c.Param("file")]
-	if !ok {
+	asset, isLogo, found := t.Asset(c.Param("file"))
+	switch {
+	case !found:
 		return echo.ErrNotFound
-	}
-	if c.Param("file") != d.logo {
+	case !isLogo:
 		return sendAsset(c, asset, immutable)
 	}
 	header := c.Response().Header()

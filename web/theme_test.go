@@ -11,25 +11,9 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/theme"
-	"chequer/static"
 	"chequer/web"
+	"chequer/web/present/presenttest"
 )
-
-// nord returns a merchant's theme.
-func nord(t *testing.T) theme.Theme {
-	t.Helper()
-	l, err := theme.Normalize(theme.Theme{
-		Name: "Atelier <Nord>", Accent: "#e8573a", Line: "Prints from the far north", Support: "help@shop.example", Terms: "https://shop.example/terms",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Logo, err = theme.NewLogo([]byte(`<svg viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#e8573a"/></svg>`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
 
 // withTheme returns a service with one invoice, whose merchant has the given theme.
 func withTheme(l theme.Theme, r api.Resource) *service {
@@ -57,9 +41,9 @@ func content(t *testing.T, r *http.Response) string {
 // site.
 func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
 	t.Parallel()
-	l := nord(t)
+	l := presenttest.Theme(t)
 	for path, sheet := range map[string]string{"/invoice/abc": "pay.", "/pay/coffee": "store.", "/": "store."} {
-		h := pages(t, withTheme(l, invoice("abc")), nil)
+		h := pages(t, withTheme(l, presenttest.Invoice("abc")), nil)
 		page := document(t, get(t, h, path))
 		for want, n := range map[string]int{
 			`link[rel="stylesheet"]`: 1, `[style], style, script:not([src])`: 0,
@@ -85,9 +69,9 @@ func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
 
 func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
 	t.Parallel()
-	r := invoice("abc")
+	r := presenttest.Invoice("abc")
 	r.Mode = "test"
-	page := document(t, get(t, pages(t, withTheme(nord(t), r), nil), "/invoice/abc"))
+	page := document(t, get(t, pages(t, withTheme(presenttest.Theme(t), r), nil), "/invoice/abc"))
 	if page.Find("aside.test strong").Length() != 1 || page.Find("img.mark").Length() != 1 {
 		t.Errorf("%d test marks and %d logos, want one of each", page.Find("aside.test strong").Length(), page.Find("img.mark").Length())
 	}
@@ -95,8 +79,8 @@ func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
 
 func TestLook_assets(t *testing.T) {
 	t.Parallel()
-	l := nord(t)
-	h := pages(t, withTheme(l, invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
+	l := presenttest.Theme(t)
+	h := pages(t, withTheme(l, presenttest.Invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
 	page := document(t, get(t, h, "/shop/invoice/abc"))
 	sheet, _ := page.Find(`link[rel="stylesheet"]`).Attr("href")
 	logo, _ := page.Find("img.mark").Attr("src")
@@ -131,21 +115,11 @@ func TestLook_assets(t *testing.T) {
 	}
 }
 
-// A theme adds little to the weight of a page: a few rules to its style sheet.
-func TestLook_adds_little_to_the_style_sheet(t *testing.T) {
-	t.Parallel()
-	base, _ := static.Find(static.Path("pay.css"))
-	styled := static.Extend("pay.css", nord(t).Style())
-	if more := len(styled.Gzip) - len(base.Gzip); more > 400 {
-		t.Errorf("a theme adds %d bytes to the compressed style sheet, want at most 400", more)
-	}
-}
-
 // Another process may have rendered the page, or this process may have restarted since.
 func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
 	t.Parallel()
-	l := nord(t)
-	if w := get(t, pages(t, withTheme(l, invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
+	l := presenttest.Theme(t)
+	if w := get(t, pages(t, withTheme(l, presenttest.Invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
 		t.Errorf("status %d", w.StatusCode)
 	}
 }
@@ -156,7 +130,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 		"unknown": client.ErrNotFound, "of a service without any": client.ErrUnsupported, "broken": errors.New("connection refused"),
 		"nonsense": client.ErrNonsense,
 	} {
-		s := withTheme(nord(t), invoice("abc"))
+		s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
 		s.lookFails = err
 		h := pages(t, s, nil)
 		for _, path := range []string{"/invoice/abc", "/pay/coffee", "/"} {
@@ -170,7 +144,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 // A service that does not answer does not block pages.
 func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 	t.Parallel()
-	s := withTheme(nord(t), invoice("abc"))
+	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
 	s.lookHangs = true
 	h := pages(t, s, nil)
 	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time the service is not asked
@@ -184,8 +158,8 @@ func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 // service's cache. Within the cache time the service is not asked.
 func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 	t.Parallel()
-	l := nord(t)
-	s, now := withTheme(l, invoice("abc")), noon
+	l := presenttest.Theme(t)
+	s, now := withTheme(l, presenttest.Invoice("abc")), noon
 	h := pages(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
 	for _, step := range []struct {
 		sets  theme.Theme
@@ -208,73 +182,11 @@ func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 	}
 }
 
-// The merchant chooses whether a paid page goes back to the shop by itself.
-func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		look theme.Theme
-		stay bool
-		want int
-	}{
-		{"no theme: goes back", theme.Theme{}, false, 1},
-		{"a theme without the setting: goes back", theme.Theme{Name: "Nord"}, false, 1},
-		{"a theme with Stay: stays", theme.Theme{Stay: true}, false, 0},
-		{"Config.StayOnPage: stays", theme.Theme{Name: "Nord"}, true, 0},
-	} {
-		s := withTheme(tt.look, paidInvoice(func(*api.Resource) {}))
-		page := document(t, get(t, pages(t, s, func(c *web.Config) { c.StayOnPage = tt.stay }), "/invoice/abc"))
-		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
-			t.Errorf("%s: %d countdowns, want %d", tt.name, got, tt.want)
-		}
-		if page.Find("a#return").Length() != 1 {
-			t.Errorf("%s: no button", tt.name)
-		}
-		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In ten seconds this page goes back to ") {
-			t.Errorf("%s: the text is %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
-		}
-	}
-}
-
-// A shop without a name is called "the shop" within a sentence, also where the page's heading is
-// "Checkout".
-func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
-	t.Parallel()
-	s := withTheme(theme.Theme{}, paidInvoice(func(r *api.Resource) { r.MerchantName = "" }))
-	auto := document(t, get(t, pages(t, s, func(c *web.Config) { c.ShopName = "" }), "/invoice/abc")).Find("#auto")
-	if told := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(told, "back to the shop") != 2 {
-		t.Errorf("the text is %q", told)
-	}
-}
-
-// In states where only the shop can help, the page has a button to contact it.
-func TestLook_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
-	t.Parallel()
-	late := invoice("abc")
-	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
-	declined := invoice("abc")
-	declined.Status = api.StatusDeclined
-	over := paidInvoice(func(*api.Resource) {})
-	over.OverpaidAmount, over.Exceptions = "6.91", []string{api.ExceptionOverpaid}
-	for name, tt := range map[string]struct {
-		r    api.Resource
-		want int
-	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {paidInvoice(func(*api.Resource) {}), 0}, "waiting": {invoice("abc"), 0}} {
-		page := document(t, get(t, pages(t, withTheme(nord(t), tt.r), nil), "/invoice/abc"))
-		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
-			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
-		}
-		if page := document(t, get(t, pages(t, newService(tt.r), nil), "/invoice/abc")); page.Find("#contact").Length() != 0 {
-			t.Errorf("%s: a contact button without a contact address", name)
-		}
-	}
-}
-
 func TestLook_is_on_the_receipt_as_a_document(t *testing.T) {
 	t.Parallel()
-	l := nord(t)
+	l := presenttest.Theme(t)
 	l.Name = "Tidewater"
-	text := documentText(t, get(t, pages(t, withTheme(l, paidInvoice(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
+	text := presenttest.DocumentText(t, get(t, pages(t, withTheme(l, presenttest.Paid(func(*api.Resource) {})), nil), "/invoice/abc/receipt.pdf").Body)
 	for _, want := range []string{"Tidewater", "Prints from the far north", "Contact: help@shop.example"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the receipt lacks %q: %s", want, text)
@@ -282,31 +194,5 @@ func TestLook_is_on_the_receipt_as_a_document(t *testing.T) {
 	}
 	if strings.Contains(text, "Atelier") {
 		t.Errorf("the receipt names two shops: %s", text)
-	}
-}
-
-// The link opens this page in MetaMask's browser. It is offered only if that browser can reach the
-// page and MetaMask can send the payment.
-func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
-	t.Parallel()
-	all := func(*api.Resource) {}
-	token := func(r *api.Resource) *api.PaymentMethod { return &r.PaymentMethods[1] }
-	for _, tt := range []struct {
-		name, base string
-		change     func(*api.Resource)
-		want       string
-	}{
-		{"a method on an EVM network", "https://pay.example/shop", all, "https://link.metamask.io/dapp/pay.example/shop/invoice/abc?m=EURC-BASE"},
-		{"none for a page over http", "http://127.0.0.1:8080", all, ""},
-		{"none without a method on an EVM network", "https://pay.example", func(r *api.Resource) { r.PaymentMethods = r.PaymentMethods[:1] }, ""},
-		{"none on simnet", "https://pay.example", func(r *api.Resource) { token(r).Network = "simnet" }, ""},
-		{"none if nothing is due", "https://pay.example", func(r *api.Resource) { token(r).DueAmount = "0" }, ""},
-	} {
-		r := invoice("abc")
-		tt.change(&r)
-		page := document(t, get(t, pages(t, newService(r), func(c *web.Config) { c.BaseURL = tt.base }), "/invoice/abc"))
-		if got := page.Find(".app a").AttrOr("href", ""); got != tt.want {
-			t.Errorf("%s: link %q, want %q", tt.name, got, tt.want)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -17,6 +18,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/locale"
 	"chequer/internal/theme"
+	"chequer/web/present"
 )
 
 // Client is the part of the service that the pages use. It is safe for concurrent use. Its errors are
@@ -47,30 +49,12 @@ type Config struct {
 	Logger *slog.Logger
 	Now    func() time.Time // nil means time.Now
 
-	// BasePath is the prefix of every path: "" or "/pay".
-	BasePath string
-	// BaseURL is the public address, such as "https://shop.example/pay". Forms from its origin are
-	// accepted even if a proxy changes the Host header.
-	BaseURL string
+	// Site holds what the pages show. Forms from the origin of its BaseURL are accepted even if a proxy
+	// changes the Host header.
+	present.Site
 
-	// Storefront enables the form for an open amount.
-	Storefront bool
 	// Docs serves the manual and the documentation of the API, if the service is in this process.
 	Docs bool
-	// ShopName is shown where an invoice does not name its merchant.
-	ShopName string
-	// Currency is the storefront's currency; EUR when empty.
-	Currency string
-	// Demo marks rates as demo rates.
-	Demo bool
-	// StayOnPage keeps the shopper on the page of a paid invoice until they press the button, whatever
-	// the merchant's theme says.
-	StayOnPage bool
-
-	// EmbedOrigins are the origins whose pages may show payments in a frame. If it is empty, no page
-	// may.
-	EmbedOrigins []string
-
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
 
@@ -96,6 +80,7 @@ type Handler struct {
 	streams *streams
 	costly  *costly
 	themes  themeCache
+	plain   atomic.Bool // set if the service implemented only the specification when it was last asked for products
 	close   sync.Once
 	closed  chan struct{}
 
@@ -149,16 +134,16 @@ func (h *Handler) routes() {
 		pages.Match(read, "/pay"+link, h.checkout)
 		pages.POST("/pay"+link, h.pay, limited)
 		pages.POST("/order/pay"+link, h.pay, limited) // as /order is for the storefront
-		pages.Match(read, "/order/pay"+link, h.backToLink)
+		pages.Match(read, "/order/pay"+link, h.backToForm)
 	}
 	pages.Match(read, "/shop", h.shop)
 	pages.Match(read, "/shop/:slug", h.product)
 	pages.POST("/order/shop/:slug", h.orderProduct, limited) // as /order is for the storefront
-	pages.Match(read, "/order/shop/:slug", h.backToProduct)
+	pages.Match(read, "/order/shop/:slug", h.backToForm)
 	pages.Match(read, "/pos", h.whichTerminal)
 	pages.Match(read, "/pos/:secret", h.pos)
 	pages.POST("/order/pos/:secret", h.charge, limited) // as /order is for the storefront
-	pages.Match(read, "/order/pos/:secret", h.backToPOS)
+	pages.Match(read, "/order/pos/:secret", h.backToForm)
 	pages.Match(read, "/pos/:secret/:id", h.counter)
 	pages.Match(read, "/pos/:secret/app.webmanifest", h.install)
 	for _, size := range iconSizes {

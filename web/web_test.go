@@ -19,6 +19,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/theme"
 	"chequer/web"
+	"chequer/web/present"
 )
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -42,6 +43,7 @@ type service struct {
 	shop      api.ProductOffers
 	ordered   []api.ProductOrder
 	unshown   error // error of ReadProducts
+	calls     int   // number of calls of CreateInvoice, ReadProducts and Theme
 	own       theme.Theme
 	looks     []theme.Theme
 	looked    int   // number of calls of Look
@@ -70,6 +72,7 @@ func (s *service) set(r api.Resource) {
 func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, key string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.calls++
 	s.created, s.keys = append(s.created, request), append(s.keys, key)
 	if len(s.refusals) > 0 {
 		err := s.refusals[0]
@@ -104,6 +107,7 @@ func (s *service) UseCheckoutLink(_ context.Context, request api.CheckoutRequest
 func (s *service) ReadProducts(_ context.Context, request api.ProductsRequest) (api.ProductOffers, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.calls++
 	offers := s.shop
 	if request.Slug == "" || s.unshown != nil {
 		return offers, s.unshown
@@ -177,6 +181,7 @@ func (s *service) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.calls++
 	s.looked++
 	if s.lookFails != nil {
 		return theme.Theme{}, s.lookFails
@@ -211,7 +216,7 @@ func pages(t *testing.T, s *service, change func(*web.Config)) *web.Handler {
 	t.Helper()
 	config := web.Config{
 		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return noon },
-		Storefront: true, ShopName: "Shop", PostsPerMinute: -1,
+		Site: present.Site{Storefront: true, ShopName: "Shop"}, PostsPerMinute: -1,
 	}
 	if change != nil {
 		change(&config)
@@ -251,37 +256,5 @@ func document(t *testing.T, r *http.Response) *goquery.Document {
 	return doc
 }
 
-// invoice returns an unpaid invoice with a watched coin and an unwatched token.
-func invoice(id string) api.Resource {
-	return api.Resource{
-		ForeignID: id, OrderID: "1042", Mode: "live", Version: 1, Status: api.StatusCreated,
-		ExpiredAt: "2026-11-27T12:14:32.000Z", SecondsLeft: 872, WatchedUntil: "2026-12-27T12:14:32.000Z",
-		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0",
-		MerchantName: "Atelier Nord", Description: "Two prints",
-		URLSuccess: "https://shop.example/thanks?order=1042", URLFailure: "https://shop.example/basket",
-		PaymentMethods: []api.PaymentMethod{
-			{
-				CryptoCurrency: "BTC", Symbol: "BTC", Name: "Bitcoin", Network: "bitcoin", NetworkName: "Bitcoin", Watched: true,
-				Address: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", ExpectedAmount: "0.00065379", DueAmount: "0.00065379", RateEUR: "86420",
-				PaymentURI:  "bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4?amount=0.00065379&label=Atelier%20Nord",
-				PaymentCode: "BITCOIN:BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4?amount=0.00065379&label=Atelier%20Nord",
-			},
-			{
-				CryptoCurrency: "EURC-BASE", Symbol: "EURC", Name: "Euro Coin", Network: "base", NetworkName: "Base", ChainID: "8453",
-				Contract: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", Decimals: 6,
-				Address: "0x1111111254EEB25477B68fb85Ed929f73A960582", ExpectedAmount: "56.5", DueAmount: "56.5", RateEUR: "1",
-				PaymentURI:  "ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=56500000",
-				PaymentCode: "ethereum:0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=56500000",
-				AddressCode: "0x1111111254EEB25477B68fb85Ed929f73A960582",
-			},
-		},
-	}
-}
-
-// transfer returns a payment of the invoice's whole price.
-func transfer(state string) api.Payment {
-	return api.Payment{
-		ID: "t", CryptoCurrency: "BTC", Amount: "0.00065379", FiatAmount: "56.5", State: state, Confirmations: 1, Required: 2,
-		Tx: "4f8e2c1d0b9a887766554433221100ffeeddccbbaa99887766554433b21cb21c", FirstSeenAt: "2026-11-27T12:35:40.000Z",
-	}
-}
+// text returns the text of an element with runs of white space replaced by one space.
+func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }

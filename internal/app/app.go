@@ -19,6 +19,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/client"
+	"chequer/internal/client/foreign"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
@@ -27,6 +28,7 @@ import (
 	"chequer/internal/server"
 	"chequer/internal/watcher"
 	"chequer/web"
+	"chequer/web/present"
 )
 
 // Options select the parts of the program that run, and its dependencies.
@@ -213,7 +215,7 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 // whether that service is part of this process.
 func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token(32) }
-	cl, err := client.New(cc)
+	cl, err := newClient(cc, ours)
 	if err != nil {
 		return nil, err
 	}
@@ -222,12 +224,21 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, BasePath: c.BasePath(), BaseURL: c.BaseURL,
-		Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Currency: "EUR", Now: o.clock(), Demo: o.Demo, Docs: ours,
-		IPExtractor: caller.Extractor(c.Proxies()), EmbedOrigins: c.EmbedOrigins(), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Site: present.Site{
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
+		},
 	})
 	a.onShutdown = pages.Close // open event streams would delay the shutdown
 	return pages, nil
+}
+
+// newClient returns the pages' client of the service, whose answers are checked unless it is ours.
+func newClient(c client.Config, ours bool) (web.Client, error) {
+	if ours {
+		return client.New(c)
+	}
+	return foreign.New(c)
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of

@@ -1,11 +1,13 @@
-// Package client calls the service: this project's, over HTTP or in process, or another one that
-// implements only the specification.
+// Package client calls this project's service, over HTTP or in process. It trusts the answers: package
+// foreign calls a service that may belong to others.
 package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"chequer/internal/api"
@@ -43,8 +46,7 @@ type Client struct {
 	http     *http.Client
 	now      func() time.Time
 	newNonce func() string
-	service  service
-	memory   memory
+	proved   atomic.Bool // see IsOurs
 }
 
 // answerTimeout is how long an answer may take, in addition to the requested wait.
@@ -55,6 +57,10 @@ const maxAnswer = 1 << 20
 
 // maxHeader bounds the headers of an answer, in bytes.
 const maxHeader = 64 << 10
+
+// maxCommas is twice the number of commas in the largest resource. Without this limit, a list of
+// a million empty objects would take a hundred times its size in memory.
+const maxCommas = 50_000
 
 // New returns a new Client. It returns an error if the base address is invalid. The error does not
 // contain the address, which may contain a password.
@@ -137,6 +143,24 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
+// post posts JSON to a call that only this project's service offers.
+func (c *Client) post(ctx context.Context, path string, content any, idempotencyKey string) (answer, error) {
+	body, err := json.Marshal(content)
+	if err != nil {
+		return answer{}, err
+	}
+	return c.do(ctx, request{method: http.MethodPost, path: path, header: jsonHeader(idempotencyKey), body: body, own: true})
+}
+
+// jsonHeader returns the headers of a request with a JSON body; an empty key is omitted.
+func jsonHeader(idempotencyKey string) map[string]string {
+	header := map[string]string{"Content-Type": "application/json"}
+	if idempotencyKey != "" {
+		header[api.HeaderIdempotencyKey] = idempotencyKey
+	}
+	return header
+}
+
 // sign adds the headers that authenticate the caller. The API family's scheme covers only the body
 // and is known to every service; our own scheme covers the whole request.
 func (c *Client) sign(req *http.Request, r request) {
@@ -158,15 +182,27 @@ func (c *Client) sign(req *http.Request, r request) {
 // isOurs reports whether an error answer is from this project's service: only that sends error codes.
 func (a answer) isOurs() bool { return a.header.Get(api.HeaderErrorCode) != "" }
 
-// isTemporary reports whether the error is temporary.
-func (a answer) isTemporary() bool {
-	switch a.status {
-	case http.StatusNotImplemented:
-		return false
-	case http.StatusTooManyRequests, http.StatusRequestTimeout:
-		return true
+// IsOurs reports whether the service has proved to be this project's, by returning an invoice in the form
+// that only this project defines. An answer without an error code then comes from a proxy.
+func (c *Client) IsOurs() bool { return c.proved.Load() }
+
+// refusal returns the error for an answer to a call that only this project's service offers.
+func (c *Client) refusal(a answer) error {
+	if !a.isOurs() && !isTemporary(a.status) && !c.IsOurs() {
+		return ErrUnsupported
 	}
-	return a.status >= 500
+	if a.isOurs() && a.status == http.StatusNotFound {
+		return ErrNotFound
+	}
+	return a.failure()
+}
+
+// decode decodes the JSON of an answer.
+func decode(body []byte, into any) error {
+	if bytes.Count(body, []byte(",")) > maxCommas {
+		return errors.New("answer has too many parts")
+	}
+	return json.Unmarshal(body, into)
 }
 
 // failure returns the answer as an error.
@@ -175,9 +211,7 @@ func (a answer) failure() error {
 	if err := decode(a.body, &body); err != nil {
 		body.Message = ""
 	}
-	message := checkedMessage(body.Message)
-	if message == "" {
-		message = http.StatusText(a.status)
+	return &Error{
+		Status: a.status, Code: a.header.Get(api.HeaderErrorCode), Message: cmp.Or(body.Message, http.StatusText(a.status)),
 	}
-	return &Error{Status: a.status, Code: checkedCode(a.header.Get(api.HeaderErrorCode)), Message: message}
 }

@@ -162,12 +162,12 @@ func TestClient_answers(t *testing.T) {
 		"a refusal":                {400, coded, refusal, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}, &client.Error{Status: 400, Code: "some_code", Message: "amount must be a number"}},
 		"not found":                {404, coded, `{"message":"There is no such invoice"}`, &client.Error{Status: 404, Code: "some_code", Message: "There is no such invoice"}, client.ErrNotFound, client.ErrNotFound},
 		"not modified":             {304, nil, ``, &client.Error{Status: 304, Message: "Not Modified"}, client.ErrNotModified, client.ErrUnsupported},
-		"a redirect":               {302, map[string]string{"Location": "https://evil.example/"}, ``, &client.Error{Status: 302, Message: "Found"}, client.ErrNotFound, client.ErrUnsupported},
-		"a page":                   {200, nil, `<h1>Welcome</h1>`, &client.Error{Status: 200, Message: "OK"}, client.ErrNotFound, client.ErrUnsupported},
-		"another invoice":          {200, nil, `{"foreign_id":"x"}`, nil, client.ErrNotFound, client.ErrUnsupported},
+		"a redirect":               {302, map[string]string{"Location": "https://evil.example/"}, ``, &client.Error{Status: 302, Message: "Found"}, client.ErrUnsupported, client.ErrUnsupported},
+		"a page":                   {200, nil, `<h1>Welcome</h1>`, &client.Error{Status: 200, Message: "OK"}, client.ErrUnsupported, client.ErrUnsupported},
+		"another invoice":          {200, nil, `{"foreign_id":"x"}`, nil, client.ErrUnsupported, client.ErrUnsupported},
 		"too many":                 {429, nil, ``, &client.Error{Status: 429, Message: "Too Many Requests"}, &client.Error{Status: 429, Message: "Too Many Requests"}, &client.Error{Status: 429, Message: "Too Many Requests"}},
 		"a service that fails":     {503, coded, `{"message":"No payment method can be priced now"}`, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}, &client.Error{Status: 503, Code: "some_code", Message: "No payment method can be priced now"}},
-		"a refusal without a code": {403, nil, ``, &client.Error{Status: 403, Message: "Forbidden"}, &client.Error{Status: 403, Message: "Forbidden"}, client.ErrUnsupported},
+		"a refusal without a code": {403, nil, ``, &client.Error{Status: 403, Message: "Forbidden"}, client.ErrUnsupported, client.ErrUnsupported},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -319,5 +319,16 @@ func TestClient_reads_events(t *testing.T) {
 				t.Errorf("requests %+v, want %s with Prefer: wait=20", seen, test.target)
 			}
 		})
+	}
+}
+
+func checkError(t *testing.T, err error, want *client.Error) {
+	t.Helper()
+	got, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("error differs (-got +want):\n%s", diff)
 	}
 }

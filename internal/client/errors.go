@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 var (
@@ -21,10 +22,44 @@ var (
 type Error struct {
 	Status  int    // HTTP status
 	Code    string // machine code, "" from a service that sends none
-	Message string // one sentence, at most 300 characters
+	Message string // one sentence
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("service answered %d: %s", e.Status, e.Message)
+}
+
+// IsTemporary reports whether the same call may succeed later.
+func (e *Error) IsTemporary() bool { return isTemporary(e.Status) }
+
+func isTemporary(status int) bool {
+	switch status {
+	case http.StatusNotImplemented:
+		return false
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return true
+	}
+	return status >= 500
+}
+
+// callError says which call returned an error. Its text is made when it is read, because package
+// foreign cleans the message of an Error.
+type callError struct {
+	call string
+	err  error
+}
+
+// Error implements error.
+func (e *callError) Error() string { return e.call + ": " + e.err.Error() }
+
+// Unwrap returns the error of the call.
+func (e *callError) Unwrap() error { return e.err }
+
+// wrap adds the name of the call to an error that is not nil.
+func wrap(call string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &callError{call, err}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,31 +19,28 @@ const FromNow int64 = -1
 const eventPage = 100
 
 // Events returns the events after a position of the feed. If there are none it waits for some, at
-// most 30 seconds. It returns ErrUnsupported if the service has no feed, and an *Error if the call
+// most MaxWait. It returns ErrUnsupported if the service has no feed, and an *Error if the call
 // is refused.
 func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (api.EventPage, error) {
-	wait = min(wait, maxWait)
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(eventPage)}}
 	if after == FromNow {
 		query.Set("after", "now")
 	}
 	r := request{method: http.MethodGet, path: api.PathEvents + "?" + query.Encode(), own: true, header: map[string]string{}}
-	if seconds := int(wait / time.Second); seconds > 0 {
-		r.header["Prefer"], r.wait = "wait="+strconv.Itoa(seconds), wait
-	}
+	r.waitFor(wait)
 	a, err := c.do(ctx, r)
 	if err != nil {
-		return api.EventPage{}, fmt.Errorf("read events: %w", err)
+		return api.EventPage{}, wrap("read events", err)
 	}
 	var page api.EventPage
 	switch {
 	case a.status == http.StatusOK && json.Unmarshal(a.body, &page) == nil && page.Events != nil:
 		if len(page.Events) > eventPage || page.Next < max(after, 0) {
-			return api.EventPage{}, fmt.Errorf("read events: %w", ErrNonsense)
+			return api.EventPage{}, wrap("read events", ErrNonsense)
 		}
 		return page, nil
-	case errors.Is(c.refusal(a), errPlain):
-		return api.EventPage{}, fmt.Errorf("read events: %w", ErrUnsupported)
+	case errors.Is(c.refusal(a), ErrUnsupported):
+		return api.EventPage{}, wrap("read events", ErrUnsupported)
 	}
-	return api.EventPage{}, fmt.Errorf("read events: %w", a.failure())
+	return api.EventPage{}, wrap("read events", a.failure())
 }

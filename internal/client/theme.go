@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"regexp"
 
 	"chequer/internal/api"
 	"chequer/internal/theme"
@@ -24,22 +23,21 @@ func (c *Client) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 	case err != nil:
 	case a.status == http.StatusOK && decode(a.body, &l) == nil:
 		var read theme.Theme
-		if read, err = readLook(l); err == nil {
+		if read, err = readTheme(l); err == nil {
 			return read, nil
 		}
 	case a.isOurs() && a.status == http.StatusNotFound:
 		err = ErrNotFound
-	case !a.isOurs() && !a.isTemporary():
+	case !a.isOurs() && !isTemporary(a.status):
 		err = ErrUnsupported
 	default:
 		err = a.failure()
 	}
-	return theme.Theme{}, wrap("read look", err)
+	return theme.Theme{}, wrap("read theme", err)
 }
 
-// readLook converts and checks a theme of the service, which may belong to a third party. It
-// accepts only what a merchant may set.
-func readLook(a api.Theme) (theme.Theme, error) {
+// readTheme converts and checks a theme of the service. It accepts only what a merchant may set.
+func readTheme(a api.Theme) (theme.Theme, error) {
 	l, err := theme.Normalize(theme.Theme{Name: a.Name, Accent: a.Accent, Line: a.Line, Support: a.Support, Terms: a.Terms, Stay: !a.AutoReturn})
 	if err != nil {
 		return theme.Theme{}, fmt.Errorf("%w: %w", ErrNonsense, err)
@@ -55,15 +53,4 @@ func readLook(a api.Theme) (theme.Theme, error) {
 		return theme.Theme{}, fmt.Errorf("%w: logo: %w", ErrNonsense, err)
 	}
 	return l, nil
-}
-
-// lookForm matches the result of theme.Theme.Hash.
-var lookForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
-
-// checkedTheme returns the hash of a theme, or "" if it is invalid.
-func checkedTheme(hash string) string {
-	if !lookForm.MatchString(hash) {
-		return ""
-	}
-	return hash
 }

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/locale"
 	"chequer/web"
+	"chequer/web/present"
 )
 
 // narrow is the smallest supported screen.
@@ -86,7 +87,7 @@ func speaking(t *testing.T, languages *locale.Languages) *stage {
 	t.Helper()
 	s := newStage(t)
 	pages := web.New(web.Config{
-		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Languages: languages, Storefront: true, ShopName: "Atelier Nord",
+		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Languages: languages, Site: present.Site{Storefront: true, ShopName: "Atelier Nord"},
 	})
 	server := httptest.NewServer(pages)
 	t.Cleanup(func() { pages.Close(); server.Close() })

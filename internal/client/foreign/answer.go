@@ -1,0 +1,59 @@
+package foreign
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+)
+
+var (
+	tagForm  = regexp.MustCompile(`^[!-~]+$`)
+	codeForm = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+	// themeForm matches the result of theme.Theme.Hash.
+	themeForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
+)
+
+// cleanError returns an error with its message as one line of bounded length, and without an invalid
+// code.
+func cleanError(err error) error {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
+		refused.Code = checkedCode(refused.Code)
+		refused.Message = cmp.Or(strings.TrimSpace(cleaned(refused.Message, maxMessage)), http.StatusText(refused.Status))
+	}
+	return err
+}
+
+// checkedTag returns a valid ETag as it is, and otherwise one computed from the resource.
+func checkedTag(tag string, r api.Resource) string {
+	if len(tag) > maxETag || !tagForm.MatchString(tag) {
+		return hashed(r)
+	}
+	return tag
+}
+
+// checkedCode returns the code of an error, or "" if it is invalid.
+func checkedCode(code string) string {
+	if len(code) > maxWord || !codeForm.MatchString(code) {
+		return ""
+	}
+	return code
+}
+
+// checkedOffset returns the offset of the service's clock, limited to maxOffset and rounded to seconds.
+func checkedOffset(d time.Duration) time.Duration {
+	return max(-maxOffset, min(d, maxOffset)).Round(time.Second)
+}
+
+// checkedTheme returns the hash of a theme, or "" if it is invalid.
+func checkedTheme(hash string) string {
+	if !themeForm.MatchString(hash) {
+		return ""
+	}
+	return hash
+}

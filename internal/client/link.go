@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"chequer/internal/api"
+)
+
+// ReadCheckoutLink returns the content of a checkout link. A refusal is an *Error; it returns
+// ErrUnsupported if the service has no links.
+func (c *Client) ReadCheckoutLink(ctx context.Context, r api.CheckoutRequest) (api.CheckoutLink, error) {
+	var link api.CheckoutLink
+	err := c.offer(ctx, api.PathLinks+"/read", r, "", &link)
+	return link, wrap("read link", err)
+}
+
+// UseCheckoutLink returns the invoice of a checkout link, which is created if there is none. A call with
+// the same key returns the same invoice.
+func (c *Client) UseCheckoutLink(ctx context.Context, r api.CheckoutRequest, idempotencyKey string) (id string, err error) {
+	var made api.CheckoutInvoice
+	err = c.offer(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
+	return made.ForeignID, wrap("pay by link", err)
+}
+
+// ReadProducts returns the products in the shop of the key's merchant, or one of them. A refusal is
+// an *Error; it returns ErrUnsupported if the service has no products.
+func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.ProductOffers, error) {
+	var offers api.ProductOffers
+	err := c.offer(ctx, api.PathProducts+"/read", r, "", &offers)
+	return offers, wrap("read products", err)
+}
+
+// OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
+func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
+	var made api.CheckoutInvoice
+	err = c.offer(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
+	return made.ForeignID, wrap("order product", err)
+}
+
+// offer makes a call about a checkout link or a product.
+func (c *Client) offer(ctx context.Context, path string, r any, idempotencyKey string, into any) error {
+	a, err := c.post(ctx, path, r, idempotencyKey)
+	switch {
+	case err != nil:
+		return err
+	case a.status == http.StatusOK && decode(a.body, into) == nil:
+		return nil
+	case !a.isOurs() && !isTemporary(a.status):
+		return ErrUnsupported
+	}
+	return a.failure()
+}

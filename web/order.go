@@ -1,0 +1,125 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web/present"
+)
+
+// tokenForm matches the token of a form, and the secret of a terminal.
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
+
+// orderFaults maps statuses to the texts that say why no invoice was created.
+var orderFaults = map[int]string{
+	http.StatusConflict:           "order.running",
+	http.StatusTooManyRequests:    "order.many",
+	http.StatusServiceUnavailable: "order.away",
+}
+
+// unpaidFaults maps the service's error codes for limits of unpaid invoices to the texts that say why
+// no invoice was created.
+var unpaidFaults = map[string]string{
+	api.CodeTooManyUnpaid:        "order.unpaid",
+	api.CodeTooManyUnpaidNetwork: "order.unpaid.network",
+}
+
+// typedAmount returns the typed amount and the form's token. A form without a valid token gets a new one.
+func typedAmount(c echo.Context) present.Typed {
+	return present.Typed{Amount: strings.TrimSpace(c.FormValue("amount")), Token: validToken(c.FormValue("token"))}
+}
+
+func validToken(token string) string {
+	if !tokenForm.MatchString(token) {
+		return rand.Text()
+	}
+	return token
+}
+
+// fingerprint returns a hash of the typed values for an idempotency key.
+func fingerprint(format string, typed ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, typed...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// unlessRunning creates an invoice. While the service handles the first of two clicks it answers
+// 409, so the second click tries again, up to five times.
+func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
+	for try := 0; ; try++ {
+		id, err := create()
+		refused, ok := errors.AsType[*client.Error](err)
+		if !ok || refused.Status != http.StatusConflict || refused.Code == api.CodeLinkOrderPaid || refused.Code == api.CodePriceChanged || try == 4 {
+			return id, err
+		}
+		if err := pause(ctx, 500*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+}
+
+// problem returns the reason for the shopper why the service created no invoice; nil if the error is none of
+// the service's.
+func (h *Handler) problem(r present.Reader, err error) *present.Problem {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return nil
+	}
+	status := refusedStatus(refused.Status)
+	if status >= 500 {
+		h.config.Logger.Warn("invoice not created", "status", status, "code", refused.Code, "problem", refused.Message)
+	}
+	id := cmp.Or(unpaidFaults[refused.Code], orderFaults[status], "order.broken")
+	switch {
+	case status == http.StatusUnprocessableEntity:
+		return &present.Problem{Text: r.RefusalText(refused, r.Text("amount.refused"))}
+	case refused.Code == api.CodeNoWallet:
+		id = "order.closed"
+	case refused.Code == api.CodeNoRate:
+		id = "order.unpriced"
+	}
+	return &present.Problem{Status: status, Text: r.Text(id)}
+}
+
+// formStatus returns the status of the page of a form, and sets the Retry-After header for statuses that have
+// one.
+func formStatus(c echo.Context, problem *present.Problem) int {
+	if problem == nil {
+		return http.StatusOK
+	}
+	setRetryAfter(c, problem.Status)
+	return cmp.Or(problem.Status, http.StatusUnprocessableEntity)
+}
+
+// backToForm redirects a GET of the address that a form posts to, to the page of the form.
+func (h *Handler) backToForm(c echo.Context) error {
+	path := strings.TrimPrefix(c.Request().URL.EscapedPath(), h.path("/order"))
+	if path == "/pay" {
+		path += linkEnd(c)
+	}
+	return h.redirect(c, h.reader(c, ""), cmp.Or(path, "/"))
+}
+
+// pause waits, or returns the context's error if the context ends first.
+func pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,53 @@
+package present
+
+import (
+	"strings"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// Checkout returns the page of a checkout link, whose address ends in end: "/slug" or "?query".
+func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem *Problem) views.Checkout {
+	page := views.Checkout{
+		Page: f.Page("", link.MerchantName, "store.css"), Form: f.form("/order/pay"+end, link.FiatCurrency, typed, problem),
+		Description: printable(link.Description), Order: printable(link.OrderID),
+	}
+	page.Title = f.Text("pay.title", "Shop", page.Shop)
+	f.choose(&page.Page)
+	f.framed(&page.Page)
+	if link.Amount != "" {
+		if strings.HasPrefix(end, "/") {
+			page.Shown = views.Shown{Amount: link.Amount, Currency: link.FiatCurrency}
+		}
+		page.Price = f.Fiat(link.Amount, link.FiatCurrency)
+		if page.Error != "" { // the page has no field for the amount
+			page.Error, page.Fault = "", f.Text("amount.unpayable", "Detail", page.Error)
+		}
+	}
+	if link.OtherID != "" {
+		page.Other = f.otherPrice(link)
+		page.Title = page.Other.Heading
+	}
+	if link.EarlierID != "" {
+		page.Earlier = f.Keep(f.Path("/invoice/" + link.EarlierID))
+	}
+	if link.Mode == "test" {
+		page.Trial = f.Text("test.link")
+	}
+	page.Title = f.title(page.Title, problem)
+	return page
+}
+
+// otherPrice returns the notice that an order was paid, or partly paid, at a price other than
+// that of its link.
+func (f Frame) otherPrice(link api.CheckoutLink) views.Notice {
+	heading := f.Text("other.seen")
+	if link.OtherStatus == api.StatusPaid {
+		heading = f.Text("other.paid")
+	}
+	return views.Notice{Heading: heading, Text: f.opening(
+		"other.text", "Received", f.Fiat(link.OtherReceived, link.OtherCurrency), "Price", f.Fiat(link.OtherAmount, link.OtherCurrency),
+		"Amount", f.Fiat(link.Amount, link.FiatCurrency), "Shop", f.shopInSentence(link.MerchantName), "Reference", views.Reference(link.OtherID),
+	)}
+}

@@ -1,0 +1,106 @@
+package present
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+var amountForm = regexp.MustCompile(`^[0-9]{1,7}([.,][0-9]{1,2})?$`)
+
+// amountLabels maps currencies to the text of the field's label. The text for other currencies is
+// form.amount.other.
+var amountLabels = map[string]string{"EUR": "form.amount.euro", "USD": "form.amount.dollar"}
+
+// Typed holds the values of a form for an amount.
+type Typed struct {
+	Amount    string
+	Token     string // the same in every submission of one form
+	Reference string // the reference or the order number
+	Note      string
+}
+
+// Problem is the reason why a form created no invoice.
+type Problem struct {
+	Text   string // empty if a field has an error of its own
+	Status int    // of the answer; 0 if a typed value is invalid
+}
+
+// ReadAmount returns the typed amount with a decimal point, or the problem with what the shopper typed. It
+// refuses a thousands separator: read as a decimal point it would make another price.
+func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
+	amount = strings.Replace(typed.Amount, ",", ".", 1)
+	switch {
+	case typed.Amount == "":
+		return "", &Problem{Text: r.Text("amount.none", "Amount", r.Decimal("12.50"))}
+	case !amountForm.MatchString(typed.Amount):
+		return "", &Problem{Text: r.Text("amount.figures", "Amount", "12.50", "Other", "12,50")}
+	case isZero(amount):
+		return "", &Problem{Text: r.Text("amount.zero")}
+	case isLonger(typed.Reference, api.MaxShopperOrderID), isLonger(typed.Note, api.MaxShopperNote):
+		return "", &Problem{}
+	}
+	whole, fraction, _ := strings.Cut(amount, ".")
+	amount = cmp.Or(strings.TrimLeft(whole, "0"), "0")
+	if fraction != "" {
+		amount += "." + fraction
+	}
+	return amount, nil
+}
+
+// form returns a form for an amount in a currency.
+func (f Frame) form(action, currency string, typed Typed, problem *Problem) views.Form {
+	label := f.Text("form.amount.other", "Currency", currency)
+	if id, known := amountLabels[currency]; known {
+		label = f.Text(id)
+	}
+	form := views.Form{Action: f.Keep(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency)}
+	switch {
+	case problem == nil:
+	case problem.Status == 0:
+		form.Error = problem.Text
+	default:
+		form.Fault = problem.Text
+	}
+	return form
+}
+
+// title returns the title of a page, which says whether there is a problem.
+func (f Frame) title(title string, problem *Problem) string {
+	if problem == nil {
+		return title
+	}
+	return f.Text("error.title", "Title", title)
+}
+
+// StorefrontForm returns the form for an open amount. sells reports whether the shop has products, and asks
+// whether the form has fields for a reference and a note.
+func (f Frame) StorefrontForm(typed Typed, problem *Problem, sells, asks bool) views.Storefront {
+	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order", f.Currency, typed, problem), Demo: f.Demo}
+	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
+	f.choose(&page.Page)
+	if sells {
+		page.Products = views.Link{Text: f.Text("sale.see"), URL: f.Keep(f.Path("/shop"))}
+	}
+	if asks {
+		page.Asked = []views.TextField{
+			f.referenceField(api.MetadataOrderReference, "sale.reference.optional", typed), f.noteField(api.MetadataNote, "sale.note.optional", typed),
+		}
+	}
+	return page
+}
+
+func (f Frame) referenceField(name, label string, typed Typed) views.TextField {
+	return views.TextField{
+		Name: name, Label: f.Text(label), Value: typed.Reference, Error: f.tooLong(typed.Reference, "sale.reference.long", api.MaxShopperOrderID),
+	}
+}
+
+func (f Frame) noteField(name, label string, typed Typed) views.TextField {
+	return views.TextField{
+		Name: name, Label: f.Text(label), Value: typed.Note, Lines: true, Error: f.tooLong(typed.Note, "sale.note.long", api.MaxShopperNote),
+	}
+}

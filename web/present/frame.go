@@ -1,0 +1,107 @@
+package present
+
+import (
+	"strings"
+	"time"
+
+	"chequer/internal/locale"
+	"chequer/static"
+	"chequer/views"
+)
+
+// Frame holds what a page is rendered with besides its content. The zero Theme is the default theme.
+type Frame struct {
+	*Site
+	Reader
+	Theme        Theme
+	Multilingual bool   // the reader may choose a language
+	Query        string // of the page's address, for the link to the choice of languages
+	Now          time.Time
+}
+
+// Page returns a page with the style sheet that has the given name, of a merchant. The merchant is empty
+// if the page's content does not name one.
+func (f Frame) Page(title, merchant, sheet string) views.Page {
+	page := views.Page{
+		Language: f.Language, Title: title, Shop: f.shop(merchant), Style: f.sheet(sheet), Icon: f.Path(static.Path("icon.svg")),
+		Line: f.Theme.Line, Support: f.support(),
+	}
+	if f.Storefront {
+		page.Home = f.Keep(f.Path("/"))
+	}
+	if f.Theme.logo != "" {
+		page.Logo = f.assetPath(f.Theme.logo)
+		page.Icon = page.Logo
+	}
+	if f.Theme.Terms != "" {
+		page.Terms = views.Link{Text: f.Text("page.terms"), URL: f.Theme.Terms}
+	}
+	return page
+}
+
+// choose adds the link to the choice of languages.
+func (f Frame) choose(page *views.Page) {
+	if !f.Multilingual {
+		return
+	}
+	page.Speak = "?lang="
+	if query := withoutLanguage(f.Query); query != "" {
+		page.Speak = "?" + query + "&lang="
+	}
+}
+
+// framed marks a page that pages of the listed origins may show in a frame.
+func (f Frame) framed(page *views.Page) {
+	if len(f.EmbedOrigins) > 0 {
+		page.Frame, page.Origins = f.Path(static.Path("frame.js")), strings.Join(f.EmbedOrigins, " ")
+	}
+}
+
+// merchant returns the name of an invoice's merchant: the theme's, or the given one.
+func (f Frame) merchant(name string) string {
+	if f.Theme.Name != "" {
+		return f.Theme.Name
+	}
+	return printable(name)
+}
+
+// shop returns the shop's name as pages show it: the merchant's, the configured one, or a default.
+func (f Frame) shop(merchant string) string {
+	for _, name := range []string{f.merchant(merchant), f.ShopName} {
+		if name != "" {
+			return name
+		}
+	}
+	return f.Text("shop.none")
+}
+
+// shopInSentence returns the shop's name for use within a sentence.
+func (f Frame) shopInSentence(merchant string) string {
+	if f.merchant(merchant) == "" && f.ShopName == "" {
+		return f.Text("shop.unnamed")
+	}
+	return f.shop(merchant)
+}
+
+// About returns the page that says what this site is.
+func (f Frame) About() views.About {
+	page := views.About{Page: f.Page("", "", "store.css")}
+	page.Title = page.Shop
+	f.choose(&page.Page)
+	return page
+}
+
+// Error returns the page for a request that could not be served.
+func (f Frame) Error(heading, text string, action views.Link) views.Error {
+	page := views.Error{Page: f.Page(heading, "", "store.css"), Heading: heading, Text: text, Action: action}
+	f.choose(&page.Page)
+	return page
+}
+
+// Languages returns the page that lists languages.
+func (f Frame) Languages(list []*locale.Language) views.Languages {
+	page := views.Languages{Page: f.Page(f.Text("page.languages"), "", "store.css"), List: list}
+	f.choose(&page.Page)
+	f.framed(&page.Page)
+	return page
+}

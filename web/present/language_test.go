@@ -1,0 +1,85 @@
+package present_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+	"chequer/internal/locale"
+	"chequer/web/present"
+	"chequer/web/present/presenttest"
+)
+
+// in returns the frame of pages in a language.
+func in(l *locale.Language) present.Frame {
+	return frame(func(f *present.Frame) { f.Reader = present.Reader{Language: l} })
+}
+
+// The page names in each language the bridged tokens that do not count.
+func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
+	t.Parallel()
+	one, more, none := presenttest.Invoice("one"), presenttest.Invoice("more"), presenttest.Invoice("none")
+	one.PaymentMethods[1].Bridged = []string{"EURbC"}
+	more.PaymentMethods[1].Bridged = []string{"EURbC", "EURC.e"}
+	invoices := map[string]api.Resource{"one": one, "more": more, "none": none}
+	for _, l := range locale.All().List() {
+		t.Run(l.Code, func(t *testing.T) {
+			t.Parallel()
+			warning := func(id string) string { return text(showIn(t, in(l), invoices[id]).Find(".m2 .note.warn")) }
+			plain := warning("none")
+			for id, want := range map[string]string{"one": "EURbC", "more": "EURbC, EURC.e"} {
+				added, found := strings.CutPrefix(warning(id), plain)
+				if !found || !strings.Contains(added, want) || !strings.Contains(strings.Replace(added, want, "", 1), "EURC") {
+					t.Errorf("the warning is %q, want it to name %s and EURC", warning(id), want)
+				}
+			}
+			if strings.Contains(plain, "EURbC") {
+				t.Errorf("the warning is %q", plain)
+			}
+		})
+	}
+}
+
+// In German no page has English text in any state. English messages of the service are replaced
+// by German texts.
+func TestGermanPagesAreGerman(t *testing.T) {
+	t.Parallel()
+	english := []string{" the ", "payment", "Payment", "address", "amount", "price", "Price", "Copy", "wallet app", "shop "}
+	for _, tt := range states {
+		r := presenttest.Invoice("abc")
+		r.MerchantName, r.Description, r.URLSuccess, r.URLFailure, r.Mode = "Atelier Nord", "", "https://laden.example/", "https://laden.example/", "test"
+		tt.change(&r)
+		doc := showIn(t, in(locale.All().Choose("de")), r)
+		said := doc.Text()
+		doc.Find("[aria-label], [data-say], [data-said], [data-title], [data-held]").Each(func(_ int, e *goquery.Selection) {
+			for _, name := range []string{"aria-label", "data-say", "data-said", "data-title", "data-held"} {
+				said += " " + e.AttrOr(name, "")
+			}
+		})
+		for _, word := range english {
+			if i := strings.Index(said, word); i >= 0 {
+				t.Errorf("%s: %q in …%s…", tt.name, word, said[max(0, i-60):min(len(said), i+60)])
+			}
+		}
+	}
+}
+
+// Copied amounts have the form that wallets parse, in every language.
+func TestAmountsInGerman(t *testing.T) {
+	t.Parallel()
+	doc := showIn(t, in(locale.All().Choose("de")), presenttest.Invoice("abc"))
+	got := []string{
+		doc.Find(".due .v").Text(), text(doc.Find(".m1.c")), doc.Find(".m1 code.num").Text(), doc.Find("#m1-amount").AttrOr("data-copy", ""),
+		doc.Find(`section.m2 code.num`).Text(), doc.Find("#m2-amount").AttrOr("data-copy", ""),
+	}
+	want := []string{"56,50\u00a0€", "0,00065379 BTC · 1 BTC = 86.420,00 €", "0,00065379", "0.00065379", "56,5", "56.5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("amounts (-want +got):\n%s", diff)
+	}
+	if n := doc.Find(`.due .v bdi[dir=ltr], code.addr[dir=ltr], #clock[dir=ltr]`).Length(); n != 4 {
+		t.Errorf("%d elements with dir=ltr, want 4", n)
+	}
+}

@@ -1,0 +1,205 @@
+package present
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// methods returns every payment method. rest is true if a part of the price has been paid already. A
+// service that implements only the specification names neither coins nor networks, and gives no
+// payment links; the page is complete without them.
+func methods(r api.Resource, s scene, rest bool) []views.Method {
+	shown := make([]views.Method, len(r.PaymentMethods))
+	chosen := 0
+	for i, m := range r.PaymentMethods {
+		shown[i] = method(r, m, s, rest)
+		shown[i].ID = "m" + strconv.Itoa(i+1)
+		shown[i].QR.ID, shown[i].Second.ID = shown[i].ID+"-qr", shown[i].ID+"-qr2"
+		if m.CryptoCurrency == s.method {
+			chosen = i
+		}
+	}
+	if len(shown) > 0 {
+		shown[chosen].Chosen = true
+	}
+	return shown
+}
+
+func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Method {
+	amount := m.DueAmount
+	if amount == "" {
+		amount = m.ExpectedAmount
+	}
+	v := views.Method{
+		Code: m.CryptoCurrency, Label: methodLabel(m), Network: methodNetwork(r, m), Symbol: symbol(m),
+		Line:        s.Decimal(amount) + " " + unit(r, s, m.CryptoCurrency),
+		Notes:       methodNotes(m, s, rest),
+		AmountLabel: s.Text("method.amount"), Amount: amount, AmountGroups: views.AmountGroups(s.Decimal(amount)), Unit: symbol(m),
+		AddressLabel: addressLabel(m, s, rest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
+		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(r, m, s, amount),
+	}
+	if one := price(r, m, s); one != "" {
+		v.Line += " · " + one
+	}
+	v.Name = v.Label
+	if v.Network != "" {
+		v.Name = s.Text("unit.network", "Unit", v.Label, "Network", v.Network)
+	}
+	v.PayWith = s.Text("method.pay", "Method", v.Name)
+	if rest {
+		v.AmountLabel = s.Text("method.amount.rest")
+	}
+	drawCodes(&v, m, s, rest)
+	return v
+}
+
+// drawCodes chooses the contents of the QR codes. For tokens the code of the address alone is first:
+// some wallets send to the first address in a payment link, which is the contract's.
+func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
+	number := s.Decimal(v.Amount)
+	amount := number + " " + v.Unit
+	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop), Code: qr(m.PaymentCode)}
+	if rest {
+		withAmount.Title = s.Text("qr.pay.rest", "Amount", amount, "Shop", s.shop)
+	}
+	bare := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
+	switch {
+	case m.AddressCode != "":
+		bare.Code = qr(m.AddressCode)
+		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
+		v.Second, v.SecondTo = withAmount, views.WalletURL(m.PaymentURI)
+	case m.PaymentCode != "":
+		v.QR, v.Caption = withAmount, s.Text("qr.pay.caption", "Coin", v.Label)
+		v.Wallet = views.WalletURL(m.PaymentURI)
+		if rest {
+			v.Caption = s.Text("qr.rest.caption")
+		}
+	default:
+		bare.Code = qr(m.Address)
+		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
+	}
+}
+
+// qr returns the QR code of a text; empty if the text is too long for one. The page shows the same
+// text in letters.
+func qr(text string) views.QR {
+	if text == "" {
+		return views.QR{}
+	}
+	code, err := views.NewQR(text)
+	if err != nil {
+		return views.QR{}
+	}
+	return code
+}
+
+// methodNotes returns what a shopper must know about a method before paying with it.
+func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
+	var notes []views.Note
+	if m.ChainID != "" {
+		says := s.Text("note.network.text", "Unit", symbol(m))
+		if len(m.Bridged) > 0 {
+			says = joined(says, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
+		}
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName), Text: says})
+	}
+	if !m.Watched && m.Network != "" {
+		notes = append(notes, views.Note{
+			Strong: s.Text("note.hand"), Text: s.opening("note.hand.text", "Shop", s.shop),
+		})
+	}
+	if m.Behind {
+		notes = append(notes, views.Note{
+			Strong: s.Text("note.behind"), Text: s.Text("note.behind.text", "Network", m.NetworkName),
+		})
+	}
+	if rest && m.SmallestAmount != "" && m.DueAmount == m.SmallestAmount {
+		notes = append(notes, views.Note{
+			Strong: s.Text("note.smallest", "Amount", s.Decimal(m.SmallestAmount)+" "+symbol(m)), Text: s.Text("note.smallest.text"),
+		})
+	}
+	return notes
+}
+
+// methodLabel returns the label of a method's switch: the symbol of a token, the name of a coin.
+func methodLabel(m api.PaymentMethod) string {
+	if m.Contract == "" && m.Name != "" {
+		return m.Name
+	}
+	return symbol(m)
+}
+
+// methodNetwork returns the network's name for tokens, and for coins that are offered on several
+// networks; otherwise it is empty.
+func methodNetwork(r api.Resource, m api.PaymentMethod) string {
+	if m.Contract != "" {
+		return m.NetworkName
+	}
+	for _, other := range r.PaymentMethods {
+		if other.CryptoCurrency != m.CryptoCurrency && other.Symbol == m.Symbol && m.Symbol != "" {
+			return m.NetworkName
+		}
+	}
+	return ""
+}
+
+// addressLabel names the kind of address, and says that the address for the rest is the same.
+func addressLabel(m api.PaymentMethod, s scene, rest bool) string {
+	switch {
+	case m.ChainID != "" && rest:
+		return s.Text("method.address.network.rest", "Network", m.NetworkName)
+	case m.ChainID != "":
+		return s.Text("method.address.network", "Network", m.NetworkName)
+	case rest:
+		return s.Text("method.address.coin.rest", "Coin", methodLabel(m))
+	}
+	return s.Text("method.address.coin", "Coin", methodLabel(m))
+}
+
+func symbol(m api.PaymentMethod) string {
+	if m.Symbol == "" {
+		return m.CryptoCurrency
+	}
+	return m.Symbol
+}
+
+// unit returns a currency as it is written after an amount: "BTC", "USDC on Base".
+func unit(r api.Resource, s scene, code string) string {
+	for _, m := range r.PaymentMethods {
+		if m.CryptoCurrency != code {
+			continue
+		}
+		if network := methodNetwork(r, m); network != "" {
+			return s.Text("unit.network", "Unit", symbol(m), "Network", network)
+		}
+		return symbol(m)
+	}
+	for _, t := range r.Payments { // not offered, so the network is named
+		if t.CryptoCurrency == code && t.Symbol != "" && t.NetworkName != "" {
+			return s.Text("unit.network", "Unit", t.Symbol, "Network", t.NetworkName)
+		}
+	}
+	return code
+}
+
+// price returns the price of one coin: "1 BTC = €86,420.00". A service that implements only the
+// specification returns prices in euro and dollars.
+func price(r api.Resource, m api.PaymentMethod, s scene) string {
+	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
+	if one == "" {
+		return ""
+	}
+	return "1 " + symbol(m) + " = " + s.Fiat(one, r.ClientCurrency)
+}
+
+// byHand reports whether the shop checks payments by hand: no offered method is watched. A service
+// that returns no networks does not report watching, and counts as watching.
+func byHand(r api.Resource) bool {
+	watched := func(m api.PaymentMethod) bool { return m.Watched || m.Network == "" }
+	return len(r.PaymentMethods) > 0 && !slices.ContainsFunc(r.PaymentMethods, watched)
+}

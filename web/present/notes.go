@@ -1,0 +1,74 @@
+package present
+
+import (
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// showSetback sets title and announcement for a payment that the network dropped or reorganised, or
+// that is in another asset. They say that nothing is lost.
+func showSetback(p *views.Payment, r api.Resource, s scene) {
+	kind := state(p.Kind)
+	switch {
+	case has(r, api.ExceptionReplaced) && kind == waiting:
+		p.Title = title(s.Text("dropped.title"), s)
+		p.Say = s.Text("dropped.say")
+	case has(r, api.ExceptionReplaced) && kind == partial:
+		p.Say = joined(s.Text("dropped.say.part"), p.Say)
+	case has(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
+		p.Title = title(s.Text("wrong.title"), s)
+		p.Say = joined(wrongNews(r, s), s.Text("wrong.again"), p.Say)
+	case has(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
+		p.Title = title(s.Text("reorged.title"), s)
+		p.Say = s.Text("reorged.say")
+	}
+}
+
+// exceptionNotes returns notes about the invoice's exceptions. It omits those that the state already
+// shows, such as a late payment of an expired invoice.
+func exceptionNotes(r api.Resource, s scene) []views.Note {
+	var notes []views.Note
+	unpaid := r.Status == api.StatusCreated || r.Status == api.StatusPending
+	if has(r, api.ExceptionReplaced) && unpaid && !isZero(r.DueAmount) {
+		look := s.Text("dropped.look")
+		if r.SecondsLeft > 0 {
+			look = s.Text("dropped.look.again")
+		}
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("dropped.note"), Text: look})
+	}
+	if has(r, api.ExceptionReorged) && unpaid {
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("reorged.note"), Text: s.Text("reorged.note.text")})
+	}
+	if has(r, api.ExceptionWrongAsset) {
+		notes = append(notes, views.Note{
+			Kind: "warn", Strong: wrongNews(r, s),
+			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
+		})
+	}
+	if has(r, api.ExceptionOld) {
+		if what := received(r, s, older); what != "" {
+			notes = append(notes, views.Note{
+				Kind: "warn", Strong: s.Text("old.note", "Amount", what),
+				Text: s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
+			})
+		}
+	}
+	if has(r, api.ExceptionDelayed) && unpaid {
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("delayed.note"), Text: s.Text("delayed.note.text")})
+	}
+	if has(r, api.ExceptionLate) && r.Status != api.StatusExpired {
+		notes = append(notes, views.Note{
+			Kind: "warn", Strong: s.Text("late.one"), Text: s.opening("late.decides", "Shop", s.shop),
+		})
+	}
+	return notes
+}
+
+// wrongNews returns the sentence that names the payments in assets that the invoice does not offer.
+// If the service returned no payments, the sentence names no amount.
+func wrongNews(r api.Resource, s scene) string {
+	if what := received(r, s, wrong); what != "" {
+		return s.Text("wrong.arrived", "Amount", what)
+	}
+	return s.Text("wrong.arrived.unknown")
+}

@@ -1,0 +1,140 @@
+package present
+
+import (
+	"strconv"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+func showWaiting(p *views.Payment, r api.Resource, s scene) {
+	p.Title = s.Text("pay.title", "Shop", s.shop)
+	p.Heading, p.Open = s.Text("waiting.heading"), true
+	p.Clock = clock(r, s)
+	p.Methods, p.Requote = methods(r, s, false), requote(r, s)
+	p.Help = []string{
+		s.Text("waiting.help.exact"),
+		s.Text("waiting.help.close"),
+		s.Text("waiting.help.late", "Shop", s.shop),
+	}
+	if p.Requote.Action != "" {
+		p.Help = append(p.Help, s.Text("waiting.help.hold"))
+	}
+	if byHand(r) {
+		p.Help[1] = s.opening("waiting.help.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
+		return
+	}
+	p.Steps = steps(s, "now", "", "")
+}
+
+func showPartial(p *views.Payment, r api.Resource, s scene) {
+	due := s.Fiat(r.DueAmount, r.ClientCurrency)
+	p.Title = title(s.Text("partial.title", "Amount", due), s)
+	p.Due = views.Due{Label: s.Text("due.rest"), Amount: due}
+	p.Heading, p.Open = s.Text("partial.heading"), true
+	p.Meter = views.Meter{
+		Paid: arrived(r), Total: r.ClientAmount,
+		PaidText: s.Fiat(arrived(r), r.ClientCurrency), TotalText: s.Fiat(r.ClientAmount, r.ClientCurrency),
+	}
+	if r.SecondsLeft <= 0 {
+		showPartialEnded(p, r, s, due)
+		return
+	}
+	p.Say = s.Text("partial.say", "Amount", due)
+	p.Clock = clock(r, s)
+	p.Methods, p.Requote = methods(r, s, true), requote(r, s)
+	p.Notes = []views.Note{{Kind: "warn", Strong: s.Text("partial.note"), Text: s.Text("partial.note.text")}}
+	p.Help = []string{
+		s.Text("partial.help.method"),
+		s.Text("partial.help.rest", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
+	}
+}
+
+// showPartialEnded fills the page of a partly paid invoice whose quote expired.
+func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
+	p.Say = s.Text("partial.ended.say", "Amount", due)
+	p.Due.Line = s.Text("partial.ended.line")
+	p.Notes = []views.Note{{
+		Kind: "warn", Strong: s.Text("partial.ended.note"), Text: s.Text("partial.ended.decides", "Shop", s.shop),
+	}}
+	if p.Requote = requote(r, s); p.Requote.Action != "" {
+		p.Notes[0].Text = s.Text("partial.ended.hold")
+		return
+	}
+	p.Again = again(r, s)
+}
+
+// showEnded fills the page between the end of the quote and the decision that no payment arrived in
+// time.
+func showEnded(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title(s.Text("ended.title"), s)
+	heldUntil(&p.Due, r, s)
+	p.Heading = s.Text("ended.heading")
+	if byHand(r) {
+		showByHand(p, r, s)
+		return
+	}
+	p.Say = s.Text("ended.say")
+	p.Lead = s.Text("ended.lead")
+	p.Again = again(r, s)
+	p.Again.Quiet = true
+	p.Requote = requote(r, s)
+	instead := s.Text("ended.unsent.text")
+	switch {
+	case p.Requote.Action != "":
+		p.Again = quietReturn(r, s)
+		p.Say = joined(p.Say, s.Text("ended.say.hold"))
+		instead = s.Text("ended.unsent.hold")
+	case p.Again.URL != "":
+		instead = s.Text("ended.unsent.again")
+	}
+	p.Notes = []views.Note{
+		{Strong: s.Text("sent.already"), Text: s.Text("ended.sent.text", "Reference", views.Reference(r.ForeignID))},
+		{Strong: s.Text("ended.unsent"), Text: instead},
+	}
+}
+
+// showByHand fills the page of an invoice whose quote expired and whose payments only the shop can
+// see. The page must not invite the shopper to pay twice.
+func showByHand(p *views.Payment, r api.Resource, s scene) {
+	p.Lead = s.opening("ended.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
+	p.Say = joined(s.Text("ended.say.hand"), p.Lead)
+	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
+}
+
+func showSeen(p *views.Payment, r api.Resource, s scene) {
+	p.Title = title(s.Text("seen.title"), s)
+	p.Due = views.Due{Label: s.Text("due.received"), Amount: s.Fiat(sent(r), r.ClientCurrency), Coins: received(r, s, counted)}
+	p.Heading, p.Open = s.Text("seen.heading"), true
+	p.Steps = steps(s, "done", "now", "")
+	p.Lead = s.Text("seen.lead")
+	p.Say = s.Text("seen.say")
+	if last, ok := slowest(r); ok {
+		have := strconv.Itoa(last.Confirmations)
+		p.Depth = s.Count("seen.depth", last.Required, "Have", have)
+		p.Say = s.Count("seen.say.depth", last.Required, "Have", have)
+	}
+	p.Facts = payments(r, s, counted)
+}
+
+// clock returns how long the price is held.
+func clock(r api.Resource, s scene) views.Clock {
+	return views.Clock{
+		Until: s.TimeOfDay(r.ExpiredAt, s.Now), Machine: r.ExpiredAt,
+		Left: strconv.FormatInt(r.SecondsLeft, 10),
+	}
+}
+
+// heldUntil sets the line that says when the quote expired.
+func heldUntil(due *views.Due, r api.Resource, s scene) {
+	if until := s.TimeOfDay(r.ExpiredAt, s.Now); until != "" {
+		due.Until = views.Moment{Machine: r.ExpiredAt, Text: until}
+		due.Line, due.Rest = s.Around("ended.held", "Time")
+	}
+}
+
+func steps(s scene, wait, seen, confirmed string) []views.Step {
+	return []views.Step{
+		{Text: s.Text("step.waiting"), State: wait}, {Text: s.Text("step.seen"), State: seen}, {Text: s.Text("step.confirmed"), State: confirmed},
+	}
+}

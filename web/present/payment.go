@@ -1,0 +1,180 @@
+package present
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/static"
+	"chequer/views"
+)
+
+// ReloadInterval is how often a page without a script reloads itself if the shopper asked for it.
+const ReloadInterval = 20 * time.Second
+
+// scene holds what the page of an invoice is rendered with besides the invoice.
+type scene struct {
+	Frame
+	page   views.Page
+	self   string // path of the page
+	shop   string // the shop's name within a sentence
+	method string // the method to open
+}
+
+// Payment returns the page of an invoice, which opens the given method. auto reports whether the page
+// reloads periodically without a script.
+func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views.Payment {
+	r := snapshot.Resource
+	r.OrderID, r.Description = printable(r.OrderID), printable(r.Description)
+	s := scene{
+		Frame: f, page: f.paymentFrame(r), self: f.Path("/invoice/" + r.ForeignID), method: method, shop: f.shopInSentence(r.MerchantName),
+	}
+	p := content(r, s)
+	p.Version, p.Status = Version(snapshot), r.Status
+	p.Self, p.Stream = s.Keep(s.self), s.Keep(s.self+"/live?v="+p.Version)
+	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodLink(s.Keep(s.self))}
+	periodic := methodLink(s.Keep(s.self + "?auto=1"))
+	if auto {
+		p.Check.URL = periodic
+	} else {
+		p.Auto = views.Link{Text: s.Count("payment.auto", int(ReloadInterval/time.Second)), URL: periodic}
+	}
+	p.Leave = p.Leave && !s.StayOnPage && !s.Theme.Stay
+	if len(p.Methods) > 0 {
+		p.Proof = proofOf(r, s.self)
+	}
+	return p
+}
+
+// paymentFrame returns the page of an invoice without its content.
+func (f Frame) paymentFrame(r api.Resource) views.Page {
+	page := f.Page("", r.MerchantName, "pay.css")
+	f.choose(&page)
+	f.framed(&page)
+	script := "pay"
+	if paysOnEVM(r) {
+		script = "wallet"
+	}
+	if page.Frame != "" { // one script is lighter than two
+		script, page.Frame = script+"framed", ""
+	}
+	page.Script = f.Path(static.Path(script + ".js"))
+	return page
+}
+
+// methodLink returns an address of the page that ends where the code of a method is appended.
+func methodLink(address string) string {
+	if strings.Contains(address, "?") {
+		return address + "&m="
+	}
+	return address + "?m="
+}
+
+// Version returns a string that changes whenever the page would look different: with the invoice's
+// version, and when the quote expires, which does not change the invoice's version.
+func Version(snapshot client.Snapshot) string {
+	v := snapshot.ETag
+	if v == "" {
+		v = fmt.Sprintf("%d-%s", snapshot.Resource.Version, snapshot.Resource.Status)
+	}
+	v = versionForm.ReplaceAllString(v, "")
+	if snapshot.Resource.SecondsLeft <= 0 {
+		v += "-ended"
+	}
+	return v
+}
+
+// versionForm matches the characters that are removed from a version, so that it fits in an address
+// and in a line of an event stream.
+var versionForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
+// content returns the content of an invoice's page. Every fact comes from the resource. The page
+// omits facts that the service omits.
+func content(r api.Resource, s scene) views.Payment {
+	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
+	p := views.Payment{
+		Page:    s.page,
+		Kind:    string(kind),
+		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
+		Turn:    turn(r),
+		Test:    banner(r, s),
+		Pulse:   !byHand(r),
+		Label:   label(r, s),
+		Due:     views.Due{Label: s.Text("due.amount"), Amount: price},
+		Back:    back(r, s),
+		Summary: summary(r, s, price),
+	}
+	switch kind {
+	case waiting:
+		showWaiting(&p, r, s)
+	case ended:
+		showEnded(&p, r, s)
+	case partial:
+		showPartial(&p, r, s)
+	case seen:
+		showSeen(&p, r, s)
+	case paid, overpaid:
+		showPaid(&p, r, s)
+	case expired:
+		showExpired(&p, r, s)
+	case late:
+		showLate(&p, r, s)
+	case declined:
+		showDeclined(&p, r, s)
+	}
+	if s.Theme.Support != "" && (kind == late || kind == declined || kind == overpaid) {
+		p.Contact = views.Link{Text: s.Text("link.contact", "Shop", s.shop), URL: s.Theme.Support}
+	}
+	showRefund(&p, r, s)
+	showSetback(&p, r, s)
+	p.Notes = append(p.Notes, exceptionNotes(r, s)...)
+	if p.Test != "" {
+		p.Simulate = simulation(r, s, p)
+	}
+	return p
+}
+
+// banner returns the text that marks a test invoice, and demo rates; empty for a live invoice.
+func banner(r api.Resource, s scene) string {
+	switch {
+	case r.Mode != "test":
+		return ""
+	case r.RateSource == "demo" || s.Demo:
+		return s.Text("test.demo")
+	}
+	return s.Text("test.banner")
+}
+
+// label identifies the invoice: first by the shop's order number if there is one, then by the
+// reference.
+func label(r api.Resource, s scene) []string {
+	reference := s.Text("head.reference", "Reference", views.Reference(r.ForeignID))
+	if r.OrderID != "" {
+		return []string{s.Text("head.order", "Order", r.OrderID) + " ·", reference}
+	}
+	return []string{reference}
+}
+
+// summary returns the summary of what is paid for.
+func summary(r api.Resource, s scene, price string) views.Summary {
+	heading := s.Text("summary.payment")
+	if r.OrderID != "" || r.Description != "" {
+		heading = s.Text("summary.order")
+	}
+	shown := views.Summary{Heading: heading, Text: r.Description, Total: price}
+	if s.English() { // numbers in words have a different grammar in each language
+		shown.Words = views.Words(r.ClientAmount, r.ClientCurrency)
+	}
+	return shown
+}
+
+// title returns the title of a page, with the shop's name if it has one.
+func title(words string, s scene) string {
+	if s.shop == s.Text("shop.unnamed") {
+		return words
+	}
+	return words + " – " + s.shop
+}

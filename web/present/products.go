@@ -1,0 +1,126 @@
+package present
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// Keys of the field labels, by whether the product makes the field optional or required.
+var (
+	orderLabels = map[string]string{api.AskOptional: "sale.reference.optional", api.AskRequired: "sale.reference"}
+	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
+)
+
+// shopPage returns the page of products without its content.
+func (f Frame) shopPage(merchant string) views.Page {
+	page := f.Page("", merchant, "shop.css")
+	f.choose(&page)
+	page.Home = f.Keep(f.Path("/shop"))
+	return page
+}
+
+// Shop returns the list of products.
+func (f Frame) Shop(offers api.ProductOffers) views.Shop {
+	page := views.Shop{Page: f.shopPage(offers.MerchantName)}
+	page.Title = f.Text("sale.products.title", "Shop", page.Shop)
+	if f.Demo {
+		page.Trial = f.Text("sale.demo")
+	}
+	for _, p := range offers.Products {
+		page.Items = append(page.Items, views.Item{
+			Name: printable(p.Name), Description: printable(p.Description), Price: f.Fiat(p.Price, p.FiatCurrency),
+			URL: f.Keep(f.Path("/shop/" + p.Slug)),
+		})
+	}
+	if f.Storefront {
+		page.Other = views.Link{Text: f.Text("sale.other"), URL: f.Keep(f.Path("/"))}
+	}
+	return page
+}
+
+// Product returns the page for n of a product, with the typed values.
+func (f Frame) Product(o Order, n int) views.Product {
+	p, total := o.Product, o.Total(n)
+	page := views.Product{
+		Page: f.shopPage(o.Merchant), Name: printable(p.Name), Description: printable(p.Description),
+		Action: f.Keep(f.Path("/order/shop/" + p.Slug)), Token: o.Token,
+		Back:      views.Link{Text: f.Text("sale.all"), URL: f.Keep(f.Path("/shop"))},
+		Total:     f.Fiat(total, p.FiatCurrency),
+		UnitPrice: p.Price, Amount: total, Currency: p.FiatCurrency,
+	}
+	page.LineTotal = page.Total
+	page.Line = fmt.Sprintf("%d × %s", n, page.Name)
+	page.Title = fmt.Sprintf("%s – %s", page.Name, page.Shop)
+	page.Button = f.Text("sale.button", "Amount", page.Total)
+	switch {
+	case f.Demo:
+		page.Trial = f.Text("sale.demo")
+	case p.Mode == "test": // a test product is not in the list of the live shop
+		page.Trial, page.Back, page.Home = f.Text("sale.test"), views.Link{}, ""
+	}
+	f.askOrder(&page, o)
+	return page
+}
+
+// askOrder adds the fields that the shopper fills in.
+func (f Frame) askOrder(page *views.Product, o Order) {
+	p := o.Product
+	if p.MaxQuantity > 1 {
+		page.Each = f.Text("sale.each", "Amount", f.Fiat(p.Price, p.FiatCurrency))
+		page.Quantity = views.TextField{
+			Name: "quantity", Label: f.Text("sale.quantity"), Hint: f.Text("sale.most", "Number", strconv.Itoa(p.MaxQuantity)), Value: o.Quantity, Count: true,
+		}
+	}
+	if p.AskOrderID != api.AskNo {
+		page.Asked = append(page.Asked, views.TextField{
+			Name: "order_id", Label: f.Text(orderLabels[p.AskOrderID]), Value: o.OrderID, Hint: f.Text("sale.reference.hint"),
+		})
+	}
+	if p.AskNote != api.AskNo {
+		page.Asked = append(page.Asked, views.TextField{
+			Name: "note", Label: f.Text(noteLabels[p.AskNote]), Value: o.Note, Lines: true, Hint: f.Text("sale.note.hint"),
+		})
+	}
+}
+
+// CheckedProduct returns the page for n of a product with the problem of the quantity and of each other field.
+func (f Frame) CheckedProduct(o Order, n int, problem string) views.Product {
+	page := f.Product(o, n)
+	page.Quantity.Error = problem
+	for i := range page.Asked {
+		page.Asked[i].Error = o.problem(f.Reader, page.Asked[i].Name)
+	}
+	page.Title = f.Text("error.title", "Title", page.Title)
+	return page
+}
+
+// NewTotal returns the page with a total that the previous page did not show, for the shopper to agree to.
+func (f Frame) NewTotal(o Order, n int) views.Product {
+	page := f.Product(o, n)
+	page.Notice = views.Notice{
+		Heading: f.Text("sale.new"), Text: f.Text("sale.new.text", "Line", page.Line, "Amount", page.Total),
+	}
+	if o.Currency != page.Currency || o.UnitPrice != o.Product.Price {
+		page.Notice = views.Notice{
+			Heading: f.Text("sale.price"),
+			Text:    f.Text("sale.price.text", "Product", page.Name, "Price", f.Fiat(o.Product.Price, page.Currency), "Amount", page.Total),
+		}
+	}
+	page.Title = fmt.Sprintf("%s: %s", page.Notice.Heading, page.Title)
+	return page
+}
+
+// RefusedProduct returns the page with the reason why no invoice was created.
+func (f Frame) RefusedProduct(o Order, n int, problem *Problem) views.Product {
+	page := f.Product(o, n)
+	page.Fault = problem.Text
+	if problem.Status == 0 {
+		page.Fault = f.Text("amount.unpayable", "Detail", strings.TrimSuffix(problem.Text, "."))
+	}
+	page.Title = f.Text("error.title", "Title", page.Title)
+	return page
+}

@@ -1,0 +1,18 @@
+package present
+
+import (
+	"chequer/internal/api"
+	"chequer/internal/proof"
+	"chequer/views"
+)
+
+// proofOf returns the address of an invoice's statement, and the key that it names. The page shows
+// it beside addresses only, and does not say whether the signature is valid: a page that was
+// tampered with would say so, too.
+func proofOf(r api.Resource, self string) views.Proof {
+	signed, err := proof.Parse(r.Proof)
+	if err != nil {
+		return views.Proof{}
+	}
+	return views.Proof{URL: self + "/proof.txt", Key: string(signed.Key())}
+}

@@ -1,0 +1,20 @@
+package present
+
+import (
+	"strconv"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// requote returns the form that asks for a new price. The form is empty if no new price is available,
+// or if only the shop can see whether money arrived.
+func requote(r api.Resource, s scene) views.RequoteForm {
+	if !r.MayRequote || byHand(r) || len(r.Quotes) == 0 {
+		return views.RequoteForm{}
+	}
+	return views.RequoteForm{
+		Action: s.Keep(s.self + "/quote"), Text: s.Text("hold.button"), Method: s.method,
+		Quote: strconv.Itoa(r.Quotes[len(r.Quotes)-1].Number),
+	}
+}

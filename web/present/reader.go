@@ -1,0 +1,117 @@
+package present
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"chequer/internal/client"
+	"chequer/internal/locale"
+)
+
+// Reader is the reader of a page: its language, and whether the address chose it with "?lang=", in
+// which case the links of the page keep the parameter.
+type Reader struct {
+	*locale.Language
+	Asked bool
+}
+
+// English returns the reader of pages for developers, which are in English only.
+func English() Reader { return Reader{locale.All().Standard(), false} }
+
+// Keep returns an address of this site with the reader's "lang" parameter, if the reader's address
+// has one.
+func (r Reader) Keep(address string) string {
+	if !r.Asked {
+		return address
+	}
+	address, fragment, found := strings.Cut(address, "#")
+	if found {
+		fragment = "#" + fragment
+	}
+	if strings.Contains(address, "?") {
+		return address + "&lang=" + r.Code + fragment
+	}
+	return address + "?lang=" + r.Code + fragment
+}
+
+// withoutLanguage returns a query without its "lang" parameter. The signature of a link does not
+// cover that parameter, so the reader may choose a language for a signed link.
+func withoutLanguage(query string) string {
+	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return strings.HasPrefix(pair, "lang=") })
+	return strings.Join(kept, "&")
+}
+
+// RefusalText returns the service's own message, which is in English, for an English page, and the
+// given text for a page in another language.
+func (r Reader) RefusalText(refused *client.Error, text string) string {
+	if r.English() && refused.Message != "" {
+		return refused.Message
+	}
+	return text
+}
+
+// opening returns a text that may begin with a name, with its first letter in upper case.
+func (r Reader) opening(id string, pairs ...string) string { return sentence(r.Text(id, pairs...)) }
+
+// tooLong returns the text with the given key if typed has more than most characters; otherwise it
+// is empty.
+func (r Reader) tooLong(typed, id string, most int) string {
+	if !isLonger(typed, most) {
+		return ""
+	}
+	return r.Text(id, "Number", strconv.Itoa(most))
+}
+
+func isLonger(typed string, most int) bool { return utf8.RuneCountInString(typed) > most }
+
+// joined joins whole sentences with spaces and omits empty ones.
+func joined(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+}
+
+// sentence returns words with the first letter in upper case.
+func sentence(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+// printable returns a text as one line: with a space for each control character, and without the
+// characters that change the direction of the text after them, so that the name of a shop cannot
+// change the direction of an amount beside it. See Unicode Standard Annex #9, "Directional Formatting
+// Characters".
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case isDirectional(r):
+			return -1
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func isDirectional(r rune) bool {
+	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// Tidy returns a typed text without invisible characters: control characters, and those that change the
+// direction of the text after them. Line feeds are kept only if lines is true.
+func Tidy(text string, lines bool) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' && lines:
+			return r
+		case r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case unicode.IsControl(r) || isDirectional(r):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,42 @@
+package present
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"chequer/internal/receipt"
+	"chequer/views"
+)
+
+// Receipt returns the page of a paid invoice as a document: the same texts and facts, without the
+// actions that only a page offers.
+func Receipt(p views.Payment, at time.Time) receipt.Receipt {
+	r := receipt.Receipt{
+		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.LineText())}, Heading: p.Heading, Footing: p.Footing, Says: []string{p.Line, p.Support.Text},
+		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
+		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
+		At:       at,
+	}
+	if p.Summary.Words != "" {
+		r.Summary.Rows = append(r.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
+	}
+	for _, f := range p.Facts {
+		r.Facts = append(r.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
+	}
+	if p.Refund.Saved != "" {
+		r.Facts = append(r.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
+	}
+	for _, n := range p.Notes {
+		if n.Kind == "ok" { // an action on the page
+			continue
+		}
+		note := receipt.Note{Strong: n.Strong, Text: n.Text}
+		if n.Until.Text != "" {
+			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.Rest}, " ")
+		}
+		r.Notes = append(r.Notes, note)
+	}
+	return r
+}

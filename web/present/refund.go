@@ -1,0 +1,124 @@
+package present
+
+import (
+	"slices"
+	"strings"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/views"
+)
+
+// CodeNoAddress is the code of the error for a form without a refund address.
+const CodeNoAddress = "no_address"
+
+// showRefund asks for a refund address when the shopper paid too much, too little or too late, or
+// shows the address that the shopper gave.
+func showRefund(p *views.Payment, r api.Resource, s scene) {
+	options := currencies(r, s)
+	if len(options) == 0 || !asksRefund(r) {
+		return
+	}
+	if r.RefundAddress != "" {
+		p.Refund = views.Refund{
+			Saved: r.RefundAddress, SavedParts: views.AddressGroups(r.RefundAddress), Label: s.Text("refund.saved", "Unit", unit(r, s, r.RefundCurrency)),
+			Hint: s.Text("refund.saved.hint", "Shop", s.shop),
+		}
+		return
+	}
+	p.Refund = views.Refund{
+		Action: s.Keep(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
+		Hint: s.Text("refund.hint", "Shop", s.shop),
+	}
+	p.Leave = false // the page must not leave while the shopper types
+	if hasExtra(r) {
+		p.Refund.Heading = s.Text("refund.extra")
+	}
+	if len(options) == 1 {
+		p.Refund.Label = refundLabel(r, s, options[0].Code)
+	}
+}
+
+// asksRefund reports whether money may have to be refunded.
+func asksRefund(r api.Resource) bool {
+	switch r.Status {
+	case api.StatusExpired:
+		return has(r, api.ExceptionLate) || !isZero(r.PaidAmount)
+	case api.StatusDeclined:
+		return true
+	}
+	return hasExtra(r) || has(r, api.ExceptionLate)
+}
+
+// currencies returns the currencies of the payments, each once.
+func currencies(r api.Resource, s scene) []views.Currency {
+	var list []views.Currency
+	for _, t := range r.Payments {
+		there := t.State != "dust" && onNetwork(t)
+		if there && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
+			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
+		}
+	}
+	if len(list) > 0 {
+		list[0].Chosen = true
+	}
+	return list
+}
+
+// refundLabel names the kind of address that is asked for.
+func refundLabel(r api.Resource, s scene, code string) string {
+	for _, m := range r.PaymentMethods {
+		switch {
+		case m.CryptoCurrency != code:
+		case m.ChainID != "":
+			return s.Text("refund.address.network", "Network", m.NetworkName)
+		default:
+			return s.Text("refund.address.coin", "Coin", methodLabel(m))
+		}
+	}
+	return s.Text("refund.address.coin", "Coin", code)
+}
+
+// refundRefusals maps error codes to the texts that say why an address was not saved. The text for
+// other codes is refund.refused.
+var refundRefusals = map[string]string{
+	CodeNoAddress:        "refund.none",
+	"private_key":        "refund.private",
+	"refund_address_set": "refund.set",
+	"wrong_state":        "refused.changed",
+	"nothing_received":   "refused.changed",
+}
+
+// refundRefusal says why an address was not saved. The service's own message, which is in English, is
+// more precise and is shown on an English page.
+func refundRefusal(r Reader, refused *client.Error) string {
+	if rest, about := strings.CutPrefix(refused.Message, "address is "); about && r.English() {
+		return r.Text("refund.this", "Detail", strings.TrimSuffix(rest, "."))
+	}
+	id, known := refundRefusals[refused.Code]
+	if !known {
+		id = "refund.refused"
+	}
+	if known && refused.Message == "" || !r.English() {
+		return r.Text(id)
+	}
+	return sentence(strings.TrimSuffix(refused.Message, ".")) + "."
+}
+
+// RefuseRefund shows the refused form again. A private key is not shown again, because others may see
+// the screen.
+func (f Frame) RefuseRefund(p *views.Payment, refused *client.Error, typed api.RefundRequest) {
+	text := refundRefusal(f.Reader, refused)
+	p.Title = f.Text("error.title", "Title", p.Title)
+	if p.Refund.Action == "" { // the page no longer asks for an address
+		p.Refusal = text
+		return
+	}
+	p.Refund.Error = text
+	if refused.Code != "private_key" {
+		p.Refund.Address = typed.Address
+	}
+	for i := range p.Refund.Currencies {
+		p.Refund.Currencies[i].Chosen = p.Refund.Currencies[i].Code == typed.Currency
+	}
+}

@@ -1,0 +1,49 @@
+package present
+
+import (
+	"net/url"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// back returns the link to the page that the shopper came from.
+func back(r api.Resource, s scene) views.Link {
+	if r.Status == api.StatusPaid {
+		return returnLink(r.URLSuccess, r, s, s.Text("link.back", "Shop", s.shop))
+	}
+	if link := returnLink(r.URLFailure, r, s, s.Text("link.back", "Shop", s.shop)); link.URL != "" {
+		return link
+	}
+	return views.Link{Text: s.Text("link.back.start"), URL: s.page.Home}
+}
+
+// again returns the link to start a new payment: at the shop's address for failures, or at the
+// storefront.
+func again(r api.Resource, s scene) views.Link {
+	if link := returnLink(r.URLFailure, r, s, s.Text("link.again")); link.URL != "" {
+		return link
+	}
+	return views.Link{Text: s.Text("link.again"), URL: s.page.Home}
+}
+
+// quietReturn returns the link back to the shop, shown beside a more useful action.
+func quietReturn(r api.Resource, s scene) views.Link {
+	link := returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
+	link.Quiet = true
+	return link
+}
+
+// returnLink returns the link to an address that the shop gave, with the invoice's id added; empty
+// if it is not a web address. The address does not prove a payment, so the shop must ask the service.
+func returnLink(address string, r api.Resource, s scene, text string) views.Link {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return views.Link{}
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "invoice=" + url.QueryEscape(r.ForeignID)
+	return views.Link{Text: text, URL: u.String(), Hint: s.Text("link.opens", "Host", u.Host)}
+}

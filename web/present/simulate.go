@@ -1,0 +1,84 @@
+package present
+
+import (
+	"slices"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/views"
+)
+
+// arrivals are the simulations that are always possible, with the keys of their texts.
+var arrivals = []views.Simulation{
+	{Value: api.SimulateExact, Text: "simulate.exact"},
+	{Value: api.SimulateUnder, Text: "simulate.under"},
+	{Value: api.SimulateOver, Text: "simulate.over"},
+	{Value: api.SimulateLate, Text: "simulate.late"},
+}
+
+// changes are the simulations that change a payment, and reports whether a payment allows each.
+var changes = []struct {
+	views.Simulation
+	fits func(api.Payment) bool
+}{
+	{views.Simulation{Value: api.SimulateConfirm, Text: "simulate.confirm"}, func(t api.Payment) bool { return t.Confirmations < t.Required }},
+	{views.Simulation{Value: api.SimulateReplace, Text: "simulate.replace"}, func(t api.Payment) bool { return t.Confirmations == 0 }},
+	{views.Simulation{Value: api.SimulateReorganise, Text: "simulate.reorganise"}, func(t api.Payment) bool { return t.Confirmations > 0 }},
+}
+
+// clockSteps are the buttons that advance the invoice's clock.
+var clockSteps = []views.Simulation{{Value: "hour", Text: "simulate.hour"}, {Value: "day", Text: "simulate.day"}}
+
+// spans maps the values of clockSteps to durations.
+var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
+
+// SimulateRequest returns the request for a button of the test tools. ok is false if there is no such
+// button.
+func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
+	r = api.SimulateRequest{Action: button, PaymentMethod: method}
+	if span, isClock := spans[button]; isClock {
+		r.Action, r.Seconds = api.SimulateClock, int64(span/time.Second)
+	}
+	return r, slices.Contains(api.SimulateActions, r.Action) && (r.Action == api.SimulateClock) == (r.Seconds > 0)
+}
+
+// simulation returns the tools of a test invoice that are possible now. If the page has no choice of
+// methods, they act on the method of the last payment.
+func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
+	tools := views.Simulate{
+		Action: s.Keep(s.self + "/simulate"),
+		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, arrivals)}},
+	}
+	var then []views.Simulation
+	for _, change := range changes {
+		if slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return onNetwork(t) && change.fits(t) }) {
+			then = append(then, change.Simulation)
+		}
+	}
+	if len(then) > 0 {
+		tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.then"), Actions: withTexts(s, then)})
+	}
+	tools.Groups = append(tools.Groups, views.Simulations{Heading: s.Text("simulate.clock"), Actions: withTexts(s, clockSteps)})
+	switch {
+	case len(p.Methods) > 1:
+	case len(r.Payments) > 0:
+		tools.Method = r.Payments[len(r.Payments)-1].CryptoCurrency
+	case s.method != "":
+		tools.Method = s.method
+	case len(r.PaymentMethods) > 0:
+		tools.Method = r.PaymentMethods[0].CryptoCurrency
+	}
+	return tools
+}
+
+// withTexts returns the simulations with the keys of their texts replaced by the texts.
+func withTexts(s scene, list []views.Simulation) []views.Simulation {
+	shown := make([]views.Simulation, len(list))
+	for i, simulation := range list {
+		shown[i] = views.Simulation{Value: simulation.Value, Text: s.Text(simulation.Text)}
+	}
+	return shown
+}
+
+// onNetwork reports whether a payment is still on the network: neither replaced nor reorganised away.
+func onNetwork(t api.Payment) bool { return t.State != "replaced" && t.State != "reorged" }

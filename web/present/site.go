@@ -1,0 +1,29 @@
+// Package present turns invoices, links, products and terminals into the view models of package views, in the
+// language of a reader. It is pure: it calls no service, serves no request, and takes the time from
+// its caller.
+package present
+
+// Site holds what all pages of a site have in common.
+type Site struct {
+	// BasePath is the prefix of every path: "" or "/pay".
+	BasePath string
+	// BaseURL is the public address, such as "https://shop.example/pay".
+	BaseURL string
+	// ShopName is shown where an invoice does not name its merchant.
+	ShopName string
+	// Storefront enables the form for an open amount.
+	Storefront bool
+	// Currency is the storefront's currency; EUR when empty.
+	Currency string
+	// Demo marks rates as demo rates.
+	Demo bool
+	// StayOnPage keeps the shopper on the page of a paid invoice until they press the button, whatever
+	// the merchant's theme says.
+	StayOnPage bool
+	// EmbedOrigins are the origins whose pages may show payments in a frame. If it is empty, no page
+	// may.
+	EmbedOrigins []string
+}
+
+// Path adds the base path to a path of this site.
+func (s *Site) Path(path string) string { return s.BasePath + path }

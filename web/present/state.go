@@ -1,0 +1,62 @@
+package present
+
+import (
+	"slices"
+	"strings"
+
+	"chequer/internal/api"
+)
+
+// state selects the content of an invoice's page. Status and exceptions come from the service. Only
+// this package decides what they mean for the shopper.
+type state string
+
+const (
+	waiting  state = "waiting"
+	ended    state = "ended" // the quote expired, but the invoice has not
+	partial  state = "partial"
+	seen     state = "seen"
+	paid     state = "paid"
+	overpaid state = "overpaid"
+	expired  state = "expired"
+	late     state = "late"
+	declined state = "declined"
+)
+
+// stateOf returns the state of an invoice's page.
+func stateOf(r api.Resource) state {
+	switch r.Status {
+	case api.StatusPending:
+		if isZero(r.DueAmount) {
+			return seen
+		}
+		return partial
+	case api.StatusPaid:
+		if hasExtra(r) {
+			return overpaid
+		}
+		return paid
+	case api.StatusExpired:
+		if has(r, api.ExceptionLate) {
+			return late
+		}
+		return expired
+	case api.StatusDeclined:
+		return declined
+	}
+	if r.SecondsLeft <= 0 {
+		return ended
+	}
+	return waiting
+}
+
+// hasExtra reports whether the shopper paid more than the price. Less than one unit of the
+// price's currency is not worth a refund, so the page does not mention it.
+func hasExtra(r api.Resource) bool {
+	return has(r, api.ExceptionOverpaid) && !isZero(r.OverpaidAmount)
+}
+
+func has(r api.Resource, exception string) bool { return slices.Contains(r.Exceptions, exception) }
+
+// isZero reports whether an amount in the API's format is zero or empty.
+func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }

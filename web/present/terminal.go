@@ -1,0 +1,42 @@
+package present
+
+import (
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/static"
+	"chequer/views"
+)
+
+// Terminal returns the form of a terminal with the given secret.
+func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, problem *Problem) views.Terminal {
+	page := views.Terminal{
+		Page: f.Page("", terminal.MerchantName, "pos.css"), Form: f.form("/order/pos/"+secret, terminal.FiatCurrency, typed, problem),
+		Name:  printable(terminal.Description),
+		Asked: []views.TextField{f.referenceField("order_id", "sale.reference", typed), f.noteField("note", "pos.note", typed)},
+	}
+	page.Script = f.Path(static.Path("pos.js"))
+	page.Title = f.title(f.Text("pos.title", "Shop", page.Shop), problem)
+	f.installable(&page.Page, secret)
+	if terminal.Mode == "test" {
+		page.Trial = f.Text("pos.test")
+	}
+	return page
+}
+
+// Counter returns the page of an invoice on a terminal.
+func (f Frame) Counter(snapshot client.Snapshot, secret, method string) views.TerminalPayment {
+	pos := f.Path("/pos/" + secret)
+	page := views.TerminalPayment{
+		Payment: f.Payment(snapshot, method, false), Next: views.Link{Text: f.Text("pos.next"), URL: f.Keep(pos)},
+	}
+	page.Speak, page.Frame, page.Leave, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
+	page.Check.URL = pos + "/" + snapshot.Resource.ForeignID + "?m="
+	page.Style, page.Script, page.Scripts = f.sheet("counter.css"), f.Path(static.Path("pay.js")), []string{f.Path(static.Path("pos.js"))}
+	f.installable(&page.Page, secret)
+	return page
+}
+
+// installable adds the manifest and the icon to a page, so that a phone can install it as an app.
+func (f Frame) installable(page *views.Page, secret string) {
+	page.Manifest, page.Touch = f.Path("/pos/"+secret+"/app.webmanifest"), f.Path("/pos/icon-192.png")
+}

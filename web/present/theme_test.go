@@ -1,0 +1,116 @@
+package present_test
+
+import (
+	"strings"
+	"testing"
+
+	"chequer/internal/api"
+	"chequer/internal/theme"
+	"chequer/static"
+	"chequer/web/present"
+	"chequer/web/present/presenttest"
+)
+
+// themed returns the frame of pages in a theme.
+func themed(l theme.Theme) present.Frame {
+	return frame(func(f *present.Frame) { f.Theme = present.NewTheme(l.Hash(), l) })
+}
+
+// A shop without a name is called "the shop" within a sentence, also where the page's heading is
+// "Checkout".
+func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
+	t.Parallel()
+	r := presenttest.Paid(func(r *api.Resource) { r.MerchantName = "" })
+	auto := showIn(t, frame(func(f *present.Frame) { f.ShopName = "" }), r).Find("#auto")
+	if told := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(told, "back to the shop") != 2 {
+		t.Errorf("the text is %q", told)
+	}
+}
+
+// The merchant chooses whether a paid page goes back to the shop by itself.
+func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		look theme.Theme
+		stay bool
+		want int
+	}{
+		{"no theme: goes back", theme.Theme{}, false, 1},
+		{"a theme without the setting: goes back", theme.Theme{Name: "Nord"}, false, 1},
+		{"a theme with Stay: stays", theme.Theme{Stay: true}, false, 0},
+		{"Config.StayOnPage: stays", theme.Theme{Name: "Nord"}, true, 0},
+	} {
+		f := themed(tt.look)
+		f.StayOnPage = tt.stay
+		page := showIn(t, f, presenttest.Paid(func(*api.Resource) {}))
+		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
+			t.Errorf("%s: %d countdowns, want %d", tt.name, got, tt.want)
+		}
+		if page.Find("a#return").Length() != 1 {
+			t.Errorf("%s: no button", tt.name)
+		}
+		if tt.want == 1 && !strings.Contains(page.Find("#auto").AttrOr("data-say", ""), "In ten seconds this page goes back to ") {
+			t.Errorf("%s: the text is %q", tt.name, page.Find("#auto").AttrOr("data-say", ""))
+		}
+	}
+}
+
+// In states where only the shop can help, the page has a button to contact it.
+func TestLook_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
+	t.Parallel()
+	late := presenttest.Invoice("abc")
+	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
+	declined := presenttest.Invoice("abc")
+	declined.Status = api.StatusDeclined
+	over := presenttest.Paid(func(*api.Resource) {})
+	over.OverpaidAmount, over.Exceptions = "6.91", []string{api.ExceptionOverpaid}
+	for name, tt := range map[string]struct {
+		r    api.Resource
+		want int
+	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {presenttest.Paid(func(*api.Resource) {}), 0}, "waiting": {presenttest.Invoice("abc"), 0}} {
+		page := showIn(t, themed(presenttest.Theme(t)), tt.r)
+		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
+			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
+		}
+		if page := show(t, tt.r); page.Find("#contact").Length() != 0 {
+			t.Errorf("%s: a contact button without a contact address", name)
+		}
+	}
+}
+
+// The link opens this page in MetaMask's browser. It is offered only if that browser can reach the
+// page and MetaMask can send the payment.
+func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
+	t.Parallel()
+	all := func(*api.Resource) {}
+	token := func(r *api.Resource) *api.PaymentMethod { return &r.PaymentMethods[1] }
+	for _, tt := range []struct {
+		name, base string
+		change     func(*api.Resource)
+		want       string
+	}{
+		{"a method on an EVM network", "https://pay.example/shop", all, "https://link.metamask.io/dapp/pay.example/shop/invoice/abc?m=EURC-BASE"},
+		{"none for a page over http", "http://127.0.0.1:8080", all, ""},
+		{"none without a method on an EVM network", "https://pay.example", func(r *api.Resource) { r.PaymentMethods = r.PaymentMethods[:1] }, ""},
+		{"none on simnet", "https://pay.example", func(r *api.Resource) { token(r).Network = "simnet" }, ""},
+		{"none if nothing is due", "https://pay.example", func(r *api.Resource) { token(r).DueAmount = "0" }, ""},
+	} {
+		r := presenttest.Invoice("abc")
+		tt.change(&r)
+		page := showIn(t, frame(func(f *present.Frame) { f.BaseURL = tt.base }), r)
+		if got := page.Find(".app a").AttrOr("href", ""); got != tt.want {
+			t.Errorf("%s: link %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A theme adds little to the weight of a page: a few rules to its style sheet.
+func TestLook_adds_little_to_the_style_sheet(t *testing.T) {
+	t.Parallel()
+	base, _ := static.Find(static.Path("pay.css"))
+	styled := static.Extend("pay.css", presenttest.Theme(t).Style())
+	if more := len(styled.Gzip) - len(base.Gzip); more > 400 {
+		t.Errorf("a theme adds %d bytes to the compressed style sheet, want at most 400", more)
+	}
+}

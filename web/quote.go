@@ -1,0 +1,65 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
+	"chequer/internal/client"
+	"chequer/web/present"
+)
+
+// requote asks for a new price and redirects back to the page. The form contains the number of the
+// quote that it was shown for, so that a second click does not ask for another price.
+func (h *Handler) requote(c echo.Context) error {
+	id, err := invoiceID(c)
+	if err != nil {
+		return err
+	}
+	seen, err := strconv.Atoi(c.FormValue("quote"))
+	if err != nil || seen < 1 {
+		return echo.ErrUnprocessableEntity
+	}
+	err = h.config.Client.Requote(c.Request().Context(), id, api.RequoteRequest{Quote: seen})
+	code := refusalCode(err, present.RequoteRefusals)
+	if err != nil && code == "" {
+		return fmt.Errorf("requote: %w", err)
+	}
+	return h.backToMethod(c, id, url.Values{"m": {c.FormValue("m")}, "hold": {code}})
+}
+
+// refusalCode returns the code, for the address of the page, of the reason why the service refused an
+// action; empty if the page has no text for it.
+func refusalCode(err error, known present.Refusals) string {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return ""
+	}
+	other := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[refused.Status]
+	if _, hasText := known[other]; !hasText {
+		return ""
+	}
+	if _, hasText := known[refused.Code]; hasText {
+		return refused.Code
+	}
+	return other
+}
+
+// backToMethod redirects to an invoice's page with the parameters that are not empty.
+func (h *Handler) backToMethod(c echo.Context, id string, query url.Values) error {
+	path := "/invoice/" + id
+	for name, values := range query {
+		if values[0] == "" {
+			query.Del(name)
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return h.redirect(c, h.reader(c, ""), path)
+}
