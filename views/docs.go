@@ -26,13 +26,13 @@ type Example struct {
 // places maps the place of a parameter to its text.
 var places = map[string]string{"query": "in the query", "path": "in the path", "header": "in a header"}
 
-// answersHeading returns the heading of an operation's answers. An operation without a path is an
-// event, which the reader's endpoint answers.
+// answersHeading returns the heading of an operation's responses. An operation without a path is an
+// event, to which the reader's endpoint responds.
 func answersHeading(o openapi.Operation) string {
 	if o.Path == "" {
-		return "Your answers"
+		return "Your responses"
 	}
-	return "Answers"
+	return "Responses"
 }
 
 // paragraphs returns the paragraphs of a description.
@@ -63,7 +63,7 @@ func spans(text string) []span {
 	return list
 }
 
-// anchor returns the id of a section: "our-own-resource".
+// anchor returns the id of a section: "invoice-management".
 func anchor(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
 }

@@ -1,13 +1,13 @@
 package api
 
-// Sale is the sale for euro of the payments of an invoice in one coin, on the merchant's own
-// exchange account.
+// Sale is the sale for euro of the coins that paid an invoice, on the merchant's own exchange
+// account. There is one sale per coin.
 type Sale struct {
 	CryptoCurrency string `json:"crypto_currency"` // "BTC", on any network
 	Exchange       string `json:"exchange"`        // of the newest order; empty before the first order
 	State          string `json:"state"`
 	Reason         string `json:"reason"` // why it is waiting, failed or was skipped
-	// Reverted is true if the invoice is no longer paid.
+	// Reverted reports whether the invoice is no longer paid with this coin.
 	Reverted     bool     `json:"reverted"`
 	Amount       string   `json:"amount"` // maximum amount of the coin
 	SoldAmount   string   `json:"sold_amount"`

@@ -1,6 +1,7 @@
 package api
 
-// Endpoint is an address to which events are sent. It has secrets only when they are created.
+// Endpoint is a URL to which events are sent. Secret and NextSecret are set only in the responses
+// that create them.
 type Endpoint struct {
 	ID         string   `json:"id"`
 	Mode       string   `json:"mode"`
@@ -14,7 +15,7 @@ type Endpoint struct {
 	NextSecret string   `json:"next_secret,omitempty"`
 }
 
-// EndpointList is the answer of GET /api/v2/endpoints.
+// EndpointList is the response body of GET /api/v2/endpoints.
 type EndpointList struct {
 	Endpoints []Endpoint `json:"endpoints"`
 }
@@ -25,9 +26,9 @@ type EndpointRequest struct {
 	Events []string `json:"events,omitempty"`
 }
 
-// RotateRequest is the body of a rotation of an endpoint's key pair.
+// RotateRequest is the body of a request to rotate the key pair of an endpoint.
 type RotateRequest struct {
-	Finish bool `json:"finish,omitempty"` // makes the new pair the only one
+	Finish bool `json:"finish,omitempty"` // replaces the current pair by the next one
 }
 
 // ResendRequest is the body of a request to send events again: one event, or those after a position
@@ -37,12 +38,12 @@ type ResendRequest struct {
 	After   *int64 `json:"after,omitempty"`
 }
 
-// Resent is the number of events that are sent again.
+// Resent is the response body of a request to send events again: their number.
 type Resent struct {
 	Events int `json:"events"`
 }
 
-// TestSent is the identifier of the test event that is being sent.
+// TestSent is the response body of a request to send a test event: its identifier.
 type TestSent struct {
 	EventID string `json:"event_id"`
 }
@@ -57,11 +58,11 @@ type Delivery struct {
 	Tries     int    `json:"tries"`
 	CreatedAt string `json:"created_at"`
 	NextTryAt string `json:"next_try_at"` // empty unless pending
-	Status    int    `json:"status"`      // of the newest answer; 0 if there was none
-	Fault     string `json:"fault"`       // why there was no answer
+	Status    int    `json:"status"`      // of the newest response; 0 if there was none
+	Fault     string `json:"fault"`       // why there was no response
 }
 
-// DeliveryPage is the answer of GET /api/v2/endpoints/{id}/deliveries, newest first.
+// DeliveryPage is the response body of GET /api/v2/endpoints/{id}/deliveries, newest first.
 type DeliveryPage struct {
 	Deliveries []Delivery `json:"deliveries"`
 	Before     int64      `json:"before"` // position for the request of the next page; 0 on the last
@@ -73,7 +74,7 @@ type DeliveryLog struct {
 	Log []Try `json:"log"`
 }
 
-// Try is one attempt of a delivery. It lacks the body of the answer, which only the operator can
+// Try is one attempt of a delivery. It omits the body of the response, which only the operator can
 // read.
 type Try struct {
 	Number     int               `json:"number"`

@@ -2,9 +2,9 @@ package api
 
 import "encoding/json"
 
-// Event is the body of a callback. Every field is present and every amount is a decimal string. The
+// Event is the body of a webhook. Every field is present and every amount is a decimal string. The
 // body does not change when a receiver parses and encodes it again before computing its hash: it is
-// compact ASCII without a slash, an empty object, or text written by people.
+// compact ASCII without a slash, an empty object, or text entered by a user.
 type Event struct {
 	ID             string   `json:"id"`
 	Type           string   `json:"type"`
@@ -20,7 +20,7 @@ type Event struct {
 	PaidAmount     string   `json:"paid_amount"`
 	DueAmount      string   `json:"due_amount"`
 	OverpaidAmount string   `json:"overpaid_amount"`
-	// ToleranceAmount is how much of the price may be missing; see Resource.
+	// ToleranceAmount is the part of the price that may be missing; see Resource.
 	ToleranceAmount string `json:"tolerance_amount"`
 	// PaidCount and FirstPaidAt show a receiver whether invoice.paid was sent before; see Resource.
 	PaidCount      int64      `json:"paid_count"`
@@ -28,7 +28,7 @@ type Event struct {
 	Accepted       Acceptance `json:"accepted"`
 	DisableConvert bool       `json:"disable_convert"`
 	Payments       []Payment  `json:"payments"` // at most 100
-	// MorePayments is the number of payments that are not in Payments. They matter less than those.
+	// MorePayments is the number of payments that are not in Payments.
 	MorePayments int `json:"more_payments"`
 	// Conversions are the sales of the payments of the invoice.
 	Conversions []Sale `json:"conversions"`
@@ -48,8 +48,8 @@ type WalletChange struct {
 	FormerID    string `json:"former_id"` // the wallet that was replaced, or ""
 }
 
-// EventPage is the answer of GET /api/v2/events: events as they are sent, in the order in which
-// they were committed.
+// EventPage is the response body of GET /api/v2/events: events with the bytes of their deliveries, in
+// the order in which they were committed.
 type EventPage struct {
 	Mode   string            `json:"mode"` // mode of the key, and of all events
 	Events []json.RawMessage `json:"events"`

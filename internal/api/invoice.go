@@ -1,5 +1,5 @@
-// Package api holds the names on the wire: those of the specification, and those of our own
-// resource, events and errors. Only the code that reads or writes the API uses them.
+// Package api defines the wire format: the paths, headers, bodies and error codes of the API. Only
+// code that reads or writes the API uses it.
 package api
 
 import "encoding/json"
@@ -19,7 +19,7 @@ const (
 	PathThemes        = "/api/v2/looks"
 )
 
-// Headers of requests and answers.
+// Headers of requests and responses.
 const (
 	HeaderKey            = "X-Processing-Key"
 	HeaderSignature      = "X-Processing-Signature"
@@ -32,7 +32,7 @@ const (
 	HeaderPaidAt         = "X-Invoice-Paid-At"
 	HeaderPaidCurrency   = "X-Invoice-Paid-Currency"
 	HeaderPaidTx         = "X-Invoice-Paid-Tx"
-	// HeaderRetry is RetryNewKey in an answer to a repeated request whose invoice can no longer be
+	// HeaderRetry is RetryNewKey in the response to a repeated request whose invoice can no longer be
 	// paid: a new invoice needs a new idempotency key.
 	HeaderRetry = "X-Invoice-Retry"
 	// HeaderTheme is the hash of the current theme of the invoice's merchant; absent for the default
@@ -67,8 +67,8 @@ const (
 	ExceptionDelayed    = "delayed"
 )
 
-// InvoiceRequest is the body of invoice/new: the specification's fields, then our own optional
-// ones.
+// InvoiceRequest is the body of invoice/new: the fields of the specification, then the optional
+// fields of Chequer.
 type InvoiceRequest struct {
 	Amount           json.Number `json:"amount"`
 	FiatCurrency     string      `json:"fiat_currency"`
@@ -85,7 +85,7 @@ type InvoiceRequest struct {
 	PaymentMethods []string          `json:"payment_methods,omitempty"`
 }
 
-// Invoice is the specification's answer. It never has other fields than these six.
+// Invoice is the response body of the specification. It never has other fields than these six.
 type Invoice struct {
 	ForeignID      string      `json:"foreign_id"`
 	Status         string      `json:"status"`
@@ -95,7 +95,7 @@ type Invoice struct {
 	Addresses      []Address   `json:"addresses"`
 }
 
-// Address is the part of the specification's answer for one cryptocurrency.
+// Address is the part of Invoice for one cryptocurrency.
 type Address struct {
 	Address        string      `json:"address"`
 	ExpectedAmount json.Number `json:"expected_amount"`
@@ -104,7 +104,7 @@ type Address struct {
 	RateEUR        json.Number `json:"rate_eur"`
 }
 
-// Error is the body of every error on every path of the API.
+// Error is the body of every error response.
 type Error struct {
 	StatusCode int    `json:"statusCode"`
 	Error      string `json:"error"`

@@ -11,26 +11,26 @@ type Link struct {
 	Language     string `json:"language"`
 	URLSuccess   string `json:"url_success"`
 	URLFailure   string `json:"url_failure"`
-	// PaymentMethods are offered in this order; empty: the methods of the merchant.
+	// PaymentMethods are offered in this order; empty: those of the merchant.
 	PaymentMethods []string `json:"payment_methods"`
 	EndsAt         string   `json:"ends_at"`  // empty: no end
 	MaxUses        int      `json:"max_uses"` // maximum number of invoices; 0: any number
 	CreatedAt      string   `json:"created_at"`
 }
 
-// LinkList is the answer of GET /api/v2/links.
+// LinkList is the response body of GET /api/v2/links.
 type LinkList struct {
 	Links []Link `json:"links"`
 }
 
-// CheckoutRequest names a checkout link: a merchant's link by its slug, a signed link by its query, or
-// a terminal by its secret. At a terminal the person who uses it enters the amount and the purpose.
+// CheckoutRequest identifies a merchant's link by its slug, a signed link by its query, or a terminal
+// by its secret. At a terminal the user enters Amount, OrderID and Note.
 type CheckoutRequest struct {
 	Slug     string `json:"slug,omitempty"`
 	Query    string `json:"query,omitempty"`
 	Terminal string `json:"terminal,omitempty"` // secret of the terminal
-	Amount   string `json:"amount,omitempty"`   // to pay, if the link lets the shopper choose it
-	OrderID  string `json:"order_id,omitempty"` // only at a terminal, as Note
+	Amount   string `json:"amount,omitempty"`   // if the link lets the shopper choose it
+	OrderID  string `json:"order_id,omitempty"` // only at a terminal, like Note
 	Note     string `json:"note,omitempty"`
 	// ShownAmount and ShownCurrency are the price that the page of a link with a slug showed. If the
 	// price has changed since, no invoice is created.

@@ -18,13 +18,13 @@ type Product struct {
 	CreatedAt      string   `json:"created_at"`
 }
 
-// ProductList is the answer of GET /api/v2/products.
+// ProductList is the response body of GET /api/v2/products.
 type ProductList struct {
 	Products []Product `json:"products"`
 }
 
-// ProductsRequest asks for the content of a shop page: one product, or all products of the key's
-// mode if there is no slug.
+// ProductsRequest is the body of a request for the content of a shop page: one product, or all
+// products of the key's mode if there is no slug.
 type ProductsRequest struct {
 	Slug string `json:"slug,omitempty"`
 }
@@ -59,7 +59,7 @@ type ProductOrder struct {
 	Note         string `json:"note,omitempty"`
 }
 
-// Whether a shopper is asked for something.
+// Values of AskOrderID and AskNote: whether a shopper is asked for a value.
 const (
 	AskNo       = "no"
 	AskOptional = "optional"
@@ -82,15 +82,15 @@ const (
 	MetadataUnitPrice = "unit_price" // of one piece
 	MetadataNote      = "note"       // text of the shopper
 	MetadataTerminal  = "terminal"   // identifier of the terminal that created the invoice
-	// MetadataOrderReference is a text that a shopper typed at the form for any amount.
+	// MetadataOrderReference is a text that a shopper entered in the form of the storefront.
 	MetadataOrderReference = "order_reference"
-	// MetadataOrderIDFrom is OrderIDFromShopper if a shopper typed the order_id, which is then not
+	// MetadataOrderIDFrom is OrderIDFromShopper if a shopper entered the order_id, which is then not
 	// verified.
 	MetadataOrderIDFrom = "order_id_from"
 	OrderIDFromShopper  = "shopper"
 )
 
-// Codes of refusals of an order.
+// Error codes of orders.
 const (
 	CodeProductNotFound  = "product_not_found"
 	CodePriceChanged     = "price_changed"

@@ -2,8 +2,8 @@ package api
 
 import "encoding/json"
 
-// Resource is our own view of an invoice, the answer of GET /api/v2/invoices/{id}. Amounts are
-// decimal strings, times have the format TimeLayout.
+// Resource is the full view of an invoice, the response body of GET /api/v2/invoices/{id}. Amounts
+// are decimal strings, times have the format TimeLayout.
 type Resource struct {
 	ForeignID      string   `json:"foreign_id"`
 	OrderID        string   `json:"order_id"`
@@ -21,10 +21,10 @@ type Resource struct {
 	PaidAmount     string   `json:"paid_amount"`
 	DueAmount      string   `json:"due_amount"`
 	OverpaidAmount string   `json:"overpaid_amount"`
-	// ToleranceAmount is how much of the price may be missing, frozen with the invoice. It is a
-	// setting of the merchant, and empty for keys of payment pages.
+	// ToleranceAmount is the part of the price that may be missing, from the merchant's settings when
+	// the invoice was created. It is empty for keys of payment pages.
 	ToleranceAmount string `json:"tolerance_amount"`
-	// PaidCount is how many times the invoice became paid: more than once if it was reverted.
+	// PaidCount is the number of times that the invoice became paid: above 1 if it was reverted.
 	// FirstPaidAt is the first time; empty if it was never paid.
 	PaidCount        int64      `json:"paid_count"`
 	FirstPaidAt      string     `json:"first_paid_at"`
@@ -38,7 +38,7 @@ type Resource struct {
 
 	PaymentMethods []PaymentMethod `json:"payment_methods"`
 	Payments       []Payment       `json:"payments"`
-	// MorePayments is the number of payments that are not in Payments. They matter less than those.
+	// MorePayments is the number of payments that are not in Payments.
 	MorePayments   int               `json:"more_payments"`
 	Conversions    []Sale            `json:"conversions"`
 	Quotes         []Quote           `json:"quotes"`
@@ -51,9 +51,9 @@ type Resource struct {
 	URLFailure     string            `json:"url_failure"`
 	RefundCurrency string            `json:"refund_currency"`
 	RefundAddress  string            `json:"refund_address"`
-	// WatchedUntil is the end of the time in which late payments are watched for.
+	// WatchedUntil is the time until which the addresses are watched for late payments.
 	WatchedUntil string `json:"watched_until"`
-	// MayRequote is true if the shopper may request a new quote now.
+	// MayRequote reports whether the shopper can requote now.
 	MayRequote bool `json:"may_requote"`
 	// Proof is the signed statement of the newest quote and its addresses; empty in
 	// lists, and once the invoice is declined.
@@ -77,7 +77,7 @@ type InvoiceList struct {
 // RequoteRequest is the body of a requote.
 type RequoteRequest struct {
 	// Quote is the number of the newest quote that the caller has seen. If there is a newer one, no
-	// other quote is made.
+	// other quote is created.
 	Quote int `json:"quote,omitempty"`
 }
 
@@ -99,20 +99,20 @@ type PaymentMethod struct {
 	Decimals       int32  `json:"decimals"`
 	Address        string `json:"address"`
 	ExpectedAmount string `json:"expected_amount"` // of the newest quote
-	DueAmount      string `json:"due_amount"`      // the unpaid rest
-	// SmallestAmount is the smallest amount that the network carries: DueAmount is never below it,
-	// unless it is zero.
+	DueAmount      string `json:"due_amount"`      // the amount due
+	// SmallestAmount is the smallest amount that the network can transfer. DueAmount is zero or at
+	// least this amount.
 	SmallestAmount string `json:"smallest_amount"`
 	RateEUR        string `json:"rate_eur"`
 	RateUSD        string `json:"rate_usd"`
 	RateClient     string `json:"rate_client"`   // in ClientCurrency
-	PaymentURI     string `json:"payment_uri"`   // asks for DueAmount
+	PaymentURI     string `json:"payment_uri"`   // requests DueAmount
 	PaymentCode    string `json:"payment_code"`  // PaymentURI in a form for QR codes
 	AddressCode    string `json:"address_code"`  // tokens: the QR code to show first
 	Confirmations  int    `json:"confirmations"` // required for this amount
 	Watched        bool   `json:"watched"`       // false: the network is not watched
-	// Behind is true if the network was not scanned recently, so that payments are recognised later
-	// than usual.
+	// Behind reports whether the network has not been scanned recently, so that payments are detected
+	// later than usual.
 	Behind bool `json:"behind"`
 	// Bridged are the symbols of bridged versions of a token, as wallets show them. A payment in
 	// one of them has the state wrong_asset and does not count.

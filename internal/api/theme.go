@@ -11,12 +11,12 @@ type Theme struct {
 	AutoReturn bool   `json:"auto_return"`
 	LogoType   string `json:"logo_type"`
 	Logo       string `json:"logo"` // base64
-	// Colors are the colours derived from the accent in each scheme; empty without an accent.
+	// Colors are the colours derived from the accent, one entry per scheme; empty without an accent.
 	Colors []ThemeColors `json:"colors"`
 }
 
-// ThemeColors are the colours derived from an accent in one scheme. Contrasts are the lowest of all
-// backgrounds of text.
+// ThemeColors are the colours derived from an accent in one scheme. Each contrast is the lowest on
+// all backgrounds that text has.
 type ThemeColors struct {
 	Scheme         string `json:"scheme"` // light or dark
 	Fill           string `json:"fill"`

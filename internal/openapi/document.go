@@ -36,7 +36,7 @@ type Operation struct {
 	Path       string
 	Summary    string
 	About      string
-	Signed     string   // description of the signature
+	Signed     string   // accepted signatures; "" if none is needed
 	Scopes     []string // the key needs at least one of these
 	Parameters []Field
 	Body       *Object // nil if there is none
@@ -126,7 +126,7 @@ type reader struct {
 func (r *reader) headers() []Field {
 	var list []Field
 	for _, s := range r.root.at("components", "securitySchemes").members() {
-		list = append(list, Field{Name: s.value.text("name"), In: "header", Type: Type{Words: "text"}, About: s.value.text("description")})
+		list = append(list, Field{Name: s.value.text("name"), In: "header", Type: Type{Words: "string"}, About: s.value.text("description")})
 	}
 	return list
 }
@@ -191,9 +191,9 @@ func signed(security node) string {
 	case len(ways) == 0:
 		return ""
 	case len(ways) > 1:
-		return "Signed over the body, or by our own scheme"
+		return "Body signature or request signature"
 	}
-	return "Signed by our own scheme"
+	return "Request signature"
 }
 
 func (r *reader) answer(status string, n node) Answer {

@@ -68,26 +68,26 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := openapi.Type{Words: "text"}
+	text := openapi.Type{Words: "string"}
 	want := &openapi.Document{
 		Title: "Small", Version: "v1", Summary: "Short.", About: "Long.",
 		Headers: []openapi.Field{{Name: "X-Key", In: "header", Type: text, About: "Yours."}},
 		Sections: []openapi.Section{
 			{Name: "Cups", About: "All about cups.", Operations: []openapi.Operation{{
-				ID: "fill", Method: "POST", Path: "/cups/{id}", Summary: "Fill a cup", About: "To the brim.", Signed: "Signed by our own scheme",
+				ID: "fill", Method: "POST", Path: "/cups/{id}", Summary: "Fill a cup", About: "To the brim.", Signed: "Request signature",
 				Scopes: []string{"admin"}, Example: "fill",
 				Parameters: []openapi.Field{
 					{Name: "id", In: "path", Type: text, About: "Which.", Required: true},
-					{Name: "twice", In: "query", Type: openapi.Type{Words: "true or false"}, About: "Two of them. `false` when absent."},
+					{Name: "twice", In: "query", Type: openapi.Type{Words: "boolean"}, About: "Two of them. Default: `false`."},
 				},
 				Body: &openapi.Object{Name: "FillRequest", Fields: []openapi.Field{
-					{Name: "tea", Type: openapi.Type{Words: "decimal text"}, About: "An amount.", Required: true},
-					{Name: "milk", Type: openapi.Type{Words: "number"}, About: "How much. `0` when absent."},
+					{Name: "tea", Type: openapi.Type{Words: "decimal string"}, About: "An amount.", Required: true},
+					{Name: "milk", Type: openapi.Type{Words: "number"}, About: "How much. Default: `0`."},
 				}},
 				Sample: "{\n  \"tea\": \"1.50\",\n  \"milk\": 0.50\n}",
 				Answers: []openapi.Answer{
 					{
-						Status: "200", About: "Full.", Type: openapi.Type{Words: "list of", Object: "Cup"},
+						Status: "200", About: "Full.", Type: openapi.Type{Words: "array of", Object: "Cup"},
 						Headers: []openapi.Field{{Name: "ETag", In: "header", Type: text, About: "The version.", Required: true}},
 					},
 					{Status: "404", About: "No such cup.", Refused: true, Headers: []openapi.Field{{Name: "X-Error-Code", In: "header", Type: text}}},

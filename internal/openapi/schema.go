@@ -29,14 +29,9 @@ func (r *reader) about(place, schema node) string {
 		text = to.text("description")
 	}
 	if absent := schema.at("default"); absent.exists() {
-		text += " `" + absent.Value + "` when absent."
+		text += " Default: `" + absent.Value + "`."
 	}
 	return text
-}
-
-// plain are the words for the types of JSON.
-var plain = map[string]string{
-	"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "object", "null": "null",
 }
 
 // typeOf describes the type of a value.
@@ -51,18 +46,18 @@ func (r *reader) typeOf(schema node) Type {
 			words = append(words, r.typeOf(one).Words)
 		}
 		if words[0] == "" { // constants
-			return Type{Words: "text"}
+			return Type{Words: "string"}
 		}
 		return Type{Words: strings.Join(words, " or ")}
 	case name == "Decimal":
-		return Type{Words: "decimal text"}
+		return Type{Words: "decimal string"}
 	case strings.HasPrefix(name, "Time"):
 		return Type{Words: "time"}
 	}
 	words := r.words(schema)
 	if words == "array" {
 		of := r.typeOf(schema.at("items"))
-		return Type{Words: strings.TrimSpace("list of " + of.Words), Object: of.Object}
+		return Type{Words: strings.TrimSpace("array of " + of.Words), Object: of.Object}
 	}
 	return Type{Words: words}
 }
@@ -84,9 +79,6 @@ func (r *reader) words(schema node) string {
 	}
 	if choice != nil {
 		return strings.Join(choice, ", ")
-	}
-	if word, known := plain[name]; known {
-		return word
 	}
 	return name
 }

@@ -61,7 +61,7 @@ var domainProblems = []struct {
 	{invoice.ErrNoWallet, &problem{status: http.StatusServiceUnavailable, code: api.CodeNoWallet, message: "No payment method is set up yet", retry: 30}},
 	{invoice.ErrUnreached, &problem{status: http.StatusServiceUnavailable, code: "network_unreached", message: "No network of a payment method can be reached at the moment", retry: 30}},
 	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "No payment method is looked after on this server", retry: 30}},
-	{invoice.ErrNoMethod, invalid("payment_methods", "names nothing that is offered")},
+	{invoice.ErrNoMethod, invalid("payment_methods", "names no payment method that is offered")},
 	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
 	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "Less is due than any payment method can carry"}},
@@ -100,7 +100,7 @@ func problemOf(err error) *problem {
 		if methodCode.MatchString(unknown.Code) {
 			return invalid("payment_methods", "names "+unknown.Code+", which is not offered here")
 		}
-		return invalid("payment_methods", "names something that is not offered here")
+		return invalid("payment_methods", "names a payment method that is not offered here")
 	}
 	if many, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
 		if many.Group == "" {

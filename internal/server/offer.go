@@ -95,7 +95,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	case chosen == "" && o.price.digits == "":
 		return invalid("amount", "is required")
 	case chosen != "" && o.price.digits != "":
-		return invalid("amount", "is the link's, and cannot be chosen")
+		return invalid("amount", "is set by the link and cannot be chosen")
 	case chosen != "":
 		o.price.digits = chosen
 	}

@@ -26,7 +26,7 @@ var (
 	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
 	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}
 	errLinkScope     = &problem{status: http.StatusForbidden, code: api.CodeLinkKey, message: "The key of the link may not sign any"}
-	errLinkUsed      = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link was used as often as it may be"}
+	errLinkUsed      = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has reached its maximum number of uses"}
 	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
 )
 

@@ -1,4 +1,4 @@
-// Receives callbacks and accepts only those that Chequer signed: node callback.mjs
+// Receives webhooks and accepts only those that Chequer signed: node callback.mjs
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -10,18 +10,18 @@ function genuine(headers, body) {
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
   const hash = createHash("sha512").update(body).digest("hex");
   const message = ["chequer-event-v1", timestamp, headers["x-processing-event-id"], hash].join("\n");
-  const ours = createHmac("sha512", WEBHOOK_SECRET).update(message).digest();
+  const expected = createHmac("sha512", WEBHOOK_SECRET).update(message).digest();
   // There are two signatures while the endpoint's keys are being rotated.
   return (headers["x-processing-signature-v2"] ?? "").split(",").some((hex) => {
-    const theirs = Buffer.from(hex, "hex");
-    return theirs.length === ours.length && timingSafeEqual(theirs, ours);
+    const given = Buffer.from(hex, "hex");
+    return given.length === expected.length && timingSafeEqual(given, expected);
   });
 }
 
 createServer(async (request, response) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks); // the exact bytes, before anything parses them
+  const body = Buffer.concat(chunks); // the exact bytes, before parsing
   if (!genuine(request.headers, body)) {
     response.writeHead(403).end();
     return;

@@ -1,5 +1,5 @@
 <?php
-// Receives callbacks and accepts only those that Chequer signed: php -S 127.0.0.1:$PORT callback.php
+// Receives webhooks and accepts only those that Chequer signed: php -S 127.0.0.1:$PORT callback.php
 
 // genuine reports whether Chequer signed these bytes within the last five minutes.
 function genuine(array $headers, string $body): bool
@@ -11,10 +11,10 @@ function genuine(array $headers, string $body): bool
     $message = implode("\n", [
         'chequer-event-v1', $timestamp, $headers['HTTP_X_PROCESSING_EVENT_ID'] ?? '', hash('sha512', $body),
     ]);
-    $ours = hash_hmac('sha512', $message, getenv('WEBHOOK_SECRET'));
+    $expected = hash_hmac('sha512', $message, getenv('WEBHOOK_SECRET'));
     // There are two signatures while the endpoint's keys are being rotated.
-    foreach (explode(',', $headers['HTTP_X_PROCESSING_SIGNATURE_V2'] ?? '') as $theirs) {
-        if (hash_equals($ours, $theirs)) {
+    foreach (explode(',', $headers['HTTP_X_PROCESSING_SIGNATURE_V2'] ?? '') as $given) {
+        if (hash_equals($expected, $given)) {
             return true;
         }
     }

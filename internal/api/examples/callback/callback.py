@@ -1,4 +1,4 @@
-# Receives callbacks and accepts only those that Chequer signed: python3 callback.py
+# Receives webhooks and accepts only those that Chequer signed: python3 callback.py
 import hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -6,17 +6,17 @@ SECRET = os.environ["WEBHOOK_SECRET"].encode()
 
 
 def genuine(headers, body):
-    """Tells whether Chequer signed these bytes in the last five minutes."""
+    """Reports whether Chequer signed these bytes within the last five minutes."""
     timestamp = headers.get("X-Processing-Timestamp", "")
     if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > 300:
         return False
     message = "\n".join([
         "chequer-event-v1", timestamp, headers.get("X-Processing-Event-Id", ""), hashlib.sha512(body).hexdigest(),
     ])
-    ours = hmac.new(SECRET, message.encode(), hashlib.sha512).hexdigest()
+    expected = hmac.new(SECRET, message.encode(), hashlib.sha512).hexdigest()
     # There are two signatures while the endpoint's keys are being rotated.
     signatures = headers.get("X-Processing-Signature-V2", "").split(",")
-    return any(hmac.compare_digest(theirs.encode(), ours.encode()) for theirs in signatures)
+    return any(hmac.compare_digest(given.encode(), expected.encode()) for given in signatures)
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Judges a callback by its body and three of its headers:
+# Verifies a webhook by its body and three of its headers:
 # sh callback.sh TIMESTAMP EVENT_ID SIGNATURE_V2 <body.json
 set -eu
 HASH=$(openssl dgst -sha512 -r | cut -d' ' -f1)
-OURS=$(printf 'chequer-event-v1\n%s\n%s\n%s' "$1" "$2" "$HASH" |
+EXPECTED=$(printf 'chequer-event-v1\n%s\n%s\n%s' "$1" "$2" "$HASH" |
   openssl dgst -sha512 -hmac "$WEBHOOK_SECRET" -r | cut -d' ' -f1)
 AGE=$(($(date +%s) - $1))
 case ",$3," in
-*",$OURS,"*) [ "${AGE#-}" -le 300 ] && echo genuine ;;
+*",$EXPECTED,"*) [ "${AGE#-}" -le 300 ] && echo genuine ;;
 *) echo forged >&2 && exit 1 ;;
 esac

@@ -1,4 +1,4 @@
-// Receives callbacks and accepts only those that Chequer signed: go run main.go
+// Receives webhooks and accepts only those that Chequer signed: go run main.go
 package main
 
 import (
@@ -38,9 +38,9 @@ func genuine(h http.Header, body []byte) bool {
 	}
 	mac := hmac.New(sha512.New, []byte(os.Getenv("WEBHOOK_SECRET")))
 	fmt.Fprintf(mac, "chequer-event-v1\n%s\n%s\n%x", timestamp, h.Get("X-Processing-Event-Id"), sha512.Sum512(body))
-	ours := hex.EncodeToString(mac.Sum(nil))
+	expected := hex.EncodeToString(mac.Sum(nil))
 	// There are two signatures while the endpoint's keys are being rotated.
-	return slices.ContainsFunc(strings.Split(h.Get("X-Processing-Signature-V2"), ","), func(theirs string) bool {
-		return hmac.Equal([]byte(theirs), []byte(ours))
+	return slices.ContainsFunc(strings.Split(h.Get("X-Processing-Signature-V2"), ","), func(given string) bool {
+		return hmac.Equal([]byte(given), []byte(expected))
 	})
 }

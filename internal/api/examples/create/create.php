@@ -11,7 +11,7 @@ $answer = file_get_contents(getenv('CHEQUER_BASE_URL') . '/api/v2/invoice/new', 
         'Idempotency-Key: order-1042',
     ],
     'content' => $body,
-    'ignore_errors' => true, // the body of an error says what is wrong
+    'ignore_errors' => true, // print the body of an error, too
 ]]));
 echo $answer, "\n";
 exit(str_contains($http_response_header[0] ?? '', ' 200') ? 0 : 1);

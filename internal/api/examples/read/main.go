@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// sign signs a request by our own scheme.
+// sign adds a request signature to a request.
 func sign(r *http.Request, body []byte) {
 	timestamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), rand.Text()
 	mac := hmac.New(sha512.New, []byte(os.Getenv("CHEQUER_API_SECRET")))

@@ -3,7 +3,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 
 const { CHEQUER_BASE_URL, CHEQUER_API_KEY, CHEQUER_API_SECRET } = process.env;
 
-// sign makes the headers of a request by our own scheme.
+// sign returns the headers of a request with a request signature.
 function sign(method, url, body = "", idempotencyKey = "") {
   const timestamp = Math.floor(Date.now() / 1000).toString();
   const nonce = randomBytes(16).toString("hex");

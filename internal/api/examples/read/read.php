@@ -1,7 +1,7 @@
 <?php
 // Reads an invoice: php read.php FOREIGN_ID
 
-// sign makes the headers of a request by our own scheme.
+// sign returns the headers of a request with a request signature.
 function sign(string $method, string $url, string $body = '', string $idempotencyKey = ''): array
 {
     $timestamp = (string) time();
@@ -21,6 +21,6 @@ function sign(string $method, string $url, string $body = '', string $idempotenc
 $url = getenv('CHEQUER_BASE_URL') . '/api/v2/invoices/' . $argv[1];
 echo file_get_contents($url, false, stream_context_create(['http' => [
     'header' => sign('GET', $url),
-    'ignore_errors' => true, // the body of an error says what is wrong
+    'ignore_errors' => true, // print the body of an error, too
 ]])), "\n";
 exit(str_contains($http_response_header[0] ?? '', ' 200') ? 0 : 1);

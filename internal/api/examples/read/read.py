@@ -3,7 +3,7 @@ import hashlib, hmac, os, secrets, sys, time, urllib.error, urllib.request
 
 
 def sign(request, body=b"", idempotency_key=""):
-    """Signs a request by our own scheme."""
+    """Adds a request signature to a request."""
     timestamp, nonce = str(int(time.time())), secrets.token_hex(16)
     message = "\n".join([
         "chequer-v1", timestamp, nonce, request.get_method(), request.selector,
