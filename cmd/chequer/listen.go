@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -12,17 +13,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/console"
 	"chequer/internal/guard"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
 	"chequer/internal/webhook"
 )
 
@@ -53,10 +52,8 @@ func (s *shell) listen() *cobra.Command {
 			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 				return errors.New("--forward: want an address like http://127.0.0.1:3000/hook")
 			}
-			for _, t := range types {
-				if !slices.Contains(server.EventTypes(), t) {
-					return fmt.Errorf("there is no event %q; there are %s", t, strings.Join(server.EventTypes(), ", "))
-				}
+			if err := checkEventTypes(types); err != nil {
+				return err
 			}
 			from, err := s.remote(address)
 			if err != nil {
@@ -64,7 +61,7 @@ func (s *shell) listen() *cobra.Command {
 			}
 			l := &listener{
 				from: from, to: merchant.Endpoint{URL: forward, Events: types}, http: receiverClient(),
-				out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json,
+				out: c.OutOrStdout(), ink: s.Ink(c.OutOrStdout()), json: s.JSON,
 			}
 			l.to.Key, l.to.Secret = forwardingPair(from.secret)
 			return from.unreachable(l.run(c.Context(), after))
@@ -104,7 +101,7 @@ type listener struct {
 	to   merchant.Endpoint
 	http *http.Client
 	out  io.Writer
-	ink  ink
+	ink  console.Ink
 	json bool
 }
 
@@ -130,7 +127,7 @@ func (l *listener) run(ctx context.Context, after int64) error {
 			return err
 		}
 		if !waiting && ctx.Err() == nil && !l.json {
-			fmt.Fprintln(l.out, l.ink.failure("waiting for the server:"), printable(err.Error()))
+			fmt.Fprintln(l.out, l.ink.Failure("waiting for the server:"), console.Printable(err.Error()))
 		}
 		page, waiting = api.EventPage{Next: after}, true
 		select {
@@ -146,8 +143,8 @@ func (l *listener) printHeader(mode string) {
 	if l.json {
 		return
 	}
-	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, printable(mode), l.to.URL, l.to.Key, l.to.Secret,
-		l.ink.secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
+	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, console.Printable(mode), l.to.URL, l.to.Key, l.to.Secret,
+		l.ink.Secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
 }
 
 // forwarded is a forwarded event and its result.
@@ -169,24 +166,24 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 		return
 	}
 	begin := time.Now()
-	f := forwarded{At: stamp(begin), Event: printable(e.ID), Type: printable(e.Type), Invoice: printable(e.ForeignID), Wallet: printable(e.Wallet.ID)}
+	f := forwarded{At: console.Stamp(begin), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID)}
 	var err error
 	if f.Status, err = l.post(ctx, e.ID, body, begin); err != nil {
-		f.Fault = printable(err.Error())
+		f.Fault = console.Printable(err.Error())
 	}
 	if ctx.Err() != nil {
 		return // the command was stopped; the receiver is not at fault
 	}
 	f.DurationMS = time.Since(begin).Milliseconds()
 	if l.json {
-		_ = writeJSON(l.out, f, "")
+		_ = console.WriteJSON(l.out, f, "")
 		return
 	}
-	answer := l.ink.success(result(f.Status, f.Fault))
+	answer := l.ink.Success(result(f.Status, f.Fault))
 	if f.Status < 200 || f.Status > 299 {
-		answer = l.ink.failure(result(f.Status, f.Fault))
+		answer = l.ink.Failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.secondary(begin.Format(time.TimeOnly)), f.Type, orElse(f.Invoice, f.Wallet), answer, f.DurationMS)
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.Secondary(begin.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
 }
 
 // post sends an event in the form of a callback and returns the status of the answer.
