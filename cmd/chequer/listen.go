@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -20,7 +19,6 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/console"
-	"chequer/internal/guard"
 	"chequer/internal/merchant"
 	"chequer/internal/webhook"
 )
@@ -30,10 +28,6 @@ const (
 	listenWait = 30 * time.Second
 	// listenRetryDelay is the pause before the next request when the server does not answer.
 	listenRetryDelay = 2 * time.Second
-	// receiverTimeout limits a request to the receiver, and maxReceiverAnswer the bytes of its answer
-	// that are read. Both are the same as for callbacks.
-	receiverTimeout   = 10 * time.Second
-	maxReceiverAnswer = 64 << 10
 )
 
 // listen returns the command that forwards events to a receiver on this machine.
@@ -60,7 +54,7 @@ func (s *shell) listen() *cobra.Command {
 				return err
 			}
 			l := &listener{
-				from: from, to: merchant.Endpoint{URL: forward, Events: types}, http: receiverClient(),
+				from: from, to: merchant.Endpoint{URL: forward, Events: types},
 				out: c.OutOrStdout(), ink: s.Ink(c.OutOrStdout()), json: s.JSON,
 			}
 			l.to.Key, l.to.Secret = forwardingPair(from.secret)
@@ -87,19 +81,10 @@ func forwardingPair(apiSecret string) (key, secret string) {
 	return derive("key", 32), derive("secret", 40)
 }
 
-// receiverClient returns an HTTP client that posts as the server does: no proxy, no redirects.
-func receiverClient() *http.Client {
-	return &http.Client{
-		Transport: guard.NoUpgrade(&http.Transport{}), Timeout: receiverTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
 // listener forwards the events of a server to a receiver.
 type listener struct {
 	from remote
 	to   merchant.Endpoint
-	http *http.Client
 	out  io.Writer
 	ink  console.Ink
 	json bool
@@ -165,42 +150,21 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 	if err := json.Unmarshal(body, &e); err != nil || !l.to.Wants(e.Type) {
 		return
 	}
-	begin := time.Now()
-	f := forwarded{At: console.Stamp(begin), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID)}
-	var err error
-	if f.Status, err = l.post(ctx, e.ID, body, begin); err != nil {
-		f.Fault = console.Printable(err.Error())
-	}
+	t := webhook.Forward(ctx, l.to, e.ID, body, time.Now)
 	if ctx.Err() != nil {
 		return // the command was stopped; the receiver is not at fault
 	}
-	f.DurationMS = time.Since(begin).Milliseconds()
+	f := forwarded{
+		At: console.Stamp(t.At), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID),
+		Status: t.Status, Fault: console.Printable(t.Fault), DurationMS: t.Duration.Milliseconds(),
+	}
 	if l.json {
 		_ = console.WriteJSON(l.out, f, "")
 		return
 	}
 	answer := l.ink.Success(result(f.Status, f.Fault))
-	if f.Status < 200 || f.Status > 299 {
+	if !t.Done() {
 		answer = l.ink.Failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.Secondary(begin.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
-}
-
-// post sends an event in the form of a callback and returns the status of the answer.
-func (l *listener) post(ctx context.Context, eventID string, body []byte, at time.Time) (int, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to.URL, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	webhook.Sign(r.Header, l.to, eventID, body, at)
-	answer, err := l.http.Do(r)
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		err = urlErr.Err // without the address, which is printed at the start
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReceiverAnswer)) // only the status matters: an error while reading the body is ignored
-	return answer.StatusCode, nil
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.Secondary(t.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
 }
