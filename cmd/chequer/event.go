@@ -97,7 +97,7 @@ func (s *shell) eventsResend() *cobra.Command {
 			if len(endpoints) == 0 {
 				return nil, errors.New("there is no such endpoint: chequer endpoint list shows them")
 			}
-			sent := 0
+			var sent int
 			if ranged {
 				sent, err = resendAfter(in, endpoints, after)
 			} else {

@@ -174,7 +174,7 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	}
 	page, _, _ := strings.Cut(invoice, "?")
 	if invoice != "" && invoice != statement.Invoice && page != statement.Server+"/invoice/"+statement.Invoice {
-		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s %s", statement.Server, statement.Invoice, statement.Amount, statement.Currency)
+		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s", statement.Server, statement.Invoice, console.Fiat(statement.Amount, statement.Currency))
 	}
 	v = verification{
 		Good: true, Server: statement.Server, Invoice: statement.Invoice, Mode: statement.Mode, Quote: statement.Quote, From: console.Stamp(statement.From), Until: console.Stamp(statement.Until),
@@ -197,7 +197,8 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 
 // write prints the statement.
 func (v verification) write(w io.Writer) {
-	fmt.Fprintf(w, "Good: signed by the key that you trust.\n\nserver   %s\ninvoice  %s\namount   %s\nuntil    %s\n", v.Server, v.Invoice, v.Amount, v.Until)
+	digits, currency, _ := strings.Cut(v.Amount, " ")
+	fmt.Fprintf(w, "Good: signed by the key that you trust.\n\nserver   %s\ninvoice  %s\namount   %s\nuntil    %s\n", v.Server, v.Invoice, console.Fiat(digits, currency), v.Until)
 	for _, way := range v.Pay {
 		fmt.Fprintln(w, "pay     ", way)
 	}
