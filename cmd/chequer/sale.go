@@ -165,22 +165,6 @@ func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, er
 	}, s.writeSaleOrders)
 }
 
-// coinOf returns the coin of the sale that a command changes: the given coin, or the only coin of
-// the invoice.
-func coinOf(inv *invoice.Invoice, coin string) (string, error) {
-	if coin != "" {
-		return strings.ToUpper(coin), nil
-	}
-	switch len(inv.Sales) {
-	case 0:
-		return "", errors.New("this invoice has no sale")
-	case 1:
-		return inv.Sales[0].Coin, nil
-	}
-	coins := rowsOf(inv.Sales, func(sale invoice.Sale) string { return sale.Coin })
-	return "", fmt.Errorf("this invoice was paid in several coins: name one with --coin %s", strings.Join(coins, " or "))
-}
-
 // decideSale returns the function of a command that carries out the operator's decision about the sale
 // of a coin, which is the only coin of the invoice if it is "".
 func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
@@ -190,7 +174,7 @@ func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, c
 		if err != nil {
 			return nil, fmt.Errorf("%s sale: %w", in.Name(), err)
 		}
-		coin, err := coinOf(inv, *coin)
+		coin, err := sale.CoinOf(inv, *coin)
 		if err != nil {
 			return nil, err
 		}
@@ -247,23 +231,9 @@ func (s *shell) retryAll(in call) error {
 	if err != nil {
 		return err
 	}
-	var retried []*invoice.Invoice
-	unknown := 0
-	for _, inv := range failed {
-		for _, failed := range inv.Sales {
-			if failed.State != invoice.SaleFailed {
-				continue
-			}
-			changed, err := in.core.Desk(service).Retry(in.Context(), inv.ID, failed.Coin, false)
-			switch {
-			case errors.Is(err, invoice.ErrUnknownOrder):
-				unknown++
-			case err != nil:
-				return fmt.Errorf("retry sale of invoice %s: %w", inv.ID, err)
-			default:
-				retried = append(retried, changed)
-			}
-		}
+	retried, unknown, err := in.core.Desk(service).RetryAll(in.Context(), failed)
+	if err != nil {
+		return err
 	}
 	rows := saleRows(retried, invoice.SaleWaiting)
 	if err := s.Print(in.Command, rows, func(w io.Writer) { writeSales(w, rows) }); err != nil || unknown == 0 {
