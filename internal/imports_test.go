@@ -17,11 +17,11 @@ var floors = map[string]int{
 	"chequer/internal/idn": -1, // imported by packages of floor 0 that parse addresses
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
-	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/durable": 0, "chequer/internal/guard": 0,
+	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/durable": 0, "chequer/internal/guard": 0,
 	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0,
 	"chequer/static": 0,
 
-	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/views": 1,
+	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/internal/console": 1, "chequer/views": 1,
 
 	"chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
 	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/console"
 	"chequer/internal/merchant"
 )
 
@@ -29,21 +30,20 @@ func (s *shell) endpointTest() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test ENDPOINT",
 		Short: "Let the running server send an endpoint.test event once, and print the result",
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			core, e, err := s.openEndpoint(c, args[0])
+		Args:  console.Arguments,
+		RunE: s.withShop(func(in call) error {
+			e, err := in.endpointOf()
 			if err != nil {
 				return err
 			}
-			defer core.Close()
-			eventID, err := core.Endpoints.Test(c.Context(), e.MerchantID, e.ID)
+			eventID, err := in.core.Endpoints.Test(in.Context(), e.MerchantID, e.ID)
 			if errors.Is(err, merchant.ErrState) {
 				return fmt.Errorf("endpoint %s is paused: chequer endpoint resume %s", e.ID, e.ID)
 			}
 			if err != nil {
 				return err
 			}
-			d, tries, err := awaitTry(c.Context(), core, e, eventID)
+			d, tries, err := awaitTry(in.Context(), in.core, e, eventID)
 			if err != nil {
 				return err
 			}
@@ -51,14 +51,14 @@ func (s *shell) endpointTest() *cobra.Command {
 				return errors.New("the event was not sent yet: it is sent when chequer serve runs on the same database")
 			}
 			row := newDeliveryRow(d)
-			if err := s.print(c, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
+			if err := s.Print(in.Command, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
 				return err
 			}
 			if !tries[0].Done() {
 				return errors.New("the endpoint did not accept the event")
 			}
 			return nil
-		},
+		}),
 	}
 }
 
@@ -113,7 +113,7 @@ type tryRow struct {
 func newDeliveryRow(d merchant.Delivery) deliveryRow {
 	return deliveryRow{
 		Position: d.Position, Event: d.EventID, Type: d.EventType, Invoice: d.InvoiceID, State: d.State, Tries: d.Tries,
-		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: stamp(d.CreatedAt), NextTryAt: stamp(d.NextTryAt),
+		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: console.Stamp(d.CreatedAt), NextTryAt: console.Stamp(d.NextTryAt),
 	}
 }
 
@@ -132,36 +132,25 @@ func result(status int, fault string) string {
 
 func (s *shell) endpointDeliveries() *cobra.Command {
 	limit, before, state := defaultListed, int64(math.MaxInt64), ""
-	c := &cobra.Command{
-		Use:   "deliveries ENDPOINT [EVENT]",
-		Short: "List deliveries, newest first, or every attempt of one event with its answer",
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
-				return fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
-			}
-			core, e, err := s.openEndpoint(c, args[0])
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			if len(args) == 2 {
-				return s.printTries(c, core, e, args[1])
-			}
-			list, err := core.Endpoints.Deliveries(c.Context(), e, merchant.DeliveryState(state), before, limit)
-			if err != nil {
-				return err
-			}
-			rows := make([]deliveryRow, len(list))
-			for i, d := range list {
-				rows[i] = newDeliveryRow(d)
-			}
-			return s.print(c, rows, func(w io.Writer) {
-				table(w, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY", rows, func(r deliveryRow) []any {
-					return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.when(r.NextTryAt)}
-				})
-			})
-		},
+	c := list(s, "deliveries ENDPOINT [EVENT]", "List deliveries, newest first, or every attempt of one event with its answer", func(in call) ([]deliveryRow, error) {
+		if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
+			return nil, fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
+		}
+		e, err := in.endpointOf()
+		if err != nil {
+			return nil, err
+		}
+		all, err := in.core.Endpoints.Deliveries(in.Context(), e, merchant.DeliveryState(state), before, limit)
+		return rowsOf(all, newDeliveryRow), err
+	}, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY", func(r deliveryRow) []any {
+		return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.Time(r.NextTryAt)}
+	})
+	deliveries, tries := c.RunE, answer(s, loadTries, s.writeTries)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return tries(c, args)
+		}
+		return deliveries(c, args)
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "maximum number of deliveries")
 	c.Flags().Int64Var(&before, "before", before, "only deliveries before this position")
@@ -170,34 +159,41 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 	return c
 }
 
-// printTries prints every attempt of one event.
-func (s *shell) printTries(c *cobra.Command, core *app.Core, e merchant.Endpoint, eventID string) error {
-	d, tries, err := core.Endpoints.Delivery(c.Context(), e, eventID)
+// loadTries returns the delivery of an event to an endpoint with every attempt.
+func loadTries(in call) (row deliveryRow, err error) {
+	e, err := in.endpointOf()
 	if err != nil {
-		return fmt.Errorf("event %s: %w", eventID, err)
+		return row, err
 	}
-	row := newDeliveryRow(d)
-	for _, t := range tries {
-		row.Log = append(row.Log, tryRow{
-			Number: t.Number, At: stamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
+	d, tries, err := in.core.Endpoints.Delivery(in.Context(), e, in.args[1])
+	if err != nil {
+		return row, fmt.Errorf("event %s: %w", in.args[1], err)
+	}
+	row = newDeliveryRow(d)
+	row.Log = rowsOf(tries, func(t merchant.Try) tryRow {
+		return tryRow{
+			Number: t.Number, At: console.Stamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
 			Headers: t.Header, Answer: t.Answer,
-		})
-	}
-	return s.print(c, row, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.Type, row.State)
-		if row.Invoice != "" {
-			fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
-		}
-		for _, t := range row.Log {
-			fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, s.when(t.At), t.DurationMS, result(t.Status, t.Fault))
-			for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
-				fmt.Fprintf(w, "   %s: %s\n", name, t.Headers[name])
-			}
-			if t.Answer != "" {
-				fmt.Fprintf(w, "   %s\n", strings.ReplaceAll(t.Answer, "\n", "\n   "))
-			}
 		}
 	})
+	return row, nil
+}
+
+// writeTries prints every attempt of a delivery.
+func (s *shell) writeTries(w io.Writer, row deliveryRow) {
+	fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.Type, row.State)
+	if row.Invoice != "" {
+		fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
+	}
+	for _, t := range row.Log {
+		fmt.Fprintf(w, "\n%d. %s, %d ms: %s\n", t.Number, s.Time(t.At), t.DurationMS, result(t.Status, t.Fault))
+		for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+			fmt.Fprintf(w, "   %s: %s\n", name, t.Headers[name])
+		}
+		if t.Answer != "" {
+			fmt.Fprintf(w, "   %s\n", strings.ReplaceAll(t.Answer, "\n", "\n   "))
+		}
+	}
 }
 
 func (s *shell) endpointResend() *cobra.Command {
@@ -205,29 +201,28 @@ func (s *shell) endpointResend() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resend ENDPOINT [EVENT…]",
 		Short: "Send the named events again, or all events after a position of the feed",
-		RunE: func(c *cobra.Command, args []string) error {
-			ranged := c.Flags().Changed("after")
-			if len(args) == 0 || (len(args) > 1) == ranged {
-				return errors.New("want an endpoint, and events or --after")
+		RunE: answer(s, func(in call) (map[string]int, error) {
+			ranged := in.Flags().Changed("after")
+			if len(in.args) == 0 || (len(in.args) > 1) == ranged {
+				return nil, errors.New("want an endpoint, and events or --after")
 			}
-			core, e, err := s.openEndpoint(c, args[0])
+			e, err := in.endpointOf()
 			if err != nil {
-				return err
+				return nil, err
 			}
-			defer core.Close()
-			sent := len(args) - 1
+			sent := len(in.args) - 1
 			if ranged {
-				if sent, err = core.Endpoints.ResendAfter(c.Context(), e, after); err != nil {
-					return err
+				if sent, err = in.core.Endpoints.ResendAfter(in.Context(), e, after); err != nil {
+					return nil, err
 				}
 			}
-			for _, eventID := range args[1:] {
-				if err := core.Endpoints.Resend(c.Context(), e, eventID); err != nil {
-					return fmt.Errorf("event %s: %w", eventID, err)
+			for _, eventID := range in.args[1:] {
+				if err := in.core.Endpoints.Resend(in.Context(), e, eventID); err != nil {
+					return nil, fmt.Errorf("event %s: %w", eventID, err)
 				}
 			}
-			return s.print(c, map[string]int{"events": sent}, func(w io.Writer) { fmt.Fprintln(w, "events sent again:", sent) })
-		},
+			return map[string]int{"events": sent}, nil
+		}, func(w io.Writer, sent map[string]int) { fmt.Fprintln(w, "events sent again:", sent["events"]) }),
 	}
 	c.Flags().Int64Var(&after, "after", 0, "all events after this position that the endpoint receives; 0 means from the oldest event kept")
 	return c

@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/app"
 	"chequer/internal/config"
+	"chequer/internal/console"
 )
 
 // errFaultsFound means that the doctor found a fault that prevents payments.
@@ -19,7 +20,7 @@ func (s *shell) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Report what works, what is missing and how to repair it",
-		Args:  cobra.NoArgs,
+		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := s.load()
 			if err != nil {
@@ -29,7 +30,7 @@ func (s *shell) doctor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = s.print(c, findings, func(w io.Writer) {
+			err = s.Print(c, findings, func(w io.Writer) {
 				for _, f := range findings {
 					fmt.Fprintf(w, "%-5s %s: %s\n", f.Level, f.About, f.Says)
 				}
@@ -56,4 +57,28 @@ func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]app.Finding, err
 	}
 	defer core.Close()
 	return core.Examine(c.Context(), cfg)
+}
+
+// errNotReady means that the server does not answer or cannot store invoices.
+var errNotReady = errors.New("the server is not ready")
+
+// health returns the command for a container's health check. It opens no database and needs no
+// master key.
+func (s *shell) health() *cobra.Command {
+	return &cobra.Command{
+		Use:   "health",
+		Short: "Ask the running server whether it is ready; exits with 1 if it is not",
+		Args:  console.Arguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			if err := app.Ready(c.Context(), cfg); err != nil {
+				return fmt.Errorf("%w: %w", errNotReady, err)
+			}
+			fmt.Fprintln(c.OutOrStdout(), "ready")
+			return nil
+		},
+	}
 }

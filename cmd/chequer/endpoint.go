@@ -1,40 +1,41 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
+	"chequer/internal/console"
 	"chequer/internal/merchant"
 	"chequer/internal/server"
 )
 
 // endpoint returns the group of commands about endpoints.
 func (s *shell) endpoint() *cobra.Command {
-	c := group("endpoint", "Set where events are sent, and show their deliveries")
-	c.AddCommand(
-		s.endpointAdd(), s.endpointList(),
-		s.endpointChange("pause", "Hold back events until the endpoint is resumed; none is lost", "paused", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
-			_, err := core.Endpoints.Pause(ctx, e.MerchantID, e.ID, true)
+	return console.Group("endpoint", "Set where events are sent, and show their deliveries",
+		s.endpointAdd(),
+		list(s, "list", "List endpoints, without their secrets", func(in call) ([]endpointRow, error) {
+			all, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
+			return rowsOf(all, newEndpointRow), err
+		}, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", func(r endpointRow) []any {
+			return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), s.Time(r.CreatedAt)}
+		}),
+		s.endpointChange("pause", "Hold back events until the endpoint is resumed; none is lost", "paused", func(in call, e merchant.Endpoint) error {
+			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, true)
 			return err
 		}),
-		s.endpointChange("resume", "Send the events that were held back", "resumed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
-			_, err := core.Endpoints.Pause(ctx, e.MerchantID, e.ID, false)
+		s.endpointChange("resume", "Send the events that were held back", "resumed", func(in call, e merchant.Endpoint) error {
+			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, false)
 			return err
 		}),
 		s.endpointRotate(),
-		s.endpointChange("remove", "Stop sending; events that wait are dropped", "removed", func(ctx context.Context, core *app.Core, e merchant.Endpoint) error {
-			return core.Endpoints.Remove(ctx, e.MerchantID, e.ID)
+		s.endpointChange("remove", "Stop sending; events that wait are dropped", "removed", func(in call, e merchant.Endpoint) error {
+			return in.core.Endpoints.Remove(in.Context(), e.MerchantID, e.ID)
 		}),
-		s.endpointTest(), s.endpointDeliveries(), s.endpointResend(),
-	)
-	return c
+		s.endpointTest(), s.endpointDeliveries(), s.endpointResend())
 }
 
 // endpointRow is an endpoint as it is printed. It contains its secrets only when they are created.
@@ -54,7 +55,7 @@ type endpointRow struct {
 func newEndpointRow(e merchant.Endpoint) endpointRow {
 	return endpointRow{
 		ID: e.ID, Mode: e.Mode, URL: e.URL, Events: append([]string{}, e.Events...), Paused: e.Paused, Key: e.Key, NextKey: e.NextKey,
-		CreatedAt: stamp(e.CreatedAt),
+		CreatedAt: console.Stamp(e.CreatedAt),
 	}
 }
 
@@ -77,104 +78,66 @@ func (r endpointRow) state() string {
 	return "active"
 }
 
+// endpointOf returns the endpoint that the first argument names.
+func (in call) endpointOf() (merchant.Endpoint, error) {
+	e, err := in.core.Endpoints.Endpoint(in.Context(), in.shop.ID, in.args[0])
+	if err != nil {
+		err = fmt.Errorf("endpoint %s: %w", in.args[0], err)
+	}
+	return e, err
+}
+
+// endpointChange returns a command that makes one change to an endpoint.
+func (s *shell) endpointChange(name, short, done string, change func(call, merchant.Endpoint) error) *cobra.Command {
+	return s.change(name+" ENDPOINT", short, done, func(in call, id string) error {
+		e, err := in.endpointOf()
+		if err != nil {
+			return err
+		}
+		if err := change(in, e); err != nil {
+			return fmt.Errorf("%s endpoint %s: %w", name, id, err)
+		}
+		return nil
+	})
+}
+
 func (s *shell) endpointAdd() *cobra.Command {
 	var events []string
 	c := &cobra.Command{
 		Use:     "add URL",
 		Short:   "Send events to an address; the secret that signs them is shown only now",
 		Example: "  chequer endpoint add https://shop.example/chequer --events invoice.paid,invoice.expired",
-		Args:    arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			for _, name := range events {
-				if !slices.Contains(server.EventTypes(), name) {
-					return fmt.Errorf("there is no event %q; there are %s", name, strings.Join(server.EventTypes(), ", "))
-				}
+		Args:    console.Arguments,
+		RunE: answer(s, func(in call) (row endpointRow, err error) {
+			if err := checkEventTypes(events); err != nil {
+				return row, err
 			}
-			_, core, shop, err := s.shop(c)
+			mode, err := in.mode()
 			if err != nil {
-				return err
+				return row, err
 			}
-			defer core.Close()
-			mode, err := mode(c, core, shop.ID)
-			if err != nil {
-				return err
-			}
-			e, err := core.Endpoints.Create(c.Context(), shop.ID, mode, args[0], events)
-			if err != nil {
-				return err
-			}
-			row := newEndpointRow(e)
+			e, err := in.core.Endpoints.Create(in.Context(), in.shop.ID, mode, in.args[0], events)
+			row = newEndpointRow(e)
 			row.Secret = e.Secret
-			return s.print(c, row, func(w io.Writer) {
-				fmt.Fprintf(w, "endpoint  %s\nkey       %s\nsecret    %s\nmode      %s\nevents    %s\n\nKeep the secret now: it is not shown again.\n",
-					row.ID, row.Key, row.Secret, row.Mode, row.wanted())
-			})
-		},
+			return row, err
+		}, func(w io.Writer, row endpointRow) {
+			fmt.Fprintf(w, "endpoint  %s\nkey       %s\nsecret    %s\nmode      %s\nevents    %s\n\nKeep the secret now: it is not shown again.\n",
+				row.ID, row.Key, row.Secret, row.Mode, row.wanted())
+		}),
 	}
 	testFlag(c, "events of test invoices, which cost nothing")
 	c.Flags().StringSliceVar(&events, "events", nil, "types of events, such as invoice.paid (default all)")
 	return c
 }
 
-func (s *shell) endpointList() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List endpoints, without their secrets",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			all, err := core.Endpoints.All(c.Context(), shop.ID)
-			if err != nil {
-				return err
-			}
-			rows := make([]endpointRow, len(all))
-			for i, e := range all {
-				rows[i] = newEndpointRow(e)
-			}
-			return s.print(c, rows, func(w io.Writer) {
-				table(w, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", rows, func(r endpointRow) []any {
-					return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), s.when(r.CreatedAt)}
-				})
-			})
-		},
+// checkEventTypes returns an error for an unknown type of event.
+func checkEventTypes(types []string) error {
+	for _, t := range types {
+		if err := checkWord("event", t, server.EventTypes()); err != nil {
+			return err
+		}
 	}
-}
-
-// endpointChange returns a command that makes one change to an endpoint.
-func (s *shell) endpointChange(name, short, done string, change func(context.Context, *app.Core, merchant.Endpoint) error) *cobra.Command {
-	return &cobra.Command{
-		Use:   name + " ENDPOINT",
-		Short: short,
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			core, e, err := s.openEndpoint(c, args[0])
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			if err := change(c.Context(), core, e); err != nil {
-				return fmt.Errorf("%s endpoint %s: %w", name, e.ID, err)
-			}
-			return s.print(c, map[string]string{done: e.ID}, func(w io.Writer) { fmt.Fprintln(w, done, e.ID) })
-		},
-	}
-}
-
-// openEndpoint opens the storage and finds an endpoint. The caller must close the core.
-func (s *shell) openEndpoint(c *cobra.Command, id string) (*app.Core, merchant.Endpoint, error) {
-	_, core, shop, err := s.shop(c)
-	if err != nil {
-		return nil, merchant.Endpoint{}, err
-	}
-	e, err := core.Endpoints.Endpoint(c.Context(), shop.ID, id)
-	if err != nil {
-		return nil, e, errors.Join(fmt.Errorf("endpoint %s: %w", id, err), core.Close())
-	}
-	return core, e, nil
+	return nil
 }
 
 func (s *shell) endpointRotate() *cobra.Command {
@@ -182,37 +145,36 @@ func (s *shell) endpointRotate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate ENDPOINT",
 		Short: "Change the key pair: begin, set the new pair at the receiver, then --finish",
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			core, e, err := s.openEndpoint(c, args[0])
+		Args:  console.Arguments,
+		RunE: answer(s, func(in call) (row endpointRow, err error) {
+			e, err := in.endpointOf()
 			if err != nil {
-				return err
+				return row, err
 			}
-			defer core.Close()
+			rotate := in.core.Endpoints.Rotate
 			if finish {
-				e, err = core.Endpoints.Finish(c.Context(), e.MerchantID, e.ID)
-			} else {
-				e, err = core.Endpoints.Rotate(c.Context(), e.MerchantID, e.ID)
+				rotate = in.core.Endpoints.Finish
 			}
+			e, err = rotate(in.Context(), e.MerchantID, e.ID)
 			switch {
 			case errors.Is(err, merchant.ErrState) && finish:
-				return fmt.Errorf("endpoint %s has only one key pair: chequer endpoint rotate %s creates the next", args[0], args[0])
+				err = fmt.Errorf("endpoint %s has only one key pair: chequer endpoint rotate %s creates the next", in.args[0], in.args[0])
 			case errors.Is(err, merchant.ErrState):
-				return fmt.Errorf("endpoint %s already has its next key pair: chequer endpoint rotate %s --finish makes it the only pair", args[0], args[0])
+				err = fmt.Errorf("endpoint %s already has its next key pair: chequer endpoint rotate %s --finish makes it the only pair", in.args[0], in.args[0])
 			case err != nil:
-				return fmt.Errorf("rotate endpoint %s: %w", args[0], err)
+				err = fmt.Errorf("rotate endpoint %s: %w", in.args[0], err)
 			}
-			row := newEndpointRow(e)
+			row = newEndpointRow(e)
 			row.NextSecret = e.NextSecret
-			return s.print(c, row, func(w io.Writer) {
-				if finish {
-					fmt.Fprintf(w, "%s now has only the new key pair: %s\n", row.ID, row.Key)
-					return
-				}
-				fmt.Fprintf(w, "next key     %s\nnext secret  %s\n\nKeep the secret now: it is not shown again. X-Processing-Signature-V2 is signed with both secrets and X-Processing-Signature\nwith the current one, until chequer endpoint rotate %s --finish\n",
-					row.NextKey, row.NextSecret, row.ID)
-			})
-		},
+			return row, err
+		}, func(w io.Writer, row endpointRow) {
+			if finish {
+				fmt.Fprintf(w, "%s now has only the new key pair: %s\n", row.ID, row.Key)
+				return
+			}
+			fmt.Fprintf(w, "next key     %s\nnext secret  %s\n\nKeep the secret now: it is not shown again. X-Processing-Signature-V2 is signed with both secrets and X-Processing-Signature\nwith the current one, until chequer endpoint rotate %s --finish\n",
+				row.NextKey, row.NextSecret, row.ID)
+		}),
 	}
 	c.Flags().BoolVar(&finish, "finish", false, "make the new pair the only one")
 	return c

@@ -1,76 +1,37 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"chequer/internal/console"
 	"chequer/internal/merchant"
 )
 
 // key returns the group of commands about API keys.
 func (s *shell) key() *cobra.Command {
-	c := group("key", "Create, list and revoke API keys")
-	c.AddCommand(s.keyAdd(), s.keyList(), s.keyRevoke())
-	return c
+	return console.Group("key", "Create, list and revoke API keys", s.keyAdd(),
+		list(s, "list", "List API keys, without their secrets", func(in call) ([]keyRow, error) {
+			all, err := in.core.Storage.Keys(in.Context(), in.shop.ID)
+			return rowsOf(all, newKeyRow), err
+		}, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", func(r keyRow) []any {
+			return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.Time(r.CreatedAt), cmp.Or(s.Time(r.UsedAt), "never"), s.Time(r.RevokedAt)}
+		}),
+		s.change("revoke KEY", "Revoke an API key; a running server refuses it within two seconds", "revoked", func(in call, key string) error {
+			if err := in.core.Storage.RevokeKey(in.Context(), key, in.core.Now()); err != nil {
+				return fmt.Errorf("revoke key %s: %w", key, err)
+			}
+			return nil
+		}))
 }
 
-func (s *shell) keyAdd() *cobra.Command {
-	var names []string
-	var label string
-	c := &cobra.Command{
-		Use:   "add",
-		Short: "Create an API key; its secret is shown only once",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			scopes, err := parseScopes(names)
-			if err != nil {
-				return err
-			}
-			if utf8.RuneCountInString(label) > maxLabel || printable(label) != label {
-				return fmt.Errorf("--label must have at most %d characters, in one line", maxLabel)
-			}
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			mode, err := mode(c, core, shop.ID)
-			if err != nil {
-				return err
-			}
-			k, err := core.Merchants.CreateKey(c.Context(), shop.ID, mode, scopes, label)
-			if err != nil {
-				return err
-			}
-			result := struct {
-				Key    string           `json:"key"`
-				Secret string           `json:"secret"`
-				Mode   merchant.Mode    `json:"mode"`
-				Scopes []merchant.Scope `json:"scopes"`
-				Label  string           `json:"label"`
-			}{k.Key, k.Secret, k.Mode, k.Scopes, k.Label}
-			return s.print(c, result, func(w io.Writer) {
-				fmt.Fprintf(w, "API key     %s\nAPI secret  %s\nlabel       %s\nmode        %s\nscopes      %s\n\nKeep the API secret now: it is not shown again.\n",
-					k.Key, k.Secret, orElse(printable(k.Label), "none"), k.Mode, joinScopes(k.Scopes))
-			})
-		},
-	}
-	testFlag(c, "for test invoices, which cost nothing")
-	c.Flags().StringVar(&label, "label", "", "what the key is for, such as \"web shop\"; lists show it")
-	c.Flags().StringSliceVar(&names, "scope", nil, "what the key may do: create, read, page, link, admin (default all)")
-	return c
-}
-
-// maxLabel bounds the label of a key, in characters.
-const maxLabel = 64
-
-// keyRow is a key as it is printed. It never has the secret.
+// keyRow is a key as it is listed. It never has the secret.
 type keyRow struct {
 	Key       string           `json:"key"`
 	Mode      merchant.Mode    `json:"mode"`
@@ -81,53 +42,55 @@ type keyRow struct {
 	RevokedAt string           `json:"revoked_at"`
 }
 
-func (s *shell) keyList() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List API keys, without their secrets",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			list, err := core.Storage.Keys(c.Context(), shop.ID)
-			if err != nil {
-				return err
-			}
-			rows := make([]keyRow, len(list))
-			for i, k := range list {
-				rows[i] = keyRow{Key: k.Key, Mode: k.Mode, Scopes: k.Scopes, Label: k.Label, CreatedAt: stamp(k.CreatedAt), UsedAt: stamp(k.UsedAt), RevokedAt: stamp(k.RevokedAt)}
-			}
-			return s.print(c, rows, func(w io.Writer) {
-				table(w, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", rows, func(r keyRow) []any {
-					return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.when(r.CreatedAt), orElse(s.when(r.UsedAt), "never"), s.when(r.RevokedAt)}
-				})
-			})
-		},
+func newKeyRow(k merchant.Key) keyRow {
+	return keyRow{
+		Key: k.Key, Mode: k.Mode, Scopes: k.Scopes, Label: k.Label,
+		CreatedAt: console.Stamp(k.CreatedAt), UsedAt: console.Stamp(k.UsedAt), RevokedAt: console.Stamp(k.RevokedAt),
 	}
 }
 
-func (s *shell) keyRevoke() *cobra.Command {
-	return &cobra.Command{
-		Use:   "revoke KEY",
-		Short: "Revoke an API key; a running server refuses it within two seconds",
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			_, core, err := s.core(c)
+// newKey is a key as it is printed when it is created.
+type newKey struct {
+	Key    string           `json:"key"`
+	Secret string           `json:"secret"`
+	Mode   merchant.Mode    `json:"mode"`
+	Scopes []merchant.Scope `json:"scopes"`
+	Label  string           `json:"label"`
+}
+
+// maxLabel bounds the label of a key, in characters.
+const maxLabel = 64
+
+func (s *shell) keyAdd() *cobra.Command {
+	var names []string
+	var label string
+	c := &cobra.Command{
+		Use:   "add",
+		Short: "Create an API key; its secret is shown only once",
+		Args:  console.Arguments,
+		RunE: answer(s, func(in call) (newKey, error) {
+			scopes, err := parseScopes(names)
 			if err != nil {
-				return err
+				return newKey{}, err
 			}
-			defer core.Close()
-			if err := core.Storage.RevokeKey(c.Context(), args[0], core.Now()); err != nil {
-				return fmt.Errorf("revoke key %s: %w", args[0], err)
+			if utf8.RuneCountInString(label) > maxLabel || console.Printable(label) != label {
+				return newKey{}, fmt.Errorf("--label must have at most %d characters, in one line", maxLabel)
 			}
-			return s.print(c, map[string]string{"revoked": args[0]}, func(w io.Writer) {
-				fmt.Fprintln(w, "revoked", args[0])
-			})
-		},
+			mode, err := in.mode()
+			if err != nil {
+				return newKey{}, err
+			}
+			k, err := in.core.Merchants.CreateKey(in.Context(), in.shop.ID, mode, scopes, label)
+			return newKey{k.Key, k.Secret, k.Mode, k.Scopes, k.Label}, err
+		}, func(w io.Writer, k newKey) {
+			fmt.Fprintf(w, "API key     %s\nAPI secret  %s\nlabel       %s\nmode        %s\nscopes      %s\n\nKeep the API secret now: it is not shown again.\n",
+				k.Key, k.Secret, cmp.Or(k.Label, "none"), k.Mode, joinScopes(k.Scopes))
+		}),
 	}
+	testFlag(c, "for test invoices, which cost nothing")
+	c.Flags().StringVar(&label, "label", "", "what the key is for, such as \"web shop\"; lists show it")
+	c.Flags().StringSliceVar(&names, "scope", nil, "what the key may do: create, read, page, link, admin (default all)")
+	return c
 }
 
 // parseScopes parses names of scopes. Without names it returns all scopes.
@@ -149,25 +112,5 @@ func parseScopes(names []string) ([]merchant.Scope, error) {
 }
 
 func joinScopes(scopes []merchant.Scope) string {
-	names := make([]string, len(scopes))
-	for i, s := range scopes {
-		names[i] = string(s)
-	}
-	return strings.Join(names, ",")
-}
-
-// stamp formats a time for JSON and lists; "" for the zero time.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-// orElse returns value, or empty if value is "".
-func orElse(value, empty string) string {
-	if value == "" {
-		return empty
-	}
-	return value
+	return strings.Join(rowsOf(scopes, func(s merchant.Scope) string { return string(s) }), ",")
 }

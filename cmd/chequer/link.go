@@ -4,21 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/config"
+	"chequer/internal/console"
 	"chequer/internal/merchant"
 )
 
 // link returns the group of commands about checkout links.
 func (s *shell) link() *cobra.Command {
-	c := group("link", "Create, change, list and remove checkout links")
-	c.AddCommand(s.linkAdd(), s.linkChange(), s.linkList(), s.linkRemove())
-	return c
+	remove := s.change("remove SLUG", "Remove a link; its invoices stay", "removed", func(in call, slug string) error {
+		mode, err := in.mode()
+		if err != nil {
+			return err
+		}
+		return linkError(in, "remove", mode, slug, in.core.Links.RemoveLink(in.Context(), in.shop.ID, mode, slug))
+	})
+	testFlag(remove, "a link for test invoices")
+	return console.Group("link", "Create, change, list and remove checkout links", s.linkAdd(), s.linkChange(),
+		list(s, "list", "List the current links", func(in call) ([]linkRow, error) {
+			all, err := in.core.Links.Links(in.Context(), in.shop.ID)
+			return rowsOf(all, func(l merchant.Link) linkRow { return newLinkRow(in.cfg, l) }), err
+		}, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", func(r linkRow) []any {
+			return []any{r.URL, r.Mode, r.price(), r.Description, s.Time(r.CreatedAt)}
+		}), remove)
 }
 
 // linkRow is a link as it is printed.
@@ -41,7 +53,7 @@ func newLinkRow(cfg config.Config, l merchant.Link) linkRow {
 	return linkRow{
 		URL: cfg.BaseURL + "/pay/" + l.Slug, Slug: l.Slug, Mode: l.Mode, Amount: l.Amount, Currency: l.Currency, Description: l.Description,
 		URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
-		Methods: append([]string{}, l.Methods.Codes()...), EndsAt: stamp(l.EndsAt), MaxUses: l.MaxUses, CreatedAt: stamp(l.CreatedAt),
+		Methods: append([]string{}, l.Methods.Codes()...), EndsAt: console.Stamp(l.EndsAt), MaxUses: l.MaxUses, CreatedAt: console.Stamp(l.CreatedAt),
 	}
 }
 
@@ -50,7 +62,20 @@ func (r linkRow) price() string {
 	if r.Amount == "" {
 		return "any " + r.Currency
 	}
-	return r.Amount + " " + r.Currency
+	return console.Fiat(r.Amount, r.Currency)
+}
+
+func (s *shell) writeLink(w io.Writer, row linkRow) {
+	fmt.Fprintf(w, "link    %s\nmode    %s\namount  %s\n", row.URL, row.Mode, row.price())
+	if len(row.Methods) > 0 {
+		fmt.Fprintf(w, "offers  %s\n", strings.Join(row.Methods, " "))
+	}
+	if row.EndsAt != "" {
+		fmt.Fprintf(w, "ends    %s\n", s.Time(row.EndsAt))
+	}
+	if row.MaxUses > 0 {
+		fmt.Fprintf(w, "uses    %d\n", row.MaxUses)
+	}
 }
 
 // linkFlags is a link as the flags describe it.
@@ -60,8 +85,8 @@ type linkFlags struct {
 	ends    string
 }
 
-// flags adds the flags of the fields that can be changed.
-func (l *linkFlags) flags(c *cobra.Command) {
+// add adds the flags of the fields that can be changed.
+func (l *linkFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&l.Amount, "amount", "", "amount, such as 12.50 (default chosen by the shopper)")
 	c.Flags().StringVar(&l.Currency, "currency", "EUR", "currency of the amount")
 	c.Flags().StringVar(&l.Description, "description", "", "description that the shopper sees")
@@ -73,65 +98,24 @@ func (l *linkFlags) flags(c *cobra.Command) {
 	testFlag(c, "a link for test invoices, which cost nothing")
 }
 
+// complete parses the flags into the link.
+func (l *linkFlags) complete(s *shell, in call) (err error) {
+	l.MerchantID = in.shop.ID
+	if l.Mode, err = in.mode(); err == nil {
+		l.EndsAt, err = s.ParseTime("ends", l.ends)
+	}
+	if err == nil {
+		l.Methods, err = in.methods(l.Mode, l.methods)
+	}
+	return err
+}
+
 // apply copies the fields whose flags were given to another link.
-func (l *linkFlags) apply(c *cobra.Command, to *merchant.Link) {
-	for name, write := range map[string]func(){
+func (l *linkFlags) apply(in call, to *merchant.Link) {
+	in.given(map[string]func(){
 		"amount": func() { to.Amount = l.Amount }, "currency": func() { to.Currency = l.Currency }, "description": func() { to.Description = l.Description },
 		"success-url": func() { to.URLSuccess = l.URLSuccess }, "failure-url": func() { to.URLFailure = l.URLFailure },
 		"methods": func() { to.Methods = l.Methods }, "ends": func() { to.EndsAt = l.EndsAt }, "uses": func() { to.MaxUses = l.MaxUses },
-	} {
-		if c.Flags().Changed(name) {
-			write()
-		}
-	}
-}
-
-// end parses the end of a link: a time, or a day, which begins in the zone of printed times.
-func (s *shell) end(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at.UTC().Truncate(time.Millisecond), nil
-	}
-	at, err := time.ParseInLocation(time.DateOnly, text, s.zone)
-	if err != nil {
-		return at, errors.New("--ends must be a day such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00")
-	}
-	return at.UTC(), nil
-}
-
-// linkOf opens the storage and completes a link from its flags. The caller must close the core.
-func (s *shell) linkOf(c *cobra.Command, l *linkFlags) (config.Config, *app.Core, error) {
-	cfg, core, shop, err := s.shop(c)
-	if err != nil {
-		return cfg, nil, err
-	}
-	l.MerchantID = shop.ID
-	if l.Mode, err = mode(c, core, shop.ID); err == nil {
-		l.EndsAt, err = s.end(l.ends)
-	}
-	if err == nil {
-		l.Methods, err = methods(c, core, cfg, l.Mode, l.methods)
-	}
-	if err != nil {
-		return cfg, nil, errors.Join(err, core.Close())
-	}
-	return cfg, core, nil
-}
-
-func (s *shell) printLink(c *cobra.Command, row linkRow) error {
-	return s.print(c, row, func(w io.Writer) {
-		fmt.Fprintf(w, "link    %s\nmode    %s\namount  %s\n", row.URL, row.Mode, row.price())
-		if len(row.Methods) > 0 {
-			fmt.Fprintf(w, "offers  %s\n", strings.Join(row.Methods, " "))
-		}
-		if row.EndsAt != "" {
-			fmt.Fprintf(w, "ends    %s\n", s.when(row.EndsAt))
-		}
-		if row.MaxUses > 0 {
-			fmt.Fprintf(w, "uses    %d\n", row.MaxUses)
-		}
 	})
 }
 
@@ -141,25 +125,20 @@ func (s *shell) linkAdd() *cobra.Command {
 		Use:     "add",
 		Short:   "Create a checkout link; without --amount the shopper chooses the amount",
 		Example: "  chequer link add --slug coffee --amount 3.50 --description \"Filter coffee\"",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, err := s.linkOf(c, &l)
-			if err != nil {
-				return err
+		Args:    console.Arguments,
+		RunE: answer(s, func(in call) (linkRow, error) {
+			if err := l.complete(s, in); err != nil {
+				return linkRow{}, err
 			}
-			defer core.Close()
-			made, err := core.Links.Create(c.Context(), l.Link)
+			made, err := in.core.Links.Create(in.Context(), l.Link)
 			if errors.Is(err, merchant.ErrExists) {
-				return fmt.Errorf("there is a link %s already: chequer link change %s changes it", l.Slug, l.Slug)
+				err = fmt.Errorf("there is a link %s already: chequer link change %s changes it", l.Slug, l.Slug)
 			}
-			if err != nil {
-				return err
-			}
-			return s.printLink(c, newLinkRow(cfg, made))
-		},
+			return newLinkRow(in.cfg, made), err
+		}, s.writeLink),
 	}
 	c.Flags().StringVar(&l.Slug, "slug", "", "end of its address, such as coffee (default random)")
-	l.flags(c)
+	l.add(c)
 	return c
 }
 
@@ -168,76 +147,31 @@ func (s *shell) linkChange() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "change SLUG",
 		Short: "Change the given fields of a link; its invoices stay as they are",
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			cfg, core, err := s.linkOf(c, &l)
-			if err != nil {
-				return err
+		Args:  console.Arguments,
+		RunE: answer(s, func(in call) (linkRow, error) {
+			if err := l.complete(s, in); err != nil {
+				return linkRow{}, err
 			}
-			defer core.Close()
-			changed, err := core.Links.Change(c.Context(), l.MerchantID, l.Mode, args[0], func(old *merchant.Link) error {
-				l.apply(c, old)
+			changed, err := in.core.Links.Change(in.Context(), l.MerchantID, l.Mode, in.args[0], func(old *merchant.Link) error {
+				l.apply(in, old)
 				return nil
 			})
-			if err != nil {
-				return fmt.Errorf("change %s link %s: %w", l.Mode, args[0], err)
-			}
-			return s.printLink(c, newLinkRow(cfg, changed))
-		},
+			return newLinkRow(in.cfg, changed), linkError(in, "change", l.Mode, in.args[0], err)
+		}, s.writeLink),
 	}
-	l.flags(c)
+	l.add(c)
 	return c
 }
 
-func (s *shell) linkList() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the current links",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			all, err := core.Links.Links(c.Context(), shop.ID)
-			if err != nil {
-				return err
-			}
-			rows := make([]linkRow, len(all))
-			for i, l := range all {
-				rows[i] = newLinkRow(cfg, l)
-			}
-			return s.print(c, rows, func(w io.Writer) {
-				table(w, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", rows, func(r linkRow) []any {
-					return []any{r.URL, r.Mode, r.price(), r.Description, s.when(r.CreatedAt)}
-				})
-			})
-		},
+// linkError says what could not be done with a link; nil if err is nil.
+func linkError(in call, verb string, mode merchant.Mode, slug string, err error) error {
+	if err == nil {
+		return nil
 	}
-}
-
-func (s *shell) linkRemove() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "remove SLUG",
-		Short: "Remove a link; its invoices stay",
-		Args:  arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			mode, err := mode(c, core, shop.ID)
-			if err != nil {
-				return err
-			}
-			if err := core.Links.RemoveLink(c.Context(), shop.ID, mode, args[0]); err != nil {
-				return fmt.Errorf("remove %s link %s: %w", mode, args[0], err)
-			}
-			return s.print(c, map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "removed", args[0]) })
-		},
+	var other merchant.Mode
+	all, _ := in.core.Links.Links(in.Context(), in.shop.ID) // without them the hint is a general one
+	if i := slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == slug }); i >= 0 {
+		other = all[i].Mode
 	}
-	testFlag(c, "a link for test invoices")
-	return c
+	return notFound(fmt.Errorf("%s %s link %s: %w", verb, mode, slug, err), "link", other)
 }

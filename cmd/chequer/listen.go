@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -12,17 +12,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"chequer/internal/api"
 	"chequer/internal/client"
-	"chequer/internal/guard"
+	"chequer/internal/console"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
 	"chequer/internal/webhook"
 )
 
@@ -31,10 +28,6 @@ const (
 	listenWait = 30 * time.Second
 	// listenRetryDelay is the pause before the next request when the server does not answer.
 	listenRetryDelay = 2 * time.Second
-	// receiverTimeout limits a request to the receiver, and maxReceiverAnswer the bytes of its answer
-	// that are read. Both are the same as for callbacks.
-	receiverTimeout   = 10 * time.Second
-	maxReceiverAnswer = 64 << 10
 )
 
 // listen returns the command that forwards events to a receiver on this machine.
@@ -53,18 +46,16 @@ func (s *shell) listen() *cobra.Command {
 			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 				return errors.New("--forward: want an address like http://127.0.0.1:3000/hook")
 			}
-			for _, t := range types {
-				if !slices.Contains(server.EventTypes(), t) {
-					return fmt.Errorf("there is no event %q; there are %s", t, strings.Join(server.EventTypes(), ", "))
-				}
+			if err := checkEventTypes(types); err != nil {
+				return err
 			}
 			from, err := s.remote(address)
 			if err != nil {
 				return err
 			}
 			l := &listener{
-				from: from, to: merchant.Endpoint{URL: forward, Events: types}, http: receiverClient(),
-				out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json,
+				from: from, to: merchant.Endpoint{URL: forward, Events: types},
+				out: c.OutOrStdout(), ink: s.Ink(c.OutOrStdout()), json: s.JSON,
 			}
 			l.to.Key, l.to.Secret = forwardingPair(from.secret)
 			return from.unreachable(l.run(c.Context(), after))
@@ -90,21 +81,12 @@ func forwardingPair(apiSecret string) (key, secret string) {
 	return derive("key", 32), derive("secret", 40)
 }
 
-// receiverClient returns an HTTP client that posts as the server does: no proxy, no redirects.
-func receiverClient() *http.Client {
-	return &http.Client{
-		Transport: guard.NoUpgrade(&http.Transport{}), Timeout: receiverTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
 // listener forwards the events of a server to a receiver.
 type listener struct {
 	from remote
 	to   merchant.Endpoint
-	http *http.Client
 	out  io.Writer
-	ink  ink
+	ink  console.Ink
 	json bool
 }
 
@@ -130,7 +112,7 @@ func (l *listener) run(ctx context.Context, after int64) error {
 			return err
 		}
 		if !waiting && ctx.Err() == nil && !l.json {
-			fmt.Fprintln(l.out, l.ink.failure("waiting for the server:"), printable(err.Error()))
+			fmt.Fprintln(l.out, l.ink.Failure("waiting for the server:"), console.Printable(err.Error()))
 		}
 		page, waiting = api.EventPage{Next: after}, true
 		select {
@@ -146,8 +128,8 @@ func (l *listener) printHeader(mode string) {
 	if l.json {
 		return
 	}
-	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, printable(mode), l.to.URL, l.to.Key, l.to.Secret,
-		l.ink.secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
+	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, console.Printable(mode), l.to.URL, l.to.Key, l.to.Secret,
+		l.ink.Secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
 }
 
 // forwarded is a forwarded event and its result.
@@ -168,42 +150,21 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 	if err := json.Unmarshal(body, &e); err != nil || !l.to.Wants(e.Type) {
 		return
 	}
-	begin := time.Now()
-	f := forwarded{At: stamp(begin), Event: printable(e.ID), Type: printable(e.Type), Invoice: printable(e.ForeignID), Wallet: printable(e.Wallet.ID)}
-	var err error
-	if f.Status, err = l.post(ctx, e.ID, body, begin); err != nil {
-		f.Fault = printable(err.Error())
-	}
+	t := webhook.Forward(ctx, l.to, e.ID, body, time.Now)
 	if ctx.Err() != nil {
 		return // the command was stopped; the receiver is not at fault
 	}
-	f.DurationMS = time.Since(begin).Milliseconds()
+	f := forwarded{
+		At: console.Stamp(t.At), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID),
+		Status: t.Status, Fault: console.Printable(t.Fault), DurationMS: t.Duration.Milliseconds(),
+	}
 	if l.json {
-		_ = writeJSON(l.out, f, "")
+		_ = console.WriteJSON(l.out, f, "")
 		return
 	}
-	answer := l.ink.success(result(f.Status, f.Fault))
-	if f.Status < 200 || f.Status > 299 {
-		answer = l.ink.failure(result(f.Status, f.Fault))
+	answer := l.ink.Success(result(f.Status, f.Fault))
+	if !t.Done() {
+		answer = l.ink.Failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.secondary(begin.Format(time.TimeOnly)), f.Type, orElse(f.Invoice, f.Wallet), answer, f.DurationMS)
-}
-
-// post sends an event in the form of a callback and returns the status of the answer.
-func (l *listener) post(ctx context.Context, eventID string, body []byte, at time.Time) (int, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to.URL, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	webhook.Sign(r.Header, l.to, eventID, body, at)
-	answer, err := l.http.Do(r)
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		err = urlErr.Err // without the address, which is printed at the start
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReceiverAnswer)) // only the status matters: an error while reading the body is ignored
-	return answer.StatusCode, nil
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.Secondary(t.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
 }

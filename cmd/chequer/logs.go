@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/console"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -27,34 +28,23 @@ const (
 
 // logs returns the group of commands that follow the server's activity.
 func (s *shell) logs() *cobra.Command {
-	c := group("logs", "Follow events and deliveries")
-	c.AddCommand(s.logsTail())
-	return c
-}
-
-func (s *shell) logsTail() *cobra.Command {
 	last := 10
-	c := &cobra.Command{
+	tail := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow events and the attempts of their deliveries, live and test, until Ctrl-C",
 		Long:  "Reads the database, and so shows the activity of all its servers. A line that begins with > is an attempt of a delivery.",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			t := &tail{core: core, shop: shop.ID, out: c.OutOrStdout(), ink: s.ink(c.OutOrStdout()), json: s.json, clock: s.clock, began: core.Now(),
+		Args:  console.Arguments,
+		RunE: s.withShop(func(in call) error {
+			t := &tail{core: in.core, shop: in.shop.ID, out: in.OutOrStdout(), ink: s.Ink(in.OutOrStdout()), json: s.JSON, clock: s.Clock, began: in.core.Now(),
 				after: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
-			if err := t.begin(c.Context(), max(last, 0)); err != nil {
+			if err := t.begin(in.Context(), max(last, 0)); err != nil {
 				return err
 			}
-			return t.run(c.Context())
-		},
+			return t.run(in.Context())
+		}),
 	}
-	c.Flags().IntVar(&last, "last", last, "how many of the newest events to begin with")
-	return c
+	tail.Flags().IntVar(&last, "last", last, "how many of the newest events to begin with")
+	return console.Group("logs", "Follow events and deliveries", tail)
 }
 
 // tail follows a shop's events and deliveries.
@@ -62,7 +52,7 @@ type tail struct {
 	core  *app.Core
 	shop  string
 	out   io.Writer
-	ink   ink
+	ink   console.Ink
 	clock func(time.Time) string
 	json  bool
 	began time.Time              // attempts from this time on are shown, within tailWindow
@@ -150,7 +140,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 		if err != nil {
 			continue // an event of a later version
 		}
-		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.Secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
 		lines = append(lines, logLine{e.CreatedAt, r, text})
 	}
 	return lines
@@ -183,14 +173,14 @@ func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 		}
 		t.shown[id] = a.At
 		r := attemptRow{
-			At: stamp(a.At), Endpoint: a.EndpointID, Event: a.EventID, Type: a.EventType, Number: a.Number, Status: a.Status, Fault: a.Fault,
+			At: console.Stamp(a.At), Endpoint: a.EndpointID, Event: a.EventID, Type: a.EventType, Number: a.Number, Status: a.Status, Fault: a.Fault,
 			DurationMS: a.Duration.Milliseconds(), State: a.State,
 		}
-		answer := t.ink.success(result(r.Status, r.Fault))
+		answer := t.ink.Success(result(r.Status, r.Fault))
 		if !a.Done() {
-			answer = t.ink.failure(result(r.Status, r.Fault))
+			answer = t.ink.Failure(result(r.Status, r.Fault))
 		}
-		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
+		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.Secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
 		lines = append(lines, logLine{a.At.Add(a.Duration), r, text})
 	}
 	return lines
@@ -202,7 +192,7 @@ func (t *tail) print(lines []logLine) error {
 	for _, line := range lines {
 		var err error
 		if t.json {
-			err = writeJSON(t.out, line.json, "")
+			err = console.WriteJSON(t.out, line.json, "")
 		} else {
 			_, err = fmt.Fprintln(t.out, line.text)
 		}

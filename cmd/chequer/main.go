@@ -4,12 +4,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
+	"chequer/internal/build"
+	"chequer/internal/console"
 	"chequer/internal/keys"
 )
 
@@ -53,4 +58,51 @@ func run(ctx context.Context, args, environ []string) int {
 		return 1
 	}
 	return 0
+}
+
+// shell holds what all commands share.
+type shell struct {
+	console.Printer
+}
+
+// root returns the root command with all its subcommands.
+func root(environ []string) *cobra.Command {
+	s := &shell{console.Printer{Environ: environ}}
+	serve := s.serve()
+	c := &cobra.Command{
+		Use:           "chequer",
+		Short:         "A self-hosted crypto checkout in one binary",
+		Long:          "Chequer takes an exact amount in euro and gives the shopper one page to pay it in crypto.\nWithout a command it serves, as chequer serve does. Settings come from the environment and from one file: see chequer config.",
+		Args:          console.NoCommand,
+		RunE:          serve.RunE,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.CompletionOptions.HiddenDefaultCmd = true
+	s.AddHelp(c)
+	s.AddFlags(c)
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.theme(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
+	return c
+}
+
+// version is the version of a release, set by its build with -ldflags "-X main.version=…".
+// Otherwise the version comes from the build information.
+var version string
+
+// version returns the command that shows the version.
+func (s *shell) version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version, the commit and its date",
+		Args:  console.Arguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				info = &debug.BuildInfo{}
+			}
+			b := build.Of(info, version)
+			return s.Print(c, b, func(w io.Writer) { fmt.Fprintln(w, "chequer", b) })
+		},
+	}
 }

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
-	"chequer/internal/config"
+	"chequer/internal/console"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
+
+// methodRow is the choice of payment methods as it is printed.
+type methodRow struct {
+	Chosen []string `json:"payment_methods"` // empty: all
+	all    []string
+}
 
 // method returns the command about the payment methods of the shop.
 func (s *shell) method() *cobra.Command {
@@ -22,31 +28,31 @@ func (s *shell) method() *cobra.Command {
 		Long: `Without a code it shows the selected methods. A link, a product, a terminal or a call of the API may select other
 methods. Methods that cannot be priced or have no wallet are not offered.`,
 		Example: "  chequer methods BTC EURC-BASE USDC-BASE\n  chequer methods --all",
-		Args:    arguments,
-		RunE: func(c *cobra.Command, args []string) error {
-			cfg, core, shop, err := s.shop(c)
+		Args:    console.Arguments,
+		RunE: answer(s, func(in call) (methodRow, error) {
+			mode, err := in.mode()
 			if err != nil {
-				return err
+				return methodRow{}, err
 			}
-			defer core.Close()
-			if all || len(args) > 0 {
-				if all {
-					args = nil
+			if all {
+				in.args = nil
+			}
+			if all || len(in.args) > 0 {
+				if in.shop.Methods, err = in.methods(mode, in.args); err != nil {
+					return methodRow{}, err
 				}
-				mode, err := mode(c, core, shop.ID)
-				if err != nil {
-					return err
-				}
-				if shop.Methods, err = methods(c, core, cfg, mode, args); err != nil {
-					return err
-				}
-				if err := core.Storage.SetMethods(c.Context(), shop.ID, shop.Methods); err != nil {
-					return err
+				if err := in.core.Storage.SetMethods(in.Context(), in.shop.ID, in.shop.Methods); err != nil {
+					return methodRow{}, err
 				}
 			}
-			row := map[string][]string{"payment_methods": append([]string{}, shop.Methods.Codes()...)}
-			return s.print(c, row, func(w io.Writer) { fmt.Fprintln(w, orElse(string(shop.Methods), "all, in the server's order")) })
-		},
+			service, err := in.invoices()
+			if err != nil {
+				return methodRow{}, err
+			}
+			return methodRow{append([]string{}, in.shop.Methods.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
+		}, func(w io.Writer, r methodRow) {
+			fmt.Fprintln(w, cmp.Or(strings.Join(r.Chosen, " "), "all, in the server's order: "+strings.Join(r.all, " ")))
+		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "offer all methods, in the server's order")
 	return c
@@ -58,7 +64,7 @@ func methodsFlag(c *cobra.Command, into *[]string) {
 }
 
 // methods parses a list of payment methods. It returns an error if this server does not offer one of them.
-func methods(c *cobra.Command, core *app.Core, cfg config.Config, mode merchant.Mode, codes []string) (merchant.Methods, error) {
+func (in call) methods(mode merchant.Mode, codes []string) (merchant.Methods, error) {
 	chosen, err := merchant.NewMethods(codes)
 	if err != nil {
 		return "", fmt.Errorf("the choice of payment methods %w", err)
@@ -66,7 +72,7 @@ func methods(c *cobra.Command, core *app.Core, cfg config.Config, mode merchant.
 	if len(codes) == 0 {
 		return chosen, nil
 	}
-	service, err := core.Invoices(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
+	service, err := in.invoices()
 	if err != nil {
 		return "", err
 	}

@@ -1,19 +1,24 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"chequer/internal/console"
 	"chequer/internal/proof"
 )
 
 // proof returns the group of commands about the keys that sign statements.
 func (s *shell) proof() *cobra.Command {
-	c := group("proof", "Show and replace the key that signs statements about the addresses of invoices")
-	c.AddCommand(s.proofKey(), s.proofRotate())
-	return c
+	return console.Group("proof", "Show and replace the key that signs statements about the addresses of invoices",
+		s.keyringCommand("key", "Show the keys that verify statements, newest first", func(call) error { return nil }),
+		s.keyringCommand("rotate", "Create a new signing key; the old one only verifies", func(in call) error { return in.core.Proofs.Rotate(in.Context()) }))
 }
 
 // proofKeyRow is a key as it is printed.
@@ -23,48 +28,184 @@ type proofKeyRow struct {
 	RetiredAt string          `json:"retired_at"` // empty for the key that signs
 }
 
-func (s *shell) proofKey() *cobra.Command {
+// keyringCommand returns a command that calls do and prints the keys.
+func (s *shell) keyringCommand(use, short string, do func(call) error) *cobra.Command {
 	return &cobra.Command{
-		Use:   "key",
-		Short: "Show the keys that verify statements, newest first",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withKeyring(c, func(*proof.Keyring) error { return nil })
-		},
+		Use: use, Short: short, Args: console.Arguments,
+		RunE: s.withShop(func(in call) error {
+			if err := in.core.Proofs.Ensure(in.Context()); err != nil {
+				return err
+			}
+			if err := do(in); err != nil {
+				return err
+			}
+			keys, err := in.core.Proofs.Keys(in.Context())
+			if err != nil {
+				return err
+			}
+			rows := rowsOf(keys, func(k proof.Key) proofKeyRow {
+				return proofKeyRow{Key: k.Public, CreatedAt: console.Stamp(k.CreatedAt), RetiredAt: console.Stamp(k.RetiredAt)}
+			})
+			return s.Print(in.Command, rows, func(w io.Writer) { fmt.Fprint(w, proof.FormatKeys(keys)) })
+		}),
 	}
 }
 
-func (s *shell) proofRotate() *cobra.Command {
-	return &cobra.Command{
-		Use:   "rotate",
-		Short: "Create a new signing key; the old one only verifies",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withKeyring(c, func(keys *proof.Keyring) error { return keys.Rotate(c.Context()) })
-		},
-	}
+// maxKeys bounds how much of a file of keys is read, in bytes.
+const maxKeys = 64 << 10
+
+// verification is the content of a verified statement.
+type verification struct {
+	Good    bool     `json:"good"`
+	Server  string   `json:"server"`
+	Invoice string   `json:"invoice"`
+	Mode    string   `json:"mode"`
+	Quote   int      `json:"quote"`
+	From    string   `json:"from"`
+	Until   string   `json:"until"`
+	Amount  string   `json:"amount"`
+	Pay     []string `json:"pay"`
+	Key     string   `json:"key"`
+	// Found are the payment methods that have the given address or payment link.
+	Found []string `json:"found"`
 }
 
-// withKeyring calls do with the keys and prints the keys.
-func (s *shell) withKeyring(c *cobra.Command, do func(*proof.Keyring) error) error {
-	_, core, err := s.core(c)
+// verify returns the command that verifies a statement. It needs no settings, no database and no
+// network.
+func (s *shell) verify() *cobra.Command {
+	var keys []string
+	var shown, invoice, at string
+	c := &cobra.Command{
+		Use:   "verify FILE|-",
+		Short: "Check the signed statement of an invoice's addresses",
+		Long: `Check the signed statement of an invoice's addresses, as /invoice/ID/proof.txt has it, against a key that you
+have from elsewhere. With --address it is checked, too, that the address which a wallet, a phone or a page shows, or
+the payment link that a QR code holds, is one that the statement names. No server is asked.`,
+		Example: `  chequer verify proof.txt --key ed25519:11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo
+  chequer verify proof.txt --key shop.keys --address "bitcoin:bc1q…?amount=0.00065379"`,
+		Args: console.Arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			trusted, err := readKeys(keys)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			if at != "" {
+				if now, err = time.Parse(time.RFC3339, at); err != nil {
+					return fmt.Errorf("--at %q is no time such as 2026-11-27T12:00:00Z", at)
+				}
+			}
+			text, err := readInput(c.InOrStdin(), args[0], proof.MaxSize)
+			if err != nil {
+				return err
+			}
+			found, err := verifyText(text, trusted, shown, invoice, now)
+			if err != nil {
+				return err
+			}
+			return s.Print(c, found, found.write)
+		},
+	}
+	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file of trusted keys; may be repeated")
+	c.Flags().StringVar(&shown, "address", "", "an address or payment link that the statement must contain")
+	c.Flags().StringVar(&invoice, "invoice", "", "the invoice that the statement must be about: its identifier, or the address of its page")
+	c.Flags().StringVar(&at, "at", "", "time at which the statement must be valid (default now)")
+	return c
+}
+
+// readKeys reads the trusted keys: each text is a key, or the name of a file of keys.
+func readKeys(keys []string) ([]proof.Trusted, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("give the key that you trust with --key: anyone can sign a statement with another key")
+	}
+	var trusted []proof.Trusted
+	for _, k := range keys {
+		if one, err := proof.ParsePublicKey(k); err == nil {
+			trusted = append(trusted, proof.Trusted{Public: one})
+			continue
+		}
+		text, err := readInput(nil, k, maxKeys)
+		if err != nil {
+			return nil, fmt.Errorf("--key %s is %w, nor a file: %w", k, proof.ErrKey, err)
+		}
+		of, err := proof.ParseKeys(text)
+		if err != nil {
+			return nil, fmt.Errorf("--key %s: %w", k, err)
+		}
+		trusted = append(trusted, of...)
+	}
+	return trusted, nil
+}
+
+// readInput reads a file, or standard input if its name is -. It reads at most limit+1
+// bytes, so that the caller can recognise an input that is too long.
+func readInput(in io.Reader, name string, limit int64) (string, error) {
+	if name != "-" || in == nil {
+		f, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return err
+		return "", fmt.Errorf("read %s: %w", name, err)
 	}
-	defer core.Close()
-	if err := core.Proofs.Ensure(c.Context()); err != nil {
-		return err
-	}
-	if err := do(core.Proofs); err != nil {
-		return err
-	}
-	keys, err := core.Proofs.Keys(c.Context())
+	return string(text), nil
+}
+
+// verifyText checks that a statement is signed with a trusted key and valid at a time. If an invoice or
+// a shown address is given, the statement must be about that invoice and contain that address.
+func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
+	signed, err := proof.Parse(text)
 	if err != nil {
-		return err
+		return v, fmt.Errorf("do not believe it: %w", err)
 	}
-	rows := make([]proofKeyRow, len(keys))
-	for i, k := range keys {
-		rows[i] = proofKeyRow{Key: k.Public, CreatedAt: stamp(k.CreatedAt), RetiredAt: stamp(k.RetiredAt)}
+	statement, err := signed.Verify(trusted)
+	if errors.Is(err, proof.ErrStranger) {
+		return v, fmt.Errorf("do not believe it: %w: %s", err, signed.Key())
 	}
-	return s.print(c, rows, func(w io.Writer) { fmt.Fprint(w, proof.FormatKeys(keys)) })
+	if err != nil {
+		return v, fmt.Errorf("do not believe it: %w", err)
+	}
+	if err := statement.Holds(now); err != nil {
+		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, console.Stamp(statement.Until))
+	}
+	page, _, _ := strings.Cut(invoice, "?")
+	if invoice != "" && invoice != statement.Invoice && page != statement.Server+"/invoice/"+statement.Invoice {
+		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s", statement.Server, statement.Invoice, console.Fiat(statement.Amount, statement.Currency))
+	}
+	v = verification{
+		Good: true, Server: statement.Server, Invoice: statement.Invoice, Mode: statement.Mode, Quote: statement.Quote, From: console.Stamp(statement.From), Until: console.Stamp(statement.Until),
+		Amount: statement.Amount + " " + statement.Currency, Pay: rowsOf(statement.Methods, proof.Method.String), Key: string(signed.Key()), Found: []string{},
+	}
+	if shown == "" {
+		return v, nil
+	}
+	what, err := proof.ParseShown(shown)
+	if err != nil {
+		return v, fmt.Errorf("do not pay: --address: %w", err)
+	}
+	found, err := statement.Find(what)
+	if err != nil {
+		return v, fmt.Errorf("do not pay: the statement is genuine, but --address is something else: %w", err)
+	}
+	v.Found = rowsOf(found, proof.Method.String)
+	return v, nil
+}
+
+// write prints the statement.
+func (v verification) write(w io.Writer) {
+	digits, currency, _ := strings.Cut(v.Amount, " ")
+	fmt.Fprintf(w, "Good: signed by the key that you trust.\n\nserver   %s\ninvoice  %s\namount   %s\nuntil    %s\n", v.Server, v.Invoice, console.Fiat(digits, currency), v.Until)
+	for _, way := range v.Pay {
+		fmt.Fprintln(w, "pay     ", way)
+	}
+	if v.Mode == "test" {
+		fmt.Fprintln(w, "\nThis is a test invoice: no real money is to be sent.")
+	}
+	if len(v.Found) > 0 {
+		fmt.Fprintf(w, "\nThe address that you were shown is in it:\n  %s\n", strings.Join(v.Found, "\n  "))
+	}
 }

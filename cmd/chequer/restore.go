@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/console"
 )
 
 // restore returns the command that restores a backup.
@@ -15,7 +16,7 @@ func (s *shell) restore() *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Restore a backup into an empty database of either engine",
 		Long:  "Brings what chequer backup wrote into the database of the settings, which must be empty, wholly or\nnot at all. The master key goes into the data directory unless it is there or in the settings. New\naddresses skip some indexes, since those may belong to invoices made after the backup.",
-		Args:  arguments,
+		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := s.load()
 			if err != nil {
@@ -28,8 +29,8 @@ func (s *shell) restore() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.print(c, r, func(w io.Writer) {
-				fmt.Fprintf(w, "restored %d rows of %d tables, as they were at %s\n", r.Total(), len(r.Rows), s.when(stamp(r.CreatedAt)))
+			return s.Print(c, r, func(w io.Writer) {
+				fmt.Fprintf(w, "restored %d rows of %d tables, as they were at %s\n", r.Total(), len(r.Rows), s.Time(console.Stamp(r.CreatedAt)))
 				if r.MasterKeyFile != "" {
 					fmt.Fprintf(w, "master key written to %s\n", r.MasterKeyFile)
 				}

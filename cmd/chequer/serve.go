@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/console"
 )
 
 // serve returns the command that runs the server.
@@ -16,7 +22,7 @@ func (s *shell) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API and the payment pages (the default)",
-		Args:  cobra.NoArgs,
+		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := s.loadServer()
 			if err != nil {
@@ -28,6 +34,147 @@ func (s *shell) serve() *cobra.Command {
 			}
 			fmt.Fprintf(c.OutOrStdout(), "Chequer listens on http://%s, its public address is %s\n", a.Addr(), cfg.BaseURL)
 			return runUntilDone(c.Context(), a)
+		},
+	}
+}
+
+// storefront returns the command that serves only the storefront and the payment page.
+func (s *shell) storefront() *cobra.Command {
+	var service string
+	c := &cobra.Command{
+		Use:   "storefront --api URL",
+		Short: "Serve only the storefront and the payment page, in front of another service",
+		Long:  "Serves the storefront and the payment page in front of any service that creates invoices as the\nspecification says. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests.",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.loadServer()
+			if err != nil {
+				return err
+			}
+			if u, err := url.Parse(service); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+				return errors.New("--api: want an address like https://pay.example.org")
+			}
+			if cfg.APIKey == "" {
+				return errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the service")
+			}
+			a, err := app.NewStorefront(c.Context(), cfg, service, app.Options{Log: newLogger(cfg)})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "Storefront listens on http://%s in front of %s\n", a.Addr(), service)
+			return runUntilDone(c.Context(), a)
+		},
+	}
+	c.Flags().StringVar(&service, "api", "", "address of the service")
+	_ = c.MarkFlagRequired("api")
+	return c
+}
+
+// demo returns the command that runs a demo shop.
+func (s *shell) demo() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Run a demo shop with example rates and test money; it needs no account and no network",
+		Args:  console.Arguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.loadDemo()
+			if err != nil {
+				return err
+			}
+			a, err := app.New(c.Context(), cfg, app.Options{Demo: true, Log: newLogger(cfg)})
+			if err != nil {
+				return err
+			}
+			out := c.OutOrStdout()
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
+				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
+			return runUntilDone(c.Context(), a)
+		},
+	}
+}
+
+// demoDir is the data directory of the demo. It is separate from that of a real shop, which must
+// not contain the demo's keys and name.
+const demoDir = "data/demo"
+
+// demoSettings returns the settings with which other commands find a demo. They include the settings of
+// the address, if given, because commands print addresses.
+func (s *shell) demoSettings(cfg config.Config) string {
+	settings := []string{"CHEQUER_DATA_DIR=" + cfg.DataDir}
+	for _, pair := range s.Environ {
+		if name, value, _ := strings.Cut(pair, "="); value != "" && (name == "CHEQUER_LISTEN" || name == "CHEQUER_BASE_URL") {
+			settings = append(settings, pair)
+		}
+	}
+	return strings.Join(settings, " ")
+}
+
+// loadDemo reads the settings. The data directory is demoDir unless one is given.
+func (s *shell) loadDemo() (config.Config, error) {
+	given := func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "CHEQUER_DATA_DIR") && value != ""
+	}
+	if !slices.ContainsFunc(s.Environ, given) {
+		s.Environ = append(s.Environ, "CHEQUER_DATA_DIR="+demoDir)
+	}
+	return s.loadServer()
+}
+
+// init returns the command that creates a shop without serving it.
+func (s *shell) init() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Create the database and the master key, so that other commands find a shop",
+		Args:  console.Arguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.loadServer()
+			if err != nil {
+				return err
+			}
+			core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg)})
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			shop, err := core.Shop(c.Context(), cfg, app.Options{})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%q is ready; its data is in %s\n", shop.Name, cfg.DataDir)
+			return nil
+		},
+	}
+}
+
+// migrate returns the command that upgrades the database without serving.
+func (s *shell) migrate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Upgrade the database of an older release, as serve does",
+		Long:  "Upgrades the database to this release, which older releases then refuse. Stop their servers first. A\nSQLite database is copied before, into a file beside it; of PostgreSQL make a copy yourself, with\nchequer backup of the older release or pg_dump. Only migrate, serve, demo and restore upgrade.",
+		Args:  console.Arguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := s.load()
+			if err != nil {
+				return err
+			}
+			core, err := app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true, Upgrade: true})
+			if err != nil {
+				return err
+			}
+			defer core.Close()
+			migration := core.Storage.Migration()
+			return s.Print(c, migration, func(w io.Writer) {
+				if migration.From == migration.To {
+					fmt.Fprintf(w, "The database is of schema version %d already\n", migration.To)
+					return
+				}
+				fmt.Fprintf(w, "Upgraded from schema version %d to %d\n", migration.From, migration.To)
+				if migration.Copy != "" {
+					fmt.Fprintf(w, "A copy of the old database is in %s: delete it when everything works\n", migration.Copy)
+				}
+			})
 		},
 	}
 }

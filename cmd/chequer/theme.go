@@ -11,35 +11,41 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/config"
-	"chequer/internal/merchant"
+	"chequer/internal/console"
 	"chequer/internal/server"
 	"chequer/internal/theme"
 )
 
 // theme returns the group of commands about the theme of the pages.
 func (s *shell) theme() *cobra.Command {
-	c := group("look", "Show and change how your pages look")
-	c.AddCommand(s.themeShow(), s.themeSet(), s.themeReset())
+	c := console.Group("theme", "Show and change the theme of your pages",
+		s.themeCommand("show", "Show the current theme", func(in call) (theme.Theme, error) { return in.core.Themes.Current(in.Context(), in.shop.ID) }),
+		s.themeSet(),
+		s.themeCommand("reset", "Reset the pages to the default theme", func(in call) (theme.Theme, error) {
+			return theme.Theme{}, in.core.Themes.Reset(in.Context(), in.shop.ID)
+		}))
+	c.Aliases = []string{"look"}
 	return c
 }
 
-func (s *shell) themeShow() *cobra.Command {
+// themeRow is a theme as it is printed.
+type themeRow struct {
+	api.Theme
+	logo     theme.Logo
+	shopName string
+}
+
+// themeCommand returns a command that prints the theme that do returns.
+func (s *shell) themeCommand(use, short string, do func(call) (theme.Theme, error)) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show",
-		Short: "Show the current look",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, core, shop, err := s.shop(c)
+		Use: use, Short: short, Args: console.Arguments,
+		RunE: answer(s, func(in call) (themeRow, error) {
+			t, err := do(in)
 			if err != nil {
-				return err
+				return themeRow{}, err
 			}
-			defer core.Close()
-			l, err := core.Themes.Current(c.Context(), shop.ID)
-			if err != nil {
-				return err
-			}
-			return s.printTheme(c, shop, l)
-		},
+			return themeRow{server.EncodeTheme(t), t.Logo, in.shop.Name}, nil
+		}, writeTheme),
 	}
 }
 
@@ -48,54 +54,36 @@ func (s *shell) themeSet() *cobra.Command {
 	var logo string
 	var noLogo bool
 	var returns string
-	c := &cobra.Command{
-		Use:   "set",
-		Short: "Change parts of the look; the others stay",
-		Example: "  chequer look set --accent #0a7d5a --logo logo.png --support help@shop.example\n" +
-			"  chequer look set --line \"\" --auto-return off",
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().NFlag() == 0 {
-				return errors.New("nothing to change: say what, as in --accent #0a7d5a")
-			}
-			if logo != "" && noLogo {
-				return errors.New("--logo and --no-logo are both there: give only one")
-			}
-			var auto config.Switch
-			if err := auto.UnmarshalText([]byte(returns)); err != nil {
-				return fmt.Errorf("--auto-return: %w", err)
-			}
-			file, err := readLogo(logo)
-			if err != nil {
-				return err
-			}
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			l, err := core.Themes.Current(c.Context(), shop.ID)
-			if err != nil {
-				return err
-			}
-			if file == nil && !noLogo {
-				file = l.Logo.Body
-			}
-			for name, change := range map[string]func(){
-				"name": func() { l.Name = given.Name }, "accent": func() { l.Accent = given.Accent }, "line": func() { l.Line = given.Line },
-				"support": func() { l.Support = given.Support }, "terms": func() { l.Terms = given.Terms },
-				"auto-return": func() { l.Stay = !bool(auto) },
-			} {
-				if c.Flags().Changed(name) {
-					change()
-				}
-			}
-			if l, err = core.Themes.Set(c.Context(), shop.ID, l, file); err != nil {
-				return err
-			}
-			return s.printTheme(c, shop, l)
-		},
-	}
+	c := s.themeCommand("set", "Change parts of the theme; the others stay", func(in call) (t theme.Theme, err error) {
+		if in.Flags().NFlag() == 0 {
+			return t, errors.New("nothing to change: say what, as in --accent #0a7d5a")
+		}
+		if logo != "" && noLogo {
+			return t, errors.New("--logo and --no-logo are both there: give only one")
+		}
+		var auto config.Switch
+		if err := auto.UnmarshalText([]byte(returns)); err != nil {
+			return t, fmt.Errorf("--auto-return: %w", err)
+		}
+		file, err := readLogo(logo)
+		if err != nil {
+			return t, err
+		}
+		if t, err = in.core.Themes.Current(in.Context(), in.shop.ID); err != nil {
+			return t, err
+		}
+		if file == nil && !noLogo {
+			file = t.Logo.Body
+		}
+		in.given(map[string]func(){
+			"name": func() { t.Name = given.Name }, "accent": func() { t.Accent = given.Accent }, "line": func() { t.Line = given.Line },
+			"support": func() { t.Support = given.Support }, "terms": func() { t.Terms = given.Terms },
+			"auto-return": func() { t.Stay = !bool(auto) },
+		})
+		return in.core.Themes.Set(in.Context(), in.shop.ID, t, file)
+	})
+	c.Example = "  chequer theme set --accent #0a7d5a --logo logo.png --support help@shop.example\n" +
+		"  chequer theme set --line \"\" --auto-return off"
 	c.Flags().StringVar(&given.Name, "name", "", "name of the shop on its pages; \"\" for that of the invoice")
 	c.Flags().StringVar(&given.Accent, "accent", "", "colour of buttons and links, such as #0a7d5a; \"\" for the default")
 	c.Flags().StringVar(&given.Line, "line", "", "one line of text, 140 characters at most; \"\" for none")
@@ -105,25 +93,6 @@ func (s *shell) themeSet() *cobra.Command {
 	c.Flags().StringVar(&logo, "logo", "", "file of a square PNG, JPEG, WebP, GIF or SVG")
 	c.Flags().BoolVar(&noLogo, "no-logo", false, "no logo any more")
 	return c
-}
-
-func (s *shell) themeReset() *cobra.Command {
-	return &cobra.Command{
-		Use:   "reset",
-		Short: "Reset the pages to the default look",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, core, shop, err := s.shop(c)
-			if err != nil {
-				return err
-			}
-			defer core.Close()
-			if err := core.Themes.Reset(c.Context(), shop.ID); err != nil {
-				return err
-			}
-			return s.printTheme(c, shop, theme.Theme{})
-		},
-	}
 }
 
 // readLogo reads the file of a logo, up to one byte more than the maximum size. It returns nil if
@@ -147,21 +116,18 @@ func readLogo(name string) ([]byte, error) {
 	return file, nil
 }
 
-// printTheme prints a theme, and the colours derived from its accent.
-func (s *shell) printTheme(c *cobra.Command, shop merchant.Merchant, l theme.Theme) error {
-	row := server.EncodeTheme(l)
-	return s.print(c, row, func(w io.Writer) {
-		fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, shop.Name))
-		fmt.Fprintf(w, "logo         %s\n", logoWords(l.Logo))
-		fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "ours"))
-		fmt.Fprintf(w, "line         %s\n", cmp.Or(row.Line, "none"))
-		fmt.Fprintf(w, "support      %s\n", cmp.Or(row.Support, "none"))
-		fmt.Fprintf(w, "terms        %s\n", cmp.Or(row.Terms, "none"))
-		fmt.Fprintf(w, "auto return  %s\n", config.Switch(row.AutoReturn))
-		for _, colors := range row.Colors {
-			fmt.Fprintln(w, colorWords(row.Accent, colors))
-		}
-	})
+// writeTheme prints a theme, and the colours derived from its accent.
+func writeTheme(w io.Writer, row themeRow) {
+	fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, row.shopName))
+	fmt.Fprintf(w, "logo         %s\n", logoWords(row.logo))
+	fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "ours"))
+	fmt.Fprintf(w, "line         %s\n", cmp.Or(row.Line, "none"))
+	fmt.Fprintf(w, "support      %s\n", cmp.Or(row.Support, "none"))
+	fmt.Fprintf(w, "terms        %s\n", cmp.Or(row.Terms, "none"))
+	fmt.Fprintf(w, "auto return  %s\n", config.Switch(row.AutoReturn))
+	for _, colors := range row.Colors {
+		fmt.Fprintln(w, colorWords(row.Accent, colors))
+	}
 }
 
 func logoWords(l theme.Logo) string {

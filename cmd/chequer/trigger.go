@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,44 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/console"
 )
+
+// remote is a server that a command calls through its API.
+type remote struct {
+	*client.Client
+	url    string
+	secret string // of the key that signs the calls
+}
+
+// apiFlag adds the flag that names the server.
+func apiFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "api", "", "address of the server (default CHEQUER_BASE_URL)")
+}
+
+// remote returns a client of the server at an address, or at CHEQUER_BASE_URL if the address is "".
+func (s *shell) remote(address string) (remote, error) {
+	cfg, err := s.load()
+	if err != nil {
+		return remote{}, err
+	}
+	if cfg.APIKey == "" {
+		return remote{}, errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the server; chequer key add --test creates a pair")
+	}
+	if address == "" {
+		address = cfg.BaseURL
+	}
+	cl, err := client.New(client.Config{BaseURL: address, Key: cfg.APIKey, Secret: cfg.APISecret})
+	return remote{Client: cl, url: address, secret: cfg.APISecret}, err
+}
+
+// unreachable adds the address of the server, and the flag that changes it, to a connection error.
+func (at remote) unreachable(err error) error {
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return fmt.Errorf("nothing answers at %s, --api names another server: %w", at.url, err)
+	}
+	return err
+}
 
 // triggerAmount is the price of a new test invoice, in euro.
 const triggerAmount = "12.50"
@@ -38,7 +76,7 @@ func (s *shell) trigger() *cobra.Command {
 			"  exact, under, over   the amount arrives, too little, too much\n  late                 the price is held no more, and then the amount arrives\n" +
 			"  confirm              the next block\n  replace              a transaction without a block is spent elsewhere\n" +
 			"  reorganise           a block is undone\n  clock                the invoice's own clock moves on by --seconds",
-		Args: arguments,
+		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Action = args[0]
 			if !slices.Contains(api.SimulateActions, r.Action) {
@@ -128,7 +166,7 @@ func (s *shell) printTriggered(c *cobra.Command, at remote, r api.Resource) erro
 		Status     string   `json:"status"`
 		Exceptions []string `json:"exceptions"`
 	}{r.ForeignID, page, r.Status, r.Exceptions}
-	return s.print(c, result, func(w io.Writer) {
-		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.ink(w).success(statusText(r)))
+	return s.Print(c, result, func(w io.Writer) {
+		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.Ink(w).Success(statusText(r)))
 	})
 }

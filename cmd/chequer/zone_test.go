@@ -2,11 +2,10 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"chequer/internal/api"
 )
@@ -15,21 +14,18 @@ import (
 // in a sentence.
 func TestPrintedTimes_are_in_the_zone_of_the_shop(t *testing.T) {
 	t.Parallel()
-	s := &shell{zone: time.FixedZone("", 5*60*60+45*60)}
+	s := &shell{}
+	s.SetZone(time.FixedZone("", 5*60*60+45*60))
 	const utc, local = "2026-11-27T20:15:32Z", "2026-11-28T02:00:32+05:45"
 	sale := saleRow{Coin: "BTC", Orders: []orderLine{{ID: "1", SentAt: utc}}}
 	invoice := api.Resource{ForeignID: "1"}
 	invoice.Accepted.At = utc
-	for name, show := range map[string]func(*cobra.Command) error{
-		"order of a sale":  func(c *cobra.Command) error { return s.printSales(c, []saleRow{sale}, true) },
-		"accepted invoice": func(c *cobra.Command) error { return s.printInvoice(c, invoice) },
+	for name, write := range map[string]func(io.Writer){
+		"order of a sale":  func(w io.Writer) { s.writeSaleOrders(w, []saleRow{sale}) },
+		"accepted invoice": func(w io.Writer) { s.writeInvoice(w, invoice) },
 	} {
 		var out bytes.Buffer
-		c := &cobra.Command{}
-		c.SetOut(&out)
-		if err := show(c); err != nil {
-			t.Fatal(err)
-		}
+		write(&out)
 		if got := out.String(); !strings.Contains(got, local) || strings.Contains(got, utc) {
 			t.Errorf("%s: got %q, want the time %s", name, got, local)
 		}

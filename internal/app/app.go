@@ -122,7 +122,9 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		return err
 	}
 	if !o.Demo {
-		logUnwatched(o.Log, networks, bool(c.Unwatched))
+		if err := core.logUnwatched(ctx, shop.ID, networks, bool(c.Unwatched), o.Log); err != nil {
+			return err
+		}
 		if err := core.logMethods(ctx, c, shop.ID, o.Log); err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
 		return nil, err
 	}
 	if !used {
-		return nil, fmt.Errorf("back up: %w", storage.ErrNoDatabase)
+		return nil, fmt.Errorf("back up: %w in %s: CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", storage.ErrNoDatabase, place(c))
 	}
 	key, _, err := masterKey(ctx, c)
 	return key, err

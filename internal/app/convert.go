@@ -58,7 +58,7 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 		return fault
 	case errors.Is(err, merchant.ErrNotFound):
 		if waiting := counts[invoice.SaleWaiting] + counts[invoice.SaleSending]; waiting > 0 {
-			say(LevelWarn, "selling for euro", "%s waiting, and there is no exchange account: chequer convert add", plural(waiting, "sale"))
+			say(LevelWarn, "selling for euro", "%s waiting, and there is no exchange account: chequer sale add", plural(waiting, "sale"))
 		}
 		return nil
 	case err != nil:
@@ -71,13 +71,13 @@ func (c *Core) examineConversion(ctx context.Context, cfg config.Config, merchan
 	case a.Active:
 		say(LevelOK, about, "on, %s waiting", plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
 	default:
-		say(LevelWarn, about, "off: nothing is sold before chequer convert on")
+		say(LevelWarn, about, "off: nothing is sold before chequer sale on")
 	}
 	if err := accounts.Examine(ctx, a); err != nil {
 		say(LevelWarn, about, "%v", err)
 	}
 	if n := counts[invoice.SaleFailed]; n > 0 {
-		say(LevelWarn, about, "%s failed, which you must decide about: chequer convert list --state failed", plural(n, "sale"))
+		say(LevelWarn, about, "%s failed, which you must decide about: chequer sale list --state failed", plural(n, "sale"))
 	}
 	return nil
 }

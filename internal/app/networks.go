@@ -216,20 +216,27 @@ func (c *Core) openTokens(ctx context.Context, all []live) ([]string, error) {
 	return findings, nil
 }
 
-// logUnwatched logs a warning for each network that is a test network or is not watched.
-func logUnwatched(log *slog.Logger, all []live, offered bool) {
+// logUnwatched logs a warning for each network that is a test network, or that is not watched although
+// the merchant has a wallet for it.
+func (c *Core) logUnwatched(ctx context.Context, merchantID string, all []live, offered bool, log *slog.Logger) error {
+	wallets, err := c.Storage.Wallets(ctx, merchantID, merchant.Live)
+	if err != nil {
+		return err
+	}
 	for _, l := range all {
 		if isTrial(l) {
 			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", l.ID())
 		}
+		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == l.wallet() })
 		switch _, watched := l.Network.(chain.Scanner); {
-		case watched:
+		case watched, !used:
 		case offered:
 			log.Warn("network is offered but not watched", "network", l.ID())
 		default:
 			log.Warn("network is not offered because it is not watched", "network", l.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
+	return nil
 }
 
 // isTrial reports whether a network is a test network, whose coins have no value.

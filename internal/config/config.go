@@ -69,6 +69,7 @@ type Config struct {
 	APIKey    string    `env:"API_KEY" about:"API key for chequer storefront, listen and trigger"`
 	APISecret string    `env:"API_SECRET" show:"secret" about:"secret of the API key"`
 
+	file    string // the settings file that was read; empty if there was none
 	source  map[string]string
 	unknown []error
 }
@@ -104,7 +105,7 @@ func (s Switch) String() string {
 // names every fault. Unknown names are not faults; Unknown returns them.
 func Load(environ []string) (Config, error) {
 	given, file, faults := read(environ)
-	c := Config{source: given.source, unknown: given.unknown}
+	c := Config{file: file, source: given.source, unknown: given.unknown}
 	err := env.ParseWithOptions(&c, env.Options{Environment: given.value, Prefix: prefix})
 	var all env.AggregateError
 	switch {
@@ -114,9 +115,6 @@ func Load(environ []string) (Config, error) {
 		}
 	case err != nil:
 		faults = append(faults, err)
-	}
-	if c.Config == "" && file != "" {
-		c.Config = file
 	}
 	if c.DatabaseURL == "" {
 		c.DatabaseURL = "sqlite:" + filepath.Join(c.DataDir, "chequer.db")

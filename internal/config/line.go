@@ -1,19 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
+// ReadFile returns the path of the settings file that was read; "" if there was none.
+func (c Config) ReadFile() string { return c.file }
+
 // File returns the path of the settings file that was read, or of the one in the data directory
 // that does not exist yet.
-func (c Config) File() string {
-	if c.Config != "" {
-		return c.Config
-	}
-	return filepath.Join(c.DataDir, fileName)
-}
+func (c Config) File() string { return cmp.Or(c.file, filepath.Join(c.DataDir, fileName)) }
 
 // Source returns where a setting was set: "environment", "default", the settings file,
 // or "file" and the path of the file that holds the value.

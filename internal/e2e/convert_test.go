@@ -52,12 +52,12 @@ func newSellingShop(t *testing.T, database string) *sellingShop {
 	if err := json.Unmarshal(p.run("key", "add", "--json"), &key); err != nil {
 		t.Fatal(err)
 	}
-	add := exec.CommandContext(t.Context(), binary(t), "convert", "add", "kraken", "--key", exchangetest.Key)
+	add := exec.CommandContext(t.Context(), binary(t), "sale", "add", "kraken", "--key", exchangetest.Key)
 	add.Env, add.Stdin = p.environ, strings.NewReader(exchangetest.Secret+"\n")
 	if out, err := add.CombinedOutput(); err != nil || bytes.Contains(out, []byte(exchangetest.Secret)) {
-		t.Fatalf("convert add: %v\n%s", err, out)
+		t.Fatalf("sale add: %v\n%s", err, out)
 	}
-	p.run("convert", "on")
+	p.run("sale", "on")
 	return &sellingShop{p, x, key.Key, key.Secret}
 }
 
@@ -134,7 +134,7 @@ type sale struct {
 func (s *sellingShop) conversion(id string) sale {
 	s.t.Helper()
 	var rows []sale
-	if err := json.Unmarshal(s.run("convert", "list", id, "--json"), &rows); err != nil || len(rows) != 1 {
+	if err := json.Unmarshal(s.run("sale", "list", id, "--json"), &rows); err != nil || len(rows) != 1 {
 		s.t.Fatalf("conversions %+v, error %v", rows, err)
 	}
 	return rows[0]
@@ -251,11 +251,11 @@ func TestSellingIsSeen(t *testing.T) {
 	doctor.Env = s.environ
 	out, _ := doctor.Output()
 	for what, in := range map[string]string{
-		string(s.run("convert", "list")):     `paid +0\.00014465 BTC +0\.00014465 +86419\.979 +12\.50065 +0\.05 +filled`,
-		string(s.run("convert", "list", id)): `kraken +O00001-CHEQR-ORDER .* done`,
-		string(s.run("convert", "show")):     `selling +on`,
-		string(s.run("events", "list")):      `conversion\.filled`,
-		string(out):                          `ok +selling at kraken: on, 0 sales waiting`,
+		string(s.run("sale", "list")):     `paid +0\.00014465 BTC +0\.00014465 +86419\.979 +12\.50065 +0\.05 +filled`,
+		string(s.run("sale", "list", id)): `kraken +O00001-CHEQR-ORDER .* done`,
+		string(s.run("sale", "show")):     `selling +on`,
+		string(s.run("events", "list")):   `conversion\.filled`,
+		string(out):                       `ok +selling at kraken: on, 0 sales waiting`,
 	} {
 		if !regexp.MustCompile(in).MatchString(what) {
 			t.Errorf("%s does not match\n%s", in, what)

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-// terminal creates a terminal of a demo shop while the program runs, as chequer pos add does. It
+// terminal creates a terminal of a demo shop while the program runs, as chequer terminal link does. It
 // returns the terminal's address and a function that removes it.
 func (p *program) terminal(t *testing.T, c config.Config) (url string, remove func()) {
 	t.Helper()

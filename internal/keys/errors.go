@@ -31,3 +31,11 @@ var (
 	// ErrAddress means that a text is not an address of its network.
 	ErrAddress = errors.New("not a valid address")
 )
+
+// coinError is an ErrNetwork whose message names the coin of a key instead of a network.
+type coinError string
+
+func (e coinError) Error() string { return string(e) }
+
+// Is reports whether target is ErrNetwork, for errors.Is.
+func (coinError) Is(target error) bool { return target == ErrNetwork }

@@ -138,7 +138,7 @@ func load(text string) (Key, error) {
 // newKey returns the key of a kind whose addresses are at the end of a path.
 func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if !x.isOf(kind) {
-		return Key{}, fmt.Errorf("%w: %s wallets have no %s… key", ErrNetwork, kind, x.name)
+		return Key{}, x.otherCoin(kind)
 	}
 	script, err := x.decide(kind, script)
 	if err != nil {

@@ -1,6 +1,10 @@
 package keys
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // version describes the first four bytes of an extended key.
 type version struct {
@@ -54,3 +58,20 @@ func neutral(network Network) []byte {
 }
 
 func (v version) isOf(kind Kind) bool { return slices.Contains(v.kinds, kind) }
+
+// otherCoin returns the error for a key that is not of a kind of wallet: which coin it is for, and which
+// key is needed.
+func (v version) otherCoin(kind Kind) error {
+	coin := "Bitcoin"
+	if !v.isOf(BTC) {
+		coin = "Litecoin"
+	}
+	text := fmt.Sprintf("%s wallets have no %s… key: this is a %s key", kind, v.name, coin)
+	if v.script != "" {
+		text += " with script type " + strings.ToUpper(string(v.script))
+	}
+	if kind == ETH {
+		text += ", and Ethereum needs the xpub of m/44'/60'/0'"
+	}
+	return coinError(text)
+}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"errors"
@@ -11,9 +11,15 @@ import (
 	"chequer/internal/manual"
 )
 
-// help returns the command that describes a command, prints a page of the manual, or without an
-// argument lists both.
-func (s *shell) help() *cobra.Command {
+// AddHelp sets the command of a root command that describes a command, prints a page of the manual, or
+// without an argument lists both. Help does not list the aliases of commands, which are former names.
+func (p *Printer) AddHelp(root *cobra.Command) {
+	root.SetHelpCommand(p.help())
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nAliases:\n  {{.NameAndAliases}}", "", 1) + topicsTemplate())
+}
+
+// help returns the command help.
+func (p *Printer) help() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
 		Short: "Describe a command, or print a page of the manual",
@@ -32,12 +38,12 @@ func (s *shell) help() *cobra.Command {
 			if !ok {
 				return errNoHelp
 			}
-			return s.print(c, topic{page, page.Markdown()}, func(w io.Writer) { fmt.Fprint(w, page.Markdown()) })
+			return p.Print(c, topic{page, page.Markdown()}, func(w io.Writer) { fmt.Fprint(w, page.Markdown()) })
 		},
 	}
 }
 
-// errNoHelp does not repeat the argument, see noCommand.
+// errNoHelp does not repeat the argument, see NoCommand.
 var errNoHelp = errors.New("there is no such command or topic; chequer help lists them")
 
 // topic is a page of the manual in JSON.

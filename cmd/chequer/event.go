@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/api"
+	"chequer/internal/console"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/server"
+)
+
+// events returns the group of commands about events.
+func (s *shell) events() *cobra.Command {
+	return console.Group("events", "List events, and send them again", s.eventsList(), s.eventsResend())
+}
+
+// eventRow is an event as it is printed, with the body of its deliveries.
+type eventRow struct {
+	Position int64           `json:"position"`
+	Event    json.RawMessage `json:"event"`
+	body     api.Event
+}
+
+func newEventRow(e invoice.Event) (r eventRow, err error) {
+	r = eventRow{Position: e.Position, Event: e.Body}
+	if err = json.Unmarshal(e.Body, &r.body); err != nil {
+		err = fmt.Errorf("event %s: %w", e.ID, err)
+	}
+	return r, err
+}
+
+// about returns the identifier of the invoice or the wallet of an event.
+func (r eventRow) about() string { return cmp.Or(r.body.ForeignID, r.body.Wallet.ID) }
+
+// status returns the status of the invoice, or the change of the wallet.
+func (r eventRow) status() string { return cmp.Or(r.body.Status, r.body.Wallet.Change) }
+
+func (s *shell) eventsList() *cobra.Command {
+	var after int64
+	var kind string
+	limit := defaultListed
+	c := list(s, "list", "List events, newest first", func(in call) ([]eventRow, error) {
+		if err := checkFlag("event", kind, server.EventTypes()); err != nil {
+			return nil, err
+		}
+		mode, err := in.mode()
+		if err != nil {
+			return nil, err
+		}
+		all, err := in.core.Storage.NewestEvents(in.Context(), in.shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
+		if err != nil {
+			return nil, err
+		}
+		rows := make([]eventRow, len(all))
+		for i, e := range all {
+			if rows[i], err = newEventRow(e); err != nil {
+				return nil, err
+			}
+		}
+		return rows, nil
+	}, "POSITION\tAT\tTYPE\tINVOICE OR WALLET\tSTATUS\tEVENT", func(r eventRow) []any {
+		return []any{r.Position, s.Time(r.body.CreatedAt), r.body.Type, r.about(), r.status(), r.body.ID}
+	})
+	testFlag(c, "of test invoices")
+	c.Flags().Int64Var(&after, "after", 0, "only events after this position of the feed")
+	c.Flags().StringVar(&kind, "type", "", "only events of this type, such as invoice.paid")
+	c.Flags().IntVar(&limit, "limit", limit, "maximum number of events")
+	return c
+}
+
+func (s *shell) eventsResend() *cobra.Command {
+	var id string
+	var after int64
+	c := &cobra.Command{
+		Use:   "resend EVENT… | --after POSITION",
+		Short: "Send events again, to one endpoint or to all endpoints that received them",
+		RunE: answer(s, func(in call) (map[string]int, error) {
+			ranged := in.Flags().Changed("after")
+			if (len(in.args) > 0) == ranged {
+				return nil, errors.New("want events, or --after")
+			}
+			endpoints, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
+			if err != nil {
+				return nil, err
+			}
+			if id != "" {
+				endpoints = slices.DeleteFunc(endpoints, func(e merchant.Endpoint) bool { return e.ID != id })
+			}
+			if len(endpoints) == 0 {
+				return nil, errors.New("there is no such endpoint: chequer endpoint list shows them")
+			}
+			var sent int
+			if ranged {
+				sent, err = resendAfter(in, endpoints, after)
+			} else {
+				sent, err = resendEach(in, endpoints)
+			}
+			return map[string]int{"deliveries": sent}, err
+		}, func(w io.Writer, sent map[string]int) { fmt.Fprintln(w, "deliveries made again:", sent["deliveries"]) }),
+	}
+	c.Flags().StringVar(&id, "endpoint", "", "send only to this endpoint")
+	c.Flags().Int64Var(&after, "after", 0, "all events after this position that an endpoint receives; 0 means from the oldest event kept")
+	return c
+}
+
+// resendAfter sends all events after a position again to the endpoints that receive them.
+func resendAfter(in call, endpoints []merchant.Endpoint, after int64) (total int, err error) {
+	for _, e := range endpoints {
+		sent, err := in.core.Endpoints.ResendAfter(in.Context(), e, after)
+		if err != nil {
+			return total, fmt.Errorf("resend to %s: %w", e.ID, err)
+		}
+		total += sent
+	}
+	return total, nil
+}
+
+// resendEach sends each event that the arguments name again to the endpoints that it was sent to before.
+func resendEach(in call, endpoints []merchant.Endpoint) (total int, err error) {
+	for _, event := range in.args {
+		before := total
+		for _, e := range endpoints {
+			_, _, err := in.core.Endpoints.Delivery(in.Context(), e, event)
+			if errors.Is(err, merchant.ErrNotFound) {
+				continue
+			}
+			if err == nil {
+				err = in.core.Endpoints.Resend(in.Context(), e, event)
+			}
+			if err != nil {
+				return total, fmt.Errorf("resend %s to %s: %w", event, e.ID, err)
+			}
+			total++
+		}
+		if total == before {
+			return total, fmt.Errorf("event %s was for none of these endpoints: chequer endpoint resend END %s sends it to one all the same", event, event)
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/console"
+	"chequer/internal/merchant"
+	"chequer/internal/sale"
+)
+
+// exchangeRow is an exchange account as it is printed. It never contains the secret.
+type exchangeRow struct {
+	ID        string   `json:"id"`
+	Exchange  string   `json:"exchange"`
+	Key       string   `json:"key"`
+	On        bool     `json:"on"`
+	Coins     []string `json:"coins"`
+	Smallest  string   `json:"smallest_eur"`
+	Slippage  string   `json:"slippage_percent"`
+	CreatedAt string   `json:"created_at"`
+}
+
+func newExchangeRow(a merchant.ExchangeAccount) exchangeRow {
+	return exchangeRow{
+		ID: a.ID, Exchange: a.Exchange, Key: a.Key, On: a.Active, Coins: append([]string{}, a.Coins...), Smallest: a.Smallest,
+		Slippage: sale.SlippageText(a.Slippage), CreatedAt: console.Stamp(a.CreatedAt),
+	}
+}
+
+// writeExchange prints an exchange account.
+func (s *shell) writeExchange(w io.Writer, r exchangeRow) {
+	state := "off: chequer sale on"
+	if r.On {
+		state = "on"
+	}
+	console.Fields(w, [][2]string{
+		{"exchange", r.Exchange}, {"key", r.Key}, {"selling", state}, {"coins", strings.Join(r.Coins, " ")}, {"smallest sale", console.Fiat(r.Smallest, "EUR")},
+		{"slippage", "at most " + r.Slippage + " % below the invoice's rate"}, {"created", s.Time(r.CreatedAt)},
+	})
+}
+
+// accountCommand returns a command that prints the exchange account that do returns.
+func (s *shell) accountCommand(use, short string, do func(call, *sale.Accounts) (merchant.ExchangeAccount, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: console.Arguments,
+		RunE: answer(s, func(in call) (exchangeRow, error) {
+			account, err := do(in, in.core.Accounts(in.cfg))
+			return newExchangeRow(account), accountError(err)
+		}, s.writeExchange),
+	}
+}
+
+// accountError says what to do if there is no exchange account.
+func accountError(err error) error {
+	if errors.Is(err, merchant.ErrNotFound) {
+		return errors.New("there is no exchange account: chequer sale add")
+	}
+	return err
+}
+
+// settingFlags are the flags of the terms of sale. The term of a flag that is not given stays unchanged.
+type settingFlags struct {
+	coins              []string
+	smallest, slippage string
+}
+
+func (f *settingFlags) add(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.coins, "coins", nil, "coins to sell (default "+strings.Join(sale.DefaultCoins, ",")+"); EURC is never sold")
+	c.Flags().StringVar(&f.smallest, "smallest", "", "smallest value of a sale, in euro (default "+sale.DefaultSmallest+")")
+	c.Flags().StringVar(&f.slippage, "slippage", "", "largest percentage below the invoice's rate at which coins are sold (default "+sale.SlippageText(sale.DefaultSlippage)+")")
+}
+
+// apply changes settings to the values of the flags that were given.
+func (f *settingFlags) apply(in call, set *sale.Settings) (err error) {
+	in.given(map[string]func(){
+		"coins": func() {
+			set.Coins = rowsOf(f.coins, func(coin string) string { return strings.ToUpper(strings.TrimSpace(coin)) })
+		},
+		"smallest": func() { set.Smallest = f.smallest },
+		"slippage": func() { set.Slippage, err = sale.ParseSlippage(f.slippage) },
+	})
+	return err
+}
+
+func (s *shell) saleAdd() *cobra.Command {
+	var flags settingFlags
+	var key string
+	c := s.accountCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(in call, a *sale.Accounts) (made merchant.ExchangeAccount, err error) {
+		if key == "" {
+			return made, errors.New("--key is missing: the public part of the exchange's key")
+		}
+		set := sale.Settings{Coins: sale.DefaultCoins, Smallest: sale.DefaultSmallest, Slippage: sale.DefaultSlippage}
+		if err := flags.apply(in, &set); err != nil {
+			return made, err
+		}
+		secret, err := bufio.NewReader(io.LimitReader(in.InOrStdin(), 4<<10)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return made, fmt.Errorf("read the secret: %w", err)
+		}
+		if secret = strings.TrimSpace(secret); secret == "" {
+			return made, errors.New("the secret is missing: give it on standard input, as in chequer sale add kraken --key ABC… < secret.txt")
+		}
+		made, err = a.Add(in.Context(), in.shop.ID, in.args[0], key, secret, set)
+		if errors.Is(err, merchant.ErrExists) {
+			err = errors.New("there is an exchange account already: remove it first with chequer sale remove")
+		}
+		return made, err
+	})
+	c.Long = `Uses your own account at an exchange. The key must be allowed to read balances and orders and to trade, and
+must not be allowed to withdraw: the exchange is asked, and a key that can withdraw is refused. The secret is read from
+standard input, kept sealed, and never shown again. Nothing is sold before chequer sale on.`
+	c.Example = "  chequer sale add kraken --key ABC… < secret.txt"
+	flags.add(c)
+	c.Flags().StringVar(&key, "key", "", "public part of the exchange's key")
+	return c
+}
+
+func (s *shell) saleSet() *cobra.Command {
+	var flags settingFlags
+	c := s.accountCommand("set", "Change the terms of sale of new invoices", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+		if err := flags.apply(in, &sale.Settings{}); err != nil {
+			return merchant.ExchangeAccount{}, err
+		}
+		return a.Change(in.Context(), in.shop.ID, func(set *sale.Settings) { _ = flags.apply(in, set) }) // the flags have been checked above
+	})
+	flags.add(c)
+	return c
+}
+
+func (s *shell) saleRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove",
+		Short: "Remove the exchange account; waiting sales wait for the next account",
+		Args:  console.Arguments,
+		RunE: s.withShop(func(in call) error {
+			account, err := in.core.Accounts(in.cfg).Remove(in.Context(), in.shop.ID)
+			if errors.Is(err, merchant.ErrBusy) {
+				return fmt.Errorf("the exchange account is not removed: %w; chequer sale list shows the sales", err)
+			}
+			if err != nil {
+				return accountError(err)
+			}
+			return s.Print(in.Command, map[string]string{"removed": account.ID}, func(w io.Writer) { fmt.Fprintln(w, "removed", account.Exchange) })
+		}),
+	}
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/console"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/sale"
+)
+
+// sale returns the group of commands about selling received coins for euro.
+func (s *shell) sale() *cobra.Command {
+	c := console.Group("sale", "Sell received coins for euro on your own exchange account, and show the sales",
+		s.saleAdd(),
+		s.accountCommand("show", "Show the exchange account and what is sold there", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+			return a.Account(in.Context(), in.shop.ID)
+		}),
+		s.saleSet(),
+		s.accountCommand("on", "Sell the coins of new invoices, and continue waiting sales", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+			return a.Switch(in.Context(), in.shop.ID, true)
+		}),
+		s.accountCommand("off", "Stop selling; waiting sales keep waiting", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+			return a.Switch(in.Context(), in.shop.ID, false)
+		}),
+		s.saleRemove(), s.saleList(), s.saleRetry(), s.saleSettle())
+	c.Aliases = []string{"convert"}
+	return c
+}
+
+// saleRow is a sale as it is printed.
+type saleRow struct {
+	InvoiceID string      `json:"foreign_id"`
+	OrderID   string      `json:"order_id"`
+	Status    string      `json:"status"`
+	Coin      string      `json:"crypto_currency"`
+	State     string      `json:"state"`
+	Reason    string      `json:"reason"`
+	Amount    string      `json:"amount"`
+	Sold      string      `json:"sold_amount"`
+	Rate      string      `json:"rate_eur"`
+	Lowest    string      `json:"lowest_price"`
+	Average   string      `json:"average_price"`
+	Euro      string      `json:"euro_amount"`
+	Fee       string      `json:"fee_amount"`
+	Orders    []orderLine `json:"orders"`
+	CreatedAt string      `json:"created_at"`
+	NextAt    string      `json:"next_at"`
+}
+
+// orderLine is an order of a sale as it is printed.
+type orderLine struct {
+	ID       string `json:"id"`
+	Exchange string `json:"exchange"`
+	Ref      string `json:"exchange_id"`
+	State    string `json:"state"`
+	Amount   string `json:"amount"`
+	Limit    string `json:"limit_price"`
+	Sold     string `json:"sold_amount"`
+	Fault    string `json:"fault"`
+	SentAt   string `json:"sent_at"`
+}
+
+func newOrderLine(o invoice.SaleOrder) orderLine {
+	return orderLine{
+		ID: o.ID, Exchange: o.Exchange, Ref: o.Ref, State: string(o.State), Amount: o.Amount.String(), Limit: o.Limit.String(),
+		Sold: o.Sold.String(), Fault: o.Fault, SentAt: console.Stamp(o.SentAt),
+	}
+}
+
+// saleRows returns the sales of invoices in a state, or all if the state is "".
+func saleRows(invoices []*invoice.Invoice, state invoice.SaleState) []saleRow {
+	rows := []saleRow{}
+	for _, inv := range invoices {
+		for i := range inv.Sales {
+			c := &inv.Sales[i]
+			if state != "" && c.State != state {
+				continue
+			}
+			sold := c.Sold()
+			rows = append(rows, saleRow{
+				InvoiceID: inv.ID, OrderID: inv.Terms.OrderID, Status: string(inv.State.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
+				Amount: c.Amount.String(), Sold: sold.Sold.String(), Rate: c.Rate.Price(), Lowest: c.Lowest.String(), Average: c.Average(),
+				Euro: sold.Euro.String(), Fee: sold.Fee.String(), Orders: rowsOf(c.Orders, newOrderLine), CreatedAt: console.Stamp(c.CreatedAt), NextAt: console.Stamp(c.NextAt),
+			})
+		}
+	}
+	return rows
+}
+
+// writeSales prints sales.
+func writeSales(w io.Writer, rows []saleRow) {
+	console.Table(w, "INVOICE\tORDER\tSTATUS\tSELL\tSOLD\tPRICE\tEUR\tFEE\tSTATE", rows, func(r saleRow) []any {
+		return []any{
+			r.InvoiceID, r.OrderID, r.Status, r.Amount + " " + r.Coin, r.Sold, r.Average, r.Euro, r.Fee, strings.TrimSpace(r.State + " " + r.Reason),
+		}
+	})
+}
+
+// writeSaleOrders prints the sales of an invoice with their orders.
+func (s *shell) writeSaleOrders(w io.Writer, rows []saleRow) {
+	writeSales(w, rows)
+	for _, r := range rows {
+		if len(r.Orders) == 0 {
+			continue
+		}
+		fmt.Fprintln(w)
+		console.Table(w, "ORDER OF "+r.Coin+"\tEXCHANGE\tEXCHANGE ORDER\tSENT\tAMOUNT\tAT LEAST\tSOLD\tSTATE\tNOTE", r.Orders, func(o orderLine) []any {
+			return []any{o.ID, o.Exchange, o.Ref, s.Time(o.SentAt), o.Amount, o.Limit, o.Sold, o.State, o.Fault}
+		})
+	}
+}
+
+func (s *shell) saleList() *cobra.Command {
+	var state string
+	var limit int
+	all := answer(s, func(in call) ([]saleRow, error) {
+		if err := checkFlag("state", state, invoice.SaleStates); err != nil {
+			return nil, err
+		}
+		all, err := in.core.Storage.Converted(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
+		return saleRows(all, invoice.SaleState(state)), err
+	}, writeSales)
+	one := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
+		inv, err := service.Invoice(in.Context(), in.args[0])
+		if err != nil {
+			err = fmt.Errorf("list sales: %w", err)
+		}
+		return inv, err
+	})
+	c := &cobra.Command{
+		Use:   "list [INVOICE]",
+		Short: "List sales, newest first, or the sales of one invoice with their orders",
+		Args:  console.Arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return one(c, args)
+			}
+			return all(c, args)
+		},
+	}
+	c.Flags().StringVar(&state, "state", "", "only sales in this state: waiting, sending, filled, failed, settled or skipped")
+	c.Flags().IntVar(&limit, "limit", 50, "maximum number of invoices")
+	return c
+}
+
+// saleOrders returns the function of a command that prints the sales of an invoice with their orders.
+func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
+	return answer(s, func(in call) ([]saleRow, error) {
+		service, err := in.invoices()
+		if err != nil {
+			return nil, err
+		}
+		inv, err := do(in, service)
+		if err != nil {
+			return nil, err
+		}
+		return saleRows([]*invoice.Invoice{inv}, ""), nil
+	}, s.writeSaleOrders)
+}
+
+// decideSale returns the function of a command that carries out the operator's decision about the sale
+// of a coin, which is the only coin of the invoice if it is "".
+func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
+	return s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
+		id := in.args[0]
+		inv, err := service.Invoice(in.Context(), id)
+		if err != nil {
+			return nil, fmt.Errorf("%s sale: %w", in.Name(), err)
+		}
+		coin, err := sale.CoinOf(inv, *coin)
+		if err != nil {
+			return nil, err
+		}
+		inv, err = decide(in, in.core.Desk(service), coin)
+		switch {
+		case errors.Is(err, invoice.ErrUnknownOrder):
+			return nil, fmt.Errorf("%w. Look for the order at the exchange by the name that chequer sale list %s shows. If the exchange never had it: chequer sale retry %s --coin %s --absent. If it had: chequer sale settle %s --coin %s --sold AMOUNT --euro AMOUNT --fee AMOUNT",
+				err, id, id, coin, id, coin)
+		case errors.Is(err, invoice.ErrState):
+			return nil, fmt.Errorf("%s sale: its state does not allow this now; chequer sale list %s shows it", in.Name(), id)
+		case err != nil:
+			return nil, fmt.Errorf("%s sale: %w", in.Name(), err)
+		}
+		return inv, nil
+	})
+}
+
+func (s *shell) saleRetry() *cobra.Command {
+	var coin string
+	var absent, all bool
+	one := s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+		return d.Retry(in.Context(), in.args[0], coin, absent)
+	})
+	c := &cobra.Command{
+		Use:   "retry INVOICE | --all",
+		Short: "Retry a sale that failed, was too small or is waiting",
+		Long: `Lets the running server retry the rest of a sale. If the outcome of its last order is unknown, look for the order
+at the exchange first. --absent states that the exchange never had it, so that it is sold again.
+--all retries all failed sales, except those whose last order has an unknown outcome.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case all && (len(args) > 0 || absent || coin != ""), !all && len(args) == 0:
+				return errors.New("want an invoice, or --all alone")
+			case all:
+				return s.withShop(s.retryAll)(c, args)
+			}
+			return one(c, args)
+		},
+	}
+	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")
+	c.Flags().BoolVar(&absent, "absent", false, "you have checked that the exchange never had the last order")
+	c.Flags().BoolVar(&all, "all", false, "all failed sales")
+	return c
+}
+
+// retryAll retries all failed sales whose last order has a known outcome.
+func (s *shell) retryAll(in call) error {
+	service, err := in.invoices()
+	if err != nil {
+		return err
+	}
+	failed, err := in.core.Storage.Converted(in.Context(), in.shop.ID, invoice.SaleFailed, 10_000)
+	if err != nil {
+		return err
+	}
+	retried, unknown, err := in.core.Desk(service).RetryAll(in.Context(), failed)
+	if err != nil {
+		return err
+	}
+	rows := saleRows(retried, invoice.SaleWaiting)
+	if err := s.Print(in.Command, rows, func(w io.Writer) { writeSales(w, rows) }); err != nil || unknown == 0 {
+		return err
+	}
+	return fmt.Errorf("%d sales not retried, because the outcome of their last order is unknown: chequer sale list --state failed", unknown)
+}
+
+func (s *shell) saleSettle() *cobra.Command {
+	var coin, sold, euro, fee string
+	c := &cobra.Command{
+		Use:   "settle INVOICE",
+		Short: "Close a sale by stating how much was sold; the default is nothing",
+		Args:  console.Arguments,
+		RunE: s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+			var sale invoice.Proceeds
+			for _, f := range []struct {
+				name, text string
+				currency   money.Currency
+				into       *money.Amount
+			}{{"sold", sold, invoice.SaleCoin(coin), &sale.Sold}, {"euro", euro, invoice.SaleEuro, &sale.Euro}, {"fee", fee, invoice.SaleEuro, &sale.Fee}} {
+				var err error
+				if *f.into, err = money.Parse(f.text, f.currency); err != nil {
+					return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
+				}
+			}
+			return d.Settle(in.Context(), in.args[0], coin, sale)
+		}),
+	}
+	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")
+	c.Flags().StringVar(&sold, "sold", "0", "amount of the coin that was sold")
+	c.Flags().StringVar(&euro, "euro", "0", "proceeds in euro, before the fee")
+	c.Flags().StringVar(&fee, "fee", "0", "the fee in euro")
+	return c
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/app"
+	"chequer/internal/config"
+	"chequer/internal/console"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// call is a call of a command, with the open storage and the merchant.
+type call struct {
+	*cobra.Command
+	args []string
+	cfg  config.Config
+	core *app.Core
+	shop merchant.Merchant
+}
+
+// open opens the storage of an existing shop. It must exist: a command that runs in a wrong directory
+// must not create another shop.
+func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
+	return app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
+}
+
+// withShop returns the function of a command that opens the storage, calls do and closes the storage.
+func (s *shell) withShop(do func(call) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		cfg, err := s.load()
+		if err != nil {
+			return err
+		}
+		core, err := s.open(c, cfg)
+		if err != nil {
+			return err
+		}
+		defer core.Close()
+		shop, err := core.Shop(c.Context(), cfg, app.Options{})
+		if err != nil {
+			return err
+		}
+		return do(call{c, args, cfg, core, shop})
+	}
+}
+
+// answer returns the function of a command that computes a result, and prints it as JSON or with text.
+func answer[R any](s *shell, compute func(call) (R, error), text func(io.Writer, R)) func(*cobra.Command, []string) error {
+	return s.withShop(func(in call) error {
+		result, err := compute(in)
+		if err != nil {
+			return err
+		}
+		return s.Print(in.Command, result, func(w io.Writer) { text(w, result) })
+	})
+}
+
+// list returns a command that prints rows as JSON or as a table with a heading.
+func list[R any](s *shell, use, short string, rows func(call) ([]R, error), heading string, cells func(R) []any) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: console.Arguments,
+		RunE: answer(s, rows, func(w io.Writer, rows []R) { console.Table(w, heading, rows, cells) }),
+	}
+}
+
+// rowsOf returns the row of each item of a list. It is never nil, so that it is [] in JSON.
+func rowsOf[T, R any](items []T, row func(T) R) []R {
+	rows := make([]R, len(items))
+	for i, item := range items {
+		rows[i] = row(item)
+	}
+	return rows
+}
+
+// change returns a command that changes what its argument names, and prints the argument after the
+// participle done, such as "removed".
+func (s *shell) change(use, short, done string, change func(in call, name string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: console.Arguments,
+		RunE: answer(s, func(in call) (map[string]string, error) {
+			return map[string]string{done: in.args[0]}, change(in, in.args[0])
+		}, func(w io.Writer, result map[string]string) { fmt.Fprintln(w, done, result[done]) }),
+	}
+}
+
+// given calls the functions of those flags that were given.
+func (in call) given(flags map[string]func()) {
+	for name, set := range flags {
+		if in.Flags().Changed(name) {
+			set()
+		}
+	}
+}
+
+// checkFlag returns an error for the word of a flag that is neither known nor "".
+func checkFlag[W ~string](noun, word string, known []W) error {
+	if word == "" {
+		return nil
+	}
+	return checkWord(noun, word, known)
+}
+
+// checkWord returns an error for a word that is not known.
+func checkWord[W ~string](noun, word string, known []W) error {
+	if slices.Contains(known, W(word)) {
+		return nil
+	}
+	words := rowsOf(known, func(w W) string { return string(w) })
+	return fmt.Errorf("there is no %s %q; there are %s", noun, word, strings.Join(words, ", "))
+}
+
+// testFlag adds the flag that selects test mode. The method mode reads it.
+func testFlag(c *cobra.Command, usage string) {
+	c.Flags().Bool("test", false, usage+"; on a demo it is the default")
+}
+
+// mode returns the mode that the flag of a command selects. Without the flag it is test mode for a demo,
+// which has only test invoices, and live mode otherwise.
+func (in call) mode() (merchant.Mode, error) {
+	if f := in.Flags().Lookup("test"); f == nil || !f.Changed {
+		demo, err := in.core.IsDemo(in.Context(), in.shop.ID)
+		if err != nil || demo {
+			return merchant.Test, err
+		}
+		return merchant.Live, nil
+	}
+	if test, err := in.Flags().GetBool("test"); err != nil || test {
+		return merchant.Test, err
+	}
+	return merchant.Live, nil
+}
+
+// notFound adds a hint to an error about a link or a product that was not found: in which other mode
+// it is, or the command that lists all if other is "".
+func notFound(err error, noun string, other merchant.Mode) error {
+	if !errors.Is(err, merchant.ErrNotFound) {
+		return err
+	}
+	switch other {
+	case merchant.Test:
+		return fmt.Errorf("%w: it is one of test invoices, so add --test", err)
+	case merchant.Live:
+		return fmt.Errorf("%w: it is one of live invoices, so leave out --test, or on a demo add --test=false", err)
+	}
+	return fmt.Errorf("%w: chequer %s list shows every %s; a %s of test invoices needs --test", err, noun, noun, noun)
+}
+
+// invoices returns the invoice service.
+func (in call) invoices() (*invoice.Service, error) {
+	return in.core.Invoices(in.Context(), in.cfg, app.Options{Log: newLogger(in.cfg)})
+}
