@@ -12,7 +12,7 @@ import (
 
 	"chequer/internal/app"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // endpoint returns the group of commands about endpoints.
@@ -86,8 +86,8 @@ func (s *shell) endpointAdd() *cobra.Command {
 		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range events {
-				if !slices.Contains(server.EventTypes(), name) {
-					return fmt.Errorf("there is no event %q; there are %s", name, strings.Join(server.EventTypes(), ", "))
+				if !slices.Contains(wire.EventTypes(), name) {
+					return fmt.Errorf("there is no event %q; there are %s", name, strings.Join(wire.EventTypes(), ", "))
 				}
 			}
 			_, core, shop, err := s.shop(c)

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // events returns the group of commands about events.
@@ -54,8 +54,8 @@ func (s *shell) eventsList() *cobra.Command {
 		Short: "List events, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if kind != "" && !slices.Contains(server.EventTypes(), kind) {
-				return fmt.Errorf("there is no event %q; there are %s", kind, strings.Join(server.EventTypes(), ", "))
+			if kind != "" && !slices.Contains(wire.EventTypes(), kind) {
+				return fmt.Errorf("there is no event %q; there are %s", kind, strings.Join(wire.EventTypes(), ", "))
 			}
 			_, core, shop, err := s.shop(c)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // invoice returns the group of commands about invoices.
@@ -77,7 +77,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			}
 			rows := make([]api.Resource, len(list))
 			for i, inv := range list {
-				rows[i] = server.Resource(service, inv, nil)
+				rows[i] = wire.Resource(service, inv, nil)
 			}
 			return s.print(c, rows, func(w io.Writer) { s.listInvoices(w, rows) })
 		},
@@ -145,7 +145,7 @@ func (s *shell) invoiceShow() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("show invoice: %w", err)
 			}
-			return s.printInvoice(c, server.Resource(service, inv, nil))
+			return s.printInvoice(c, wire.Resource(service, inv, nil))
 		},
 	}
 }
@@ -195,7 +195,7 @@ func (s *shell) invoiceDecide(use, short string, decide func(*invoice.Service, c
 			if err != nil {
 				return fmt.Errorf("%s invoice: %w", c.Name(), err)
 			}
-			return s.printInvoice(c, server.Resource(service, inv, nil))
+			return s.printInvoice(c, wire.Resource(service, inv, nil))
 		},
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/guard"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
 	"chequer/internal/webhook"
+	"chequer/internal/wire"
 )
 
 const (
@@ -54,8 +54,8 @@ func (s *shell) listen() *cobra.Command {
 				return errors.New("--forward: want an address like http://127.0.0.1:3000/hook")
 			}
 			for _, t := range types {
-				if !slices.Contains(server.EventTypes(), t) {
-					return fmt.Errorf("there is no event %q; there are %s", t, strings.Join(server.EventTypes(), ", "))
+				if !slices.Contains(wire.EventTypes(), t) {
+					return fmt.Errorf("there is no event %q; there are %s", t, strings.Join(wire.EventTypes(), ", "))
 				}
 			}
 			from, err := s.remote(address)

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
 	"chequer/internal/theme"
+	"chequer/internal/wire"
 )
 
 // theme returns the group of commands about the theme of the pages.
@@ -149,7 +149,7 @@ func readLogo(name string) ([]byte, error) {
 
 // printTheme prints a theme, and the colours derived from its accent.
 func (s *shell) printTheme(c *cobra.Command, shop merchant.Merchant, l theme.Theme) error {
-	row := server.EncodeTheme(l)
+	row := wire.Theme(l)
 	return s.print(c, row, func(w io.Writer) {
 		fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, shop.Name))
 		fmt.Fprintf(w, "logo         %s\n", logoWords(l.Logo))

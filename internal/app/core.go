@@ -17,6 +17,7 @@ import (
 	"chequer/internal/seal"
 	"chequer/internal/server"
 	"chequer/internal/storage"
+	"chequer/internal/wire"
 )
 
 // Core holds the storage and the merchants' services. The server and the commands share it.
@@ -60,9 +61,9 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	return &Core{
 		Storage:   store,
 		Merchants: merchant.NewService(store, clock, token),
-		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: server.EncodeWalletChange, Now: clock, Token: token}),
+		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
-			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: clock, Token: token,
+			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token,
 		}),
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,

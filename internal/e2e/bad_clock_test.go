@@ -26,6 +26,7 @@ import (
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/watcher"
+	"chequer/internal/wire"
 )
 
 // timed is the service with storage, simnet and watcher, on a clock that the test sets. The program
@@ -50,7 +51,7 @@ func openTimed(t *testing.T) *timed {
 	log := slog.New(slog.DiscardHandler)
 	s.invoices = invoice.NewService(invoice.Config{
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}},
-		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: rand.Text, Encode: server.EncodeEvent, Log: log,
+		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: rand.Text, Encode: wire.Event, Log: log,
 	})
 	merchants := merchant.NewService(s.store, s.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
 	s.api = server.New(server.Config{

@@ -1,17 +1,15 @@
 package server
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
-	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // idPattern matches an invoice's identifier; other texts are never looked up.
@@ -35,7 +33,7 @@ func (s *server) status(c echo.Context) error {
 func (s *server) writeInvoice(c echo.Context, inv *invoice.Invoice) error {
 	s.setInvoiceHeaders(c, inv, inv.Version)
 	setPaidHeaders(c.Response().Header(), inv)
-	return writeJSON(c, http.StatusOK, specified(inv))
+	return writeJSON(c, http.StatusOK, wire.Invoice(inv))
 }
 
 // setInvoiceHeaders sets the headers that name the version of the invoice and the address of its page.
@@ -51,41 +49,9 @@ func setPaidHeaders(header http.Header, inv *invoice.Invoice) {
 	if inv.State.Status != invoice.Paid {
 		return
 	}
-	header.Set(api.HeaderPaidAt, timestamp(inv.State.PaidAt))
+	header.Set(api.HeaderPaidAt, wire.Time(inv.State.PaidAt))
 	header.Set(api.HeaderPaidCurrency, inv.State.PaidAsset)
 	header.Set(api.HeaderPaidTx, inv.State.PaidTx)
 }
 
-// specified returns the specification's answer, with the newest quote: six fields, five
-// per address.
-func specified(inv *invoice.Invoice) api.Invoice {
-	q := inv.Quote()
-	answer := api.Invoice{
-		ForeignID: inv.ID, Status: string(inv.State.Status), ExpiredAt: timestamp(q.Until),
-		ClientAmount: number(inv.Terms.Price), ClientCurrency: inv.Terms.Price.Currency().Code,
-		Addresses: []api.Address{},
-	}
-	for _, m := range inv.Methods {
-		p, offered := q.Price(m.Asset.Code)
-		if !offered {
-			continue
-		}
-		answer.Addresses = append(answer.Addresses, api.Address{
-			Address: m.Destination.Address, ExpectedAmount: number(p.Expected), CryptoCurrency: m.Asset.Code,
-			RateUSD: json.Number(p.USD.Price()), RateEUR: json.Number(p.EUR.Price()),
-		})
-	}
-	return answer
-}
-
-func number(a money.Amount) json.Number { return json.Number(a.String()) }
-
 func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
-
-// timestamp formats a time; the zero time is empty.
-func timestamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(api.TimeLayout)
-}

@@ -114,7 +114,7 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	if err != nil {
 		return fmt.Errorf("wallets of invoice: %w", err)
 	}
-	if r.Terms.Sale, err = s.convertTerms(ctx, r.MerchantID, r.Mode); err != nil {
+	if r.Terms.Sale, err = s.saleTerms(ctx, r.MerchantID, r.Mode); err != nil {
 		return err
 	}
 	r.Terms.Merchant = m.Name
@@ -125,6 +125,26 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
 	}
 	return nil
+}
+
+// saleTerms returns which coins of a new invoice are sold: none for test money or test networks,
+// and none while the merchant has no active exchange account.
+func (s *server) saleTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.SaleTerms, error) {
+	if mode != invoice.Live || s.worthless {
+		return invoice.SaleTerms{}, nil
+	}
+	a, err := s.merchants.Exchange(ctx, merchantID)
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !a.Active {
+		return invoice.SaleTerms{}, nil
+	}
+	if err != nil {
+		return invoice.SaleTerms{}, fmt.Errorf("exchange account of invoice: %w", err)
+	}
+	smallest, err := money.Parse(a.Smallest, invoice.SaleEuro)
+	if err != nil {
+		return invoice.SaleTerms{}, fmt.Errorf("smallest sale of invoice: %w", err)
+	}
+	return invoice.SaleTerms{Coins: slices.Clone(a.Coins), Smallest: smallest, Slippage: a.Slippage}, nil
 }
 
 // requestedPrice is a price as the request writes it: plain digits and a currency's code.

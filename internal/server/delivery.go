@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // listDeliveries handles GET endpoints/{id}/deliveries, newest first.
@@ -27,7 +28,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	}
 	page := api.DeliveryPage{Deliveries: []api.Delivery{}}
 	for _, d := range list {
-		page.Deliveries = append(page.Deliveries, delivery(d))
+		page.Deliveries = append(page.Deliveries, wire.Delivery(d))
 	}
 	if limit > 0 && len(list) == limit {
 		page.Before = list[len(list)-1].Position
@@ -44,14 +45,7 @@ func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error
 	if err != nil {
 		return err
 	}
-	answer := api.DeliveryLog{Delivery: delivery(d), Log: []api.Try{}}
-	for _, t := range tries {
-		answer.Log = append(answer.Log, api.Try{
-			Number: t.Number, At: timestamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
-			Headers: t.Header,
-		})
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	return writeJSON(c, http.StatusOK, wire.DeliveryLog(d, tries))
 }
 
 // resend handles POST endpoints/{id}/resend: one event, or all events after a position.
@@ -80,11 +74,4 @@ func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, api.Resent{Events: sent})
-}
-
-func delivery(d merchant.Delivery) api.Delivery {
-	return api.Delivery{
-		Position: d.Position, EventID: d.EventID, EventType: d.EventType, ForeignID: d.InvoiceID, State: string(d.State),
-		Tries: d.Tries, CreatedAt: timestamp(d.CreatedAt), NextTryAt: timestamp(d.NextTryAt), Status: d.LastStatus, Fault: d.LastFault,
-	}
 }

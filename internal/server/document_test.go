@@ -29,6 +29,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // pages is the tag of the operations that the API's server does not serve.
@@ -128,7 +129,7 @@ func (r *recording) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte {
 	event := theContract(t).document.Components.Schemas["Event"].Value
 	return func(inv *invoice.Invoice, e invoice.Event) []byte {
-		body := server.EncodeEvent(inv, e)
+		body := wire.Event(inv, e)
 		var value any
 		if err := json.Unmarshal(body, &value); err != nil {
 			t.Errorf("event: %v", err)
@@ -378,7 +379,7 @@ func named(e ast.Expr, name string) bool {
 func TestDocument_has_every_word(t *testing.T) {
 	t.Parallel()
 	schemas := theContract(t).document.Components.Schemas
-	types := server.EventTypes()
+	types := wire.EventTypes()
 	for name, want := range map[string][]string{
 		"FeedEventType": types,
 		"EventType":     append(slices.Clone(types), merchant.EventTest),

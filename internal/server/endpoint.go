@@ -14,6 +14,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/guard"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // endpointPattern matches an endpoint's identifier; other texts are never looked up.
@@ -48,7 +49,7 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	answer := endpoint(e)
+	answer := wire.Endpoint(e)
 	answer.Secret = e.Secret
 	c.Response().Header().Set("Location", s.baseURL+api.PathEndpoints+"/"+e.ID)
 	return writeJSON(c, http.StatusCreated, answer)
@@ -63,7 +64,7 @@ func (s *server) listEndpoints(c echo.Context, k call) error {
 	answer := api.EndpointList{Endpoints: []api.Endpoint{}}
 	for _, e := range all {
 		if e.Mode == k.key.Mode {
-			answer.Endpoints = append(answer.Endpoints, endpoint(e))
+			answer.Endpoints = append(answer.Endpoints, wire.Endpoint(e))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -71,7 +72,7 @@ func (s *server) listEndpoints(c echo.Context, k call) error {
 
 // readEndpoint handles GET endpoints/{id}.
 func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
-	return writeJSON(c, http.StatusOK, endpoint(e))
+	return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 }
 
 // removeEndpoint handles DELETE endpoints/{id}. Its pending deliveries are given up.
@@ -89,7 +90,7 @@ func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.En
 		if err != nil {
 			return err
 		}
-		return writeJSON(c, http.StatusOK, endpoint(e))
+		return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 	}
 }
 
@@ -105,13 +106,13 @@ func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 		if err != nil {
 			return err
 		}
-		return writeJSON(c, http.StatusOK, endpoint(e))
+		return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 	}
 	e, err := s.endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {
 		return err
 	}
-	answer := endpoint(e)
+	answer := wire.Endpoint(e)
 	answer.NextSecret = e.NextSecret
 	return writeJSON(c, http.StatusOK, answer)
 }
@@ -174,7 +175,7 @@ func eventTypes(into *[]string) func(any) error {
 		var types []string
 		for _, v := range list {
 			name, _ := v.(string)
-			if !slices.Contains(EventTypes(), name) {
+			if !slices.Contains(wire.EventTypes(), name) {
 				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(truncated(name)))
 			}
 			if slices.Contains(types, name) {
@@ -193,18 +194,6 @@ func truncated(text string) string {
 		return text[:64]
 	}
 	return text
-}
-
-// endpoint returns the API's view of an endpoint, without its secrets.
-func endpoint(e merchant.Endpoint) api.Endpoint {
-	answer := api.Endpoint{
-		ID: e.ID, Mode: string(e.Mode), URL: e.URL, Events: e.Events, Paused: e.Paused, CreatedAt: timestamp(e.CreatedAt),
-		Key: e.Key, NextKey: e.NextKey,
-	}
-	if answer.Events == nil {
-		answer.Events = []string{}
-	}
-	return answer
 }
 
 // whole parses a whole number that is not negative.

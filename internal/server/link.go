@@ -12,6 +12,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // slugPattern matches a slug, which needs no escaping in a URL and can be read aloud.
@@ -158,7 +159,7 @@ func (s *server) createLink(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	answer := s.link(l)
+	answer := wire.Link(s.baseURL, l)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
 }
@@ -184,7 +185,7 @@ func (s *server) changeLink(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, s.link(l))
+	return writeJSON(c, http.StatusOK, wire.Link(s.baseURL, l))
 }
 
 // listLinks handles GET links.
@@ -196,7 +197,7 @@ func (s *server) listLinks(c echo.Context, k call) error {
 	answer := api.LinkList{Links: []api.Link{}}
 	for _, l := range all {
 		if l.Mode == k.key.Mode {
-			answer.Links = append(answer.Links, s.link(l))
+			answer.Links = append(answer.Links, wire.Link(s.baseURL, l))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -211,7 +212,7 @@ func (s *server) showLink(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, s.link(l))
+	return writeJSON(c, http.StatusOK, wire.Link(s.baseURL, l))
 }
 
 // removeLink handles DELETE links/{slug}.
@@ -228,12 +229,4 @@ func (s *server) removeLink(c echo.Context, k call) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-func (s *server) link(l merchant.Link) api.Link {
-	return api.Link{
-		Slug: l.Slug, URL: s.baseURL + "/pay/" + l.Slug, Mode: string(l.Mode), Amount: l.Amount, FiatCurrency: l.Currency,
-		Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
-		PaymentMethods: append([]string{}, l.Methods.Codes()...), EndsAt: timestamp(l.EndsAt), MaxUses: l.MaxUses, CreatedAt: timestamp(l.CreatedAt),
-	}
 }

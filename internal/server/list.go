@@ -7,6 +7,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/wire"
 )
 
 // Bounds of a page of the list.
@@ -51,7 +52,7 @@ func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
 			answer.NextCursor = cursor(page[i-1].Position())
 			break
 		}
-		answer.Invoices = append(answer.Invoices, Resource(s.invoices, inv, nil))
+		answer.Invoices = append(answer.Invoices, wire.Resource(s.invoices, inv, nil))
 	}
 	return answer
 }

@@ -17,6 +17,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 var (
@@ -188,7 +189,7 @@ func (s *server) createProduct(c echo.Context, k call) error {
 	case err != nil:
 		return err
 	}
-	answer := s.product(p)
+	answer := wire.Product(s.baseURL, p)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
 }
@@ -220,7 +221,7 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, s.product(p))
+	return writeJSON(c, http.StatusOK, wire.Product(s.baseURL, p))
 }
 
 // listProducts handles GET products.
@@ -232,7 +233,7 @@ func (s *server) listProducts(c echo.Context, k call) error {
 	answer := api.ProductList{Products: []api.Product{}}
 	for _, p := range all {
 		if p.Mode == k.key.Mode {
-			answer.Products = append(answer.Products, s.product(p))
+			answer.Products = append(answer.Products, wire.Product(s.baseURL, p))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -247,7 +248,7 @@ func (s *server) showProduct(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, s.product(p))
+	return writeJSON(c, http.StatusOK, wire.Product(s.baseURL, p))
 }
 
 // removeProduct handles DELETE products/{slug}.
@@ -264,14 +265,6 @@ func (s *server) removeProduct(c echo.Context, k call) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-func (s *server) product(p merchant.Product) api.Product {
-	return api.Product{
-		Slug: p.Slug, URL: s.baseURL + "/shop/" + p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description,
-		Price: p.Price.String(), FiatCurrency: p.Price.Currency().Code, MaxQuantity: p.MaxQuantity,
-		AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote), PaymentMethods: append([]string{}, p.Methods.Codes()...), Active: p.Active, CreatedAt: timestamp(p.CreatedAt),
-	}
 }
 
 // most returns the largest quantity of a product in one order: at most the merchant's maximum, and

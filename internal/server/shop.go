@@ -13,6 +13,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // errPriceChanged refuses an order whose shown total differs from the current one, so that the
@@ -40,7 +41,7 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		if err != nil {
 			return err
 		}
-		answer.Products = append(answer.Products, s.productOffer(p))
+		answer.Products = append(answer.Products, wire.ProductOffer(p, s.most(p)))
 		return writeJSON(c, http.StatusOK, answer)
 	}
 	all, err := s.products.Products(ctx, k.key.MerchantID)
@@ -49,7 +50,7 @@ func (s *server) readProducts(c echo.Context, k call) error {
 	}
 	for _, p := range all {
 		if p.Mode == k.key.Mode && s.sells(p) {
-			answer.Products = append(answer.Products, s.productOffer(p))
+			answer.Products = append(answer.Products, wire.ProductOffer(p, s.most(p)))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -73,13 +74,6 @@ func (s *server) productForSale(ctx context.Context, merchantID, slug string) (m
 		return p, errNoProduct
 	}
 	return p, err
-}
-
-func (s *server) productOffer(p merchant.Product) api.ProductOffer {
-	return api.ProductOffer{
-		Slug: p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description, Price: p.Price.String(),
-		FiatCurrency: p.Price.Currency().Code, MaxQuantity: s.most(p), AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote),
-	}
 }
 
 // orderProduct handles POST products/order: an invoice for a product, one per idempotency key. The price

@@ -10,9 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"chequer/internal/api"
 	"chequer/internal/merchant"
 	"chequer/internal/theme"
+	"chequer/internal/wire"
 )
 
 var (
@@ -37,7 +37,7 @@ func (s *server) readTheme(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+	return writeJSON(c, http.StatusOK, wire.Theme(l))
 }
 
 // themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
@@ -53,7 +53,7 @@ func (s *server) themeByHash(c echo.Context, _ call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+	return writeJSON(c, http.StatusOK, wire.Theme(l))
 }
 
 // setTheme handles PUT look. A field that is left out gets the default theme's value.
@@ -83,7 +83,7 @@ func (s *server) setTheme(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+	return writeJSON(c, http.StatusOK, wire.Theme(l))
 }
 
 // resetTheme handles DELETE look.
@@ -128,22 +128,4 @@ func base64Text(into *[]byte) func(any) error {
 		*into = bytes
 		return nil
 	}
-}
-
-// EncodeTheme returns the API's view of a theme.
-func EncodeTheme(l theme.Theme) api.Theme {
-	a := api.Theme{
-		Hash: l.Hash(), Name: l.Name, Accent: l.Accent, Line: l.Line, Support: l.Support, Terms: l.Terms, AutoReturn: !l.Stay,
-		LogoType: l.Logo.Type, Logo: base64.StdEncoding.EncodeToString(l.Logo.Body), Colors: []api.ThemeColors{},
-	}
-	if l.Accent == "" {
-		return a
-	}
-	for _, p := range theme.Palettes(l.Accent) {
-		accent, text := p.Contrast()
-		a.Colors = append(a.Colors, api.ThemeColors{
-			Scheme: p.Scheme, Fill: p.Accent, OnFill: p.OnAccent, Text: p.Ink, AccentContrast: accent, TextContrast: text,
-		})
-	}
-	return a
 }

@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// Invoice returns the specification's view of an invoice, with the newest quote: six fields, five
+// per address.
+func Invoice(inv *invoice.Invoice) api.Invoice {
+	q := inv.Quote()
+	answer := api.Invoice{
+		ForeignID: inv.ID, Status: string(inv.State.Status), ExpiredAt: Time(q.Until),
+		ClientAmount: number(inv.Terms.Price), ClientCurrency: inv.Terms.Price.Currency().Code,
+		Addresses: []api.Address{},
+	}
+	for _, m := range inv.Methods {
+		p, offered := q.Price(m.Asset.Code)
+		if !offered {
+			continue
+		}
+		answer.Addresses = append(answer.Addresses, api.Address{
+			Address: m.Destination.Address, ExpectedAmount: number(p.Expected), CryptoCurrency: m.Asset.Code,
+			RateUSD: json.Number(p.USD.Price()), RateEUR: json.Number(p.EUR.Price()),
+		})
+	}
+	return answer
+}
+
+func number(a money.Amount) json.Number { return json.Number(a.String()) }
