@@ -56,7 +56,7 @@ func openTimed(t *testing.T) *timed {
 	merchants := merchant.NewService(s.store, s.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
 	s.api = server.New(server.Config{
 		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net, Proofs: s.proofs(),
-		BaseURL: "http://shop.example", MaxAmount: "1000000", Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
+		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
 	})
 	m, err := merchants.First(t.Context(), "Shop")
 	s.must(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -173,36 +172,9 @@ func parseInvoice(body []byte) (r invoice.CreateRequest, p requestedPrice, err e
 
 // setPrice parses the requested price and sets the terms' price and rules.
 func (s *server) setPrice(p requestedPrice, t *invoice.Terms) (err error) {
-	if t.Price, err = p.price(s.fiats, s.maximum); err != nil {
+	if t.Price, err = s.prices.Parse(p.digits, p.code); err != nil {
 		return err
 	}
 	t.Rules = invoice.DefaultRules(t.Price.Currency())
 	return nil
-}
-
-// price returns the requested price as money. Its currency must be one of fiats.
-func (p requestedPrice) price(fiats []money.Currency, maximum string) (money.Amount, error) {
-	i := slices.IndexFunc(fiats, func(c money.Currency) bool { return c.Code == p.code })
-	if i < 0 {
-		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats)+howToAdd(p.code))
-	}
-	return price(p.digits, fiats[i], maximum)
-}
-
-// howToAdd names the setting that adds a currency; it is empty for an unknown code.
-func howToAdd(code string) string {
-	if _, known := money.Fiat(code); !known {
-		return ""
-	}
-	return "; the setting CHEQUER_FIAT adds " + code
-}
-
-// either lists at least two currencies: "EUR, USD or CHF".
-func either(list []money.Currency) string {
-	var codes []string
-	for _, c := range list {
-		codes = append(codes, c.Code)
-	}
-	last := len(codes) - 1
-	return strings.Join(codes[:last], ", ") + " or " + codes[last]
 }

@@ -288,6 +288,7 @@ func sourceCodes(t *testing.T) map[string]bool {
 	f := finder{constants: map[string]string{}, found: map[string]bool{}}
 	inspect(t, "../api/*.go", f.constant)
 	inspect(t, "*.go", f.code)
+	inspect(t, "../merchant/*.go", f.code)
 	return f.found
 }
 

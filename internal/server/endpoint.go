@@ -32,7 +32,7 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 	}
 	var r api.EndpointRequest
 	err := decode(k.body, map[string]field{
-		"url":    {required: true, set: text(&r.URL, maxURL)},
+		"url":    {required: true, set: text(&r.URL, 2048)},
 		"events": {set: eventTypes(&r.Events)},
 	})
 	if err != nil {

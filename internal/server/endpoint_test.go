@@ -21,7 +21,6 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/seal"
-	"chequer/internal/server"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/wire"
@@ -67,14 +66,14 @@ func (l *lab) keepEndpoints() *storage.Storage {
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
-		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
+		Storage: s, Prices: l.config.Prices, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
-		Storage: s, Check: server.CheckProduct, Price: server.ProductPrice(nil, l.config.MaxAmount), Now: l.now,
+		Storage: s, Prices: l.config.Prices, Now: l.now,
 	})
 	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
-		Storage: s, Check: server.CheckTerminal(nil, l.config.MaxAmount), Now: l.now,
+		Storage: s, Prices: l.config.Prices, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.restart()

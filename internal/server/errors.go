@@ -92,6 +92,9 @@ func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
+	if f, ok := errors.AsType[*merchant.FieldError](err); ok {
+		return invalid(f.Field, f.Fault)
+	}
 	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
 		return invalid("amount", fmt.Sprintf("must be at least %s %s for the payment methods offered",
 			small.Smallest, small.Smallest.Currency().Code))

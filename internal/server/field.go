@@ -8,21 +8,81 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
 )
 
-// text parses a text of at most a number of characters.
-func text(into *string, most int) func(any) error {
+// checked parses a text that a rule accepts.
+func checked(into *string, rule func(string) error) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
 			return errors.New("must be a text")
 		}
-		if utf8.RuneCountInString(t) > most {
-			return fmt.Errorf("must have at most %d characters", most)
+		if err := rule(t); err != nil {
+			return err
 		}
 		*into = t
 		return nil
+	}
+}
+
+// text parses a text of at most a number of characters.
+func text(into *string, most int) func(any) error {
+	return checked(into, func(t string) error { return merchant.CheckText(t, most) })
+}
+
+// line parses a text of one line that other people see.
+func line(into *string, most int) func(any) error {
+	return checked(into, func(t string) error { return merchant.CheckLine(t, most) })
+}
+
+// paragraph is line for a text that may have several lines.
+func paragraph(into *string, most int) func(any) error {
+	return checked(into, func(t string) error { return merchant.CheckParagraph(t, most) })
+}
+
+// amount parses a JSON number, or a string of digits, into plain digits. It never uses a float.
+func amount(into *string) func(any) error {
+	return func(value any) (err error) {
+		switch v := value.(type) {
+		case json.Number:
+			*into, err = api.Plain(v)
+		case string:
+			*into, err = merchant.ParseAmount(v)
+		default:
+			return api.ErrNotNumber
+		}
+		if errors.Is(err, api.ErrNegative) {
+			return merchant.ErrNotPositive
+		}
+		return err
+	}
+}
+
+// returnURL parses an address to which the shopper may be sent.
+func returnURL(into *string) func(any) error {
+	return func(value any) (err error) {
+		t, ok := value.(string)
+		if !ok {
+			return errors.New("must be a text")
+		}
+		*into, err = merchant.ParseReturnURL(t)
+		return err
+	}
+}
+
+// between parses a whole number within bounds.
+func between(into *int, least, most int) func(any) error {
+	return func(value any) error {
+		number, _ := value.(json.Number)
+		n, err := strconv.Atoi(number.String())
+		if err != nil {
+			n = least - 1
+		}
+		*into = n
+		return merchant.CheckWhole(n, least, most)
 	}
 }
 
@@ -84,19 +144,12 @@ func metadata(into *map[string]string) func(any) error {
 	}
 }
 
-// languagePattern matches the form of a BCP 47 tag. The pages decide whether they have the
-// language.
-var languagePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
-
 // language parses a language tag.
 func language(into *string) func(any) error {
 	return func(value any) error {
 		t, _ := value.(string)
-		if !languagePattern.MatchString(t) {
-			return errors.New("must be a language tag such as de or pt-BR")
-		}
 		*into = t
-		return nil
+		return merchant.CheckLanguage(t)
 	}
 }
 

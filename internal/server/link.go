@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -11,72 +10,13 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/money"
 	"chequer/internal/wire"
 )
-
-// slugPattern matches a slug, which needs no escaping in a URL and can be read aloud.
-var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 
 var (
 	errNoLink    = &problem{status: http.StatusNotFound, code: api.CodeLinkNotFound, message: "There is no such link"}
 	errSlugTaken = &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"}
 )
-
-// priceCurrencies returns the currencies of prices: euro, dollar, and fiats.
-func priceCurrencies(fiats []money.Currency) []money.Currency {
-	return append([]money.Currency{money.EUR, money.USD}, fiats...)
-}
-
-// CheckLink returns a function that reports what is wrong with a merchant's link. Its currency must
-// be euro, dollar or one of fiats, and its amount at most maximum.
-func CheckLink(fiats []money.Currency, maximum string) func(merchant.Link) error {
-	return func(l merchant.Link) error {
-		var ignored string
-		for _, f := range []struct {
-			name, value string
-			set         func(any) error
-		}{
-			{"slug", l.Slug, shaped(slugPattern, "must be letters a to z, digits and hyphens, 64 at most")},
-			{"description", l.Description, text(&ignored, 512)},
-			{"url_success", l.URLSuccess, returnURL(&ignored)},
-			{"url_failure", l.URLFailure, returnURL(&ignored)},
-		} {
-			if err := f.set(f.value); err != nil {
-				return invalid(f.name, err.Error())
-			}
-		}
-		if l.Language != "" {
-			if err := language(&ignored)(l.Language); err != nil {
-				return invalid("language", err.Error())
-			}
-		}
-		if l.MaxUses < 0 || l.MaxUses > maxLinkUses {
-			return invalid("max_uses", wholeFault(0, maxLinkUses))
-		}
-		p := requestedPrice{digits: "1", code: l.Currency}
-		if l.Amount != "" {
-			if err := amount(&p.digits)(l.Amount); err != nil {
-				return invalid("amount", err.Error())
-			}
-		}
-		_, err := p.price(priceCurrencies(fiats), maximum)
-		return err
-	}
-}
-
-// shaped parses a text that matches a form.
-func shaped(form *regexp.Regexp, fault string) func(any) error {
-	return func(value any) error {
-		if t, _ := value.(string); !form.MatchString(t) {
-			return errors.New(fault)
-		}
-		return nil
-	}
-}
-
-// maxLinkUses bounds the number of invoices that a link creates.
-const maxLinkUses = 1_000_000
 
 // linkFields are the fields of a link that can be changed.
 func (s *server) linkFields(l *merchant.Link) map[string]field {
@@ -89,7 +29,7 @@ func (s *server) linkFields(l *merchant.Link) map[string]field {
 		"url_failure":     {set: returnURL(&l.URLFailure)},
 		"payment_methods": {set: s.choice(l.Mode, &l.Methods)},
 		"ends_at":         {set: optionalTime(&l.EndsAt)},
-		"max_uses":        {set: between(&l.MaxUses, 0, maxLinkUses)},
+		"max_uses":        {set: between(&l.MaxUses, 0, merchant.MaxLinkUses)},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -39,6 +38,8 @@ type offer struct {
 var errOrderPaid = &problem{
 	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
+
+var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminalNotFound, message: "There is no such terminal, or it has ended"}
 
 // readOffer handles POST links/read: the content of a link. It creates no invoice.
 func (s *server) readOffer(c echo.Context, k call) error {
@@ -190,21 +191,17 @@ func (s *server) shownOther(o offer, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
-	shown, err := requestedPrice{r.ShownAmount, r.ShownCurrency}.price(s.fiats, s.maximum)
+	shown, err := s.prices.Parse(r.ShownAmount, r.ShownCurrency)
 	if err != nil || o.price.digits == "" {
 		return true
 	}
-	now, err := o.price.price(s.fiats, s.maximum)
+	now, err := s.prices.Parse(o.price.digits, o.price.code)
 	return err != nil || !shown.Equal(now)
 }
 
 // slugOffer returns the content of a merchant's link.
 func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
-	slug = strings.ToLower(slug)
-	if !slugPattern.MatchString(slug) {
-		return offer{}, errNoLink
-	}
-	l, err := s.links.Link(ctx, slug)
+	l, err := s.links.Find(ctx, slug)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return offer{}, errNoLink
 	}
@@ -249,4 +246,20 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 		o.order.After, o.replaces = leads.ID, leads.ID
 	}
 	return nil
+}
+
+// terminalOffer returns the offer of a terminal, whose user enters the amount.
+func (s *server) terminalOffer(ctx context.Context, r api.CheckoutRequest) (offer, error) {
+	t, err := s.terminals.Find(ctx, r.Terminal)
+	if errors.Is(err, merchant.ErrNotFound) {
+		return offer{}, errNoTerminal
+	}
+	metadata := map[string]string{api.MetadataTerminal: t.ID}
+	if r.Note != "" {
+		metadata[api.MetadataNote] = r.Note
+	}
+	return offer{
+		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: requestedPrice{code: t.Currency},
+		terms: invoice.Terms{Description: t.Name, OrderID: r.OrderID, Metadata: metadata},
+	}, err
 }

@@ -1,22 +1,13 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"math/big"
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
-	"chequer/internal/money"
 	"chequer/internal/wire"
 )
 
@@ -26,112 +17,12 @@ var (
 	errTooManyProducts = &problem{status: http.StatusConflict, code: "too_many_products", message: "There are as many products as may be: remove one first"}
 )
 
-// Bounds of the texts of a product, in characters.
-const (
-	maxProductName        = 120
-	maxProductDescription = 1000
-)
-
-// ProductPrice returns a function that parses the price of a product. Its currency must be euro,
-// dollar or one of fiats, and its amount at most maximum.
-func ProductPrice(fiats []money.Currency, maximum string) func(digits, code string) (money.Amount, error) {
-	return func(digits, code string) (money.Amount, error) {
-		var plain string
-		err := amount(&plain)(digits)
-		if err != nil {
-			return money.Amount{}, invalid("price", err.Error())
-		}
-		a, err := requestedPrice{plain, code}.price(priceCurrencies(fiats), maximum)
-		if p, ok := errors.AsType[*problem](err); ok && strings.HasPrefix(p.message, "amount ") {
-			return a, invalid("price", strings.TrimPrefix(p.message, "amount "))
-		}
-		return a, err
-	}
-}
-
-// CheckProduct reports what is wrong with a merchant's product. It does not check the price, which
-// ProductPrice parses.
-func CheckProduct(p merchant.Product) error {
-	var ignored string
-	for _, f := range []struct {
-		name, value string
-		set         func(any) error
-	}{
-		{"slug", p.Slug, shaped(slugPattern, "must be letters a to z, digits and hyphens, 64 at most")},
-		{"name", p.Name, line(&ignored, maxProductName)},
-		{"description", p.Description, line(&ignored, maxProductDescription)},
-	} {
-		if err := f.set(f.value); err != nil {
-			return invalid(f.name, err.Error())
-		}
-	}
-	switch {
-	case strings.TrimSpace(p.Name) == "":
-		return invalid("name", "must not be empty")
-	case p.MaxQuantity < 0 || p.MaxQuantity > api.MaxQuantity:
-		return invalid("max_quantity", wholeFault(0, api.MaxQuantity))
-	case !slices.Contains(merchant.Requirements, p.AskOrderID):
-		return invalid("ask_order_id", askingFault)
-	case !slices.Contains(merchant.Requirements, p.AskNote):
-		return invalid("ask_note", askingFault)
-	}
-	return nil
-}
-
-const askingFault = "must be no, optional or required"
-
 // asking parses whether the shopper is asked for a value.
 func asking(into *merchant.Requirement) func(any) error {
 	return func(value any) error {
 		t, _ := value.(string)
-		if !slices.Contains(merchant.Requirements, merchant.Requirement(t)) {
-			return errors.New(askingFault)
-		}
 		*into = merchant.Requirement(t)
-		return nil
-	}
-}
-
-// between parses a whole number within bounds.
-func between(into *int, least, most int) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.Atoi(number.String())
-		if err != nil || n < least || n > most {
-			return errors.New(wholeFault(least, most))
-		}
-		*into = n
-		return nil
-	}
-}
-
-func wholeFault(least, most int) string {
-	return fmt.Sprintf("must be a whole number from %d to %d", least, most)
-}
-
-// line parses a text of one line that other people see. It refuses invisible characters: control
-// characters, and characters that reverse the direction of the text after them. See Unicode
-// Standard Annex #9, "Directional Formatting Characters".
-func line(into *string, most int) func(any) error { return visible(into, most, "") }
-
-// paragraph is line for a text that may have several lines.
-func paragraph(into *string, most int) func(any) error { return visible(into, most, "\n") }
-
-func visible(into *string, most int, allowed string) func(any) error {
-	return func(value any) error {
-		if err := text(into, most)(value); err != nil {
-			return err
-		}
-		if !utf8.ValidString(*into) {
-			return errors.New("must be valid UTF-8")
-		}
-		for _, r := range *into {
-			turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
-			if turns || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
-				return fmt.Errorf("must not hold the invisible character %U", r)
-			}
-		}
-		return nil
+		return into.Check()
 	}
 }
 
@@ -144,8 +35,8 @@ type draft struct {
 // productFields are the fields of a product that can be changed.
 func (s *server) productFields(d *draft) map[string]field {
 	return map[string]field{
-		"name":            {set: line(&d.Name, maxProductName)},
-		"description":     {set: line(&d.Description, maxProductDescription)},
+		"name":            {set: line(&d.Name, 120)},
+		"description":     {set: line(&d.Description, 1000)},
 		"price":           {set: amount(&d.price)},
 		"fiat_currency":   {set: text(&d.code, 8)},
 		"max_quantity":    {set: between(&d.MaxQuantity, 0, api.MaxQuantity)},
@@ -265,18 +156,4 @@ func (s *server) removeProduct(c echo.Context, k call) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-// most returns the largest quantity of a product in one order: at most the merchant's maximum, and
-// at most what the largest invoice can pay for.
-func (s *server) most(p merchant.Product) int {
-	most := api.MaxQuantity
-	if p.MaxQuantity > 0 {
-		most = p.MaxQuantity
-	}
-	largest := money.MustParse(s.maximum, p.Price.Currency()).Minor()
-	if affordable := largest.Div(largest, p.Price.Minor()); affordable.Cmp(big.NewInt(int64(most))) < 0 {
-		most = int(affordable.Int64())
-	}
-	return most
 }

@@ -78,10 +78,7 @@ type Config struct {
 	// MaxUnpaid is the maximum number of unpaid invoices of a merchant that were created in the
 	// last 15 minutes without a signature of the merchant; 0 is no limit.
 	MaxUnpaid int
-	// Fiats are the currencies of prices besides euro and dollar.
-	Fiats []money.Currency
-	// MaxAmount is the largest price, in whole units of any currency.
-	MaxAmount string
+	Prices    merchant.Prices
 	// OwnScheme makes our own signature scheme, over the whole request and with a nonce, compulsory
 	// for invoice/new too. Our own pages are exempt.
 	OwnScheme bool
@@ -108,8 +105,7 @@ type server struct {
 	simnet    Simnet
 	proofs    Proofs
 	baseURL   string
-	fiats     []money.Currency
-	maximum   string
+	prices    merchant.Prices
 	now       func() time.Time
 	log       *slog.Logger
 	running   running
@@ -128,8 +124,8 @@ func New(c Config) http.Handler {
 	s := &server{
 		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, themes: c.Themes, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
 		products: c.Products, terminals: c.Terminals, maxUnpaid: c.MaxUnpaid,
-		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
-		fiats:     priceCurrencies(c.Fiats),
+		baseURL: strings.TrimRight(c.BaseURL, "/"), now: c.Now, log: c.Log,
+		prices:    c.Prices,
 		stopping:  c.Stopping,
 		ownScheme: c.OwnScheme,
 		worthless: c.Worthless,

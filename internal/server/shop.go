@@ -41,7 +41,7 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		if err != nil {
 			return err
 		}
-		answer.Products = append(answer.Products, wire.ProductOffer(p, s.most(p)))
+		answer.Products = append(answer.Products, wire.ProductOffer(p, s.products.MaxQuantity(p)))
 		return writeJSON(c, http.StatusOK, answer)
 	}
 	all, err := s.products.Products(ctx, k.key.MerchantID)
@@ -49,28 +49,17 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		return err
 	}
 	for _, p := range all {
-		if p.Mode == k.key.Mode && s.sells(p) {
-			answer.Products = append(answer.Products, wire.ProductOffer(p, s.most(p)))
+		if p.Mode == k.key.Mode && s.products.Sells(p) {
+			answer.Products = append(answer.Products, wire.ProductOffer(p, s.products.MaxQuantity(p)))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// sells reports whether a product can be ordered. The settings may have changed since it was
-// created.
-func (s *server) sells(p merchant.Product) bool {
-	_, err := requestedPrice{p.Price.String(), p.Price.Currency().Code}.price(s.fiats, s.maximum)
-	return p.Active && err == nil
-}
-
-// productForSale finds a product that can be ordered. Slugs are lower case; a shopper may type capitals.
+// productForSale finds a product that can be ordered.
 func (s *server) productForSale(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
-	slug = strings.ToLower(slug)
-	if !slugPattern.MatchString(slug) {
-		return merchant.Product{}, errNoProduct
-	}
-	p, err := s.products.Product(ctx, merchantID, slug)
-	if errors.Is(err, merchant.ErrNotFound) || err == nil && !s.sells(p) {
+	p, err := s.products.ForSale(ctx, merchantID, slug)
+	if errors.Is(err, merchant.ErrNotFound) {
 		return p, errNoProduct
 	}
 	return p, err
@@ -119,17 +108,11 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 	if err != nil {
 		return err
 	}
-	if most := s.most(p); o.Quantity > most {
-		return invalid("quantity", wholeFault(1, most))
-	}
-	if err := answered("order_id", p.AskOrderID, o.OrderID); err != nil {
-		return err
-	}
-	if err := answered("note", p.AskNote, o.Note); err != nil {
+	if err := s.products.CheckOrder(p, o.Quantity, o.OrderID, o.Note); err != nil {
 		return err
 	}
 	total := p.Price.Times(o.Quantity)
-	shown, err := requestedPrice{o.Amount, o.FiatCurrency}.price(s.fiats, s.maximum)
+	shown, err := s.prices.Parse(o.Amount, o.FiatCurrency)
 	if err != nil || !shown.Equal(total) {
 		return errPriceChanged
 	}
@@ -139,17 +122,6 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 		api.MetadataProduct: p.Slug, api.MetadataQuantity: strconv.Itoa(o.Quantity), api.MetadataUnitPrice: p.Price.String(),
 	})
 	return s.setPrice(requestedPrice{total.String(), total.Currency().Code}, &r.Terms)
-}
-
-// answered checks the shopper's answer to a question of the product.
-func answered(name string, asking merchant.Requirement, answer string) error {
-	switch {
-	case asking == merchant.AskRequired && answer == "":
-		return invalid(name, "is required")
-	case asking == merchant.AskNo && answer != "":
-		return invalid(name, "is not asked for")
-	}
-	return nil
 }
 
 // shopperMetadata adds the shopper's texts to an invoice's metadata. An order number of the shopper is

@@ -49,7 +49,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 			return o, invalid(name, err.Error())
 		}
 	}
-	price, err := o.price.price(s.fiats, s.maximum)
+	price, err := s.prices.Parse(o.price.digits, o.price.code)
 	if err != nil {
 		return o, err
 	}
