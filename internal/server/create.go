@@ -13,6 +13,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // defaultHold is how long a price is held when the request sets no time.
@@ -25,10 +26,7 @@ const creationTimeout = 5 * time.Second
 
 // createInvoice handles POST invoice/new.
 func (s *server) createInvoice(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	request, p, err := parseInvoice(k.body)
+	r, err := request[api.InvoiceRequest](c, k)
 	if err != nil {
 		return err
 	}
@@ -36,13 +34,17 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	create := wire.CreateRequest(r)
+	create.MerchantID, create.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	if create.ExpiresIn == 0 {
+		create.ExpiresIn = defaultHold
+	}
 	kind, from := apiKeys, signed
 	if k.key.Builtin { // the key of the storefront
 		kind, from = storefrontKeys, openForm
 	}
-	request.Key = namespaced(kind, request.Mode, token)
-	inv, err := s.create(c.Request().Context(), k, request, p, from)
+	create.Key = namespaced(kind, create.Mode, token)
+	inv, err := s.create(c.Request().Context(), k, create, requestedPrice{r.Amount.String(), r.FiatCurrency}, from)
 	if err != nil {
 		return err
 	}
@@ -148,27 +150,6 @@ func (s *server) saleTerms(ctx context.Context, merchantID string, mode invoice.
 
 // requestedPrice is a price as the request writes it: plain digits and a currency's code.
 type requestedPrice struct{ digits, code string }
-
-// parseInvoice reads the body of invoice/new and checks the form of every field. These checks do
-// not depend on the settings.
-func parseInvoice(body []byte) (r invoice.CreateRequest, p requestedPrice, err error) {
-	r.ExpiresIn = defaultHold
-	err = decode(body, map[string]field{
-		"amount":             {required: true, set: amount(&p.digits)},
-		"fiat_currency":      {required: true, set: text(&p.code, 8)},
-		"url_success":        {set: returnURL(&r.Terms.URLSuccess)},
-		"url_failure":        {set: returnURL(&r.Terms.URLFailure)},
-		"allow_paid_expired": {set: boolean(&r.Terms.AllowPaidExpired)},
-		"disable_convert":    {set: boolean(&r.Terms.DisableSale)},
-		"order_id":           {set: text(&r.Terms.OrderID, 128)},
-		"description":        {set: text(&r.Terms.Description, 512)},
-		"metadata":           {set: metadata(&r.Terms.Metadata)},
-		"language":           {set: language(&r.Terms.Language)},
-		"expires_in":         {set: hold(&r.ExpiresIn)},
-		"payment_methods":    {set: methods(&r.PaymentMethods)},
-	})
-	return r, p, err
-}
 
 // setPrice parses the requested price and sets the terms' price and rules.
 func (s *server) setPrice(p requestedPrice, t *invoice.Terms) (err error) {

@@ -50,11 +50,7 @@ func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error
 
 // resend handles POST endpoints/{id}/resend: one event, or all events after a position.
 func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
-	var r api.ResendRequest
-	err := decodeOptional(c, k.body, map[string]field{
-		"event_id": {set: text(&r.EventID, 64)},
-		"after":    {set: whole(&r.After)},
-	})
+	r, err := optionalRequest[api.ResendRequest](c, k)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -287,6 +288,7 @@ func sourceCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	f := finder{constants: map[string]string{}, found: map[string]bool{}}
 	inspect(t, "../api/*.go", f.constant)
+	inspect(t, "../api/*.go", f.rule)
 	inspect(t, "*.go", f.code)
 	inspect(t, "../merchant/*.go", f.code)
 	return f.found
@@ -325,6 +327,16 @@ func (f finder) constant(n ast.Node) {
 	}
 }
 
+// rule records the error code of a field of a request.
+func (f finder) rule(n ast.Node) {
+	if field, ok := n.(*ast.Field); ok && field.Tag != nil && field.Names != nil {
+		if tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")); tag.Get("rule") != "" {
+			name, _, _ := strings.Cut(tag.Get("json"), ",")
+			f.found["invalid_"+name] = true
+		}
+	}
+}
+
 // code records the error codes that a node defines.
 func (f finder) code(n ast.Node) {
 	switch n := n.(type) {
@@ -339,11 +351,9 @@ func (f finder) code(n ast.Node) {
 			f.note("", n.Args[0])
 		case name.Name == "invalid":
 			f.note("invalid_", n.Args[0])
-		case name.Name == "count":
-			f.note("invalid_", n.Args[1])
 		}
 	case *ast.CompositeLit:
-		if of, ok := n.Type.(*ast.MapType); ok && (named(of.Value, "field") || named(of.Value, "parameter")) {
+		if of, ok := n.Type.(*ast.MapType); ok && named(of.Value, "parameter") {
 			for _, e := range n.Elts {
 				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // a field that is never refused
 					f.note("invalid_", pair.Key)

@@ -1,13 +1,9 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,16 +21,17 @@ var (
 	errNoEvent    = &problem{status: http.StatusNotFound, code: "event_not_found", message: "There is no such event for this endpoint"}
 )
 
+// endpointProblems are the error answers of calls about endpoints. An endpoint may be removed while a
+// call is handled.
+var endpointProblems = problems{
+	merchant.ErrNotFound: errNoEndpoint,
+	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"},
+	merchant.ErrState:    &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"},
+}
+
 // createEndpoint handles POST endpoints. Only this answer and that of a rotation contain a secret.
 func (s *server) createEndpoint(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var r api.EndpointRequest
-	err := decode(k.body, map[string]field{
-		"url":    {required: true, set: text(&r.URL, 2048)},
-		"events": {set: eventTypes(&r.Events)},
-	})
+	r, err := request[api.EndpointRequest](c, k)
 	if err != nil {
 		return err
 	}
@@ -97,8 +94,8 @@ func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.En
 // rotateEndpoint handles POST endpoints/{id}/rotate: it creates the next key pair, or makes that the
 // current one.
 func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
-	var r api.RotateRequest
-	if err := decodeOptional(c, k.body, map[string]field{"finish": {set: boolean(&r.Finish)}}); err != nil {
+	r, err := optionalRequest[api.RotateRequest](c, k)
+	if err != nil {
 		return err
 	}
 	if r.Finish {
@@ -108,7 +105,7 @@ func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 		}
 		return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 	}
-	e, err := s.endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
+	e, err = s.endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {
 		return err
 	}
@@ -135,76 +132,17 @@ func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) err
 			return errNoEndpoint
 		}
 		e, err := s.endpoints.Endpoint(ctx, k.key.MerchantID, id)
-		if errors.Is(err, merchant.ErrNotFound) || err == nil && e.Mode != k.key.Mode {
-			return errNoEndpoint
-		}
 		if err != nil {
 			return err
+		}
+		if e.Mode != k.key.Mode {
+			return errNoEndpoint
 		}
 		if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead {
 			if err := s.useNonce(ctx, k); err != nil {
 				return err
 			}
 		}
-		err = next(c, k, e)
-		if errors.Is(err, merchant.ErrNotFound) { // it was removed in the meantime
-			return errNoEndpoint
-		}
-		return err
-	}
-}
-
-// decodeOptional is decode for an optional body.
-func decodeOptional(c echo.Context, body []byte, fields map[string]field) error {
-	if len(body) == 0 {
-		return nil
-	}
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	return decode(body, fields)
-}
-
-// eventTypes parses a list of event types without duplicates.
-func eventTypes(into *[]string) func(any) error {
-	return func(value any) error {
-		list, _ := value.([]any)
-		if len(list) == 0 {
-			return errors.New("must be a list of types such as invoice.paid, and not empty")
-		}
-		var types []string
-		for _, v := range list {
-			name, _ := v.(string)
-			if !slices.Contains(wire.EventTypes(), name) {
-				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(truncated(name)))
-			}
-			if slices.Contains(types, name) {
-				return errors.New("must not hold a type twice")
-			}
-			types = append(types, name)
-		}
-		*into = types
-		return nil
-	}
-}
-
-// truncated returns the first 64 bytes of a text.
-func truncated(text string) string {
-	if len(text) > 64 {
-		return text[:64]
-	}
-	return text
-}
-
-// whole parses a whole number that is not negative.
-func whole(into **int64) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.ParseInt(number.String(), 10, 64)
-		if err != nil || n < 0 {
-			return errors.New("must be a whole number from 0 on")
-		}
-		*into = &n
-		return nil
+		return next(c, k, e)
 	}
 }

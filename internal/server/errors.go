@@ -69,10 +69,24 @@ var domainProblems = []struct {
 	{invoice.ErrRefundAsset, invalid("currency", "must be one that money came in by")},
 	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and only the merchant can change it"}},
 	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server cannot answer for a moment", retry: 1}},
-	{merchant.ErrTooMany, &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"}},
-	{merchant.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"}},
 	{context.Canceled, errGone},
 	{context.DeadlineExceeded, errGone},
+}
+
+// problems are the error answers of one kind of calls for errors of the domain.
+type problems map[error]*problem
+
+// of returns a handler that answers errors of another handler as p says.
+func (p problems) of(handle func(echo.Context, call) error) func(echo.Context, call) error {
+	return func(c echo.Context, k call) error {
+		err := handle(c, k)
+		for cause, problem := range p {
+			if errors.Is(err, cause) {
+				return problem
+			}
+		}
+		return err
+	}
 }
 
 // invalid returns the error for an invalid field, such as "amount must be a number".

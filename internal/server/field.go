@@ -1,46 +1,100 @@
 package server
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
-	"time"
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
-// checked parses a text that a rule accepts.
-func checked(into *string, rule func(string) error) func(any) error {
+// parser returns the function that parses the value of a field of a request into a variable, by the
+// rule of the field. A pointer is set to a new variable.
+func parser(into reflect.Value, rule api.Rule) func(any) error {
+	if into.Kind() == reflect.Pointer {
+		to := reflect.New(into.Type().Elem())
+		parse := parser(to.Elem(), rule)
+		return func(value any) error {
+			into.Set(to)
+			return parse(value)
+		}
+	}
+	switch to := into.Addr().Interface().(type) {
+	case *string:
+		return textParser(to, rule)
+	case *json.Number:
+		return amount((*string)(to))
+	case *bool:
+		return boolean(to)
+	case *[]byte:
+		return base64Text(to)
+	case *map[string]string:
+		return metadata(to)
+	case *[]string:
+		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes}[rule.Name](to)
+	}
+	return whole(into, rule)
+}
+
+// textParser is parser for a text.
+func textParser(to *string, rule api.Rule) func(any) error {
+	switch rule.Name {
+	case "text":
+		return text(to, int(rule.Bounds[0]))
+	case "line":
+		return checked(to, "must be a text", func(t string) error { return merchant.CheckLine(t, int(rule.Bounds[0])) })
+	case "paragraph":
+		return checked(to, "must be a text", func(t string) error { return merchant.CheckParagraph(t, int(rule.Bounds[0])) })
+	case "amount":
+		return amount(to)
+	case "url":
+		return returnURL(to)
+	case "language":
+		return language(to)
+	case "asking":
+		return checked(to, merchant.Requirement("").Check().Error(), func(t string) error { return merchant.Requirement(t).Check() })
+	case "time":
+		return checked(to, wire.ErrTime.Error(), func(t string) error { _, err := wire.ParseTime(t); return err })
+	}
+	panic("server: unknown rule " + rule.Name)
+}
+
+// checked parses a text that a rule accepts. A value of another type has the given fault.
+func checked(into *string, fault string, rule func(string) error) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
-			return errors.New("must be a text")
-		}
-		if err := rule(t); err != nil {
-			return err
+			return errors.New(fault)
 		}
 		*into = t
-		return nil
+		return rule(t)
 	}
 }
 
 // text parses a text of at most a number of characters.
 func text(into *string, most int) func(any) error {
-	return checked(into, func(t string) error { return merchant.CheckText(t, most) })
+	return checked(into, "must be a text", func(t string) error { return merchant.CheckText(t, most) })
 }
 
-// line parses a text of one line that other people see.
-func line(into *string, most int) func(any) error {
-	return checked(into, func(t string) error { return merchant.CheckLine(t, most) })
+// language parses a language tag.
+func language(into *string) func(any) error {
+	return checked(into, merchant.CheckLanguage("").Error(), merchant.CheckLanguage)
 }
 
-// paragraph is line for a text that may have several lines.
-func paragraph(into *string, most int) func(any) error {
-	return checked(into, func(t string) error { return merchant.CheckParagraph(t, most) })
+// returnURL parses an address to which the shopper may be sent.
+func returnURL(into *string) func(any) error {
+	return checked(into, "must be a text", func(t string) (err error) {
+		*into, err = merchant.ParseReturnURL(t)
+		return err
+	})
 }
 
 // amount parses a JSON number, or a string of digits, into plain digits. It never uses a float.
@@ -61,34 +115,9 @@ func amount(into *string) func(any) error {
 	}
 }
 
-// returnURL parses an address to which the shopper may be sent.
-func returnURL(into *string) func(any) error {
-	return func(value any) (err error) {
-		t, ok := value.(string)
-		if !ok {
-			return errors.New("must be a text")
-		}
-		*into, err = merchant.ParseReturnURL(t)
-		return err
-	}
-}
-
-// between parses a whole number within bounds.
-func between(into *int, least, most int) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.Atoi(number.String())
-		if err != nil {
-			n = least - 1
-		}
-		*into = n
-		return merchant.CheckWhole(n, least, most)
-	}
-}
-
 // boolean parses a boolean.
 func boolean(into *bool) func(any) error {
-	return func(value any) error {
+	return func(value any) (err error) {
 		b, ok := value.(bool)
 		if !ok {
 			return errors.New("must be true or false")
@@ -98,21 +127,40 @@ func boolean(into *bool) func(any) error {
 	}
 }
 
-// Bounds of the time for which a price is held, in seconds.
-const (
-	minHold = 60
-	maxHold = 86_400
-)
-
-// hold parses the time for which a price is held, in whole seconds.
-func hold(into *time.Duration) func(any) error {
+// whole parses a whole number within the bounds of a rule.
+func whole(into reflect.Value, rule api.Rule) func(any) error {
+	least, most, unit := rule.Bounds[0], int64(math.MaxInt64), ""
+	if rule.Name == "seconds" {
+		unit = " of seconds"
+	}
+	fault := fmt.Errorf("must be a whole number%s from %d on", unit, least)
+	if len(rule.Bounds) > 1 {
+		most = rule.Bounds[1]
+		fault = fmt.Errorf("must be a whole number%s from %d to %d", unit, least, most)
+	}
 	return func(value any) error {
 		number, _ := value.(json.Number)
-		seconds, err := strconv.Atoi(number.String())
-		if err != nil || seconds < minHold || seconds > maxHold {
-			return fmt.Errorf("must be a whole number of seconds from %d to %d", minHold, maxHold)
+		n, err := strconv.ParseInt(number.String(), 10, 64)
+		if err != nil || n < least || n > most {
+			return fault
 		}
-		*into = time.Duration(seconds) * time.Second
+		into.SetInt(n)
+		return nil
+	}
+}
+
+// base64Text parses base64-encoded bytes.
+func base64Text(into *[]byte) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if !ok {
+			return errors.New("must be a text")
+		}
+		bytes, err := base64.StdEncoding.DecodeString(t)
+		if err != nil {
+			return errors.New("must be base64, as in RFC 4648, section 4")
+		}
+		*into = bytes
 		return nil
 	}
 }
@@ -144,15 +192,6 @@ func metadata(into *map[string]string) func(any) error {
 	}
 }
 
-// language parses a language tag.
-func language(into *string) func(any) error {
-	return func(value any) error {
-		t, _ := value.(string)
-		*into = t
-		return merchant.CheckLanguage(t)
-	}
-}
-
 // methodPattern matches the form of an asset's code.
 var methodPattern = regexp.MustCompile(`^[A-Z0-9]{2,10}(-[A-Z0-9]{2,12})?$`)
 
@@ -166,18 +205,57 @@ func methods(into *[]string) func(any) error {
 		if len(list) == 0 || len(list) > maxMethods {
 			return errors.New("must be a list of codes such as BTC, and not empty")
 		}
-		var codes []string
-		for _, v := range list {
-			code, _ := v.(string)
+		for _, code := range stringsOf(list) {
 			if !methodPattern.MatchString(code) {
 				return errors.New("must be a list of codes such as BTC or EURC-BASE")
 			}
-			if slices.Contains(codes, code) {
+			if slices.Contains(*into, code) {
 				return errors.New("must not hold a code twice")
 			}
-			codes = append(codes, code)
+			*into = append(*into, code)
 		}
-		*into = codes
 		return nil
 	}
+}
+
+// choice parses a list of payment methods. An empty list selects the merchant's own setting.
+func choice(into *[]string) func(any) error {
+	return func(value any) error {
+		list, ok := value.([]any)
+		if !ok {
+			return errors.New("must be a list of codes such as BTC")
+		}
+		*into = stringsOf(list)
+		_, err := merchant.NewMethods(*into)
+		return err
+	}
+}
+
+// eventTypes parses a list of event types without duplicates.
+func eventTypes(into *[]string) func(any) error {
+	return func(value any) error {
+		list, _ := value.([]any)
+		if len(list) == 0 {
+			return errors.New("must be a list of types such as invoice.paid, and not empty")
+		}
+		for _, name := range stringsOf(list) {
+			if !slices.Contains(wire.EventTypes(), name) {
+				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(name[:min(len(name), 64)]))
+			}
+			if slices.Contains(*into, name) {
+				return errors.New("must not hold a type twice")
+			}
+			*into = append(*into, name)
+		}
+		return nil
+	}
+}
+
+// stringsOf returns the texts of a list; other values are empty texts.
+func stringsOf(list []any) []string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i], _ = v.(string)
+	}
+	return texts
 }

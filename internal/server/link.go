@@ -1,9 +1,8 @@
 package server
 
 import (
-	"errors"
+	"context"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,90 +12,41 @@ import (
 	"chequer/internal/wire"
 )
 
-var (
-	errNoLink    = &problem{status: http.StatusNotFound, code: api.CodeLinkNotFound, message: "There is no such link"}
-	errSlugTaken = &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"}
-)
+var errNoLink = &problem{status: http.StatusNotFound, code: api.CodeLinkNotFound, message: "There is no such link"}
 
-// linkFields are the fields of a link that can be changed.
-func (s *server) linkFields(l *merchant.Link) map[string]field {
-	return map[string]field{
-		"amount":          {set: amount(&l.Amount)},
-		"fiat_currency":   {set: text(&l.Currency, 8)},
-		"description":     {set: text(&l.Description, 512)},
-		"language":        {set: language(&l.Language)},
-		"url_success":     {set: returnURL(&l.URLSuccess)},
-		"url_failure":     {set: returnURL(&l.URLFailure)},
-		"payment_methods": {set: s.choice(l.Mode, &l.Methods)},
-		"ends_at":         {set: optionalTime(&l.EndsAt)},
-		"max_uses":        {set: between(&l.MaxUses, 0, merchant.MaxLinkUses)},
-	}
+// linkProblems are the error answers of calls about links.
+var linkProblems = problems{
+	merchant.ErrNotFound: errNoLink,
+	merchant.ErrExists:   &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"},
 }
 
-// choice parses a list of payment methods, each of which must be offered on this server. An empty
-// list selects the merchant's own setting.
-func (s *server) choice(mode merchant.Mode, into *merchant.Methods) func(any) error {
-	return func(value any) error {
-		list, ok := value.([]any)
-		if !ok {
-			return errors.New("must be a list of codes such as BTC")
-		}
-		codes := make([]string, len(list))
-		for i, v := range list {
-			codes[i], _ = v.(string)
-		}
-		m, err := merchant.NewMethods(codes)
-		if err != nil {
-			return err
-		}
-		for _, code := range codes {
-			if !s.invoices.HasMethod(invoice.Mode(mode), code) {
-				return errors.New("names " + code + ", which is not offered here")
+// useChange refuses a choice of payment methods that are not offered on this server, and uses up the
+// nonce of a call that creates or changes a link or a product.
+func (s *server) useChange(c echo.Context, k call, methods *[]string) error {
+	if methods != nil {
+		for _, code := range *methods {
+			if !s.invoices.HasMethod(invoice.Mode(k.key.Mode), code) {
+				return invalid("payment_methods", "names "+code+", which is not offered here")
 			}
 		}
-		*into = m
-		return nil
 	}
-}
-
-// optionalTime parses a time in RFC 3339. An empty text is the zero time.
-func optionalTime(into *time.Time) func(any) error {
-	return func(value any) error {
-		t, ok := value.(string)
-		if ok && t == "" {
-			*into = time.Time{}
-			return nil
-		}
-		at, err := time.Parse(time.RFC3339, t)
-		if !ok || err != nil || at.Year() < 1970 || at.Year() > 9999 {
-			return errors.New("must be a time such as 2026-12-31T23:00:00Z")
-		}
-		*into = at.UTC().Truncate(time.Millisecond)
-		return nil
-	}
+	return s.useNonce(c.Request().Context(), k)
 }
 
 // createLink handles POST links.
 func (s *server) createLink(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode}
-	fields := s.linkFields(&l)
-	fields["slug"] = field{set: text(&l.Slug, 64)}
-	fields["fiat_currency"] = field{required: true, set: fields["fiat_currency"].set}
-	if err := decode(k.body, fields); err != nil {
-		return err
-	}
-	ctx := c.Request().Context()
-	if err := s.useNonce(ctx, k); err != nil {
-		return err
-	}
-	l, err := s.links.Create(ctx, l)
-	if errors.Is(err, merchant.ErrExists) {
-		return errSlugTaken
-	}
+	r, err := request[api.LinkRequest](c, k)
 	if err != nil {
+		return err
+	}
+	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
+		return err
+	}
+	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode, Slug: r.Slug}
+	if err := wire.ChangeLink(&l, r.LinkChange); err != nil {
+		return err
+	}
+	if l, err = s.links.Create(c.Request().Context(), l); err != nil {
 		return err
 	}
 	answer := wire.Link(s.baseURL, l)
@@ -106,22 +56,16 @@ func (s *server) createLink(c echo.Context, k call) error {
 
 // changeLink handles PATCH links/{slug}.
 func (s *server) changeLink(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
+	r, err := request[api.LinkChange](c, k)
+	if err != nil {
 		return err
 	}
-	if err := decode(k.body, s.linkFields(&merchant.Link{Mode: k.key.Mode})); err != nil { // check the body before the nonce is used up
+	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	if err := s.useNonce(ctx, k); err != nil {
-		return err
-	}
-	l, err := s.links.Change(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
-		return decode(k.body, s.linkFields(l))
+	l, err := s.links.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
+		return wire.ChangeLink(l, r)
 	})
-	if errors.Is(err, merchant.ErrNotFound) {
-		return errNoLink
-	}
 	if err != nil {
 		return err
 	}
@@ -146,26 +90,27 @@ func (s *server) listLinks(c echo.Context, k call) error {
 // showLink handles GET links/{slug}.
 func (s *server) showLink(c echo.Context, k call) error {
 	l, err := s.links.Link(c.Request().Context(), c.Param("slug"))
-	if errors.Is(err, merchant.ErrNotFound) || err == nil && (l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode) {
-		return errNoLink
-	}
 	if err != nil {
 		return err
+	}
+	if l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode {
+		return errNoLink
 	}
 	return writeJSON(c, http.StatusOK, wire.Link(s.baseURL, l))
 }
 
 // removeLink handles DELETE links/{slug}.
 func (s *server) removeLink(c echo.Context, k call) error {
+	return s.remove(c, k, s.links.RemoveLink)
+}
+
+// remove handles the DELETE of a thing of the key's merchant and mode.
+func (s *server) remove(c echo.Context, k call, remove func(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error) error {
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	err := s.links.RemoveLink(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"))
-	if errors.Is(err, merchant.ErrNotFound) {
-		return errNoLink
-	}
-	if err != nil {
+	if err := remove(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug")); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

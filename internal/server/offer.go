@@ -149,15 +149,7 @@ func (s *server) withdraw(ctx context.Context, id string) error {
 // offer returns the content of the link that a page asks about, and the amount that the shopper
 // chose, if any.
 func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err error) {
-	if err := requireJSON(c); err != nil {
-		return o, "", err
-	}
-	var r api.CheckoutRequest
-	err = decode(k.body, map[string]field{
-		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
-		"shown_amount": {set: amount(&r.ShownAmount)}, "shown_currency": {set: text(&r.ShownCurrency, 8)},
-		"amount": {set: amount(&chosen)}, "order_id": {set: line(&r.OrderID, api.MaxShopperOrderID)}, "note": {set: paragraph(&r.Note, api.MaxShopperNote)},
-	})
+	r, err := request[api.CheckoutRequest](c, k)
 	if err != nil {
 		return o, "", err
 	}
@@ -183,7 +175,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	default:
 		o, err = s.signedOffer(ctx, r.Query)
 	}
-	return o, chosen, err
+	return o, r.Amount, err
 }
 
 // shownOther reports whether the page of a link showed another price than the link's current one.

@@ -182,11 +182,11 @@ func (s *server) themeRoutes(g *echo.Group, reading []string) {
 func (s *server) linkRoutes(g *echo.Group, reading []string) {
 	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
 	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
-	g.POST(api.PathLinks, s.signed(admin, s.createLink))
-	g.Match(reading, api.PathLinks, s.signed(admin, s.listLinks))
-	g.Match(reading, api.PathLinks+"/:slug", s.signed(admin, s.showLink))
-	g.PATCH(api.PathLinks+"/:slug", s.signed(admin, s.changeLink))
-	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, s.removeLink))
+	g.POST(api.PathLinks, s.signed(admin, linkProblems.of(s.createLink)))
+	g.Match(reading, api.PathLinks, s.signed(admin, linkProblems.of(s.listLinks)))
+	g.Match(reading, api.PathLinks+"/:slug", s.signed(admin, linkProblems.of(s.showLink)))
+	g.PATCH(api.PathLinks+"/:slug", s.signed(admin, linkProblems.of(s.changeLink)))
+	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, linkProblems.of(s.removeLink)))
 	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
 	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
 }
@@ -195,11 +195,11 @@ func (s *server) linkRoutes(g *echo.Group, reading []string) {
 func (s *server) productRoutes(g *echo.Group, reading []string) {
 	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
 	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
-	g.POST(api.PathProducts, s.signed(admin, s.createProduct))
-	g.Match(reading, api.PathProducts, s.signed(admin, s.listProducts))
-	g.Match(reading, api.PathProducts+"/:slug", s.signed(admin, s.showProduct))
-	g.PATCH(api.PathProducts+"/:slug", s.signed(admin, s.changeProduct))
-	g.DELETE(api.PathProducts+"/:slug", s.signed(admin, s.removeProduct))
+	g.POST(api.PathProducts, s.signed(admin, productProblems.of(s.createProduct)))
+	g.Match(reading, api.PathProducts, s.signed(admin, productProblems.of(s.listProducts)))
+	g.Match(reading, api.PathProducts+"/:slug", s.signed(admin, productProblems.of(s.showProduct)))
+	g.PATCH(api.PathProducts+"/:slug", s.signed(admin, productProblems.of(s.changeProduct)))
+	g.DELETE(api.PathProducts+"/:slug", s.signed(admin, productProblems.of(s.removeProduct)))
 	g.POST(api.PathProducts+"/read", s.signed(page, s.readProducts))
 	g.POST(api.PathProducts+"/order", s.signed(page, s.orderProduct))
 }
@@ -207,7 +207,7 @@ func (s *server) productRoutes(g *echo.Group, reading []string) {
 // endpointRoutes registers the routes of endpoints, which require the scope admin.
 func (s *server) endpointRoutes(g *echo.Group, reading []string) {
 	admin := func(handle func(echo.Context, call) error) echo.HandlerFunc {
-		return s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, handle)
+		return s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, endpointProblems.of(handle))
 	}
 	g.POST(api.PathEndpoints, admin(s.createEndpoint))
 	g.Match(reading, api.PathEndpoints, admin(s.listEndpoints))

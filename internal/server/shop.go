@@ -23,11 +23,8 @@ var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceC
 // readProducts handles POST products/read: the content of a shop page of the key's merchant. A single
 // product is found in either mode, as a link is; the list has only products of the key's mode.
 func (s *server) readProducts(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var slug string
-	if err := decode(k.body, map[string]field{"slug": {set: text(&slug, 64)}}); err != nil {
+	r, err := request[api.ProductsRequest](c, k)
+	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
@@ -36,8 +33,8 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		return err
 	}
 	answer := api.ProductOffers{MerchantName: m.Name, Products: []api.ProductOffer{}}
-	if slug != "" {
-		p, err := s.productForSale(ctx, k.key.MerchantID, slug)
+	if r.Slug != "" {
+		p, err := s.productForSale(ctx, k.key.MerchantID, r.Slug)
 		if err != nil {
 			return err
 		}
@@ -68,18 +65,7 @@ func (s *server) productForSale(ctx context.Context, merchantID, slug string) (m
 // orderProduct handles POST products/order: an invoice for a product, one per idempotency key. The price
 // is the product's; the total that the shopper was shown is only compared with it.
 func (s *server) orderProduct(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var o api.ProductOrder
-	err := decode(k.body, map[string]field{
-		"slug":          {required: true, set: text(&o.Slug, 64)},
-		"quantity":      {required: true, set: between(&o.Quantity, 1, api.MaxQuantity)},
-		"amount":        {required: true, set: amount(&o.Amount)},
-		"fiat_currency": {required: true, set: text(&o.FiatCurrency, 8)},
-		"order_id":      {set: line(&o.OrderID, api.MaxShopperOrderID)},
-		"note":          {set: paragraph(&o.Note, api.MaxShopperNote)},
-	})
+	o, err := request[api.ProductOrder](c, k)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,10 +26,7 @@ var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", messa
 // simulate handles POST test/invoices/{id}/simulate: it carries out an action of a shopper, a miner or
 // an attacker on the simulated network.
 func (s *server) simulate(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	request, err := parseSimulation(k.body)
+	r, err := parseSimulation(c, k)
 	if err != nil {
 		return err
 	}
@@ -46,19 +41,14 @@ func (s *server) simulate(c echo.Context, k call) error {
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	if inv, err = s.act(ctx, inv, request); err != nil {
+	if inv, err = s.act(ctx, inv, r); err != nil {
 		return err
 	}
 	return s.show(c, k, inv, nil)
 }
 
-func parseSimulation(body []byte) (api.SimulateRequest, error) {
-	var r api.SimulateRequest
-	err := decode(body, map[string]field{
-		"action":         {required: true, set: text(&r.Action, 32)},
-		"payment_method": {set: text(&r.PaymentMethod, 32)},
-		"seconds":        {set: seconds(&r.Seconds)},
-	})
+func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
+	r, err := request[api.SimulateRequest](c, k)
 	switch {
 	case err != nil:
 	case !slices.Contains(api.SimulateActions, r.Action):
@@ -67,22 +57,6 @@ func parseSimulation(body []byte) (api.SimulateRequest, error) {
 		err = invalid("seconds", "belongs to the action clock, and only to that")
 	}
 	return r, err
-}
-
-// maxMove bounds one move of a clock, in seconds.
-const maxMove = int64(30 * 24 * time.Hour / time.Second)
-
-// seconds parses the number of seconds by which a clock is moved.
-func seconds(into *int64) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.ParseInt(number.String(), 10, 64)
-		if err != nil || n < 1 || n > maxMove {
-			return fmt.Errorf("must be a whole number from 1 to %d", maxMove)
-		}
-		*into = n
-		return nil
-	}
 }
 
 // act carries out an action and returns the invoice after the watcher has observed it.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/api"
 	"chequer/internal/merchant"
 	"chequer/internal/theme"
 	"chequer/internal/wire"
@@ -58,25 +58,14 @@ func (s *server) themeByHash(c echo.Context, _ call) error {
 
 // setTheme handles PUT look. A field that is left out gets the default theme's value.
 func (s *server) setTheme(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var l theme.Theme
-	var logo []byte
-	returns := true
-	err := decode(k.body, map[string]field{
-		"name": {set: text(&l.Name, 512)}, "accent": {set: text(&l.Accent, 64)}, "line": {set: text(&l.Line, 512)},
-		"support": {set: text(&l.Support, 2048)}, "terms": {set: text(&l.Terms, 2048)},
-		"auto_return": {set: boolean(&returns)}, "logo": {set: base64Text(&logo)},
-	})
+	r, err := request[api.ThemeRequest](c, k)
 	if err != nil {
 		return err
 	}
-	l.Stay = !returns
 	if err := s.mayChangeTheme(c, k); err != nil {
 		return err
 	}
-	l, err = s.themes.Set(c.Request().Context(), k.key.MerchantID, l, logo)
+	l, err := s.themes.Set(c.Request().Context(), k.key.MerchantID, wire.NewTheme(r), r.Logo)
 	if refused, ok := errors.AsType[*theme.FieldError](err); ok {
 		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
 	}
@@ -112,20 +101,4 @@ func (s *server) mayChangeTheme(c echo.Context, k call) error {
 		}
 	}
 	return s.useNonce(ctx, k)
-}
-
-// base64Text parses base64-encoded bytes.
-func base64Text(into *[]byte) func(any) error {
-	return func(value any) error {
-		t, ok := value.(string)
-		if !ok {
-			return errors.New("must be a text")
-		}
-		bytes, err := base64.StdEncoding.DecodeString(t)
-		if err != nil {
-			return errors.New("must be base64, as in RFC 4648, section 4")
-		}
-		*into = bytes
-		return nil
-	}
 }

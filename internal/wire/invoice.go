@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
@@ -31,3 +32,14 @@ func Invoice(inv *invoice.Invoice) api.Invoice {
 }
 
 func number(a money.Amount) json.Number { return json.Number(a.String()) }
+
+// CreateRequest returns a request for an invoice, without its price.
+func CreateRequest(r api.InvoiceRequest) invoice.CreateRequest {
+	return invoice.CreateRequest{
+		Terms: invoice.Terms{
+			URLSuccess: r.URLSuccess, URLFailure: r.URLFailure, AllowPaidExpired: r.AllowPaidExpired, DisableSale: r.DisableConvert,
+			OrderID: r.OrderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
+		},
+		ExpiresIn: time.Duration(r.ExpiresIn) * time.Second, PaymentMethods: r.PaymentMethods,
+	}
+}

@@ -24,3 +24,11 @@ func Theme(t theme.Theme) api.Theme {
 	}
 	return a
 }
+
+// NewTheme returns the theme of a request, without its logo.
+func NewTheme(r api.ThemeRequest) theme.Theme {
+	return theme.Theme{
+		Name: r.Name, Accent: r.Accent, Line: r.Line, Support: r.Support, Terms: r.Terms,
+		Stay: r.AutoReturn != nil && !*r.AutoReturn,
+	}
+}
