@@ -24,17 +24,17 @@ func (s *server) requote(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		return s.invoices.Requote(ctx, inv.ID, roleOf(k, inv), r.Quote)
+		return s.Invoices.Requote(ctx, inv.ID, roleOf(k, inv), r.Quote)
 	})
 }
 
 // cancel handles POST invoices/{id}/cancel.
-func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.invoices.Cancel) }
+func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.Invoices.Cancel) }
 
 // accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
 	return s.order(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
-		return s.invoices.Accept(ctx, id, k.key.ID)
+		return s.Invoices.Accept(ctx, id, k.key.ID)
 	})
 }
 
@@ -90,7 +90,7 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.invoices.SetRefund(ctx, inv.ID, roleOf(k, inv), r.Currency, r.Address)
+		newer, err := s.Invoices.SetRefund(ctx, inv.ID, roleOf(k, inv), r.Currency, r.Address)
 		return newer, explainRefund(err)
 	})
 }

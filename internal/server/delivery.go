@@ -22,7 +22,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	if err != nil {
 		return err
 	}
-	list, err := s.endpoints.Deliveries(c.Request().Context(), e, state, before, limit)
+	list, err := s.Endpoints.Deliveries(c.Request().Context(), e, state, before, limit)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 
 // readDelivery handles GET endpoints/{id}/deliveries/{event}: the delivery with all its attempts.
 func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error {
-	d, tries, err := s.endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
+	d, tries, err := s.Endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoEvent
 	}
@@ -59,9 +59,9 @@ func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 	case (r.EventID == "") == (r.After == nil):
 		return invalid("event_id", "or after is required, and not both")
 	case r.After != nil:
-		sent, err = s.endpoints.ResendAfter(ctx, e, *r.After)
+		sent, err = s.Endpoints.ResendAfter(ctx, e, *r.After)
 	default:
-		err = s.endpoints.Resend(ctx, e, r.EventID)
+		err = s.Endpoints.Resend(ctx, e, r.EventID)
 		if errors.Is(err, merchant.ErrNotFound) {
 			return errNoEvent
 		}

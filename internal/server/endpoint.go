@@ -39,7 +39,7 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	e, err := s.endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
+	e, err := s.Endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
 	if refused, ok := errors.AsType[*guard.Refused](err); ok {
 		return invalid("url", refused.Reason)
 	}
@@ -48,13 +48,13 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 	}
 	answer := wire.Endpoint(e)
 	answer.Secret = e.Secret
-	c.Response().Header().Set("Location", s.baseURL+api.PathEndpoints+"/"+e.ID)
+	c.Response().Header().Set("Location", s.BaseURL+api.PathEndpoints+"/"+e.ID)
 	return writeJSON(c, http.StatusCreated, answer)
 }
 
 // listEndpoints handles GET endpoints.
 func (s *server) listEndpoints(c echo.Context, k call) error {
-	all, err := s.endpoints.All(c.Request().Context(), k.key.MerchantID)
+	all, err := s.Endpoints.All(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error
 
 // removeEndpoint handles DELETE endpoints/{id}. Its pending deliveries are given up.
 func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
-	if err := s.endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
+	if err := s.Endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -83,7 +83,7 @@ func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) err
 // pauseEndpoint handles POST endpoints/{id}/pause and …/resume.
 func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
 	return func(c echo.Context, _ call, e merchant.Endpoint) error {
-		e, err := s.endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
+		e, err := s.Endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
 		if err != nil {
 			return err
 		}
@@ -99,13 +99,13 @@ func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 		return err
 	}
 	if r.Finish {
-		e, err := s.endpoints.Finish(c.Request().Context(), e.MerchantID, e.ID)
+		e, err := s.Endpoints.Finish(c.Request().Context(), e.MerchantID, e.ID)
 		if err != nil {
 			return err
 		}
 		return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 	}
-	e, err = s.endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
+	e, err = s.Endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 
 // testEndpoint handles POST endpoints/{id}/test.
 func (s *server) testEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
-	eventID, err := s.endpoints.Test(c.Request().Context(), e.MerchantID, e.ID)
+	eventID, err := s.Endpoints.Test(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) err
 		if !endpointPattern.MatchString(id) {
 			return errNoEndpoint
 		}
-		e, err := s.endpoints.Endpoint(ctx, k.key.MerchantID, id)
+		e, err := s.Endpoints.Endpoint(ctx, k.key.MerchantID, id)
 		if err != nil {
 			return err
 		}

@@ -151,7 +151,7 @@ func problemOf(err error) *problem {
 func (s *server) fail(err error, c echo.Context) {
 	p := problemOf(err)
 	if p == errInternal {
-		s.log.ErrorContext(c.Request().Context(), "request failed", "route", c.Path(), "error", err)
+		s.Log.ErrorContext(c.Request().Context(), "request failed", "route", c.Path(), "error", err)
 	}
 	if c.Response().Committed {
 		return
@@ -162,7 +162,7 @@ func (s *server) fail(err error, c echo.Context) {
 		header.Set("Retry-After", strconv.Itoa(p.retry))
 	}
 	if err := writeJSON(c, p.status, p.body()); err != nil {
-		s.log.DebugContext(c.Request().Context(), "error answer not written", "route", c.Path(), "error", err)
+		s.Log.DebugContext(c.Request().Context(), "error answer not written", "route", c.Path(), "error", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 		return badRequest("invalid_format", "delimiter, decimal, bom and timezone are for the format csv")
 	}
 	ctx := c.Request().Context()
-	page, err := s.invoices.Invoices(ctx, f, invoice.Position{}, maxPage)
+	page, err := s.Invoices.Invoices(ctx, f, invoice.Position{}, maxPage)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 		return nil
 	}
 	if err := s.export(ctx, c, out, f, page); err != nil {
-		s.log.Warn("export aborted", "error", err)
+		s.Log.Warn("export aborted", "error", err)
 		panic(http.ErrAbortHandler) // a normal return would end the answer as if it were complete
 	}
 	return nil
@@ -70,7 +70,7 @@ func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoic
 	for {
 		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // fails only if the connection has no write deadline
 		for _, inv := range page {
-			if err := out.Write(wire.Resource(s.invoices, inv, nil)); err != nil {
+			if err := out.Write(wire.Resource(s.Invoices, inv, nil)); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoic
 			return out.End()
 		}
 		var err error
-		if page, err = s.invoices.Invoices(ctx, f, page[len(page)-1].Position(), maxPage); err != nil {
+		if page, err = s.Invoices.Invoices(ctx, f, page[len(page)-1].Position(), maxPage); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ var linkProblems = problems{
 func (s *server) useChange(c echo.Context, k call, methods *[]string) error {
 	if methods != nil {
 		for _, code := range *methods {
-			if !s.invoices.HasMethod(invoice.Mode(k.key.Mode), code) {
+			if !s.Invoices.HasMethod(invoice.Mode(k.key.Mode), code) {
 				return invalid("payment_methods", "names "+code+", which is not offered here")
 			}
 		}
@@ -46,10 +46,10 @@ func (s *server) createLink(c echo.Context, k call) error {
 	if err := wire.ChangeLink(&l, r.LinkChange); err != nil {
 		return err
 	}
-	if l, err = s.links.Create(c.Request().Context(), l); err != nil {
+	if l, err = s.Links.Create(c.Request().Context(), l); err != nil {
 		return err
 	}
-	answer := wire.Link(s.baseURL, l)
+	answer := wire.Link(s.BaseURL, l)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
 }
@@ -63,25 +63,25 @@ func (s *server) changeLink(c echo.Context, k call) error {
 	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
-	l, err := s.links.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
+	l, err := s.Links.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
 		return wire.ChangeLink(l, r)
 	})
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, wire.Link(s.baseURL, l))
+	return writeJSON(c, http.StatusOK, wire.Link(s.BaseURL, l))
 }
 
 // listLinks handles GET links.
 func (s *server) listLinks(c echo.Context, k call) error {
-	all, err := s.links.Links(c.Request().Context(), k.key.MerchantID)
+	all, err := s.Links.Links(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	answer := api.LinkList{Links: []api.Link{}}
 	for _, l := range all {
 		if l.Mode == k.key.Mode {
-			answer.Links = append(answer.Links, wire.Link(s.baseURL, l))
+			answer.Links = append(answer.Links, wire.Link(s.BaseURL, l))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -89,19 +89,19 @@ func (s *server) listLinks(c echo.Context, k call) error {
 
 // showLink handles GET links/{slug}.
 func (s *server) showLink(c echo.Context, k call) error {
-	l, err := s.links.Link(c.Request().Context(), c.Param("slug"))
+	l, err := s.Links.Link(c.Request().Context(), c.Param("slug"))
 	if err != nil {
 		return err
 	}
 	if l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode {
 		return errNoLink
 	}
-	return writeJSON(c, http.StatusOK, wire.Link(s.baseURL, l))
+	return writeJSON(c, http.StatusOK, wire.Link(s.BaseURL, l))
 }
 
 // removeLink handles DELETE links/{slug}.
 func (s *server) removeLink(c echo.Context, k call) error {
-	return s.remove(c, k, s.links.RemoveLink)
+	return s.remove(c, k, s.Links.RemoveLink)
 }
 
 // remove handles the DELETE of a thing of the key's merchant and mode.

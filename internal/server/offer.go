@@ -48,7 +48,7 @@ func (s *server) readOffer(c echo.Context, k call) error {
 		return err
 	}
 	if o.use.Max > 0 {
-		used, err := s.links.LinkUses(c.Request().Context(), o.use.Slug)
+		used, err := s.Links.LinkUses(c.Request().Context(), o.use.Slug)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *server) readOffer(c echo.Context, k call) error {
 			return errLinkUsed
 		}
 	}
-	m, err := s.merchants.Merchant(c.Request().Context(), o.merchantID)
+	m, err := s.Merchants.Merchant(c.Request().Context(), o.merchantID)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *server) withdraw(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
-	_, err := s.invoices.Withdraw(ctx, id)
+	_, err := s.Invoices.Withdraw(ctx, id)
 	if errors.Is(err, invoice.ErrState) { // a payment was seen after the offer was read
 		return errOrderPaid
 	}
@@ -183,21 +183,21 @@ func (s *server) shownOther(o offer, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
-	shown, err := s.prices.Parse(r.ShownAmount, r.ShownCurrency)
+	shown, err := s.Prices.Parse(r.ShownAmount, r.ShownCurrency)
 	if err != nil || o.price.digits == "" {
 		return true
 	}
-	now, err := s.prices.Parse(o.price.digits, o.price.code)
+	now, err := s.Prices.Parse(o.price.digits, o.price.code)
 	return err != nil || !shown.Equal(now)
 }
 
 // slugOffer returns the content of a merchant's link.
 func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
-	l, err := s.links.Find(ctx, slug)
+	l, err := s.Links.Find(ctx, slug)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return offer{}, errNoLink
 	}
-	if err == nil && l.Ended(s.now()) {
+	if err == nil && l.Ended(s.Now()) {
 		return offer{}, errLinkExpired
 	}
 	return offer{
@@ -215,7 +215,7 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 	if o.order.IsZero() {
 		return nil
 	}
-	leads, err := s.invoices.Ordered(ctx, o.order)
+	leads, err := s.Invoices.Ordered(ctx, o.order)
 	if errors.Is(err, invoice.ErrNotFound) {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 
 // terminalOffer returns the offer of a terminal, whose user enters the amount.
 func (s *server) terminalOffer(ctx context.Context, r api.CheckoutRequest) (offer, error) {
-	t, err := s.terminals.Find(ctx, r.Terminal)
+	t, err := s.Terminals.Find(ctx, r.Terminal)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return offer{}, errNoTerminal
 	}

@@ -28,16 +28,16 @@ func (s *server) createProduct(c echo.Context, k call) error {
 	p := merchant.Product{
 		MerchantID: k.key.MerchantID, Mode: k.key.Mode, Slug: r.Slug, AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
 	}
-	if err := wire.ChangeProduct(&p, r.ProductChange, s.products.Price); err != nil {
+	if err := wire.ChangeProduct(&p, r.ProductChange, s.Products.Price); err != nil {
 		return err
 	}
 	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
-	if p, err = s.products.Create(c.Request().Context(), p); err != nil {
+	if p, err = s.Products.Create(c.Request().Context(), p); err != nil {
 		return err
 	}
-	answer := wire.Product(s.baseURL, p)
+	answer := wire.Product(s.BaseURL, p)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
 }
@@ -51,25 +51,25 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
-	p, err := s.products.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(p *merchant.Product) error {
-		return wire.ChangeProduct(p, r, s.products.Price)
+	p, err := s.Products.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(p *merchant.Product) error {
+		return wire.ChangeProduct(p, r, s.Products.Price)
 	})
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, wire.Product(s.baseURL, p))
+	return writeJSON(c, http.StatusOK, wire.Product(s.BaseURL, p))
 }
 
 // listProducts handles GET products.
 func (s *server) listProducts(c echo.Context, k call) error {
-	all, err := s.products.Products(c.Request().Context(), k.key.MerchantID)
+	all, err := s.Products.Products(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	answer := api.ProductList{Products: []api.Product{}}
 	for _, p := range all {
 		if p.Mode == k.key.Mode {
-			answer.Products = append(answer.Products, wire.Product(s.baseURL, p))
+			answer.Products = append(answer.Products, wire.Product(s.BaseURL, p))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -77,17 +77,17 @@ func (s *server) listProducts(c echo.Context, k call) error {
 
 // showProduct handles GET products/{slug}.
 func (s *server) showProduct(c echo.Context, k call) error {
-	p, err := s.products.Product(c.Request().Context(), k.key.MerchantID, c.Param("slug"))
+	p, err := s.Products.Product(c.Request().Context(), k.key.MerchantID, c.Param("slug"))
 	if err != nil {
 		return err
 	}
 	if p.Mode != k.key.Mode {
 		return errNoProduct
 	}
-	return writeJSON(c, http.StatusOK, wire.Product(s.baseURL, p))
+	return writeJSON(c, http.StatusOK, wire.Product(s.BaseURL, p))
 }
 
 // removeProduct handles DELETE products/{slug}.
 func (s *server) removeProduct(c echo.Context, k call) error {
-	return s.remove(c, k, s.products.RemoveProduct)
+	return s.remove(c, k, s.Products.RemoveProduct)
 }

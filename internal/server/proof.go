@@ -26,11 +26,11 @@ func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 	if r.Status == api.StatusDeclined || len(r.PaymentMethods) == 0 {
 		return "", nil
 	}
-	statement, err := wire.Statement(r, s.baseURL)
+	statement, err := wire.Statement(r, s.BaseURL)
 	if err != nil {
 		return "", err
 	}
-	text, err := s.proofs.Sign(ctx, statement)
+	text, err := s.Proofs.Sign(ctx, statement)
 	if err != nil {
 		return "", fmt.Errorf("proof of invoice %s: %w", r.ForeignID, err)
 	}
@@ -40,7 +40,7 @@ func (s *server) prove(ctx context.Context, r api.Resource) (string, error) {
 // proofKeys returns the keys that verify statements. A verifier must also obtain the keys from another
 // source before it trusts them.
 func (s *server) proofKeys(c echo.Context) error {
-	keys, err := s.proofs.Keys(c.Request().Context())
+	keys, err := s.Proofs.Keys(c.Request().Context())
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	m, err := s.merchants.Merchant(ctx, k.key.MerchantID)
+	m, err := s.Merchants.Merchant(ctx, k.key.MerchantID)
 	if err != nil {
 		return err
 	}
@@ -38,16 +38,16 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		if err != nil {
 			return err
 		}
-		answer.Products = append(answer.Products, wire.ProductOffer(p, s.products.MaxQuantity(p)))
+		answer.Products = append(answer.Products, wire.ProductOffer(p, s.Products.MaxQuantity(p)))
 		return writeJSON(c, http.StatusOK, answer)
 	}
-	all, err := s.products.Products(ctx, k.key.MerchantID)
+	all, err := s.Products.Products(ctx, k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	for _, p := range all {
-		if p.Mode == k.key.Mode && s.products.Sells(p) {
-			answer.Products = append(answer.Products, wire.ProductOffer(p, s.products.MaxQuantity(p)))
+		if p.Mode == k.key.Mode && s.Products.Sells(p) {
+			answer.Products = append(answer.Products, wire.ProductOffer(p, s.Products.MaxQuantity(p)))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
@@ -55,7 +55,7 @@ func (s *server) readProducts(c echo.Context, k call) error {
 
 // productForSale finds a product that can be ordered.
 func (s *server) productForSale(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
-	p, err := s.products.ForSale(ctx, merchantID, slug)
+	p, err := s.Products.ForSale(ctx, merchantID, slug)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return p, errNoProduct
 	}
@@ -94,11 +94,11 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 	if err != nil {
 		return err
 	}
-	if err := s.products.CheckOrder(p, o.Quantity, o.OrderID, o.Note); err != nil {
+	if err := s.Products.CheckOrder(p, o.Quantity, o.OrderID, o.Note); err != nil {
 		return err
 	}
 	total := p.Price.Times(o.Quantity)
-	shown, err := s.prices.Parse(o.Amount, o.FiatCurrency)
+	shown, err := s.Prices.Parse(o.Amount, o.FiatCurrency)
 	if err != nil || !shown.Equal(total) {
 		return errPriceChanged
 	}

@@ -49,7 +49,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 			return o, invalid(name, err.Error())
 		}
 	}
-	price, err := s.prices.Parse(o.price.digits, o.price.code)
+	price, err := s.Prices.Parse(o.price.digits, o.price.code)
 	if err != nil {
 		return o, err
 	}
@@ -60,7 +60,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 		return o, err
 	}
 	// An expired link still leads to the invoice of its order.
-	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
+	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
 		return o, errLinkExpired
 	}
 	return o, nil
@@ -118,7 +118,7 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 	if !keyPattern.MatchString(given["key"]) {
 		return merchant.Key{}, errLinkChanged
 	}
-	key, err := s.merchants.Authenticate(ctx, given["key"])
+	key, err := s.Merchants.Authenticate(ctx, given["key"])
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && (!key.RevokedAt.IsZero() || key.Builtin) {
 		return merchant.Key{}, errLinkChanged
 	}

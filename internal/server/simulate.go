@@ -69,7 +69,7 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	case api.SimulateClock:
 		return s.moveClock(ctx, inv, time.Duration(r.Seconds)*time.Second)
 	case api.SimulateLate:
-		if inv, err = s.invoices.SkipHold(ctx, inv.ID); err != nil {
+		if inv, err = s.Invoices.SkipHold(ctx, inv.ID); err != nil {
 			return nil, fmt.Errorf("simulate late: %w", err)
 		}
 	}
@@ -80,9 +80,9 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
 	}
-	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
+	newer, err := s.Invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
 	if errors.Is(err, invoice.ErrNotModified) {
-		return s.invoices.Invoice(ctx, inv.ID)
+		return s.Invoices.Invoice(ctx, inv.ID)
 	}
 	return newer, err
 }
@@ -91,7 +91,7 @@ var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", messag
 
 // moveClock moves an invoice's own clock and returns the resulting invoice.
 func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Duration) (*invoice.Invoice, error) {
-	inv, err := s.invoices.MoveClock(ctx, inv.ID, by)
+	inv, err := s.Invoices.MoveClock(ctx, inv.ID, by)
 	if errors.Is(err, invoice.ErrState) {
 		return nil, errFar
 	}
@@ -107,12 +107,12 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 		return s.confirm(ctx, inv)
 	case api.SimulateReplace:
 		if waiting := transactions(inv, isWaiting); len(waiting) > 0 {
-			return s.simnet.Replace(ctx, waiting[len(waiting)-1])
+			return s.Simnet.Replace(ctx, waiting[len(waiting)-1])
 		}
 		return errNothing
 	case api.SimulateReorganise:
 		if mined := transactions(inv, isMined); len(mined) > 0 {
-			return s.simnet.Reorganise(ctx, mined)
+			return s.Simnet.Reorganise(ctx, mined)
 		}
 		return errNothing
 	}
@@ -120,7 +120,7 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 	if amount.IsZero() {
 		return errNothing
 	}
-	_, err := s.simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
+	_, err := s.Simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
 	return err
 }
 
@@ -132,7 +132,7 @@ func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	if len(waiting) == 0 && len(shallow) == 0 {
 		return errNothing
 	}
-	return s.simnet.Confirm(ctx, waiting)
+	return s.Simnet.Confirm(ctx, waiting)
 }
 
 // chosen returns the method with a code among those of the newest quote, or the first one if code

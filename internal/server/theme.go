@@ -25,15 +25,15 @@ var themeHashPattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
 // themeOf returns the hash of the theme of a merchant's pages; empty for the default theme.
 func (s *server) themeOf(ctx context.Context, merchantID string) (string, error) {
-	if s.themes == nil {
+	if s.Themes == nil {
 		return "", nil
 	}
-	return s.themes.Hash(ctx, merchantID)
+	return s.Themes.Hash(ctx, merchantID)
 }
 
 // readTheme handles GET look: the theme of the key's merchant.
 func (s *server) readTheme(c echo.Context, k call) error {
-	l, err := s.themes.Theme(c.Request().Context(), k.key.MerchantID)
+	l, err := s.Themes.Theme(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *server) themeByHash(c echo.Context, _ call) error {
 	if !themeHashPattern.MatchString(hash) {
 		return errNoTheme
 	}
-	l, err := s.themes.ByHash(c.Request().Context(), hash)
+	l, err := s.Themes.ByHash(c.Request().Context(), hash)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoTheme
 	}
@@ -65,7 +65,7 @@ func (s *server) setTheme(c echo.Context, k call) error {
 	if err := s.mayChangeTheme(c, k); err != nil {
 		return err
 	}
-	l, err := s.themes.Set(c.Request().Context(), k.key.MerchantID, wire.NewTheme(r), r.Logo)
+	l, err := s.Themes.Set(c.Request().Context(), k.key.MerchantID, wire.NewTheme(r), r.Logo)
 	if refused, ok := errors.AsType[*theme.FieldError](err); ok {
 		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
 	}
@@ -80,7 +80,7 @@ func (s *server) resetTheme(c echo.Context, k call) error {
 	if err := s.mayChangeTheme(c, k); err != nil {
 		return err
 	}
-	if err := s.themes.Reset(c.Request().Context(), k.key.MerchantID); err != nil {
+	if err := s.Themes.Reset(c.Request().Context(), k.key.MerchantID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -92,7 +92,7 @@ func (s *server) resetTheme(c echo.Context, k call) error {
 func (s *server) mayChangeTheme(c echo.Context, k call) error {
 	ctx := c.Request().Context()
 	if k.key.Mode != merchant.Live {
-		live, err := s.merchants.Wallets(ctx, k.key.MerchantID, merchant.Live)
+		live, err := s.Merchants.Wallets(ctx, k.key.MerchantID, merchant.Live)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -85,7 +87,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	}
 	defer done()
 	if !r.Key.IsZero() {
-		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
+		inv, err := s.Invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
 		if !errors.Is(err, invoice.ErrNotFound) {
 			return inv, err
 		}
@@ -97,7 +99,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 		return nil, err
 	}
 	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceTTL}
-	inv, err := s.invoices.Create(ctx, r)
+	inv, err := s.Invoices.Create(ctx, r)
 	if errors.Is(err, invoice.ErrNonceUsed) {
 		return nil, errBadNonce
 	}
@@ -107,11 +109,11 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 // addMerchant adds the merchant's data to the request: the name that the shopper sees, the terms of
 // sale, the payment methods and the wallets.
 func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) error {
-	m, err := s.merchants.Merchant(ctx, r.MerchantID)
+	m, err := s.Merchants.Merchant(ctx, r.MerchantID)
 	if err != nil {
 		return fmt.Errorf("merchant of invoice: %w", err)
 	}
-	wallets, err := s.merchants.Wallets(ctx, r.MerchantID, merchant.Mode(r.Mode))
+	wallets, err := s.Merchants.Wallets(ctx, r.MerchantID, merchant.Mode(r.Mode))
 	if err != nil {
 		return fmt.Errorf("wallets of invoice: %w", err)
 	}
@@ -131,10 +133,10 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 // saleTerms returns which coins of a new invoice are sold: none for test money or test networks,
 // and none while the merchant has no active exchange account.
 func (s *server) saleTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.SaleTerms, error) {
-	if mode != invoice.Live || s.worthless {
+	if mode != invoice.Live || s.Worthless {
 		return invoice.SaleTerms{}, nil
 	}
-	a, err := s.merchants.Exchange(ctx, merchantID)
+	a, err := s.Merchants.Exchange(ctx, merchantID)
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && !a.Active {
 		return invoice.SaleTerms{}, nil
 	}
@@ -153,9 +155,51 @@ type requestedPrice struct{ digits, code string }
 
 // setPrice parses the requested price and sets the terms' price and rules.
 func (s *server) setPrice(p requestedPrice, t *invoice.Terms) (err error) {
-	if t.Price, err = s.prices.Parse(p.digits, p.code); err != nil {
+	if t.Price, err = s.Prices.Parse(p.digits, p.code); err != nil {
 		return err
 	}
 	t.Rules = invoice.DefaultRules(t.Price.Currency())
 	return nil
+}
+
+// idPattern matches an invoice's identifier; other texts are never looked up.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
+
+// status handles GET invoice/status: the specification's answer for the newest quote. It ignores the
+// request's headers, because some clients send none.
+func (s *server) status(c echo.Context) error {
+	id := c.QueryParam("id")
+	if !idPattern.MatchString(id) {
+		return errNoInvoice
+	}
+	inv, err := s.Invoices.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.writeInvoice(c, inv)
+}
+
+// writeInvoice writes the specification's view of an invoice in its current state.
+func (s *server) writeInvoice(c echo.Context, inv *invoice.Invoice) error {
+	s.setInvoiceHeaders(c, inv, tagOf(inv, nil))
+	setPaidHeaders(c.Response().Header(), inv)
+	return writeJSON(c, http.StatusOK, wire.Invoice(inv))
+}
+
+// setInvoiceHeaders sets the headers that name the version of the invoice and the address of its page.
+func (s *server) setInvoiceHeaders(c echo.Context, inv *invoice.Invoice, etag string) {
+	header := c.Response().Header()
+	header.Set("Location", s.BaseURL+"/invoice/"+inv.ID)
+	header.Set("ETag", etag)
+}
+
+// setPaidHeaders sets the headers that describe the payment, for which the specification's answer has no
+// field.
+func setPaidHeaders(header http.Header, inv *invoice.Invoice) {
+	if inv.State.Status != invoice.Paid {
+		return
+	}
+	header.Set(api.HeaderPaidAt, wire.Time(inv.State.PaidAt))
+	header.Set(api.HeaderPaidCurrency, inv.State.PaidAsset)
+	header.Set(api.HeaderPaidTx, inv.State.PaidTx)
 }
