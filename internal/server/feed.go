@@ -23,7 +23,7 @@ type Feed interface {
 }
 
 const (
-	// defaultEvents is the default number of events in an answer; maxEventsis the maximum.
+	// defaultEvents is the default number of events in an answer; maxEvents is the maximum.
 	defaultEvents = 100
 	maxEvents     = 500
 	// maxEventBytes bounds the total size of the events in an answer, unless the answer has only one

@@ -44,15 +44,17 @@ func parser(into reflect.Value, rule api.Rule) func(any) error {
 	return whole(into, rule)
 }
 
+// bounded are the rules of texts with a maximum of characters.
+var bounded = map[string]func(text string, most int) error{
+	"text": merchant.CheckText, "line": merchant.CheckLine, "paragraph": merchant.CheckParagraph,
+}
+
 // textParser is parser for a text.
 func textParser(to *string, rule api.Rule) func(any) error {
+	if check, ok := bounded[rule.Name]; ok {
+		return checked(to, "must be a text", func(t string) error { return check(t, int(rule.Bounds[0])) })
+	}
 	switch rule.Name {
-	case "text":
-		return text(to, int(rule.Bounds[0]))
-	case "line":
-		return checked(to, "must be a text", func(t string) error { return merchant.CheckLine(t, int(rule.Bounds[0])) })
-	case "paragraph":
-		return checked(to, "must be a text", func(t string) error { return merchant.CheckParagraph(t, int(rule.Bounds[0])) })
 	case "amount":
 		return amount(to)
 	case "url":

@@ -29,10 +29,10 @@ const maxDepth = 2
 
 // request returns the request in the JSON body of a call.
 func request[T any](c echo.Context, k call) (r T, err error) {
-	if err := requireJSON(c); err != nil {
-		return r, err
+	if err = requireJSON(c); err == nil {
+		err = decode(k.body, &r)
 	}
-	return r, decode(k.body, &r)
+	return r, err
 }
 
 // optionalRequest is request for an optional body.
