@@ -46,7 +46,8 @@ type LinkList struct {
 // CheckoutRequest names a checkout link: a merchant's link by its slug, a signed link by its query, or
 // a terminal by its secret. At a terminal the person who uses it enters the amount and the purpose.
 type CheckoutRequest struct {
-	Slug     string `json:"slug,omitempty" rule:"text 64"`
+	Slug string `json:"slug,omitempty" rule:"text 64"`
+	// Query has room for two return addresses and a description, with every letter percent-encoded.
 	Query    string `json:"query,omitempty" rule:"text 24576"`
 	Terminal string `json:"terminal,omitempty" rule:"text 64"` // secret of the terminal
 	Amount   string `json:"amount,omitempty" rule:"amount"`    // to pay, if the link lets the shopper choose it

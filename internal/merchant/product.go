@@ -35,8 +35,8 @@ func (r Requirement) Check() error {
 	return nil
 }
 
-// check refuses a shopper's answer that is missing, or that was not asked for.
-func (r Requirement) check(answer string) error {
+// checkAnswer refuses a shopper's answer that is missing, or that was not asked for.
+func (r Requirement) checkAnswer(answer string) error {
 	switch {
 	case r == AskRequired && answer == "":
 		return errors.New("is required")
@@ -195,7 +195,7 @@ func (s *Products) MaxQuantity(p Product) int {
 func (s *Products) CheckOrder(p Product, quantity int, orderID, note string) error {
 	return cmp.Or(
 		invalid("quantity", CheckWhole(quantity, 1, s.MaxQuantity(p))),
-		invalid("order_id", p.AskOrderID.check(orderID)),
-		invalid("note", p.AskNote.check(note)),
+		invalid("order_id", p.AskOrderID.checkAnswer(orderID)),
+		invalid("note", p.AskNote.checkAnswer(note)),
 	)
 }

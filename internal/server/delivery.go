@@ -26,10 +26,7 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	if err != nil {
 		return err
 	}
-	page := api.DeliveryPage{Deliveries: []api.Delivery{}}
-	for _, d := range list {
-		page.Deliveries = append(page.Deliveries, wire.Delivery(d))
-	}
+	page := api.DeliveryPage{Deliveries: views(wire.Delivery, list, nil)}
 	if limit > 0 && len(list) == limit {
 		page.Before = list[len(list)-1].Position
 	}

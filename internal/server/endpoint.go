@@ -58,13 +58,8 @@ func (s *server) listEndpoints(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	answer := api.EndpointList{Endpoints: []api.Endpoint{}}
-	for _, e := range all {
-		if e.Mode == k.key.Mode {
-			answer.Endpoints = append(answer.Endpoints, wire.Endpoint(e))
-		}
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	ofMode := func(e merchant.Endpoint) bool { return e.Mode == k.key.Mode }
+	return writeJSON(c, http.StatusOK, api.EndpointList{Endpoints: views(wire.Endpoint, all, ofMode)})
 }
 
 // readEndpoint handles GET endpoints/{id}.
@@ -84,10 +79,7 @@ func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) err
 func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
 	return func(c echo.Context, _ call, e merchant.Endpoint) error {
 		e, err := s.Endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
-		if err != nil {
-			return err
-		}
-		return writeJSON(c, http.StatusOK, wire.Endpoint(e))
+		return reply(c, wire.Endpoint, e, err)
 	}
 }
 
@@ -100,10 +92,7 @@ func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 	}
 	if r.Finish {
 		e, err := s.Endpoints.Finish(c.Request().Context(), e.MerchantID, e.ID)
-		if err != nil {
-			return err
-		}
-		return writeJSON(c, http.StatusOK, wire.Endpoint(e))
+		return reply(c, wire.Endpoint, e, err)
 	}
 	e, err = s.Endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {

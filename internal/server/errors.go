@@ -177,6 +177,25 @@ func (p *problem) body() api.Error {
 	return api.Error{StatusCode: p.status, Error: http.StatusText(p.status), Message: message}
 }
 
+// reply answers with the API's view of a result of the domain, or with its error.
+func reply[T, V any](c echo.Context, view func(T) V, result T, err error) error {
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, view(result))
+}
+
+// views returns the API's views of the things for which keep is true; of all if it is nil.
+func views[T, V any](view func(T) V, things []T, keep func(T) bool) []V {
+	list := []V{}
+	for _, t := range things {
+		if keep == nil || keep(t) {
+			list = append(list, view(t))
+		}
+	}
+	return list
+}
+
 // writeJSON writes a value as JSON without a trailing newline.
 func writeJSON(c echo.Context, status int, value any) error {
 	body, err := json.Marshal(value)

@@ -20,9 +20,11 @@ var linkProblems = problems{
 	merchant.ErrExists:   &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"},
 }
 
-// useChange refuses a choice of payment methods that are not offered on this server, and uses up the
+func (s *server) link(l merchant.Link) api.Link { return wire.Link(s.BaseURL, l) }
+
+// admitChange refuses a choice of payment methods that are not offered on this server, and uses up the
 // nonce of a call that creates or changes a link or a product.
-func (s *server) useChange(c echo.Context, k call, methods *[]string) error {
+func (s *server) admitChange(c echo.Context, k call, methods *[]string) error {
 	if methods != nil {
 		for _, code := range *methods {
 			if !s.Invoices.HasMethod(invoice.Mode(k.key.Mode), code) {
@@ -39,7 +41,7 @@ func (s *server) createLink(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
+	if err := s.admitChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
 	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode, Slug: r.Slug}
@@ -49,7 +51,7 @@ func (s *server) createLink(c echo.Context, k call) error {
 	if l, err = s.Links.Create(c.Request().Context(), l); err != nil {
 		return err
 	}
-	answer := wire.Link(s.BaseURL, l)
+	answer := s.link(l)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
 }
@@ -60,16 +62,13 @@ func (s *server) changeLink(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
+	if err := s.admitChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
 	l, err := s.Links.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
 		return wire.ChangeLink(l, r)
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, wire.Link(s.BaseURL, l))
+	return reply(c, s.link, l, err)
 }
 
 // listLinks handles GET links.
@@ -78,25 +77,17 @@ func (s *server) listLinks(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	answer := api.LinkList{Links: []api.Link{}}
-	for _, l := range all {
-		if l.Mode == k.key.Mode {
-			answer.Links = append(answer.Links, wire.Link(s.BaseURL, l))
-		}
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	ofMode := func(l merchant.Link) bool { return l.Mode == k.key.Mode }
+	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, all, ofMode)})
 }
 
 // showLink handles GET links/{slug}.
 func (s *server) showLink(c echo.Context, k call) error {
 	l, err := s.Links.Link(c.Request().Context(), c.Param("slug"))
-	if err != nil {
-		return err
-	}
-	if l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode {
+	if err == nil && (l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode) {
 		return errNoLink
 	}
-	return writeJSON(c, http.StatusOK, wire.Link(s.BaseURL, l))
+	return reply(c, s.link, l, err)
 }
 
 // removeLink handles DELETE links/{slug}.

@@ -19,6 +19,8 @@ var productProblems = problems{
 	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_products", message: "There are as many products as may be: remove one first"},
 }
 
+func (s *server) product(p merchant.Product) api.Product { return wire.Product(s.BaseURL, p) }
+
 // createProduct handles POST products.
 func (s *server) createProduct(c echo.Context, k call) error {
 	r, err := request[api.ProductRequest](c, k)
@@ -31,13 +33,13 @@ func (s *server) createProduct(c echo.Context, k call) error {
 	if err := wire.ChangeProduct(&p, r.ProductChange, s.Products.Price); err != nil {
 		return err
 	}
-	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
+	if err := s.admitChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
 	if p, err = s.Products.Create(c.Request().Context(), p); err != nil {
 		return err
 	}
-	answer := wire.Product(s.BaseURL, p)
+	answer := s.product(p)
 	c.Response().Header().Set("Location", answer.URL)
 	return writeJSON(c, http.StatusCreated, answer)
 }
@@ -48,16 +50,13 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.useChange(c, k, r.PaymentMethods); err != nil {
+	if err := s.admitChange(c, k, r.PaymentMethods); err != nil {
 		return err
 	}
 	p, err := s.Products.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(p *merchant.Product) error {
 		return wire.ChangeProduct(p, r, s.Products.Price)
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, wire.Product(s.BaseURL, p))
+	return reply(c, s.product, p, err)
 }
 
 // listProducts handles GET products.
@@ -66,25 +65,17 @@ func (s *server) listProducts(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	answer := api.ProductList{Products: []api.Product{}}
-	for _, p := range all {
-		if p.Mode == k.key.Mode {
-			answer.Products = append(answer.Products, wire.Product(s.BaseURL, p))
-		}
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	ofMode := func(p merchant.Product) bool { return p.Mode == k.key.Mode }
+	return writeJSON(c, http.StatusOK, api.ProductList{Products: views(s.product, all, ofMode)})
 }
 
 // showProduct handles GET products/{slug}.
 func (s *server) showProduct(c echo.Context, k call) error {
 	p, err := s.Products.Product(c.Request().Context(), k.key.MerchantID, c.Param("slug"))
-	if err != nil {
-		return err
-	}
-	if p.Mode != k.key.Mode {
+	if err == nil && p.Mode != k.key.Mode {
 		return errNoProduct
 	}
-	return writeJSON(c, http.StatusOK, wire.Product(s.BaseURL, p))
+	return reply(c, s.product, p, err)
 }
 
 // removeProduct handles DELETE products/{slug}.

@@ -18,10 +18,6 @@ import (
 	"chequer/internal/signature"
 )
 
-// maxQuery bounds the query of a signed link, in characters: two return addresses and a
-// description, with every letter percent-encoded.
-const maxQuery = 24 << 10
-
 var (
 	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
 	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}

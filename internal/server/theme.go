@@ -34,10 +34,7 @@ func (s *server) themeOf(ctx context.Context, merchantID string) (string, error)
 // readTheme handles GET look: the theme of the key's merchant.
 func (s *server) readTheme(c echo.Context, k call) error {
 	l, err := s.Themes.Theme(c.Request().Context(), k.key.MerchantID)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, wire.Theme(l))
+	return reply(c, wire.Theme, l, err)
 }
 
 // themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
@@ -50,10 +47,7 @@ func (s *server) themeByHash(c echo.Context, _ call) error {
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoTheme
 	}
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, wire.Theme(l))
+	return reply(c, wire.Theme, l, err)
 }
 
 // setTheme handles PUT look. A field that is left out gets the default theme's value.
@@ -69,10 +63,7 @@ func (s *server) setTheme(c echo.Context, k call) error {
 	if refused, ok := errors.AsType[*theme.FieldError](err); ok {
 		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
 	}
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, wire.Theme(l))
+	return reply(c, wire.Theme, l, err)
 }
 
 // resetTheme handles DELETE look.

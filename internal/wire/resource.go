@@ -1,3 +1,5 @@
+// Package wire translates between the domain and the types of package api: views of invoices, events
+// and what merchants manage, and the changes that requests describe.
 package wire
 
 import (
